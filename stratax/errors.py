@@ -1,0 +1,68 @@
+"""Every exception that Stratax raises on purpose (the lowest layer: imports nothing of Stratax).
+
+::
+
+    StrataxError
+    ├── BackendError(ImportError)          Keras runs on another backend than JAX
+    ├── BadArgumentError(ValueError)       an argument's value is wrong
+    │   ├── DeviceError                    a device that does not exist
+    │   ├── NoTPUError                     no TPU, real or simulated
+    │   ├── SimulationError                devices can't be simulated (any more)
+    │   ├── StructureError                 nested structures that do not match
+    │   └── DataError                      a Dataset function or element that breaks its contract
+    ├── BadTypeError(TypeError)            an argument's type is wrong
+    ├── StrategyError(RuntimeError)        a strategy, scope or context used where it can't be
+    ├── TracingError(RuntimeError)         something that a compiled function can't do
+    └── TapeError(RuntimeError)            a GradientTape used the wrong way
+
+Each derives from the built-in exception that TensorFlow, Keras or JAX raise in the same place, so that an
+`except ValueError` of a program that was carried over keeps working.
+"""
+
+
+class StrataxError(Exception):
+    """Base class of everything that Stratax raises on purpose."""
+
+
+class BackendError(StrataxError, ImportError):
+    """Keras was imported on another backend than JAX."""
+
+
+class BadArgumentError(StrataxError, ValueError):
+    """An argument has a value that can't work."""
+
+
+class DeviceError(BadArgumentError):
+    """A device was named that this process does not have."""
+
+
+class NoTPUError(BadArgumentError):
+    """There is no TPU here, neither a real nor a simulated one."""
+
+
+class SimulationError(BadArgumentError):
+    """Devices can't be simulated as asked, or no longer because JAX has started."""
+
+
+class StructureError(BadArgumentError):
+    """Two nested structures, shapes or dtypes that have to match do not."""
+
+
+class DataError(BadArgumentError):
+    """A Dataset's element or function breaks the contract of its pipeline."""
+
+
+class BadTypeError(StrataxError, TypeError):
+    """An argument has a type that can't work."""
+
+
+class StrategyError(StrataxError, RuntimeError):
+    """A strategy, its scope or a replica context was used where it can't be."""
+
+
+class TracingError(StrataxError, RuntimeError):
+    """A compiled function did something that a compiled program can't do."""
+
+
+class TapeError(StrataxError, RuntimeError):
+    """A GradientTape was used in a way that can't give a gradient."""
