@@ -1,0 +1,79 @@
+# Everything from a fresh clone, with nothing but python3 (3.11 or newer), make and the package index.
+#
+#   make demo     a network learns handwritten digits on 8 simulated TPU cores, then with another strategy
+#   make test     the tests                     (ARGS="-k name" is handed to pytest; WORKERS=1 for one process)
+#   make check    format, lint, types, import contract, doctests
+#   make bench    the figures, as a table and as JSON
+#   make api      rewrites tests/public_api.txt after an intended change of the public API
+#   make format   mends what `make check` finds in format and lint, where that can be done by itself
+#   make lock     rewrites constraints.txt with the newest versions that pyproject.toml allows
+#   make clean    removes .venv and what the tools left behind
+
+PYTHON ?= python3
+WORKERS ?= 2
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.complete
+CODE := $(wildcard stratax tests tools benchmarks examples)
+PIP := -m pip install --quiet --disable-pip-version-check
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test check format-check lint types contract doctest bench api format lock clean
+
+help:
+	@sed -n 's/^#   //p' Makefile
+
+setup: $(STAMP)
+
+$(STAMP): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "Stratax needs Python 3.11 or newer. Received: $$($(PYTHON) --version). Run: make PYTHON=python3.11 $(MAKECMDGOALS)" >&2; exit 1; }
+	@echo "Installing into $(VENV) (once; a minute or two) ..."
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python $(PIP) -c constraints.txt setuptools
+	@$(BIN)/python $(PIP) -c constraints.txt --no-build-isolation -e '.[dev]'
+	@touch $@
+
+demo: setup
+	@$(BIN)/stratax demo --strategy tpu --simulate tpu:8
+	@$(BIN)/stratax demo --strategy mirrored --simulate gpu:4
+
+test: setup
+	@$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile $(ARGS)
+
+check: format-check lint types contract doctest
+	@echo "check: all passed"
+
+format-check: setup
+	@$(BIN)/ruff format --check --quiet $(CODE) || { \
+	  $(BIN)/ruff format --check $(CODE); echo "Run: make format" >&2; exit 1; }
+
+lint: setup
+	@$(BIN)/ruff check --quiet $(CODE)
+
+types: setup
+	@$(BIN)/mypy --no-error-summary
+
+contract: setup
+	@$(BIN)/lint-imports --no-logo > $(VENV)/contract.log 2>&1 || { cat $(VENV)/contract.log; exit 1; }
+
+doctest: setup
+	@STRATAX_SIMULATE=cpu:8 $(BIN)/python -m pytest -q --doctest-modules stratax
+
+bench: setup
+	@$(BIN)/python -m benchmarks $(ARGS)
+
+api: setup
+	@$(BIN)/python -m tests.public_api
+
+format: setup
+	@$(BIN)/ruff check --quiet --fix $(CODE) || true
+	@$(BIN)/ruff format --quiet $(CODE)
+
+lock: setup
+	@rm -rf $(VENV)-lock && $(PYTHON) -m venv $(VENV)-lock
+	@$(VENV)-lock/bin/python $(PIP) --upgrade -e '.[dev]'
+	@$(VENV)-lock/bin/python -m tools.lock && rm -rf $(VENV)-lock
+
+clean:
+	@rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
