@@ -1,0 +1,245 @@
+"""Values that differ between replicas: `PerReplica` (distribute layer)."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn, Self
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+from stratax.errors import BadArgumentError, BadTypeError, StructureError
+
+REPLICA_AXIS = "replica"
+"""The name of the one axis of every synchronous strategy's mesh."""
+
+_OPERATORS = (
+    "add radd sub rsub mul rmul matmul rmatmul truediv rtruediv floordiv rfloordiv mod rmod pow rpow "
+    "lt le gt ge neg pos abs invert and rand or ror xor rxor"
+).split()
+_CONVERSIONS = ("array", "bool", "complex", "float", "getitem", "index", "int", "jax_array", "len")
+
+
+@jax.tree_util.register_pytree_node_class
+class PerReplica:
+    """One value that has a component for every replica, as TensorFlow's `PerReplica`.
+
+    It holds one array with a leading replica dimension that is sharded over the mesh axis ``"replica"``, so
+    each component lies on the device of its replica and nothing is copied to make one. `Strategy.run` takes
+    structures of them apart and puts its results together again; a structure of outputs is a structure of
+    `PerReplica`. It is a pytree node with that one array as its leaf.
+
+    A batch that can't be divided among the replicas is a `PerReplica` with exactly one component, the whole
+    batch, which every replica has (``solo=True``).
+
+    Args:
+        array: Shape ``(num_replicas, *shape)``, or with `solo` just ``shape``. A `jax.Array`, concrete or traced.
+        solo: Whether `array` is one component for all replicas together.
+
+    Raises:
+        BadArgumentError: If `array` has no replica dimension though it is not `solo`.
+
+    Example:
+        >>> print(PerReplica(jnp.array([[1.0], [2.0]])))
+        PerReplica:{
+          0: tf.Tensor([1.], shape=(1,), dtype=float32),
+          1: tf.Tensor([2.], shape=(1,), dtype=float32)
+        }
+    """
+
+    __slots__ = ("_array", "_solo", "_values")
+
+    # What NumPy would otherwise answer for us, element by element.
+    __array_ufunc__ = None
+
+    def __init__(self, array: Any, *, solo: bool = False) -> None:
+        if not solo and np.ndim(array) == 0:
+            raise BadArgumentError(
+                "The array of a PerReplica needs a leading dimension, one entry for each replica. "
+                f"Received: array={array!r} of shape (). Stack the replicas' components first."
+            )
+        self._array = array
+        self._solo = solo
+        self._values: tuple[Any, ...] | None = None
+
+    @property
+    def array(self) -> Any:
+        """All components as one array: ``(num_components, *shape)``, sharded; without that dimension if solo."""
+        return self._array
+
+    @property
+    def solo(self) -> bool:
+        """Whether the one component is a whole batch that every replica has."""
+        return self._solo
+
+    @property
+    def num_components(self) -> int:
+        """How many components there are: one for each replica of the strategy, or one in all if solo."""
+        return 1 if self._solo else int(self._array.shape[0])
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of one component."""
+        return tuple(self._array.shape if self._solo else self._array.shape[1:])
+
+    @property
+    def dtype(self) -> np.dtype:
+        """The dtype of the components."""
+        return np.dtype(self._array.dtype)
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions of one component."""
+        return len(self.shape)
+
+    @property
+    def values(self) -> tuple[Any, ...]:
+        """The components that this process can address, each of `shape` and on its replica's device.
+
+        In the order of the replicas. Inside a compiled function they are slices of the traced array.
+        """
+        if self._values is None:
+            values = _components(self._array, solo=self._solo)
+            if isinstance(self._array, jax.core.Tracer):
+                return values
+            self._values = values
+        return self._values
+
+    def tree_flatten(self) -> tuple[tuple[Any], bool]:
+        """The array as the only leaf; whether it is solo as the static part."""
+        return (self._array,), self._solo
+
+    @classmethod
+    def tree_unflatten(cls, solo: bool, leaves: Sequence[Any]) -> Self:
+        """Rebuilds the value around any leaf, unchecked: JAX passes placeholders as well as arrays."""
+        per_replica = object.__new__(cls)
+        (per_replica._array,) = leaves
+        per_replica._solo = solo
+        per_replica._values = None
+        return per_replica
+
+    def __str__(self) -> str:
+        return self._format(_tensor_str)
+
+    def __repr__(self) -> str:
+        return self._format(_tensor_repr)
+
+    def _format(self, format_component: Callable[[Any], str]) -> str:
+        # Slicing a traced array to show its components would leave the slices in the compiled program.
+        if isinstance(self._array, jax.core.Tracer) or not isinstance(self._array, jax.Array | np.ndarray):
+            return f"PerReplica({self._array}, solo={self._solo})"
+        lines = (f"  {index}: {format_component(value)}" for index, value in enumerate(self.values))
+        return "PerReplica:{\n" + ",\n".join(lines) + "\n}"
+
+
+def _refuse_arithmetic(self: PerReplica, *_: Any, **__: Any) -> NoReturn:
+    raise BadTypeError(
+        "A PerReplica is one value for each replica, so it can't be used in arithmetic outside the replicas. "
+        "Compute with it in strategy.run(fn, args=(value,)), or combine its components first with "
+        f"strategy.reduce(op, value, axis). Received: {_describe(self)}."
+    )
+
+
+def _refuse_conversion(self: PerReplica, *_: Any, **__: Any) -> NoReturn:
+    raise BadTypeError(
+        "A PerReplica is one value for each replica, so it can't be used as a single array or number. Combine "
+        "its components with strategy.reduce(op, value, axis) or strategy.gather(value, axis), or look at them "
+        f"with strategy.experimental_local_results(value). Received: {_describe(self)}."
+    )
+
+
+for _name in _OPERATORS:
+    setattr(PerReplica, f"__{_name}__", _refuse_arithmetic)
+for _name in _CONVERSIONS:
+    setattr(PerReplica, f"__{_name}__", _refuse_conversion)
+
+
+def per_replica_from_components(components: Sequence[Any], mesh: Mesh) -> PerReplica:
+    """Makes one `PerReplica` of one array for each replica.
+
+    Args:
+        components: As many arrays (JAX, NumPy or numbers) as `mesh` has devices in this process, all of one
+            shape and dtype, in the order of the replicas.
+        mesh: A one-dimensional mesh with the axis ``"replica"``.
+
+    Returns:
+        The value, each component on the device of its replica.
+
+    Raises:
+        BadArgumentError: If there are not as many components as devices.
+        StructureError: If the components differ in shape or dtype.
+    """
+    devices = list(mesh.local_mesh.devices.flat)
+    if len(components) != len(devices):
+        raise BadArgumentError(
+            f"A per-replica value needs one component for each of the {len(devices)} replicas here. "
+            f"Received: {len(components)} components."
+        )
+    host = [
+        component if isinstance(component, jax.Array) else np.asarray(component) for component in components
+    ]
+    _check_alike(host)
+    sharding = NamedSharding(mesh, PartitionSpec(REPLICA_AXIS))
+    if not any(isinstance(component, jax.Array) for component in host) and len(devices) == mesh.size:
+        return PerReplica(jax.device_put(np.stack(host), sharding))
+    shards = [
+        jax.device_put(component[None], device) for component, device in zip(host, devices, strict=True)
+    ]
+    shape = (mesh.size, *host[0].shape)
+    return PerReplica(jax.make_array_from_single_device_arrays(shape, sharding, shards))
+
+
+def is_per_replica(value: Any) -> bool:
+    """Whether `value` is a `PerReplica`: the `is_leaf` with which to walk structures of them."""
+    return isinstance(value, PerReplica)
+
+
+def _check_alike(components: Sequence[Any]) -> None:
+    signatures = {(tuple(component.shape), np.dtype(component.dtype).name) for component in components}
+    if len(signatures) > 1:
+        listing = ", ".join(
+            f"{np.dtype(component.dtype).name}{list(component.shape)}" for component in components
+        )
+        raise StructureError(
+            "The components of a per-replica value must all have the same shape and dtype, because every replica "
+            f"runs the same compiled program. Received, replica by replica: {listing}. Pad them to one shape."
+        )
+
+
+def _components(array: Any, *, solo: bool) -> tuple[Any, ...]:
+    if not isinstance(array, jax.Array) or isinstance(array, jax.core.Tracer):
+        return (array,) if solo else tuple(array[index] for index in range(array.shape[0]))
+    if solo:
+        return (array.addressable_data(0),)
+    # Replicated shards (an array not laid out over the mesh) would repeat a component: keep one of each.
+    shards = {shard.index[0].start or 0: shard.data for shard in array.addressable_shards}
+    return tuple(row for start in sorted(shards) for row in _rows(shards[start]))
+
+
+def _rows(shard: jax.Array) -> list[jax.Array]:
+    if shard.shape[0] == 1:
+        return [jnp.reshape(shard, shard.shape[1:])]
+    return [shard[index] for index in range(shard.shape[0])]
+
+
+def _describe(value: PerReplica) -> str:
+    if not hasattr(value.array, "shape"):
+        return f"a PerReplica around {value.array!r}"
+    return f"a PerReplica with {value.num_components} components of shape {value.shape} and dtype {value.dtype.name}"
+
+
+def _tensor_str(component: Any) -> str:
+    return (
+        f"tf.Tensor({_numbers(component, str)}, shape={tuple(component.shape)}, dtype={component.dtype.name})"
+    )
+
+
+def _tensor_repr(component: Any) -> str:
+    text = _numbers(component, repr)
+    return f"<tf.Tensor: shape={tuple(component.shape)}, dtype={component.dtype.name}, numpy={text}>"
+
+
+def _numbers(component: Any, text_of: Callable[[Any], str]) -> str:
+    array = np.asarray(component)
+    text = str(array) if array.ndim == 0 else text_of(array)
+    return f"\n{text}" if "\n" in text else text
