@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from jax.extend import core as jax_core
 from jax.sharding import PartitionSpec
+from keras.src.utils.tracking import TrackedList
 
 from stratax import errors
 from stratax.core import _capture, _gradients
@@ -110,9 +111,7 @@ def test_structures_duplicates_and_single_variables_keep_their_form():
     np.testing.assert_array_equal(gradients["pair"][0], [2.0, 2.0])
     _, single = value_and_grad(lambda: a**2, a)()
     assert float(single) == 4.0
-    layer = keras.layers.Identity()
-    layer.variables_of_mine = [a]
-    _, tracked = value_and_grad(lambda: a**2, layer.variables_of_mine)()
+    _, tracked = value_and_grad(lambda: a**2, TrackedList([a]))()
     assert [float(g) for g in tracked] == [4.0]
 
 
