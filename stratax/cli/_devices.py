@@ -1,0 +1,150 @@
+"""`stratax devices`: what this process can compute on, real or simulated (cli layer)."""
+
+import dataclasses
+import json
+import os
+import platform
+
+import click
+
+from stratax._version import __version__
+from stratax.cli._options import apply_simulation, simulate_option
+from stratax.cluster._simulate import SimulatedDevices
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
+class DeviceReport:
+    """One device.
+
+    Attributes:
+        name: TensorFlow's name for it, such as ``/job:worker/replica:0/task:0/device:TPU:3``.
+        kind: ``"CPU"``, ``"GPU"`` or ``"TPU"``.
+        model: The hardware's own name, such as ``TPU v4``; of a simulated device, that of what computes for it.
+        memory_bytes: Memory of the device's own; None where it shares the host's.
+        memory_in_use_bytes: How much of it JAX has taken; None likewise.
+    """
+
+    name: str
+    kind: str
+    model: str
+    memory_bytes: int | None
+    memory_in_use_bytes: int | None
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
+class HostReport:
+    """The machine this process runs on, and the versions it runs with.
+
+    Attributes:
+        versions: Version of Stratax, JAX, Keras and Python by name.
+        num_cores: Processor cores that this process may use.
+        memory_bytes: Main memory; None where the system does not tell.
+        simulated: What the devices are presented as (``"TPU"``, ...); None if they are real.
+        devices: What a strategy can compute on.
+    """
+
+    versions: dict[str, str]
+    num_cores: int
+    memory_bytes: int | None
+    simulated: str | None
+    devices: list[DeviceReport]
+
+
+@click.command()
+@simulate_option
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
+def devices(simulate: SimulatedDevices | None, as_json: bool) -> None:
+    """Shows the devices that are here, real or simulated, with versions and memory."""
+    apply_simulation(simulate)
+    report = collect_report()
+    if as_json:
+        click.echo(json.dumps(dataclasses.asdict(report), indent=2))
+    else:
+        _print_report(report)
+
+
+def collect_report() -> HostReport:
+    """Everything that `stratax devices` tells; starts JAX if it has not started."""
+    import jax
+    import keras
+
+    from stratax.cluster import simulated_kind
+
+    versions = {
+        "stratax": __version__,
+        "jax": jax.__version__,
+        "keras": keras.__version__,
+        "python": platform.python_version(),
+    }
+    return HostReport(
+        versions=versions,
+        num_cores=_num_cores(),
+        memory_bytes=_host_memory(),
+        simulated=simulated_kind(),
+        devices=_collect_devices(),
+    )
+
+
+def _collect_devices() -> list[DeviceReport]:
+    from stratax.cluster import list_logical_devices, resolve_device
+
+    reports = []
+    for logical in list_logical_devices():
+        device = resolve_device(logical)
+        memory = device.memory_stats() or {}
+        reports.append(
+            DeviceReport(
+                name=logical.name,
+                kind=logical.device_type,
+                model=device.device_kind,
+                memory_bytes=memory.get("bytes_limit"),
+                memory_in_use_bytes=memory.get("bytes_in_use"),
+            )
+        )
+    return reports
+
+
+def _num_cores() -> int:
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # not on macOS
+        return os.cpu_count() or 1
+
+
+def _host_memory() -> int | None:
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):  # not on Windows, not on every Unix
+        return None
+
+
+def _print_report(report: HostReport) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console()
+    console.print(
+        ", ".join(f"{name} {version}" for name, version in report.versions.items()), highlight=False
+    )
+    what = f"simulated {report.simulated}s" if report.simulated else "real devices"
+    console.print(
+        f"{what} on a host with {report.num_cores} cores and {_gibibytes(report.memory_bytes)} of memory",
+        highlight=False,
+    )
+    table = Table(show_edge=False)
+    for heading in ("device", "kind", "hardware", "memory", "in use"):
+        table.add_column(heading, no_wrap=heading == "device")
+    for device in report.devices:
+        own = device.memory_bytes is not None
+        table.add_row(
+            device.name,
+            device.kind,
+            device.model,
+            _gibibytes(device.memory_bytes) if own else "the host's",
+            _gibibytes(device.memory_in_use_bytes) if own else "",
+        )
+    console.print(table)
+
+
+def _gibibytes(num_bytes: int | None) -> str:
+    return "an unknown amount" if num_bytes is None else f"{num_bytes / 2**30:.1f} GiB"

@@ -1,0 +1,64 @@
+"""The command's root: its subcommands, its exit codes, and how it leaves (cli layer).
+
+Exit codes: 0 done, 1 it failed, 2 it was called wrongly, 130 it was interrupted with Ctrl-C.
+"""
+
+import sys
+from collections.abc import Sequence
+
+import click
+
+from stratax._version import __version__
+from stratax.cli._demo import demo
+from stratax.cli._devices import devices
+from stratax.errors import BadArgumentError, BadTypeError, StrataxError
+
+FAILED = 1
+MISUSED = 2
+INTERRUPTED = 130
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="stratax")
+def program() -> None:
+    """One training program for a CPU, several GPUs or a TPU; the strategy is the only line that changes."""
+
+
+program.add_command(demo)
+program.add_command(devices)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Runs the `stratax` command and leaves the process with its exit code.
+
+    Args:
+        arguments: The command line after the program's name; None means `sys.argv[1:]`.
+
+    Raises:
+        SystemExit: Always, with the exit code.
+    """
+    sys.exit(run(arguments))
+
+
+def run(arguments: Sequence[str] | None = None) -> int:
+    """Runs the `stratax` command.
+
+    Args:
+        arguments: The command line after the program's name; None means `sys.argv[1:]`.
+
+    Returns:
+        The exit code: 0 done, 1 failed, 2 called wrongly, 130 interrupted. A mistake or an interruption is told
+        on standard error in a message without a traceback.
+    """
+    try:
+        code = program.main(arguments, prog_name="stratax", standalone_mode=False)
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("Interrupted.", err=True)
+        return INTERRUPTED
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except StrataxError as error:
+        click.echo(f"Error: {error}", err=True)
+        return MISUSED if isinstance(error, (BadArgumentError, BadTypeError)) else FAILED
+    return code if isinstance(code, int) else 0

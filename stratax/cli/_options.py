@@ -1,0 +1,36 @@
+"""Options that several subcommands share (cli layer)."""
+
+import click
+
+from stratax.cluster._simulate import SimulatedDevices, parse_specification, simulate_devices
+from stratax.errors import SimulationError
+
+
+class SimulatedDevicesType(click.ParamType):
+    """A command-line value such as ``tpu:8``."""
+
+    name = "kind:count"
+
+    def convert(
+        self, value: object, parameter: click.Parameter | None, context: click.Context | None
+    ) -> SimulatedDevices:
+        """Reads `value`; a wrong one fails as click's own types do, with exit code 2."""
+        if isinstance(value, SimulatedDevices):
+            return value
+        try:
+            return parse_specification(str(value))
+        except SimulationError as error:
+            self.fail(str(error), parameter, context)
+
+
+simulate_option = click.option(
+    "--simulate",
+    type=SimulatedDevicesType(),
+    help="Present this host's CPU as several devices: tpu:8, gpu:4, cpu:2.",
+)
+
+
+def apply_simulation(simulated: SimulatedDevices | None) -> None:
+    """Simulates what `--simulate` asked for, if it was given; JAX must not have started."""
+    if simulated is not None:
+        simulate_devices(simulated.count, simulated.kind)

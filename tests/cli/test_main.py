@@ -1,0 +1,77 @@
+import click
+import pytest
+from click.testing import CliRunner
+
+from stratax._version import __version__
+from stratax.cli import _main
+from stratax.errors import BadArgumentError, StrategyError
+
+
+@pytest.mark.parametrize(("arguments", "expected"), [(["--version"], __version__), (["--help"], "demo")])
+def test_version_and_help_are_printed_and_succeed(arguments, expected, capsys):
+    assert _main.run(arguments) == 0
+    assert expected in capsys.readouterr().out
+
+
+def test_every_command_and_option_has_help():
+    for name, command in _main.program.commands.items():
+        assert command.help, name
+        result = CliRunner().invoke(_main.program, [name, "--help"])
+        assert result.exit_code == 0
+        assert command.help.splitlines()[0] in result.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nothing"], "No such command 'nothing'"),
+        (["demo", "--strategy", "none"], "'none' is not one of 'one', 'mirrored', 'central', 'tpu'"),
+        (["demo", "--dataset", "cats"], "'cats' is not one of 'digits', 'mnist'"),
+        (["demo", "--batch-size", "0"], "'--batch-size': 0 is not in the range x>=1"),
+        (["demo", "--epochs", "-1"], "'--epochs': -1 is not in the range x>=1"),
+        (["demo", "--steps-per-execution", "0"], "0 is not in the range x>=1"),
+        (["demo", "--simulate", "tpu8"], "kind:count, for example tpu:8"),
+        (["demo", "--simulate", "npu:8"], "Only these kinds of device can be simulated: CPU, GPU, TPU"),
+        (["devices", "--simulate", "tpu:0"], "Received: count=0"),
+        (["demo", "--dataset", "mnist", "--data", "nowhere.npz"], "no MNIST file there"),
+        (["demo", "--dataset", "digits", "--data", "nowhere.npz"], "--data is for --dataset mnist"),
+    ],
+)
+def test_a_wrong_call_is_explained_without_a_traceback_and_exits_with_2(arguments, message, capsys):
+    assert _main.run(arguments) == 2
+    captured = capsys.readouterr()
+    assert message in " ".join(captured.err.split())
+    assert "Traceback" not in captured.err
+    assert captured.out == ""
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [(BadArgumentError("wrong."), 2), (StrategyError("broken."), 1), (click.ClickException("missing."), 1)],
+)
+def test_an_error_of_stratax_is_one_message_and_its_kind_decides_the_exit_code(
+    error, code, monkeypatch, capsys
+):
+    @click.command()
+    def fail():
+        raise error
+
+    monkeypatch.setitem(_main.program.commands, "fail", fail)
+    assert _main.run(["fail"]) == code
+    assert capsys.readouterr().err == f"Error: {error}\n"
+
+
+def test_a_bug_keeps_its_traceback(monkeypatch):
+    @click.command()
+    def fail():
+        raise ZeroDivisionError("a bug")
+
+    monkeypatch.setitem(_main.program.commands, "fail", fail)
+    with pytest.raises(ZeroDivisionError, match="a bug"):
+        _main.run(["fail"])
+
+
+def test_main_leaves_with_the_exit_code():
+    with pytest.raises(SystemExit) as leaving:
+        _main.main(["--version"])
+    assert leaving.value.code == 0
