@@ -13,10 +13,19 @@ from stratax.errors import BadArgumentError, BadTypeError, StructureError
 REPLICA_AXIS = "replica"
 """The name of the one axis of every synchronous strategy's mesh."""
 
+_BINARY = ("add", "sub", "mul", "matmul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor")
 _OPERATORS = (
-    "add radd sub rsub mul rmul matmul rmatmul truediv rtruediv floordiv rfloordiv mod rmod pow rpow "
-    "lt le gt ge neg pos abs invert and rand or ror xor rxor"
-).split()
+    *_BINARY,
+    *(f"r{name}" for name in _BINARY),
+    "lt",
+    "le",
+    "gt",
+    "ge",
+    "neg",
+    "pos",
+    "abs",
+    "invert",
+)
 _CONVERSIONS = ("array", "bool", "complex", "float", "getitem", "index", "int", "jax_array", "len")
 
 
