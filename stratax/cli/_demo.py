@@ -14,7 +14,7 @@ from stratax.cli._options import apply_simulation, simulate_option
 from stratax.cli._pictures import draw
 from stratax.cli._plan import Plan
 from stratax.cli._strategies import STRATEGIES, build_strategy
-from stratax.cluster._simulate import SimulatedDevices
+from stratax.cluster import SimulatedDevices
 
 _NUM_SHOWN = 4
 
@@ -183,7 +183,7 @@ def _print_outcome(images: Images, outcome: Outcome) -> None:
 
     recognised = outcome.probabilities.argmax(axis=1)
     table = Table(title="Some of the held-out images", show_lines=False)
-    shown = range(min(_NUM_SHOWN, len(images.x_test)))
+    shown = _choose_shown(recognised, images.y_test)
     for index in shown:
         is_right = recognised[index] == images.y_test[index]
         share = outcome.probabilities[index, recognised[index]]
@@ -195,3 +195,12 @@ def _print_outcome(images: Images, outcome: Outcome) -> None:
         f"held-out accuracy {outcome.accuracy:.1%} ({len(images.x_test)} images), "
         f"{outcome.examples_per_second:,.0f} examples/s, {outcome.seconds:.1f} s with compilation"
     )
+
+
+def _choose_shown(recognised: np.ndarray, y_test: np.ndarray) -> list[int]:
+    """The first few held-out images, the last of them replaced by the first mistake where there is one."""
+    shown = list(range(min(_NUM_SHOWN, len(y_test))))
+    mistakes = np.flatnonzero(recognised != y_test)
+    if len(mistakes) and mistakes[0] not in shown:
+        shown[-1] = int(mistakes[0])
+    return shown

@@ -9,7 +9,7 @@ import click
 
 from stratax._version import __version__
 from stratax.cli._options import apply_simulation, simulate_option
-from stratax.cluster._simulate import SimulatedDevices
+from stratax.cluster import SimulatedDevices
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)

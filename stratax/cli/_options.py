@@ -2,7 +2,7 @@
 
 import click
 
-from stratax.cluster._simulate import SimulatedDevices, parse_specification, simulate_devices
+from stratax.cluster import SimulatedDevices, parse_specification, simulate_devices
 from stratax.errors import SimulationError
 
 

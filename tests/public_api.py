@@ -1,0 +1,113 @@
+"""Writes down every public name of Stratax with its signature: `python -m tests.public_api` (or `make api`).
+
+A name is public if no part of its path begins with an underscore and its module lists it in `__all__` (a module
+without `__all__`: defines it). Annotations are left out; the type checker looks after those.
+"""
+
+import difflib
+import importlib
+import inspect
+import pathlib
+import pkgutil
+import re
+import types
+from collections.abc import Iterator
+from typing import Any
+
+SNAPSHOT = pathlib.Path(__file__).with_name("public_api.txt")
+_ADDRESS = re.compile(r" at 0x[0-9a-f]+")
+
+
+def public_modules(root: str = "stratax") -> list[types.ModuleType]:
+    """The package `root` and every public module below it."""
+    package = importlib.import_module(root)
+    names = [found.name for found in pkgutil.walk_packages(package.__path__, f"{root}.")]
+    public = [name for name in names if not any(part.startswith("_") for part in name.split("."))]
+    return [package, *(importlib.import_module(name) for name in sorted(public))]
+
+
+def public_names(module: types.ModuleType) -> list[str]:
+    """The names that `module` makes public."""
+    if hasattr(module, "__all__"):
+        return sorted(module.__all__)
+    own = (
+        name for name, value in vars(module).items() if getattr(value, "__module__", None) == module.__name__
+    )
+    return sorted(name for name in own if not name.startswith("_"))
+
+
+def describe(modules: list[types.ModuleType]) -> list[str]:
+    """One line for every public name, and for every public member of a public class."""
+    first_paths: dict[int, str] = {}
+    lines = []
+    for module in sorted(modules, key=lambda module: (module.__name__.count("."), module.__name__)):
+        for name in public_names(module):
+            path, value = f"{module.__name__}.{name}", getattr(module, name)
+            is_shared = isinstance(value, type) or inspect.isroutine(value)
+            if is_shared and first_paths.setdefault(id(value), path) != path:
+                lines.append(f"{path} is {first_paths[id(value)]}")
+            else:
+                lines.extend(_describe_value(path, value))
+    return sorted(lines)
+
+
+def _describe_value(path: str, value: Any) -> Iterator[str]:
+    if isinstance(value, types.ModuleType):
+        yield f"{path}: module {value.__name__}"
+    elif isinstance(value, type):
+        bases = ", ".join(base.__name__ for base in value.__bases__)
+        yield f"{path}: class({bases})"
+        yield f"{path}{_signature(value)}"
+        for name, member in public_members(value).items():
+            yield _describe_member(f"{path}.{name}", member)
+    elif callable(value):
+        yield f"{path}{_signature(value)}"
+    else:
+        yield f"{path}: {type(value).__name__}"
+
+
+def public_members(cls: type) -> dict[str, Any]:
+    """The public members that `cls` or a base class of Stratax's own defines, by name."""
+    members: dict[str, Any] = {}
+    for base in reversed(cls.__mro__):
+        if base.__module__.split(".")[0] == cls.__module__.split(".")[0]:
+            members.update((name, value) for name, value in vars(base).items() if not name.startswith("_"))
+    return dict(sorted(members.items()))
+
+
+def _describe_member(path: str, member: Any) -> str:
+    if isinstance(member, staticmethod | classmethod):
+        return f"{path}{_signature(member.__func__)} {type(member).__name__}"
+    if inspect.isroutine(member):
+        return f"{path}{_signature(member)}"
+    if isinstance(member, property):
+        return f"{path}: property" + ("" if member.fset is None else ", settable")
+    return f"{path}: attribute"
+
+
+def _signature(value: Any) -> str:
+    try:
+        signature = inspect.signature(value)
+    except (TypeError, ValueError):
+        return "(...)"
+    plain = [p.replace(annotation=inspect.Parameter.empty) for p in signature.parameters.values()]
+    return _ADDRESS.sub(
+        "", str(signature.replace(parameters=plain, return_annotation=inspect.Signature.empty))
+    )
+
+
+def difference(lines: list[str]) -> str:
+    """How `lines` differ from the snapshot, as a diff; empty if they don't."""
+    kept = SNAPSHOT.read_text().splitlines() if SNAPSHOT.exists() else []
+    return "\n".join(difflib.unified_diff(kept, lines, "tests/public_api.txt", "the code", lineterm="", n=0))
+
+
+def main() -> None:
+    """Rewrites the snapshot and tells what changed."""
+    lines = describe(public_modules())
+    print(difference(lines) or "public_api.txt: nothing has changed")
+    SNAPSHOT.write_text("\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,134 @@
+import enum
+import inspect
+import types
+
+import pytest
+
+from tests import public_api
+
+MODULES = public_api.public_modules()
+
+
+def public_values():
+    for module in MODULES:
+        for name in public_api.public_names(module):
+            yield f"{module.__name__}.{name}", getattr(module, name)
+
+
+def test_every_public_name_and_signature_is_as_written_down():
+    difference = public_api.difference(public_api.describe(MODULES))
+    assert not difference, f"The public API has changed:\n{difference}\nIf that is intended, run: make api"
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)
+def test_every_name_in_all_exists_once_and_in_order(module):
+    names = list(getattr(module, "__all__", []))
+    assert [name for name in names if not hasattr(module, name)] == []
+    assert len(set(names)) == len(names)
+    # As ruff sorts them: constants, classes, the rest.
+    assert names == sorted(names) or names == sorted(names, key=_rank)
+
+
+def _rank(name):
+    return (0 if name.isupper() else 1 if name[:1].isupper() else 2, name)
+
+
+def test_every_public_function_and_class_has_a_docstring():
+    documented = (
+        path for path, value in public_values() if isinstance(value, type) or inspect.isroutine(value)
+    )
+    values = dict(public_values())
+    assert [path for path in documented if not inspect.getdoc(values[path])] == []
+
+
+def test_every_public_method_and_property_has_a_docstring():
+    lacking = []
+    for path, cls in public_values():
+        if not isinstance(cls, type) or issubclass(cls, enum.Enum):
+            continue
+        for name, member in public_api.public_members(cls).items():
+            is_code = inspect.isroutine(member) or isinstance(member, property | staticmethod | classmethod)
+            if is_code and not inspect.getdoc(getattr(cls, name)):
+                lacking.append(f"{path}.{name}")
+    assert lacking == []
+
+
+class _Base:
+    def inherited(self, x, *, y=1):
+        """Is inherited."""
+
+
+class _Example(_Base):
+    answer = 42
+
+    def __init__(self, size, /, *rest, fill=None):
+        self.size = size
+
+    def method(self, x: int = 3) -> int:
+        return x
+
+    @staticmethod
+    def static(a):
+        return a
+
+    @property
+    def width(self):
+        return 1
+
+    def _hidden(self):
+        return None
+
+
+def _module(**values):
+    module = types.ModuleType("example")
+    module.__all__ = sorted(values)
+    vars(module).update(values)
+    return module
+
+
+def test_a_class_is_described_with_its_members_and_those_it_inherits():
+    assert public_api.describe([_module(Example=_Example)]) == [
+        "example.Example(size, /, *rest, fill=None)",
+        "example.Example.answer: attribute",
+        "example.Example.inherited(self, x, *, y=1)",
+        "example.Example.method(self, x=3)",
+        "example.Example.static(a) staticmethod",
+        "example.Example.width: property",
+        "example.Example: class(_Base)",
+    ]
+
+
+def test_another_default_or_argument_changes_the_description():
+    before = public_api.describe([_module(f=lambda x, y=1: None)])
+    assert before == ["example.f(x, y=1)"]
+    assert public_api.describe([_module(f=lambda x, y=2: None)]) != before
+    assert public_api.describe([_module(f=lambda x, z=1: None)]) != before
+
+
+def test_a_default_without_a_stable_text_is_described_without_its_address():
+    marker = object()
+    assert public_api.describe([_module(f=lambda x=marker: None)]) == ["example.f(x=<object object>)"]
+
+
+def test_a_name_with_two_paths_is_described_at_one_and_refers_to_it_at_the_other():
+    outer, inner = _module(f=_Base.inherited), _module(g=_Base.inherited)
+    inner.__name__ = "example.inner"
+    assert public_api.describe([inner, outer]) == [
+        "example.f(self, x, *, y=1)",
+        "example.inner.g is example.f",
+    ]
+
+
+def test_constants_and_modules_are_described_by_their_kind():
+    assert public_api.describe([_module(LIMIT=3, kinds=enum)]) == [
+        "example.LIMIT: int",
+        "example.kinds: module enum",
+    ]
+
+
+def test_a_difference_from_the_snapshot_is_shown_as_a_diff(tmp_path, monkeypatch):
+    snapshot = tmp_path / "public_api.txt"
+    snapshot.write_text("a\nb\n")
+    monkeypatch.setattr(public_api, "SNAPSHOT", snapshot)
+    assert public_api.difference(["a", "b"]) == ""
+    assert public_api.difference(["a", "c"]).splitlines()[-2:] == ["-b", "+c"]
