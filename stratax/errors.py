@@ -8,6 +8,7 @@
     │   ├── DeviceError                    a device that does not exist
     │   ├── NoTPUError                     no TPU, real or simulated
     │   ├── SimulationError                devices can't be simulated (any more)
+    │   ├── VariableCreationError          a variable created where it can't be
     │   ├── StructureError                 nested structures that do not match
     │   └── DataError                      a Dataset function or element that breaks its contract
     ├── BadTypeError(TypeError)            an argument's type is wrong
@@ -46,6 +47,10 @@ class SimulationError(BadArgumentError):
 
 class StructureError(BadArgumentError):
     """Two nested structures, shapes or dtypes that have to match do not."""
+
+
+class VariableCreationError(BadArgumentError):
+    """A variable was created where none can be: on a later call of a compiled function."""
 
 
 class DataError(BadArgumentError):

@@ -1,0 +1,274 @@
+"""How the state that a Python function reads and writes becomes inputs and outputs (core layer).
+
+A :class:`Region` is a `keras.StatelessScope` that is active while one piece of a program is traced. The first
+time a variable is read in a region the region *lifts* it: a tracer that stands for the variable's value on entry.
+Assignments change what the region hands out and leave the variable itself alone. What remains after tracing is a
+jaxpr whose marker equations (:data:`input_p`) say which values have to be fed in, so that one trace is enough.
+"""
+
+import contextlib
+import dataclasses
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import jax
+import keras
+from jax.extend import core as jax_core
+from keras.src.backend.common import global_state  # Keras has no public door to the scope that is active.
+from keras.src.backend.common.stateless_scope import get_stateless_scope
+
+from stratax import errors
+from stratax.core import _reads
+
+input_p = jax_core.Primitive("stratax_input")
+"""A value that is fed in when the program runs: `input_p.bind(index=..., aval=...)` in a region's own trace."""
+input_p.def_abstract_eval(lambda *, index, aval: aval)
+
+
+def current_trace() -> Any:
+    """The JAX trace that operations go to now, on this thread."""
+    with jax_core.take_current_trace() as trace:
+        return trace
+
+
+class Region(keras.StatelessScope):
+    """Hands out and collects variables' values while one region of a program is traced.
+
+    Args:
+        parent: The region in whose trace this one's trace is nested, or None for a whole program.
+    """
+
+    def __init__(self, parent: "Region | None" = None) -> None:
+        super().__init__(collect_losses=True, initialize_variables=False)
+        self.parent = parent
+        self.trace: Any = None
+        self.reads: dict[int, keras.Variable] = {}
+        self.writes: dict[int, keras.Variable] = {}
+        self._values: dict[int, Any] = {}
+
+    def __enter__(self) -> "Region":
+        self.trace = current_trace()
+        super().__enter__()
+        return self
+
+    def get_current_value(self, variable: keras.Variable) -> Any:
+        """The value of `variable` at this point of the region, as a tracer of this region or an outer one."""
+        key = id(variable)
+        if key not in self._values:
+            self.reads[key] = variable
+            self._values[key] = self.lift(variable)
+        value = self._values[key]
+        _reads.notify(variable, value)
+        return value
+
+    def add_update(self, update: tuple[keras.Variable, Any]) -> None:
+        """Records an assignment made inside this region."""
+        variable, value = update
+        _check_belongs(self, variable, value)
+        self.writes[id(variable)] = variable
+        self._values[id(variable)] = value
+
+    def lift(self, variable: keras.Variable) -> Any:
+        """The value that `variable` has when this region begins. Each kind of region does it its own way."""
+        raise NotImplementedError
+
+    def final_value(self, variable: keras.Variable) -> Any:
+        """The value that `variable` has when this region ends."""
+        return self._values[id(variable)]
+
+    def next_element(self, stream: Any) -> Any:
+        """The next element of a stream of input that was handed to the program."""
+        raise errors.TracingError(
+            "next(iterator) was called inside a part of a compiled function that can't take input. Expected: in the "
+            "function's own body or in a loop over `stratax.range`, outside of `strategy.run`. "
+            f"Received: iterator={stream!r}. Take the element first and hand it to `strategy.run(fn, args=(element,))`."
+        )
+
+
+def current_region() -> Region | None:
+    """The innermost region that is being traced on this thread, looking through scopes of Keras' own."""
+    scope = get_stateless_scope()
+    while scope is not None and not isinstance(scope, Region):
+        scope = scope.original_scope
+    return scope
+
+
+@contextlib.contextmanager
+def outside_scopes() -> Iterator[None]:
+    """Runs a block for real, as if no region and no JAX trace were active (creating variables, say)."""
+    scope = get_stateless_scope()
+    global_state.set_global_attribute("stateless_scope", None)
+    try:
+        with jax.ensure_compile_time_eval():
+            yield
+    finally:
+        global_state.set_global_attribute("stateless_scope", scope)
+
+
+def initialize(variable: keras.Variable) -> None:
+    """Gives a variable that was created while tracing its initial value, now and for real."""
+    with outside_scopes():
+        variable._deferred_initialize()
+    _forget_uninitialized({id(variable)})
+
+
+def initialize_pending() -> None:
+    """Initialises every variable that was created while tracing and has no value yet."""
+    for variable in list(global_state.get_global_attribute("uninitialized_variables", [], set_to_default=True)):
+        if variable._value is None:
+            initialize(variable)
+
+
+def pending_variables() -> list[keras.Variable]:
+    """The variables that were created while tracing and have no value yet."""
+    return list(global_state.get_global_attribute("uninitialized_variables", [], set_to_default=True))
+
+
+def _forget_uninitialized(keys: set[int]) -> None:
+    pending = pending_variables()
+    global_state.set_global_attribute("uninitialized_variables", [v for v in pending if id(v) not in keys])
+
+
+def concrete_value(variable: keras.Variable) -> jax.Array:
+    """The variable's own array, initialised if it was not yet."""
+    if variable._value is None:
+        initialize(variable)
+    return variable._value
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class StreamFeed:
+    """Input that a program takes from a stream when it is called.
+
+    Attributes:
+        stream: The stream that was traced with; a later call may put another of the same signature in its place.
+        structure: An element, with `jax.ShapeDtypeStruct` leaves (without the leading dimension of a block).
+        skip: How many elements the program has taken from this stream before this feed.
+        count: How many elements it takes.
+        block: Whether they are stacked on a new leading dimension (a loop's input) or one bare element.
+        count_argument: The index of the dynamic argument that gives the count of a call, where the loop's length is
+            an argument: then any count up to the traced one can be served.
+    """
+
+    stream: Any
+    structure: Any
+    skip: int
+    count: int
+    block: bool
+    count_argument: int | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class FeedLeaf:
+    """One array of a stream's feed, as the source of an input of a program."""
+
+    feed: StreamFeed
+    index: int
+
+
+class ProgramRegion(Region):
+    """The region of a whole compiled function: variables and streams become inputs of the program.
+
+    Args:
+        known: The concrete values of the function's dynamic arguments, in order, for loops whose length is one.
+    """
+
+    def __init__(self, known: Sequence[Any] = ()) -> None:
+        super().__init__()
+        self.inputs: list[Any] = []
+        self.created: list[keras.Variable] = []
+        self.feeds: list[StreamFeed] = []
+        self.known = list(known)
+        self.arguments: dict[int, int] = {}
+        self.placement: jax.sharding.Sharding | None = None
+        self.storage: jax.sharding.Sharding | None = None
+        self._taken: dict[int, int] = {}
+
+    def argument_index(self, tracer: Any) -> int | None:
+        """Which dynamic argument of the function `tracer` is, if it is one unchanged."""
+        return self.arguments.get(id(tracer))
+
+    def taken(self, stream: Any) -> int:
+        """How many elements of `stream` the program takes before the point that is being traced."""
+        return self._taken.get(id(stream), 0)
+
+    def next_element(self, stream: Any) -> Any:
+        ((structure, _),) = stream.peek_runs(self.taken(stream), 1)
+        return self.feed(stream, structure, count=1, block=False)
+
+    def feed(
+        self, stream: Any, structure: Any, *, count: int, block: bool, count_argument: int | None = None
+    ) -> Any:
+        """Takes `count` elements of `structure` from `stream` on every call of the program.
+
+        Returns:
+            An element with tracers for leaves; with `block`, each has a leading dimension of size `count`.
+        """
+        entry = StreamFeed(
+            stream=stream,
+            structure=structure,
+            skip=self.taken(stream),
+            count=count,
+            block=block,
+            count_argument=count_argument,
+        )
+        self.feeds.append(entry)
+        self._taken[id(stream)] = entry.skip + count
+        leaves, treedef = jax.tree.flatten(structure)
+        lead = (count,) if block else ()
+        tracers = [
+            self.new_input(FeedLeaf(entry, index), (*lead, *leaf.shape), leaf.dtype)
+            for index, leaf in enumerate(leaves)
+        ]
+        return jax.tree.unflatten(treedef, tracers)
+
+    def new_input(self, source: Any, shape: Sequence[int], dtype: Any) -> Any:
+        """A tracer of this region's trace for a value that `source` stands for."""
+        with jax_core.set_current_trace(self.trace):
+            tracer = input_p.bind(index=len(self.inputs), aval=jax.core.ShapedArray(tuple(shape), dtype))
+        self.inputs.append(source)
+        return tracer
+
+    def lift(self, variable: keras.Variable) -> Any:
+        if variable._value is None:
+            self.created.append(variable)
+        value = concrete_value(variable)
+        return self.new_input(variable, value.shape, value.dtype)
+
+
+def lift_inputs(closed: jax_core.ClosedJaxpr, count: int) -> Callable[..., list[Any]]:
+    """Turns the markers of a traced program into its first `count` arguments.
+
+    Args:
+        closed: The jaxpr of a region's body.
+        count: How many values :meth:`ProgramRegion.new_input` handed out.
+
+    Returns:
+        A function `(*inputs, *arguments) -> outputs` on flat lists.
+    """
+    jaxpr = closed.jaxpr
+    fed: dict[int, Any] = {e.params["index"]: e.outvars[0] for e in jaxpr.eqns if e.primitive is input_p}
+    equations = [e for e in jaxpr.eqns if e.primitive is not input_p]
+    leading = [fed[index] for index in range(count)]
+    names = tuple(f"input{index}" for index in range(count))
+    debug = jaxpr.debug_info
+    debug = debug._replace(arg_names=(*names, *(debug.arg_names or ())))
+    lifted = jaxpr.replace(invars=[*leading, *jaxpr.invars], eqns=equations, debug_info=debug)
+    return jax_core.jaxpr_as_fun(jax_core.ClosedJaxpr(lifted, closed.consts))
+
+
+def _check_belongs(region: Region, variable: keras.Variable, value: Any) -> None:
+    """A value from a trace inside this region's can't be assigned: it does not exist once that trace is over."""
+    if not isinstance(value, jax.core.Tracer):
+        return
+    scope: Region | None = region
+    while scope is not None:
+        if value._trace is scope.trace:
+            return
+        scope = scope.parent
+    raise errors.TracingError(
+        f"Variable {variable.path!r} was assigned inside a JAX transformation (jax.lax.scan, jax.lax.cond, jax.jit, "
+        "jax.grad, ...) that was itself called inside a compiled function; its new value can't leave that "
+        f"transformation. Received: value={value}. Use `for _ in stratax.range(n)` for loops and "
+        "`stratax.value_and_grad` or `stratax.GradientTape` for gradients, or return the value and assign it outside."
+    )

@@ -1,0 +1,317 @@
+"""`stratax.function`: a Python function, state and all, as a compiled program (core layer)."""
+
+import collections
+import functools
+import inspect
+import warnings
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import keras
+import numpy as np
+
+from stratax import errors
+from stratax.core import _autograph, _capture, _program, _reads, _signature
+
+MAX_PROGRAMS = 256
+"""How many programs one function keeps; the oldest goes first."""
+_RETRACES_BEFORE_WARNING = 5
+
+
+class Function:
+    """A Python function that runs as one compiled program. Made by :func:`function`.
+
+    Attributes:
+        python_function: The function that was wrapped.
+    """
+
+    def __init__(self, python_function: Callable[..., Any], *, autograph: bool = True, donate: bool = True) -> None:
+        functools.update_wrapper(self, python_function)
+        self.python_function = python_function
+        self._autograph = autograph
+        self._donate = donate
+        self._converted: Callable[..., Any] | None = None
+        self._signature = inspect.signature(python_function)
+        self._plain = _takes_positional_only_defaults(self._signature)
+        self._programs: collections.OrderedDict[Any, list[tuple[_program.Program, list[Any]]]] = collections.OrderedDict()
+        self._traces: list[_signature.Arguments] = []
+        self._bound: weakref.WeakKeyDictionary[Any, Function] = weakref.WeakKeyDictionary()
+        self._has_closure = bool(getattr(inspect.unwrap(python_function), "__closure__", None))
+
+    def __get__(self, instance: Any, owner: type | None = None) -> "Function":
+        if instance is None:
+            return self
+        bound = self._bound.get(instance)
+        if bound is None:
+            method = _weak_method(self.python_function, instance)
+            bound = self._bound[instance] = Function(method, autograph=self._autograph, donate=self._donate)
+        return bound
+
+    def __repr__(self) -> str:
+        return f"<stratax.function {getattr(self.python_function, '__qualname__', self.python_function)!r}>"
+
+    @property
+    def num_programs(self) -> int:
+        """How many programs have been traced and are kept."""
+        return sum(len(variants) for variants in self._programs.values())
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Runs the function as a compiled program; inside another compiled function it becomes part of that one."""
+        if _capture.current_region() is not None:
+            return self.converted(*args, **kwargs)
+        arguments = _signature.sort_arguments(self._canonical(args, kwargs))
+        key = (arguments.key, _signature.closure_key(self.python_function)) if self._has_closure else arguments.key
+        variants = self._programs.get(key)
+        if variants is None:
+            variants = self._programs[key] = []
+            while len(self._programs) > MAX_PROGRAMS:
+                self._programs.popitem(last=False)
+        program, traced = self._find(variants, arguments)
+        return program(arguments.dynamic, arguments.streams, traced)
+
+    @property
+    def converted(self) -> Callable[..., Any]:
+        """The Python function with its loops and conditions made traceable."""
+        if self._converted is None:
+            convert = self._autograph
+            self._converted = _autograph.convert(self.python_function) if convert else self.python_function
+        return self._converted
+
+    def jaxpr(self, *args: Any, **kwargs: Any) -> Any:
+        """The program as a `jax.extend.core.ClosedJaxpr`, traced anew, for inspection."""
+        arguments = _signature.sort_arguments(self._canonical(args, kwargs))
+        return self._trace_jaxpr(arguments, _capture.ProgramRegion(known=arguments.dynamic))[0]
+
+    def _canonical(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        if not kwargs and self._plain == len(args):
+            return args, kwargs
+        bound = self._signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+        return bound.args, bound.kwargs
+
+    def _find(
+        self, variants: list[tuple[_program.Program, list[Any]]], arguments: _signature.Arguments
+    ) -> tuple[_program.Program, list[Any]]:
+        for program, traced in variants:
+            if program.matches(arguments.streams, traced, arguments.dynamic):
+                return program, traced
+        self._warn_of_retracing(arguments)
+        entry = self._trace(arguments), list(arguments.streams)
+        variants.append(entry)
+        return entry
+
+    def _trace_jaxpr(self, arguments: _signature.Arguments, region: _capture.ProgramRegion) -> tuple[Any, Any, Any]:
+        outputs: list[Any] = []
+
+        def body(*dynamic: Any) -> tuple[list[Any], list[Any]]:
+            region.arguments = {id(tracer): index for index, tracer in enumerate(dynamic)}
+            args, kwargs = arguments.rebuild(dynamic)
+            with region:
+                result = self.converted(*args, **kwargs)
+                arrays, structure = _sort_outputs(result)
+                outputs.append(structure)
+                written = list(region.writes.values())
+                return [region.final_value(variable) for variable in written], arrays
+
+        body.__name__ = getattr(self.python_function, "__name__", "function")
+        try:
+            closed = jax.make_jaxpr(body)(*[_abstract(value) for value in arguments.dynamic])
+        finally:
+            _capture.initialize_pending()
+        return closed, region, outputs[-1]
+
+    def _trace(self, arguments: _signature.Arguments) -> _program.Program:
+        region = _capture.ProgramRegion(known=arguments.dynamic)
+        closed, _, outputs = self._trace_jaxpr(arguments, region)
+        self._check_created(region)
+        self._traces.append(arguments)
+        return build_program(
+            closed,
+            region,
+            outputs,
+            name=getattr(self.python_function, "__name__", "function"),
+            donate=self._donate and not _reads.has_listeners(),
+        )
+
+    def _check_created(self, region: _capture.ProgramRegion) -> None:
+        if region.created and self._traces:
+            names = ", ".join(repr(variable.path) for variable in region.created)
+            raise errors.VariableCreationError(
+                f"A compiled function created variables on a later call. Expected: variables are created on the first "
+                f"call of a function, once. Received: function={self!r}, new variables={names}. Create them before "
+                "the function is called, or keep them (`if self.v is None: self.v = stratax.Variable(...)`)."
+            )
+
+    def _warn_of_retracing(self, arguments: _signature.Arguments) -> None:
+        if len(self._traces) < _RETRACES_BEFORE_WARNING or len(self._traces) % _RETRACES_BEFORE_WARNING:
+            return
+        change = _what_changed(self._traces[-1], arguments)
+        warnings.warn(
+            f"{self!r} was traced {len(self._traces)} times and is traced again, which is slow. {change} "
+            "Pass numbers that change as arrays (`jax.numpy.asarray(n)`), keep shapes equal (`drop_remainder=True`, "
+            "padding), and define the function outside of loops.",
+            RuntimeWarning,
+            stacklevel=4,
+        )
+
+
+def function(
+    func: Callable[..., Any] | None = None, *, autograph: bool = True, donate: bool = True, **unsupported: Any
+) -> Any:
+    """Compiles a Python function, with the state that it reads and writes, into one program.
+
+    Follows `tf.function`. The function is traced the first time it is called with arguments of a kind: arrays
+    (`jax.Array`, NumPy) by shape and dtype, everything else by value. Keras variables that it reads and writes
+    (weights, optimizer slots, metrics, seeds) become inputs and outputs of the program; those that are created on the
+    first call (layers that build lazily) are initialised then. The results and the variables' new values stay on
+    the devices. A call that raises, or Ctrl-C, leaves every variable with its last good value.
+
+    Args:
+        func: The function. Without it, the result is a decorator.
+        autograph: Whether `for _ in stratax.range(n)`, and `if` and `while` on arrays, become compiled control flow.
+        donate: Whether variables' old buffers may be reused for their new values. An array that was
+            taken out of a variable before stays valid in either case.
+        **unsupported: `tf.function`'s other arguments (`input_signature`, `reduce_retracing`, `jit_compile`, ...) are
+            accepted for programs that were carried over, and ignored: there is nothing else than compiling.
+
+    Returns:
+        A :class:`Function`, called like `func`. Arrays in its results are `jax.Array`.
+
+    Raises:
+        TracingError: If the function does what a compiled program can't.
+        VariableCreationError: If it creates variables on a later call than its first.
+
+    Example:
+        >>> import stratax as sx
+        >>> counter = sx.Variable(0.0)
+        >>> @sx.function
+        ... def add(amount):
+        ...     counter.assign_add(amount)
+        ...     return counter * 2
+        >>> float(add(3.0)), float(counter.numpy())
+        (6.0, 3.0)
+    """
+    unknown = set(unsupported) - _IGNORED_ARGUMENTS
+    if unknown:
+        raise errors.BadTypeError(
+            f"stratax.function got unknown arguments. Expected: func, autograph, donate or, ignored, one of "
+            f"{sorted(_IGNORED_ARGUMENTS)}. Received: {sorted(unknown)}."
+        )
+    if func is None:
+        return functools.partial(function, autograph=autograph, donate=donate)
+    if not callable(func):
+        raise errors.BadTypeError(f"stratax.function expects a callable. Received: func={func!r}.")
+    return func if isinstance(func, Function) else Function(func, autograph=autograph, donate=donate)
+
+
+_IGNORED_ARGUMENTS = frozenset(
+    {
+        "input_signature",
+        "reduce_retracing",
+        "jit_compile",
+        "experimental_relax_shapes",
+        "experimental_implements",
+        "experimental_autograph_options",
+        "experimental_attributes",
+        "experimental_compile",
+        "experimental_follow_type_hints",
+    }
+)
+
+
+def build_program(
+    closed: Any, region: _capture.ProgramRegion, outputs: Any, *, name: str, donate: bool
+) -> _program.Program:
+    """Compiles what was traced. JAX compiles for real on the first call."""
+    can_fail = _program.calls_back(closed.jaxpr)
+    sources = region.inputs
+    written = list(region.writes.values())
+    read = {id(source): position for position, source in enumerate(sources) if isinstance(source, keras.Variable)}
+    donated = [variable for variable in written if id(variable) in read and donate and not can_fail]
+    order = donated + [variable for variable in written if not any(variable is d for d in donated)]
+    positions = [next(i for i, v in enumerate(written) if v is variable) for variable in order]
+    donated_positions = [read[id(variable)] for variable in donated]
+    kept_positions = [i for i in range(len(sources)) if i not in set(donated_positions)]
+    flat = _capture.lift_inputs(closed, len(sources))
+    placement = region.placement
+
+    def run(donated_values: list[Any], kept_values: list[Any], arguments: list[Any]) -> tuple[list[Any], list[Any]]:
+        inputs: list[Any] = [None] * len(sources)
+        for position, value in zip(donated_positions, donated_values, strict=True):
+            inputs[position] = value
+        for position, value in zip(kept_positions, kept_values, strict=True):
+            inputs[position] = value
+        results = flat(*inputs, *arguments)
+        new = [results[position] for position in positions]
+        if placement is not None:
+            new = jax.lax.with_sharding_constraint(new, placement)
+        return new, results[len(written) :]
+
+    run.__name__ = name
+    return _program.Program(
+        compiled=jax.jit(run, donate_argnums=0),
+        donated=donated,
+        kept=[sources[position] for position in kept_positions],
+        written=order,
+        feeds=region.feeds,
+        outputs=outputs,
+        placement=placement,
+        storage=region.storage,
+        can_fail=can_fail,
+    )
+
+
+def _sort_outputs(result: Any) -> tuple[list[Any], Any]:
+    """Splits a function's result into arrays and a structure that says where they belong."""
+    leaves, treedef = jax.tree.flatten(result)
+    arrays: list[Any] = []
+    places = []
+    for leaf in leaves:
+        value = leaf.value if isinstance(leaf, keras.Variable) else leaf
+        if isinstance(value, (jax.Array, np.ndarray, np.generic, bool, int, float, complex)):
+            places.append(_program.Output(len(arrays)))
+            arrays.append(value)
+        else:
+            places.append(_program.Output(None, value))
+    return arrays, jax.tree.unflatten(treedef, places)
+
+
+def _abstract(value: Any) -> Any:
+    dtype = jax.dtypes.canonicalize_dtype(value.dtype)
+    return jax.ShapeDtypeStruct(value.shape, dtype, weak_type=getattr(value, "weak_type", False))
+
+
+def _takes_positional_only_defaults(signature: inspect.Signature) -> int:
+    """How many plain positional parameters there are, or -1 where a call has to be bound to be compared."""
+    kinds = [parameter.kind for parameter in signature.parameters.values()]
+    plain = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return len(kinds) if all(kind in plain for kind in kinds) else -1
+
+
+def _weak_method(python_function: Callable[..., Any], instance: Any) -> Callable[..., Any]:
+    """A bound method that does not keep its instance alive, so that the table of methods does not either."""
+    reference = weakref.ref(instance)
+
+    @functools.wraps(python_function)
+    def method(*args: Any, **kwargs: Any) -> Any:
+        return python_function(reference(), *args, **kwargs)
+
+    parameters = list(inspect.signature(python_function).parameters.values())[1:]
+    method.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    return method
+
+
+def _what_changed(before: _signature.Arguments, now: _signature.Arguments) -> str:
+    if before.treedef != now.treedef:
+        return f"The structure of its arguments changed from {before.treedef} to {now.treedef}."
+    paths = [jax.tree_util.keystr(path) for path, _ in jax.tree_util.tree_flatten_with_path(_placeholders(now))[0]]
+    for path, old, new in zip(paths, before.leaves, now.leaves, strict=True):
+        if _signature.describe(old) != _signature.describe(new):
+            return f"Argument {path} changed from {_signature.describe(old)} to {_signature.describe(new)}."
+    return "What it closes over changed."
+
+
+def _placeholders(arguments: _signature.Arguments) -> Any:
+    return jax.tree.unflatten(arguments.treedef, range(len(arguments.leaves)))

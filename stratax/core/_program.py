@@ -1,0 +1,216 @@
+"""One traced and compiled program, and how it is run without ever losing a variable (core layer)."""
+
+import contextlib
+import dataclasses
+import signal
+import sys
+import threading
+import types
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import jax
+import keras
+import numpy as np
+
+from stratax.core import _capture, _stream
+
+_CALLBACKS = ("pure_callback", "io_callback", "debug_callback", "python_callback")
+
+
+@dataclasses.dataclass(slots=True)
+class Output:
+    """Where a program's result comes from: an array that it computed, or a value that is not one."""
+
+    index: int | None
+    constant: Any = None
+
+
+class Program:
+    """A compiled function for arguments of one kind: variables in, arguments in, variables out, results out.
+
+    Args:
+        compiled: A function `(donated, kept, arguments) -> (written, results)` on lists of arrays, compiled.
+        donated: Variables that the program reads and writes: their buffers are reused.
+        kept: What else the program reads, in order: variables and leaves of streams' feeds.
+        written: Variables that the program writes, in order; it begins with `donated`.
+        feeds: What the program takes from streams.
+        outputs: The structure of results, of :class:`Output` leaves.
+        placement: Where variables are while this program runs, or None for wherever they are.
+        storage: Where variables are kept between programs; `placement` if not elsewhere.
+        can_fail: Whether the running program can raise (it calls back into Python).
+    """
+
+    def __init__(
+        self,
+        *,
+        compiled: Callable[..., tuple[list[jax.Array], list[jax.Array]]],
+        donated: list[keras.Variable],
+        kept: list[Any],
+        written: list[keras.Variable],
+        feeds: list[_capture.StreamFeed],
+        outputs: Any,
+        placement: jax.sharding.Sharding | None,
+        storage: jax.sharding.Sharding | None,
+        can_fail: bool,
+    ) -> None:
+        self.compiled = compiled
+        self.donated = donated
+        self.kept = kept
+        self.written = written
+        self.feeds = feeds
+        self.placement = placement
+        self.storage = storage if storage != placement else None
+        self.can_fail = can_fail
+        self._output_leaves, self._output_tree = jax.tree.flatten(outputs, is_leaf=_is_output)
+        self._kept_ids: list[int] = [0] * len(kept)
+        self._has_feeds = bool(feeds)
+
+    def matches(self, streams: Sequence[_stream.Stream], traced: Sequence[_stream.Stream], known: Sequence[Any]) -> bool:
+        """Whether the next elements of `streams` and the counts among the arguments are those of this program."""
+        for feed in self.feeds:
+            if _runs(feed, _stand_in(feed.stream, streams, traced), _count(feed, known)) is None:
+                return False
+        return True
+
+    def __call__(
+        self, arguments: list[Any], streams: Sequence[_stream.Stream] = (), traced: Sequence[_stream.Stream] = ()
+    ) -> Any:
+        """Runs the program once and gives the variables that it writes their new values."""
+        fed = self._take(arguments, streams, traced) if self._has_feeds else {}
+        with _interrupt_deferred():
+            donated = [self._donated_value(variable) for variable in self.donated]
+            kept = [self._kept_value(position, fed) for position in range(len(self.kept))]
+            try:
+                written, results = self.compiled(donated, kept, arguments)
+            except ValueError as error:
+                if self.placement is None or "incompatible devices" not in str(error):
+                    raise
+                donated, kept, arguments = jax.device_put((donated, kept, arguments), self._targets(donated, kept, arguments))
+                written, results = self.compiled(donated, kept, arguments)
+            if self.can_fail:
+                jax.block_until_ready((written, results))
+            if self.storage is not None:
+                written = jax.device_put(written, self.storage)
+            for variable, value in zip(self.written, written, strict=True):
+                variable._value = value
+        leaves = [leaf.constant if leaf.index is None else results[leaf.index] for leaf in self._output_leaves]
+        return jax.tree.unflatten(self._output_tree, leaves)
+
+    def _donated_value(self, variable: keras.Variable) -> jax.Array:
+        """The variable's array, or a copy of it where somebody else still holds the array: it is about to go."""
+        value = _capture.concrete_value(variable)
+        if self.storage is not None:
+            return jax.device_put(value, self.placement, may_alias=False)
+        # Three references: the variable's, this local name's and getrefcount's own argument's.
+        return value.copy() if sys.getrefcount(value) > 3 else value
+
+    def _kept_value(self, position: int, fed: dict[_capture.FeedLeaf, Any]) -> jax.Array:
+        source = self.kept[position]
+        if isinstance(source, _capture.FeedLeaf):
+            return fed[source]
+        value = _capture.concrete_value(source)
+        if self.placement is not None and id(value) != self._kept_ids[position]:
+            # A variable that is only read would be sent to the devices again on every call.
+            if not value.sharding.is_equivalent_to(self.placement, value.ndim):
+                value = jax.device_put(value, self.placement)
+                if self.storage is not None:
+                    return value
+                source._value = value
+            self._kept_ids[position] = id(value)
+        return value
+
+    def _targets(self, *groups: Sequence[Any]) -> Any:
+        """Where arrays go that were committed to other devices than the program's: its own, all of them."""
+        devices = self.placement.device_set if self.placement is not None else set()
+        return tuple(
+            [
+                array.sharding
+                if isinstance(array, jax.Array) and array.sharding.device_set == devices
+                else self.placement
+                for array in group
+            ]
+            for group in groups
+        )
+
+    def _take(
+        self, arguments: list[Any], streams: Sequence[_stream.Stream], traced: Sequence[_stream.Stream]
+    ) -> dict[_capture.FeedLeaf, Any]:
+        fed: dict[_capture.FeedLeaf, Any] = {}
+        for feed in self.feeds:
+            stream = _stand_in(feed.stream, streams, traced)
+            count = _count(feed, arguments)
+            element = stream.take_block(count, feed.count) if feed.block else stream.take()
+            for index, leaf in enumerate(jax.tree.leaves(element)):
+                fed[_capture.FeedLeaf(feed, index)] = leaf
+        return fed
+
+
+def calls_back(jaxpr: Any) -> bool:
+    """Whether a jaxpr, or one inside it, calls back into Python while it runs."""
+    for equation in jaxpr.eqns:
+        if equation.primitive.name in _CALLBACKS:
+            return True
+        if any(calls_back(inner) for inner in jax.core.jaxprs_in_params(equation.params)):
+            return True
+    return False
+
+
+def _is_output(value: Any) -> bool:
+    return isinstance(value, Output)
+
+
+def _stand_in(
+    stream: _stream.Stream, streams: Sequence[_stream.Stream], traced: Sequence[_stream.Stream]
+) -> _stream.Stream:
+    """The stream of this call that takes the place of one that the program was traced with."""
+    for now, then in zip(streams, traced, strict=True):
+        if then is stream:
+            return now
+    return stream
+
+
+def _count(feed: _capture.StreamFeed, known: Sequence[Any]) -> int:
+    return feed.count if feed.count_argument is None else int(np.asarray(known[feed.count_argument]))
+
+
+def _runs(feed: _capture.StreamFeed, stream: _stream.Stream, count: int) -> Any:
+    """The feed's structure if the stream's next elements have it throughout, else None."""
+    if count > feed.count or (count < feed.count and 2 * count < feed.count):
+        return None
+    runs = stream.peek_runs(feed.skip, count)
+    if len(runs) == 1 and _same_structure(runs[0][0], feed.structure):
+        return runs[0][0]
+    return None
+
+
+def _same_structure(left: Any, right: Any) -> bool:
+    left_leaves, left_tree = jax.tree.flatten(left)
+    right_leaves, right_tree = jax.tree.flatten(right)
+    return left_tree == right_tree and all(
+        a.shape == b.shape and a.dtype == b.dtype for a, b in zip(left_leaves, right_leaves, strict=True)
+    )
+
+
+@contextlib.contextmanager
+def _interrupt_deferred() -> Iterator[None]:
+    """Holds Ctrl-C back for a block.
+
+    The buffers that a program is given are gone once it is dispatched; an interrupt between that and the
+    assignment of its results would leave variables without a value.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    handler = signal.getsignal(signal.SIGINT)
+    if not callable(handler):
+        yield
+        return
+    came: list[types.FrameType | None] = []
+    signal.signal(signal.SIGINT, lambda _, frame: came.append(frame))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
+        if came:
+            handler(signal.SIGINT, came[0])

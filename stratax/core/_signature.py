@@ -1,0 +1,126 @@
+"""What makes two calls of a compiled function the same program (core layer).
+
+Arrays are dynamic: only their shape and dtype count. Everything else is static, as in `tf.function`: numbers, strings,
+None by value, other objects by identity, functions by their code and what they close over.
+"""
+
+import dataclasses
+import enum
+import functools
+import inspect
+import types
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+from stratax.core import _stream
+
+_BY_VALUE = (bool, int, float, complex, str, bytes, type(None), enum.Enum, np.dtype, type, range, slice)
+_ARRAYS = (jax.Array, np.ndarray, np.generic)
+
+
+class Ref:
+    """Identity of an object as a key; holds the object so that its id is not used again."""
+
+    __slots__ = ("target",)
+
+    def __init__(self, target: Any) -> None:
+        self.target = target
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Ref) and other.target is self.target
+
+    def __hash__(self) -> int:
+        return id(self.target)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Arguments:
+    """A call's arguments, sorted into what a program takes and what it was made for.
+
+    Attributes:
+        key: Identifies the program. Equal keys, equal programs.
+        dynamic: The arrays, in order.
+        streams: The streams, in order.
+        leaves: All leaves, in order.
+        treedef: Their structure.
+    """
+
+    key: Hashable
+    dynamic: list[Any]
+    streams: list[_stream.Stream]
+    leaves: list[Any]
+    treedef: Any
+
+    def rebuild(self, dynamic: Sequence[Any]) -> Any:
+        """The structure of arguments with other arrays in the places of the dynamic ones."""
+        arrays = iter(dynamic)
+        leaves = [next(arrays) if isinstance(leaf, _ARRAYS) else leaf for leaf in self.leaves]
+        return jax.tree.unflatten(self.treedef, leaves)
+
+
+def sort_arguments(arguments: Any) -> Arguments:
+    """Sorts a structure of arguments."""
+    leaves, treedef = jax.tree.flatten(arguments, is_leaf=_is_static_container)
+    parts: list[Hashable] = []
+    dynamic: list[Any] = []
+    streams: list[_stream.Stream] = []
+    for leaf in leaves:
+        if isinstance(leaf, _ARRAYS):
+            parts.append((leaf.shape, leaf.dtype))
+            dynamic.append(leaf)
+        elif isinstance(leaf, _stream.Stream):
+            parts.append(leaf.signature)
+            streams.append(leaf)
+        else:
+            parts.append(static_key(leaf))
+    return Arguments((treedef, tuple(parts)), dynamic, streams, leaves, treedef)
+
+
+def static_key(value: Any, seen: frozenset[int] = frozenset()) -> Hashable:
+    """A key for a value that a program is specialised on."""
+    if isinstance(value, _BY_VALUE):
+        return (type(value), value) if not isinstance(value, slice) else (slice, repr(value))
+    if id(value) in seen:
+        return "recursion"
+    if isinstance(value, types.FunctionType):
+        return _function_key(value, seen | {id(value)})
+    if isinstance(value, types.MethodType):
+        return (Ref(value.__self__), static_key(value.__func__, seen))
+    if isinstance(value, functools.partial):
+        parts = (value.func, *value.args, *value.keywords.values())
+        return (functools.partial, tuple(value.keywords), *(static_key(part, seen) for part in parts))
+    return Ref(value)
+
+
+def closure_key(function: Any) -> Hashable:
+    """A key for what a function closes over, empty for one that closes over nothing."""
+    cells = getattr(inspect.unwrap(function), "__closure__", None)
+    return tuple(_cell_key(cell, frozenset()) for cell in cells) if cells else ()
+
+
+def _function_key(function: types.FunctionType, seen: frozenset[int]) -> Hashable:
+    cells = tuple(_cell_key(cell, seen) for cell in function.__closure__ or ())
+    defaults = tuple(static_key(d, seen) for d in (function.__defaults__ or ()))
+    keywords = tuple((k, static_key(d, seen)) for k, d in (function.__kwdefaults__ or {}).items())
+    return (function.__code__, cells, defaults, keywords)
+
+
+def _cell_key(cell: types.CellType, seen: frozenset[int]) -> Hashable:
+    try:
+        return static_key(cell.cell_contents, seen)
+    except ValueError:  # The cell is still empty: a local function that is defined later.
+        return "empty"
+
+
+def _is_static_container(value: Any) -> bool:
+    return isinstance(value, _stream.Stream)
+
+
+def describe(leaf: Any) -> str:
+    """A leaf in an error message or warning: arrays by type, everything else by value."""
+    if isinstance(leaf, _ARRAYS):
+        return f"{np.dtype(leaf.dtype).name}[{','.join(map(str, leaf.shape))}]"
+    return repr(leaf)

@@ -1,0 +1,89 @@
+"""`stratax.Variable`: a Keras variable under TensorFlow's signature (core layer)."""
+
+from typing import Any
+
+import jax
+import keras
+import numpy as np
+
+from stratax import errors
+from stratax.core import _capture
+
+_AGGREGATIONS = {"none": "none", "sum": "sum", "mean": "mean", "only_first_replica": "only_first_replica"}
+
+
+class Variable(keras.Variable):
+    """A value that a program keeps between steps.
+
+    Follows `tf.Variable`; it is a `keras.Variable`, so layers, optimizers and strategies treat it as one.
+
+    Args:
+        initial_value: An array, a number, a nested list, or a function without arguments that gives one. Inside a
+            compiled function it is evaluated once, on the first call, and can't depend on the function's arguments.
+        trainable: Whether optimizers and `GradientTape` see it.
+        name: Its name.
+        dtype: Its dtype; by default that of the initial value (Python floats become float32).
+        aggregation: How replicas' different values become one: `"none"`, `"sum"`, `"mean"` or
+            `"only_first_replica"` (or TensorFlow's `VariableAggregation` members, by name).
+
+    Raises:
+        BadArgumentError: If the initial value depends on a compiled function's arguments.
+
+    Example:
+        >>> import stratax as sx
+        >>> v = sx.Variable([1.0, 2.0])
+        >>> v.assign_add([1.0, 1.0]).tolist()
+        [2.0, 3.0]
+    """
+
+    def __init__(
+        self,
+        initial_value: Any,
+        trainable: bool = True,
+        *,
+        name: str | None = None,
+        dtype: Any = None,
+        aggregation: Any = "none",
+        synchronization: Any = "auto",
+        autocast: bool = False,
+    ) -> None:
+        value = initial_value() if callable(initial_value) else initial_value
+        if isinstance(value, keras.Variable):
+            value = value.value
+        if isinstance(value, jax.core.Tracer):
+            raise errors.BadArgumentError(
+                "A variable's initial value can't depend on the arguments of the compiled function that creates it: it "
+                f"is computed once. Expected: a constant or a function that makes one. Received: initial_value={value}. "
+                "Create the variable with zeros and assign to it."
+            )
+        array = np.asarray(value)
+        kind = keras.backend.standardize_dtype(dtype) if dtype is not None else _default_dtype(value, array)
+        super().__init__(
+            lambda shape, dtype: keras.ops.convert_to_tensor(array, dtype=dtype),
+            shape=array.shape,
+            dtype=kind,
+            trainable=trainable,
+            name=name,
+            aggregation=_AGGREGATIONS[_word(aggregation)],
+            synchronization=_word(synchronization),
+            autocast=autocast,
+        )
+        if _capture.current_region() is not None:
+            _capture.initialize(self)
+
+    def read_value(self) -> Any:
+        """The current value, as an array."""
+        return self.value
+
+
+def _word(option: Any) -> str:
+    """An option given as a string or as a member of one of TensorFlow's enumerations."""
+    return str(getattr(option, "name", option)).lower()
+
+
+def _default_dtype(value: Any, array: np.ndarray) -> str:
+    if isinstance(value, (np.ndarray, np.generic, jax.Array)):
+        return str(jax.dtypes.canonicalize_dtype(array.dtype))
+    if array.dtype.kind == "f":
+        return "float32"
+    return "int32" if array.dtype.kind in "iu" else str(array.dtype)

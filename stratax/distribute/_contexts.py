@@ -1,0 +1,227 @@
+"""Which strategy is in force, and whether the code that asks runs in a replica (distribute layer).
+
+Follows `tf.distribute`: code inside `strategy.scope()` is in the *cross-replica context*; a function that
+`strategy.run` calls is in a *replica context*; anything else is in the default strategy's replica context.
+"""
+
+import contextlib
+import dataclasses
+import threading
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from stratax import errors
+from stratax.distribute._reduce_op import ReduceOp, as_reduce_op
+from stratax.distribute._values import REPLICA_AXIS, PerReplica, is_per_replica
+
+if TYPE_CHECKING:
+    from stratax.distribute._strategy import Strategy
+
+
+class ReplicaContext:
+    """What a function that `strategy.run` calls can ask, and the collectives that it can call.
+
+    Follows `tf.distribute.ReplicaContext`.
+
+    Args:
+        strategy: The strategy that runs the function.
+        num_replicas: How many replicas take part: all of them, or 1 where one replica stands for all (the
+            remainder of a batch that does not divide, a strategy with one device).
+    """
+
+    def __init__(self, strategy: "Strategy", num_replicas: int) -> None:
+        self._strategy = strategy
+        self._num_replicas = num_replicas
+
+    @property
+    def strategy(self) -> "Strategy":
+        """The strategy that runs this replica."""
+        return self._strategy
+
+    @property
+    def num_replicas_in_sync(self) -> int:
+        """How many replicas compute together now (1 for the remainder of a batch that does not divide)."""
+        return self._num_replicas
+
+    @property
+    def replica_id_in_sync_group(self) -> Any:
+        """This replica's number, 0 to `num_replicas_in_sync - 1`: an int32 scalar, traced where there are several."""
+        if self._num_replicas == 1:
+            return 0
+        return jax.lax.axis_index(REPLICA_AXIS)
+
+    @property
+    def devices(self) -> tuple[str, ...]:
+        """The names of the devices that replicas run on."""
+        return self._strategy.device_names
+
+    def all_reduce(self, reduce_op: Any, value: Any, options: Any = None) -> Any:
+        """Combines every replica's `value`; all replicas get the result.
+
+        Args:
+            reduce_op: `ReduceOp.SUM` or `ReduceOp.MEAN`, or its name.
+            value: An array or a structure of arrays, of one shape on every replica.
+            options: Accepted for TensorFlow's signature; the strategy's cross-device operations decide.
+
+        Returns:
+            A structure like `value`.
+
+        Raises:
+            BadArgumentError: If `reduce_op` is unknown.
+
+        Example:
+            >>> import stratax as sx
+            >>> strategy = sx.distribute.OneDeviceStrategy("/cpu:0")
+            >>> float(strategy.run(lambda: sx.distribute.get_replica_context().all_reduce("sum", 2.0)))
+            2.0
+        """
+        op = as_reduce_op(reduce_op)
+        leaves, treedef = jax.tree.flatten(value)
+        if self._num_replicas == 1:
+            return jax.tree.unflatten(treedef, [jnp.asarray(leaf) for leaf in leaves])
+        arrays = [jnp.asarray(leaf) for leaf in leaves]
+        reduced = self._strategy.cross_device_ops.reduce_in_replica(op, arrays, REPLICA_AXIS, self._num_replicas)
+        return jax.tree.unflatten(treedef, reduced)
+
+    def all_gather(self, value: Any, axis: int, options: Any = None) -> Any:
+        """Concatenates every replica's `value` along `axis`; all replicas get the result.
+
+        Args:
+            value: An array or a structure of arrays, of one shape on every replica.
+            axis: The dimension to concatenate along.
+            options: Accepted for TensorFlow's signature.
+
+        Raises:
+            BadArgumentError: If `axis` is not a dimension of `value`.
+        """
+
+        def gather(leaf: Any) -> Any:
+            array = jnp.asarray(leaf)
+            dim = check_axis(axis, array.ndim)
+            if self._num_replicas == 1:
+                return array
+            return jax.lax.all_gather(array, REPLICA_AXIS, axis=dim, tiled=True)
+
+        return jax.tree.map(gather, value)
+
+    def merge_call(self, merge_fn: Callable[..., Any], args: Any = (), kwargs: Any = None) -> Any:
+        """Calls `merge_fn(strategy, *args, **kwargs)` once, in the cross-replica context.
+
+        Args:
+            merge_fn: Gets the strategy and, for every array in `args` and `kwargs`, the `PerReplica` of all
+                replicas' arrays.
+            args: Positional arguments.
+            kwargs: Keyword arguments.
+
+        Returns:
+            What `merge_fn` returns; of a `PerReplica`, this replica's component.
+        """
+        kwargs = kwargs or {}
+        if self._num_replicas > 1:
+            args, kwargs = jax.tree.map(lambda leaf: _all_components(leaf), (args, kwargs))
+        with entered(self._strategy, None):
+            result = merge_fn(self._strategy, *args, **kwargs)
+
+        def own(leaf: Any) -> Any:
+            if not isinstance(leaf, PerReplica):
+                return leaf
+            return leaf.array if leaf.solo else leaf.array[self.replica_id_in_sync_group]
+
+        return jax.tree.map(own, result, is_leaf=is_per_replica)
+
+
+def _all_components(leaf: Any) -> Any:
+    if not isinstance(leaf, (jax.Array, np.ndarray, np.generic)):
+        return leaf
+    return PerReplica(jax.lax.all_gather(leaf, REPLICA_AXIS))
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Frame:
+    strategy: "Strategy"
+    replica: ReplicaContext | None
+
+
+class _Frames(threading.local):
+    def __init__(self) -> None:
+        self.stack: list[_Frame] = []
+        self.default: Callable[[], Strategy] | None = None
+
+
+_frames = _Frames()
+_default: list[Callable[[], "Strategy"]] = []
+
+
+def set_default(factory: Callable[[], "Strategy"]) -> None:
+    """Says how the default strategy is made; called once, by the module that defines it."""
+    _default[:] = [factory]
+
+
+@contextlib.contextmanager
+def entered(strategy: "Strategy", replica: ReplicaContext | None) -> Iterator[None]:
+    """Makes a strategy, and a replica context or the cross-replica one, the current ones for a block."""
+    _frames.stack.append(_Frame(strategy, replica))
+    try:
+        yield
+    finally:
+        _frames.stack.pop()
+
+
+def get_strategy() -> "Strategy":
+    """The strategy in force: that of the innermost scope or replica, else the default strategy."""
+    return _frames.stack[-1].strategy if _frames.stack else _default[0]()
+
+
+def has_strategy() -> bool:
+    """Whether a strategy other than the default one is in force."""
+    return bool(_frames.stack) and _frames.stack[-1].strategy is not _default[0]()
+
+
+def in_cross_replica_context() -> bool:
+    """Whether the caller is in a strategy's scope but not in a replica."""
+    return bool(_frames.stack) and _frames.stack[-1].replica is None
+
+
+def get_replica_context() -> ReplicaContext | None:
+    """The context of the replica that the caller runs in, or None in the cross-replica context."""
+    if _frames.stack:
+        return _frames.stack[-1].replica
+    return ReplicaContext(_default[0](), 1)
+
+
+def syncing_replicas() -> ReplicaContext | None:
+    """The context of the replica that the caller runs in where there are several to agree with, else None."""
+    if not _frames.stack:
+        return None
+    replica = _frames.stack[-1].replica
+    return replica if replica is not None and replica.num_replicas_in_sync > 1 else None
+
+
+def check_axis(axis: Any, ndim: int) -> int:
+    """A dimension's index from the front, or an error where there is no such dimension."""
+    if not isinstance(axis, (int, np.integer)) or isinstance(axis, bool):
+        raise errors.BadTypeError(f"axis must be an int. Received: axis={axis!r}.")
+    if not -ndim <= axis < ndim:
+        raise errors.BadArgumentError(
+            f"axis is out of range. Expected: -{ndim} <= axis < {ndim}, since a component has {ndim} dimensions. "
+            f"Received: axis={axis!r}."
+        )
+    return int(axis) % ndim
+
+
+__all__ = [
+    "ReduceOp",
+    "ReplicaContext",
+    "check_axis",
+    "entered",
+    "get_replica_context",
+    "get_strategy",
+    "has_strategy",
+    "in_cross_replica_context",
+    "set_default",
+    "syncing_replicas",
+]

@@ -1,0 +1,204 @@
+"""Input for a strategy: what divides batches among replicas and puts them on their devices (distribute layer)."""
+
+import dataclasses
+from collections.abc import Hashable
+from typing import TYPE_CHECKING, Any
+
+import jax
+from jax.sharding import NamedSharding, PartitionSpec
+
+from stratax import errors
+from stratax.core import _stream
+from stratax.distribute import _readers
+from stratax.distribute._values import REPLICA_AXIS
+
+if TYPE_CHECKING:
+    from stratax.distribute._strategy import Strategy
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
+class InputContext:
+    """What a dataset function knows about where its dataset will be used. Follows `tf.distribute.InputContext`.
+
+    Attributes:
+        num_input_pipelines: How many pipelines feed the cluster.
+        input_pipeline_id: The number of this one.
+        num_replicas_in_sync: How many replicas the input is for.
+    """
+
+    num_input_pipelines: int = 1
+    input_pipeline_id: int = 0
+    num_replicas_in_sync: int = 1
+
+    def get_per_replica_batch_size(self, global_batch_size: int) -> int:
+        """The examples of one replica in a global batch.
+
+        Raises:
+            BadArgumentError: If the batch does not divide among the replicas.
+        """
+        if global_batch_size % self.num_replicas_in_sync:
+            raise errors.BadArgumentError(
+                f"The global batch does not divide among the replicas. Expected: a multiple of "
+                f"{self.num_replicas_in_sync}. Received: global_batch_size={global_batch_size!r}."
+            )
+        return global_batch_size // self.num_replicas_in_sync
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
+class ValueContext:
+    """The replica that a value is made for. Follows `tf.distribute.experimental.ValueContext`.
+
+    Attributes:
+        replica_id_in_sync_group: The replica's number.
+        num_replicas_in_sync: How many there are.
+    """
+
+    replica_id_in_sync_group: int = 0
+    num_replicas_in_sync: int = 1
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
+class InputOptions:
+    """How distributed input is fetched. Follows `tf.distribute.InputOptions`.
+
+    Attributes:
+        experimental_fetch_to_device: Whether elements are put on the replicas' devices (True, the default) or left
+            on the host as NumPy arrays, of which each `PerReplica` holds all components.
+        experimental_replication_mode: Accepted for TensorFlow's signature.
+        experimental_place_dataset_on_device: Not available: datasets run on the host.
+        experimental_per_replica_buffer_size: How many blocks are read ahead in the background where the source is slow.
+    """
+
+    experimental_fetch_to_device: bool | None = None
+    experimental_replication_mode: Any = None
+    experimental_place_dataset_on_device: bool = False
+    experimental_per_replica_buffer_size: int = 2
+
+    def __post_init__(self) -> None:
+        if self.experimental_place_dataset_on_device:
+            raise errors.BadArgumentError(
+                "experimental_place_dataset_on_device=True is not available: a dataset runs on the host and its elements "
+                "are sent to the devices. Leave the option out."
+            )
+        if self.experimental_per_replica_buffer_size < 1:
+            raise errors.BadArgumentError(
+                "experimental_per_replica_buffer_size must be at least 1. Received: "
+                f"experimental_per_replica_buffer_size={self.experimental_per_replica_buffer_size!r}."
+            )
+
+
+def global_batches(dataset: Any, strategy: "Strategy") -> "_readers.Source":
+    """A source of steps from a dataset of global batches."""
+    return _readers.GlobalBatches(dataset, len(strategy.devices))
+
+
+def replica_batches(dataset: Any, strategy: "Strategy") -> "_readers.Source":
+    """A source of steps from a dataset of per-replica batches."""
+    return _readers.ReplicaBatches(dataset, len(strategy.devices))
+
+
+class DistributedDataset:
+    """A dataset whose elements are divided among a strategy's replicas.
+
+    Made by `strategy.experimental_distribute_dataset` and `strategy.distribute_datasets_from_function`. Iterating gives
+    structures of `PerReplica`; an iterator can also be passed to a `stratax.function`, which calls `next` on it.
+    """
+
+    def __init__(self, strategy: "Strategy", source: "_readers.Source", options: InputOptions | None = None) -> None:
+        if options is not None and not isinstance(options, InputOptions):
+            raise errors.BadTypeError(
+                f"options must be a stratax.distribute.InputOptions. Received: options={options!r}."
+            )
+        self._strategy = strategy
+        self._source = source
+        self._options = options or InputOptions()
+
+    @property
+    def strategy(self) -> "Strategy":
+        """The strategy whose replicas the elements are for."""
+        return self._strategy
+
+    @property
+    def element_spec(self) -> Any:
+        """The structure of the dataset that is distributed, of `stratax.data.TensorSpec`."""
+        return self._source.element_spec
+
+    def cardinality(self) -> int:
+        """How many steps one pass takes; negative if unknown or infinite, as `stratax.data` writes it."""
+        return self._source.cardinality()
+
+    def __len__(self) -> int:
+        steps = self.cardinality()
+        if steps < 0:
+            raise errors.BadTypeError(
+                "The number of steps of this distributed dataset is unknown or infinite, so it has no len()."
+            )
+        return steps
+
+    def __iter__(self) -> "DistributedIterator":
+        return DistributedIterator(self._strategy, self._source, self._options)
+
+    def __repr__(self) -> str:
+        return f"<stratax.distribute.DistributedDataset of {self._source.dataset!r} for {self._strategy!r}>"
+
+
+class DistributedIterator(_stream.Stream):
+    """One pass over a :class:`DistributedDataset`; a compiled function can call `next` on it."""
+
+    def __init__(self, strategy: "Strategy", source: "_readers.Source", options: InputOptions) -> None:
+        self._strategy = strategy
+        self._options = options
+        self._source = source
+        self._reader = _readers.BufferedReader(source.open(), options.experimental_per_replica_buffer_size)
+        mesh = strategy.mesh
+        self._shardings = {
+            _readers.Kind.SPREAD: [
+                NamedSharding(mesh, PartitionSpec(REPLICA_AXIS)),
+                NamedSharding(mesh, PartitionSpec(None, REPLICA_AXIS)),
+            ],
+            _readers.Kind.SOLO: [NamedSharding(mesh, PartitionSpec())] * 2,
+            _readers.Kind.PLAIN: [jax.sharding.SingleDeviceSharding(strategy.devices[0])] * 2,
+        }
+
+    @property
+    def signature(self) -> Hashable:
+        return (type(self), self._strategy.devices, repr(self._source.element_spec))
+
+    @property
+    def element_spec(self) -> Any:
+        """The structure of the dataset that is distributed."""
+        return self._source.element_spec
+
+    @property
+    def input_wait_seconds(self) -> float:
+        """How long the program has waited for this iterator's source so far, in seconds."""
+        return self._reader.wait_seconds
+
+    def peek_runs(self, skip: int, count: int) -> list[tuple[Any, int]]:
+        return self._reader.runs(skip, count)
+
+    def take(self) -> Any:
+        return self._place(self._reader.take_one(), stacked=False)
+
+    def take_block(self, count: int, capacity: int) -> Any:
+        return self._place(self._reader.take(count, capacity), stacked=True)
+
+    def get_next(self) -> Any:
+        """The next element. TensorFlow's other name for `next(iterator)`."""
+        return next(self)
+
+    def close(self) -> None:
+        """Stops reading ahead and releases the source."""
+        self._reader.close()
+
+    def __enter__(self) -> "DistributedIterator":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _place(self, block: "_readers.Block", *, stacked: bool) -> Any:
+        arrays = block.leaves
+        if self._options.experimental_fetch_to_device is not False:
+            arrays = jax.device_put(arrays, self._shardings[block.kind][int(stacked)])
+        return block.wrap(arrays)

@@ -1,0 +1,144 @@
+"""Where Keras asks for the strategy: gradients that are applied, losses that are averaged (distribute layer).
+
+Keras has these hooks for its TensorFlow backend only (`tf.distribute` is built into them): `Optimizer.apply`
+sums gradients over the replicas there, and `scale_loss_for_distribution` divides a loss by their number. On the JAX
+backend they do nothing, so this module replaces the functions by ones that ask Stratax.
+"""
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import keras
+from keras.src.losses import loss as keras_loss
+from keras.src.optimizers import base_optimizer, loss_scale_optimizer
+
+from stratax.core import _capture
+from stratax.distribute import _contexts, _replica_region
+from stratax.distribute._reduce_op import ReduceOp
+from stratax.distribute._values import REPLICA_AXIS
+
+_APPLYING: list[Any] = []
+
+
+def install() -> None:
+    """Puts the hooks in place, once."""
+    for owner in (base_optimizer.BaseOptimizer, loss_scale_optimizer.LossScaleOptimizer):
+        original = owner.apply
+        if not getattr(original, "_stratax_hook", False):
+            owner.apply = _apply_hook(original)
+    keras_loss.scale_loss_for_distribution = scale_loss
+    keras_loss.unscale_loss_for_distribution = unscale_loss
+    keras_loss.reduce_values = _global_reduce_values(keras_loss.reduce_values)
+    keras_loss.apply_mask = _global_apply_mask(keras_loss.apply_mask)
+
+
+def scale_loss(value: Any) -> Any:
+    """A replica's share of a loss that was averaged over the replica's own examples."""
+    replicas = _contexts.syncing_replicas()
+    return value if replicas is None else value / replicas.num_replicas_in_sync
+
+
+def unscale_loss(value: Any) -> Any:
+    """The inverse of :func:`scale_loss`, for trackers that average over the replicas."""
+    replicas = _contexts.syncing_replicas()
+    return value if replicas is None else value * replicas.num_replicas_in_sync
+
+
+def reduce_gradients(grads: Sequence[Any]) -> list[Any]:
+    """The sum over the replicas of each gradient; None stays None."""
+    replicas = _contexts.syncing_replicas()
+    if replicas is None:
+        return list(grads)
+    present = [index for index, grad in enumerate(grads) if grad is not None]
+    summed = replicas.all_reduce(ReduceOp.SUM, [grads[index] for index in present])
+    result = list(grads)
+    for index, grad in zip(present, summed, strict=True):
+        result[index] = grad
+    return result
+
+
+def _apply_hook(original: Callable[..., None]) -> Callable[..., None]:
+    @functools.wraps(original)
+    def apply(self: Any, grads: Sequence[Any], trainable_variables: Any = None) -> None:
+        region = _capture.current_region()
+        if region is None or _APPLYING:
+            original(self, grads, trainable_variables)
+            return
+        reduced = reduce_gradients(grads)
+        replica = _replica_region_of(region)
+        _APPLYING.append(self)
+        try:
+            if replica is None:
+                _apply(self, original, reduced, trainable_variables)
+            else:
+                with replica.synchronising():
+                    _apply(self, original, reduced, trainable_variables)
+        finally:
+            _APPLYING.pop()
+
+    apply._stratax_hook = True  # type: ignore[attr-defined]
+    return apply
+
+
+def _apply(optimizer: Any, original: Callable[..., None], grads: list[Any], variables: Any) -> None:
+    if isinstance(optimizer, loss_scale_optimizer.LossScaleOptimizer):
+        _apply_scaled(optimizer, grads, variables)
+    else:
+        original(optimizer, grads, variables)
+
+
+def _apply_scaled(optimizer: Any, grads: list[Any], variables: Any) -> None:
+    """Applies through Keras' stateless form: its stateful one assigns variables inside `jax.lax.cond`."""
+    if not optimizer.built:
+        with keras.name_scope(optimizer.name):
+            optimizer.build(list(variables))
+        optimizer.built = True
+    targets = list(variables) if variables is not None else list(optimizer._trainable_variables)
+    slots = list(optimizer.variables)
+    new_targets, new_slots = optimizer.stateless_apply(
+        [slot.value for slot in slots], grads, [target.value for target in targets]
+    )
+    for variable, value in zip([*targets, *slots], [*new_targets, *new_slots], strict=True):
+        variable.assign(value)
+
+
+def _replica_region_of(region: _capture.Region | None) -> _replica_region.ReplicaRegion | None:
+    while region is not None and not isinstance(region, _replica_region.ReplicaRegion):
+        region = region.parent
+    return region
+
+
+def _global_reduce_values(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def reduce_values(values: Any, sample_weight: Any = None, reduction: Any = "sum_over_batch_size") -> Any:
+        weighted = reduction == "mean_with_sample_weight" and sample_weight is not None and tuple(values.shape)
+        if not weighted or _contexts.syncing_replicas() is None:
+            return original(values, sample_weight, reduction)
+        # The mean over the whole batch divides by all replicas' weights, not by this replica's.
+        total = jax.lax.psum(jax.lax.stop_gradient(jnp.sum(sample_weight)), REPLICA_AXIS)
+        return keras.ops.divide_no_nan(jnp.sum(values), jnp.asarray(total, values.dtype))
+
+    return reduce_values
+
+
+def _global_apply_mask(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def apply_mask(sample_weight: Any, mask: Any, dtype: Any, reduction: Any) -> Any:
+        replicas = _contexts.syncing_replicas()
+        if mask is None or replicas is None or reduction not in ("mean", "sum_over_batch_size"):
+            return original(sample_weight, mask, dtype, reduction)
+        # Keras gives valid entries the weight total / valid; both have to be counted over all replicas.
+        valid = jnp.sum(jnp.asarray(mask, dtype))
+        valid = jax.lax.psum(jax.lax.stop_gradient(valid), REPLICA_AXIS)
+        total = jnp.size(mask) * replicas.num_replicas_in_sync
+        weight = keras.ops.divide_no_nan(jnp.asarray(total, dtype), valid)
+        scaled = jnp.where(jnp.asarray(mask, bool), weight, 0)
+        if sample_weight is None:
+            return scaled
+        scaled, sample_weight = keras_loss.squeeze_or_expand_to_same_rank(scaled, jnp.asarray(sample_weight, dtype))
+        return sample_weight * scaled
+
+    return apply_mask

@@ -1,0 +1,457 @@
+"""Reading a dataset step by step, on the host (distribute layer).
+
+A :class:`Source` turns a dataset into :class:`Block`s: several steps' arrays, stacked. Whether a step divides among
+the replicas is decided here, and nowhere else.
+"""
+
+import abc
+import collections
+import dataclasses
+import enum
+import functools
+import queue
+import threading
+import time
+import weakref
+from typing import Any
+
+import jax
+import numpy as np
+
+from stratax import errors
+from stratax.core import _stream
+from stratax.distribute._values import PerReplica
+
+_UNKNOWN = -2
+_SLOW_SECONDS = 0.0005
+_POLL_SECONDS = 0.1
+
+
+class Kind(enum.Enum):
+    """How the arrays of a step belong to the replicas."""
+
+    SPREAD = "spread"
+    """Each replica has its part: a leading dimension counts replicas."""
+    SOLO = "solo"
+    """The step does not divide: one component, which every replica has."""
+    PLAIN = "plain"
+    """There is one replica: plain arrays."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Block:
+    """Consecutive steps of one structure.
+
+    Attributes:
+        leaves: Arrays with a leading dimension that counts steps (without it for one bare step), then one that counts
+            replicas where the steps are spread.
+        treedef: The structure of a step.
+        count: How many steps.
+        kind: How they belong to the replicas.
+    """
+
+    leaves: list[Any]
+    treedef: Any
+    count: int
+    kind: Kind
+
+    def key(self) -> Any:
+        """What blocks whose steps can be stacked have in common."""
+        return (self.kind, self.treedef, tuple((leaf.shape[1:], leaf.dtype) for leaf in self.leaves))
+
+    def wrap(self, arrays: list[Any]) -> Any:
+        """The structure of a step, with `arrays` in the places of its own."""
+        if self.kind is Kind.PLAIN:
+            return jax.tree.unflatten(self.treedef, arrays)
+        solo = self.kind is Kind.SOLO
+        return jax.tree.unflatten(self.treedef, [PerReplica.tree_unflatten(solo, (array,)) for array in arrays])
+
+    def part(self, start: int, stop: int) -> "Block":
+        """Some of the steps."""
+        return Block([leaf[start:stop] for leaf in self.leaves], self.treedef, stop - start, self.kind)
+
+
+@functools.lru_cache(maxsize=256)
+def _structure(key: Any) -> Any:
+    kind, treedef, types = key
+    leaves = [jax.ShapeDtypeStruct(shape, jax.dtypes.canonicalize_dtype(dtype)) for shape, dtype in types]
+    return Block(leaves, treedef, 0, kind).wrap(leaves)
+
+
+class Source(abc.ABC):
+    """A dataset, seen as the steps of a strategy.
+
+    Args:
+        dataset: A `stratax.data.Dataset`, or any iterable of structures of arrays.
+        num_replicas: How many replicas there are.
+    """
+
+    def __init__(self, dataset: Any, num_replicas: int) -> None:
+        if not hasattr(dataset, "__iter__"):
+            raise errors.BadTypeError(
+                "A dataset that can be iterated is expected: a stratax.data.Dataset or another iterable of batches. "
+                f"Received: dataset={dataset!r}."
+            )
+        self.dataset = dataset
+        self.num_replicas = num_replicas
+
+    @property
+    def element_spec(self) -> Any:
+        """The dataset's element_spec, or None for a foreign iterable."""
+        return getattr(self.dataset, "element_spec", None)
+
+    def elements(self) -> int:
+        """How many elements the dataset has; negative if unknown or infinite."""
+        cardinality = getattr(self.dataset, "cardinality", None)
+        if cardinality is not None:
+            return int(cardinality())
+        try:
+            return len(self.dataset)
+        except TypeError:
+            return _UNKNOWN
+
+    @abc.abstractmethod
+    def cardinality(self) -> int:
+        """How many steps there are; negative if unknown or infinite."""
+
+    @abc.abstractmethod
+    def open(self) -> "Reader":
+        """Begins a pass."""
+
+
+class Reader(abc.ABC):
+    """One pass over a source."""
+
+    @abc.abstractmethod
+    def next_block(self, count: int) -> Block:
+        """Up to `count` next steps of one structure, at least one.
+
+        Raises:
+            StopIteration: At the end.
+        """
+
+    def close(self) -> None:
+        """Releases the source."""
+
+
+class ElementReader:
+    """Reads elements of a dataset in stacks of one shape; a `stratax.data` iterator does that by itself."""
+
+    def __init__(self, dataset: Any) -> None:
+        self._iterator = iter(dataset)
+        self._held: list[tuple[list[np.ndarray], Any]] = []
+
+    def next_elements(self, count: int) -> tuple[list[np.ndarray], Any, int]:
+        """Up to `count` elements of one shape: their leaves stacked, their structure, how many."""
+        if hasattr(self._iterator, "next_block"):
+            stacked, taken = self._iterator.next_block(count)
+            leaves, treedef = jax.tree.flatten(stacked)
+            return leaves, treedef, taken
+        elements = [self._next()]
+        while len(elements) < count:
+            try:
+                element = self._next()
+            except StopIteration:
+                break
+            if not _alike(element, elements[0]):
+                self._held.append(element)
+                break
+            elements.append(element)
+        columns = zip(*[leaves for leaves, _ in elements], strict=True)
+        stacked_leaves = [column[0][None] if len(column) == 1 else np.stack(column) for column in columns]
+        return stacked_leaves, elements[0][1], len(elements)
+
+    def close(self) -> None:
+        """Closes the dataset's iterator, where it can be closed."""
+        close = getattr(self._iterator, "close", None)
+        if close is not None:
+            close()
+
+    def _next(self) -> tuple[list[np.ndarray], Any]:
+        if self._held:
+            return self._held.pop()
+        leaves, treedef = jax.tree.flatten(next(self._iterator))
+        return [_host_array(leaf) for leaf in leaves], treedef
+
+
+class GlobalBatches(Source):
+    """A dataset of global batches: each is divided among the replicas, or, where it does not divide, kept whole."""
+
+    def cardinality(self) -> int:
+        return self.elements()
+
+    def open(self) -> Reader:
+        return _GlobalReader(self.dataset, self.num_replicas)
+
+
+class _GlobalReader(Reader):
+    def __init__(self, dataset: Any, num_replicas: int) -> None:
+        self._elements = ElementReader(dataset)
+        self._num_replicas = num_replicas
+
+    def next_block(self, count: int) -> Block:
+        leaves, treedef, taken = self._elements.next_elements(count)
+        if self._num_replicas == 1:
+            return Block(leaves, treedef, taken, Kind.PLAIN)
+        size = batch_size(leaves, 1)
+        if size % self._num_replicas:
+            return Block(leaves, treedef, taken, Kind.SOLO)
+        each = size // self._num_replicas
+        spread = [leaf.reshape(taken, self._num_replicas, each, *leaf.shape[2:]) for leaf in leaves]
+        return Block(spread, treedef, taken, Kind.SPREAD)
+
+    def close(self) -> None:
+        self._elements.close()
+
+
+class ReplicaBatches(Source):
+    """A dataset of per-replica batches: each step takes one for each replica, the last step what is left."""
+
+    def cardinality(self) -> int:
+        elements = self.elements()
+        return elements if elements < 0 else -(-elements // self.num_replicas)
+
+    def open(self) -> Reader:
+        reader = _GlobalReader(self.dataset, 1)
+        return reader if self.num_replicas == 1 else _ReplicaReader(self.dataset, self.num_replicas)
+
+
+class _ReplicaReader(Reader):
+    def __init__(self, dataset: Any, num_replicas: int) -> None:
+        self._elements = ElementReader(dataset)
+        self._num_replicas = num_replicas
+        self._held: tuple[list[np.ndarray], Any, int] | None = None
+
+    def next_block(self, count: int) -> Block:
+        leaves, treedef, taken = self._next(count * self._num_replicas)
+        steps = taken // self._num_replicas
+        if not steps:
+            return self._uneven_step(leaves, treedef, taken)
+        used = steps * self._num_replicas
+        if used < taken:
+            self._held = [leaf[used:] for leaf in leaves], treedef, taken - used
+        spread = [leaf[:used].reshape(steps, self._num_replicas, *leaf.shape[1:]) for leaf in leaves]
+        return Block(spread, treedef, steps, Kind.SPREAD)
+
+    def close(self) -> None:
+        self._elements.close()
+
+    def _next(self, count: int) -> tuple[list[np.ndarray], Any, int]:
+        if self._held is None:
+            return self._elements.next_elements(count)
+        held, self._held = self._held, None
+        return held
+
+    def _uneven_step(self, leaves: list[np.ndarray], treedef: Any, taken: int) -> Block:
+        """A step of elements that are too few, or of several shapes: one batch of all their examples."""
+        parts = [leaves]
+        while taken < self._num_replicas:
+            try:
+                more, other, count = self._next(self._num_replicas - taken)
+            except StopIteration:
+                break
+            if other != treedef:
+                raise errors.DataError(
+                    f"The structure of a dataset's elements changed. Expected: {treedef}. Received: {other}."
+                )
+            parts.append(more)
+            taken += count
+        if len(parts) == 1 and taken == self._num_replicas:
+            return Block([leaf[None] for leaf in leaves], treedef, 1, Kind.SPREAD)
+        if all(_same_shapes(part, leaves) for part in parts) and taken == self._num_replicas:
+            joined = [np.concatenate(column)[None] for column in zip(*parts, strict=True)]
+            return Block(joined, treedef, 1, Kind.SPREAD)
+        for part in parts:
+            batch_size(part, 1)
+        merged = [
+            np.concatenate([rows.reshape(-1, *rows.shape[2:]) for rows in column])[None]
+            for column in zip(*parts, strict=True)
+        ]
+        return Block(merged, treedef, 1, Kind.SOLO)
+
+
+class BufferedReader:
+    """A reader whose coming steps can be looked at before they are taken, and that reads ahead if that pays.
+
+    Args:
+        reader: The pass.
+        ahead: How many blocks are read ahead, in a thread, once the source has turned out to be slow.
+    """
+
+    def __init__(self, reader: Reader, ahead: int) -> None:
+        self._reader: Reader = reader
+        self._ahead = ahead
+        self._blocks: collections.deque[Block] = collections.deque()
+        self._count = 0
+        self._fetches = 0
+        self._thread: _ReadAhead | None = None
+        self.wait_seconds = 0.0
+
+    def runs(self, skip: int, count: int) -> list[tuple[Any, int]]:
+        """See `Stream.peek_runs`."""
+        if skip == 0 and self._blocks and self._blocks[0].count >= count:
+            return [(_structure(self._blocks[0].key()), count)]
+        self._fill(skip + count, hint=count)
+        runs: list[tuple[Any, int]] = []
+        for block in self._blocks:
+            begin = min(skip, block.count)
+            skip -= begin
+            length = min(block.count - begin, count)
+            count -= length
+            if length:
+                _extend(runs, _structure(block.key()), length)
+        return runs
+
+    def take_one(self) -> Block:
+        """Takes one step, without a leading dimension that counts steps."""
+        self._fill(1, hint=1)
+        block = self._blocks[0]
+        self._drop(1)
+        return Block([leaf[0] for leaf in block.leaves], block.treedef, 1, block.kind)
+
+    def take(self, count: int, capacity: int) -> Block:
+        """Takes `count` steps of one structure, padded to `capacity`."""
+        self._fill(count, hint=count)
+        parts: list[Block] = []
+        while count:
+            block = self._blocks[0]
+            length = min(count, block.count)
+            parts.append(block if length == block.count else block.part(0, length))
+            self._drop(length)
+            count -= length
+        taken = sum(part.count for part in parts)
+        padding = [np.broadcast_to(leaf[-1:], (capacity - taken, *leaf.shape[1:])) for leaf in parts[-1].leaves]
+        if len(parts) == 1 and taken == capacity:
+            return parts[0]
+        columns = zip(*[part.leaves for part in parts], padding, strict=True)
+        return Block([np.concatenate(column) for column in columns], parts[0].treedef, capacity, parts[0].kind)
+
+    def close(self) -> None:
+        """Stops the thread, if there is one, and closes the source."""
+        if self._thread is not None:
+            self._thread.close()
+        self._reader.close()
+
+    def _drop(self, length: int) -> None:
+        block = self._blocks.popleft()
+        self._count -= length
+        if length < block.count:
+            self._blocks.appendleft(block.part(length, block.count))
+
+    def _fill(self, count: int, hint: int) -> None:
+        while self._count < count:
+            started = time.perf_counter()
+            try:
+                block = self._next_block(max(hint, count - self._count))
+            except StopIteration:
+                raise _stream.OutOfRangeError(
+                    f"The input ran out: {count} more elements were asked for and {self._count} are left. Nothing was run. "
+                    "Add `.repeat()` to the dataset, or take fewer steps."
+                ) from None
+            self.wait_seconds += time.perf_counter() - started
+            self._blocks.append(block)
+            self._count += block.count
+
+    def _next_block(self, count: int) -> Block:
+        if self._thread is not None:
+            return self._thread.next_block(count)
+        started = time.perf_counter()
+        block = self._reader.next_block(count)
+        # The first fetches pay for opening the source, so they say nothing about the others.
+        self._fetches += 1
+        if self._fetches > 2 and time.perf_counter() - started > _SLOW_SECONDS:
+            self._thread = _ReadAhead(self._reader, count, self._ahead)
+            weakref.finalize(self, self._thread.close)
+        return block
+
+
+class _ReadAhead:
+    """Reads blocks in a thread, at most `size` ahead."""
+
+    def __init__(self, reader: Reader, count: int, size: int) -> None:
+        self._queue: queue.Queue[Block | BaseException] = queue.Queue(maxsize=size)
+        self._stop = threading.Event()
+        self._ended: BaseException | None = None
+        self._thread = threading.Thread(
+            target=_read_ahead, args=(reader, count, self._queue, self._stop), name="stratax-input", daemon=True
+        )
+        self._thread.start()
+
+    def next_block(self, count: int) -> Block:
+        """The next block; its size was settled when the thread was started."""
+        if self._ended is not None:
+            raise self._ended
+        item = self._get()
+        if isinstance(item, BaseException):
+            self._ended = item
+            raise item
+        return item
+
+    def close(self) -> None:
+        """Tells the thread to stop after the block it is reading."""
+        self._stop.set()
+
+    def _get(self) -> Block | BaseException:
+        while True:
+            try:
+                return self._queue.get(timeout=_POLL_SECONDS)
+            except queue.Empty:
+                if not self._thread.is_alive() and self._queue.empty():
+                    return errors.DataError("The thread that reads input ended without saying why.")
+
+
+def _read_ahead(reader: Reader, count: int, blocks: Any, stop: threading.Event) -> None:
+    ended = False
+    while not stop.is_set() and not ended:
+        item: Block | BaseException
+        try:
+            item = reader.next_block(count)
+        except BaseException as error:  # Everything goes to the thread that takes the blocks.
+            item, ended = error, True
+        while not stop.is_set():
+            try:
+                blocks.put(item, timeout=_POLL_SECONDS)
+                break
+            except queue.Full:
+                continue
+
+
+def batch_size(leaves: list[Any], dim: int) -> int:
+    """The number of examples that all arrays of a batch have in their dimension `dim`."""
+    sizes = {leaf.shape[dim] if leaf.ndim > dim else None for leaf in leaves}
+    if len(sizes) != 1 or None in sizes:
+        shapes = ", ".join(str(tuple(leaf.shape[dim:])) for leaf in leaves)
+        raise errors.DataError(
+            "The elements of a dataset that is distributed must be batches: all arrays with one first dimension. "
+            f"Received: arrays of shapes {shapes}. Add `.batch(global_batch_size)`."
+        )
+    (size,) = sizes
+    if size == 0:
+        raise errors.DataError("A batch that is distributed must have at least one example. Received: an empty batch.")
+    return int(size)
+
+
+def _extend(runs: list[tuple[Any, int]], structure: Any, length: int) -> None:
+    if runs and runs[-1][0] is structure:
+        runs[-1] = (structure, runs[-1][1] + length)
+    else:
+        runs.append((structure, length))
+
+
+def _host_array(leaf: Any) -> np.ndarray:
+    """A leaf of a foreign dataset (JAX, torch, TensorFlow, a number) as a NumPy array."""
+    return np.asarray(leaf)
+
+
+def _alike(left: tuple[list[np.ndarray], Any], right: tuple[list[np.ndarray], Any]) -> bool:
+    if left[1] != right[1]:
+        raise errors.DataError(
+            f"The structure of a dataset's elements changed. Expected: {right[1]}. Received: {left[1]}."
+        )
+    return _same_shapes(left[0], right[0], 0)
+
+
+def _same_shapes(left: list[np.ndarray], right: list[np.ndarray], dim: int = 1) -> bool:
+    return all(a.shape[dim:] == b.shape[dim:] and a.dtype == b.dtype for a, b in zip(left, right, strict=True))
+
+

@@ -1,0 +1,116 @@
+"""What variables mean inside one replica, and how the replicas' versions become one again (distribute layer)."""
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import keras
+from jax.extend import core as jax_core
+
+from stratax.core import _capture
+from stratax.distribute._values import REPLICA_AXIS
+
+# Odd, so that multiplying by it keeps 32-bit numbers distinct, and without structure (2**32 / golden ratio).
+_FOLD = 0x9E3779B9
+
+
+class ReplicaRegion(_capture.Region):
+    """The region of a function that runs once per replica, inside `shard_map`.
+
+    How a variable that replicas change differently becomes one value again follows its `aggregation`, as in
+    TensorFlow: metrics (`"sum"`) start from zero on every replica but the first and are added up, so that each
+    update counts once; `"only_first_replica"` takes the first replica's; all others are averaged (BatchNorm's
+    statistics) or, where they are no floating point numbers, the first replica's. Variables that an optimizer wrote
+    are equal already, because gradients were reduced before. The states of seed generators differ between replicas
+    while they run: the replica's index is folded in.
+
+    Args:
+        parent: The region that `strategy.run` was called in.
+        num_replicas: How many replicas there are.
+    """
+
+    def __init__(self, parent: _capture.Region, num_replicas: int) -> None:
+        super().__init__(parent)
+        self._num_replicas = num_replicas
+        self._in_sync: set[int] = set()
+        self._synchronising = 0
+
+    def lift(self, variable: keras.Variable) -> Any:
+        assert_parent = self.parent
+        if assert_parent is None:
+            return _capture.concrete_value(variable)
+        value = assert_parent.get_current_value(variable)
+        with jax_core.set_current_trace(self.trace):
+            if is_seed_state(variable):
+                index = jax.lax.axis_index(REPLICA_AXIS).astype(value.dtype)
+                fold = jnp.stack([index * jnp.asarray(_FOLD, value.dtype), jnp.zeros((), value.dtype)])
+                return jnp.bitwise_xor(value, fold)
+            if variable.aggregation == "sum":
+                return jnp.where(jax.lax.axis_index(REPLICA_AXIS) == 0, value, jnp.zeros_like(value))
+        return value
+
+    def add_update(self, update: tuple[keras.Variable, Any]) -> None:
+        super().add_update(update)
+        key = id(update[0])
+        if self._synchronising:
+            self._in_sync.add(key)
+        else:
+            self._in_sync.discard(key)
+
+    @contextlib.contextmanager
+    def synchronising(self) -> Iterator[None]:
+        """Marks what is assigned in a block as equal on all replicas."""
+        self._synchronising += 1
+        try:
+            yield
+        finally:
+            self._synchronising -= 1
+
+    def merged(self) -> list[Any]:
+        """The one value of every variable that was written, in the order of `writes`; one collective per dtype."""
+        variables = list(self.writes.values())
+        values = [self.final_value(variable) for variable in variables]
+        to_sum = [
+            index
+            for index, variable in enumerate(variables)
+            if id(variable) not in self._in_sync or variable.aggregation == "sum"
+        ]
+        shares = [self._share(variables[index], values[index]) for index in to_sum]
+        for index, total in zip(to_sum, _packed_sum(shares), strict=True):
+            values[index] = total.astype(values[index].dtype)
+        return values
+
+    def _share(self, variable: keras.Variable, value: Any) -> Any:
+        """What this replica contributes to the sum that becomes the variable's value."""
+        value = jnp.asarray(value)
+        if variable.aggregation == "sum":
+            return value
+        averaged = jnp.issubdtype(value.dtype, jnp.floating) and variable.aggregation != "only_first_replica"
+        if averaged and not is_seed_state(variable):
+            return value / self._num_replicas
+        return jnp.where(jax.lax.axis_index(REPLICA_AXIS) == 0, value, jnp.zeros_like(value))
+
+
+def is_seed_state(variable: keras.Variable) -> bool:
+    """Whether a variable is the state of a `keras.random.SeedGenerator`."""
+    return variable.name == "seed_generator_state" and tuple(variable.shape) == (2,)
+
+
+def _packed_sum(values: list[Any]) -> list[Any]:
+    """Sums over the replicas, all values of one dtype in one buffer."""
+    by_dtype: dict[Any, list[int]] = {}
+    for index, value in enumerate(values):
+        dtype = jnp.dtype(jnp.int32) if value.dtype == jnp.bool_ else value.dtype
+        by_dtype.setdefault(dtype, []).append(index)
+    results: list[Any] = [None] * len(values)
+    for dtype, indices in by_dtype.items():
+        flat = jnp.concatenate([jnp.ravel(values[index]).astype(dtype) for index in indices])
+        total = jax.lax.psum(flat, REPLICA_AXIS)
+        start = 0
+        for index in indices:
+            size = values[index].size
+            results[index] = total[start : start + size].reshape(values[index].shape)
+            start += size
+    return results

@@ -1,0 +1,469 @@
+"""`Strategy`: what runs where, with one meaning for every kind of hardware (distribute layer)."""
+
+import abc
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import keras
+import numpy as np
+from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
+from keras.src.backend.common import global_state  # The attribute that Keras' own distributions are kept in.
+
+from stratax import errors
+from stratax.cluster._devices import device_name
+from stratax.core import _autograph, _capture, _function
+from stratax.distribute import _contexts, _input, _ownership, _replica_region
+from stratax.distribute._cross_device_ops import NcclAllReduce
+from stratax.distribute._cross_device_ops_base import CrossDeviceOps
+from stratax.distribute._reduce_op import ReduceOp, as_reduce_op
+from stratax.distribute._values import REPLICA_AXIS, PerReplica, is_per_replica, per_replica_from_components
+
+
+class Strategy(abc.ABC):
+    """Distributes a computation over devices; the one line of a program that changes.
+
+    Follows `tf.distribute.Strategy`. Subclasses say which devices there are and where variables live; what the
+    methods mean is the same for all of them.
+
+    Args:
+        devices: The devices of the replicas, in order. At least one.
+        cross_device_ops: How replicas' values are combined; None for XLA's own all-reduce.
+    """
+
+    def __init__(self, devices: Sequence[jax.Device], cross_device_ops: CrossDeviceOps | None = None) -> None:
+        if cross_device_ops is not None and not isinstance(cross_device_ops, CrossDeviceOps):
+            raise errors.BadTypeError(
+                "cross_device_ops must be a stratax.distribute.CrossDeviceOps (NcclAllReduce(), "
+                "HierarchicalCopyAllReduce(), ReductionToOneDevice(), RingAllReduce() or a subclass of your own). "
+                f"Received: cross_device_ops={cross_device_ops!r}."
+            )
+        self._devices = tuple(devices)
+        self._cross_device_ops = cross_device_ops or NcclAllReduce()
+        self._mesh = Mesh(np.asarray(self._devices), (REPLICA_AXIS,), axis_types=(AxisType.Auto,))
+        self._compiled_run = _function.Function(self._run_in_program, autograph=False)
+        self._compiled_reduce = _function.Function(self._reduce_in_program, autograph=False)
+
+    # What there is.
+
+    @property
+    def num_replicas_in_sync(self) -> int:
+        """How many replicas compute together.
+
+        Inside a function that `run` calls it is the number that takes part there: 1 while the remainder of a batch is
+        computed, which one replica's meaning stands for (see `experimental_distribute_dataset`).
+        """
+        replica = _contexts.get_replica_context()
+        if replica is not None and replica.strategy is self:
+            return replica.num_replicas_in_sync
+        return len(self._devices)
+
+    @property
+    def devices(self) -> tuple[jax.Device, ...]:
+        """The replicas' devices, in order."""
+        return self._devices
+
+    @property
+    def device_names(self) -> tuple[str, ...]:
+        """The names of the replicas' devices, as TensorFlow writes them."""
+        return tuple(device_name(device) for device in self._devices)
+
+    @property
+    def mesh(self) -> Mesh:
+        """The one-dimensional mesh of the replicas; its axis is `"replica"`."""
+        return self._mesh
+
+    @property
+    def cross_device_ops(self) -> CrossDeviceOps:
+        """How replicas' values are combined."""
+        return self._cross_device_ops
+
+    @property
+    def variable_placement(self) -> jax.sharding.Sharding:
+        """Where variables are while replicas compute: on every replica's device."""
+        return NamedSharding(self._mesh, PartitionSpec())
+
+    @property
+    def variable_storage(self) -> jax.sharding.Sharding:
+        """Where variables are kept between steps."""
+        return self.variable_placement
+
+    @property
+    def extended(self) -> "Strategy":
+        """The strategy itself: what TensorFlow keeps under `extended` is here on the strategy."""
+        return self
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} with {len(self._devices)} replicas on {', '.join(self.device_names)}>"
+
+    # Scope.
+
+    def scope(self) -> contextlib.AbstractContextManager["Strategy"]:
+        """The context in which a program's variables, models and optimizers are made.
+
+        Variables created inside belong to this strategy; a Keras model that is compiled inside trains with it, also
+        when `fit` is called outside.
+
+        Raises:
+            StrategyError: On entering it inside the scope of another strategy.
+
+        Example:
+            >>> import stratax as sx
+            >>> strategy = sx.distribute.MirroredStrategy()
+            >>> with strategy.scope():
+            ...     v = sx.Variable(1.0)
+        """
+        return _scope(self)
+
+    # Computing.
+
+    def run(self, fn: Callable[..., Any], args: Any = (), kwargs: Any = None, options: Any = None) -> Any:
+        """Calls `fn` once per replica, each with its component of the arguments.
+
+        Inside a `stratax.function` the call becomes part of that program; outside it is compiled by itself.
+
+        Args:
+            fn: The function of one replica. It may use `stratax.distribute.get_replica_context()`, read and assign
+                variables, and apply gradients, which are summed over the replicas first.
+            args: Positional arguments, a tuple or list. Every `PerReplica` in it is replaced by the replica's component;
+                everything else is passed to all replicas.
+            kwargs: Keyword arguments, likewise.
+            options: Accepted for TensorFlow's signature.
+
+        Returns:
+            What `fn` returns, with a `PerReplica` in the place of each array (a plain array where there is one
+            replica). For the remainder of a batch it has one component.
+
+        Raises:
+            BadTypeError: If `fn` is not callable or `args` is no tuple or list.
+            BadArgumentError: If a `PerReplica` has another number of components than there are replicas.
+            StrategyError: If called inside a replica.
+
+        Example:
+            >>> import stratax as sx
+            >>> strategy = sx.distribute.OneDeviceStrategy("/cpu:0")
+            >>> float(strategy.run(lambda x: x * 2, args=(3.0,)))
+            6.0
+        """
+        kwargs = {} if kwargs is None else kwargs
+        self._check_run(fn, args, kwargs)
+        if _capture.current_region() is not None:
+            return self._run_in_program(fn, tuple(args), kwargs)
+        return self._compiled_run(fn, tuple(args), kwargs)
+
+    def experimental_run_v2(self, fn: Callable[..., Any], args: Any = (), kwargs: Any = None, options: Any = None) -> Any:
+        """The name that :meth:`run` had in TensorFlow 2.0."""
+        return self.run(fn, args, kwargs, options)
+
+    def _check_run(self, fn: Any, args: Any, kwargs: Any) -> None:
+        if not callable(fn):
+            raise errors.BadTypeError(f"strategy.run expects a function. Received: fn={fn!r}.")
+        if not isinstance(args, (tuple, list)):
+            raise errors.BadTypeError(
+                f"strategy.run expects its arguments as a tuple or list. Received: args={args!r}. "
+                "Write `args=(value,)`."
+            )
+        if not isinstance(kwargs, dict):
+            raise errors.BadTypeError(f"strategy.run expects keyword arguments as a dict. Received: kwargs={kwargs!r}.")
+        if not _contexts.in_cross_replica_context() and _contexts.has_strategy():
+            raise errors.StrategyError(
+                "strategy.run was called inside a replica, by a function that strategy.run had called. Replicas can't "
+                f"be nested. Received: fn={fn!r}. Call the function directly."
+            )
+        for leaf in jax.tree.leaves((args, kwargs), is_leaf=is_per_replica):
+            if isinstance(leaf, PerReplica) and not leaf.solo and leaf.num_components != len(self._devices):
+                raise errors.BadArgumentError(
+                    f"A per-replica argument has the wrong number of components. Expected: {len(self._devices)}, one "
+                    f"for each replica of {self!r}. Received: {leaf.num_components} components of shape {leaf.shape}. "
+                    "Make it with this strategy's experimental_distribute_dataset or "
+                    "experimental_distribute_values_from_function."
+                )
+
+    def _run_in_program(self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        region = _capture.current_region()
+        _set_placement(region, self)
+        replica_fn = fn if isinstance(fn, _function.Function) else _autograph.convert(fn)
+        leaves, treedef = jax.tree.flatten((args, kwargs), is_leaf=is_per_replica)
+        kinds = {leaf.solo for leaf in leaves if isinstance(leaf, PerReplica)}
+        if len(kinds) > 1:
+            raise errors.StructureError(
+                "strategy.run got a batch that divides among the replicas together with the remainder of one that does "
+                "not. Expected: per-replica arguments of one step. Take them from one distributed dataset, "
+                "`Dataset.zip(...)` if there are several."
+            )
+        if len(self._devices) == 1 or True in kinds:
+            return self._run_alone(replica_fn, leaves, treedef)
+        return self._run_replicas(replica_fn, leaves, treedef, region)
+
+    def _run_alone(self, fn: Callable[..., Any], leaves: list[Any], treedef: Any) -> Any:
+        """One replica's meaning for everything: on its device, or, for a remainder, on all devices alike."""
+        plain = [leaf.array if isinstance(leaf, PerReplica) else leaf for leaf in leaves]
+        args, kwargs = jax.tree.unflatten(treedef, plain)
+        with _contexts.entered(self, _contexts.ReplicaContext(self, 1)):
+            result = fn(*args, **kwargs)
+        if len(self._devices) == 1:
+            return result
+        return jax.tree.map(lambda leaf: PerReplica(jnp.asarray(leaf), solo=True) if _is_array(leaf) else leaf, result)
+
+    def _run_replicas(
+        self, fn: Callable[..., Any], leaves: list[Any], treedef: Any, region: _capture.Region
+    ) -> Any:
+        split = [index for index, leaf in enumerate(leaves) if isinstance(leaf, PerReplica)]
+        found: list[Any] = []
+
+        def body(components: list[Any]) -> tuple[list[Any], list[Any]]:
+            own = list(leaves)
+            for index, component in zip(split, components, strict=True):
+                own[index] = jnp.squeeze(component, 0)
+            args, kwargs = jax.tree.unflatten(treedef, own)
+            replica = _replica_region.ReplicaRegion(region, len(self._devices))
+            with replica, _contexts.entered(self, _contexts.ReplicaContext(self, len(self._devices))):
+                result = fn(*args, **kwargs)
+                outputs, structure = jax.tree.flatten(_values_of_variables(result))
+                arrays = [jnp.asarray(leaf)[None] for leaf in outputs if _is_array(leaf)]
+                found.append((outputs, structure, list(replica.writes.values())))
+                return arrays, replica.merged()
+
+        spread, same = PartitionSpec(REPLICA_AXIS), PartitionSpec()
+        mapped = jax.shard_map(body, mesh=self._mesh, in_specs=spread, out_specs=(spread, same), check_vma=False)
+        arrays, updates = mapped([leaves[index].array for index in split])
+        outputs, structure, written = found[-1]
+        for variable, value in zip(written, updates, strict=True):
+            region.add_update((variable, value))
+        results = iter(arrays)
+        placed = [PerReplica(next(results)) if _is_array(leaf) else leaf for leaf in outputs]
+        return jax.tree.unflatten(structure, placed)
+
+    # Combining.
+
+    def reduce(self, reduce_op: Any, value: Any, axis: int | None) -> Any:
+        """Combines the replicas' values into one.
+
+        Args:
+            reduce_op: `ReduceOp.SUM` or `ReduceOp.MEAN`, or its name.
+            value: What `run` returned: a `PerReplica` or a structure of them.
+            axis: None combines the components, element by element. A dimension of the components (0 for
+                examples) is reduced as well; a mean divides by the true number of elements over all replicas.
+
+        Returns:
+            A structure like `value` of arrays, on every replica's device.
+
+        Raises:
+            BadArgumentError: If `reduce_op` is unknown, `axis` is out of range, or a sum of values that are
+                not per replica is asked for.
+            StrategyError: If called in a replica; use `get_replica_context().all_reduce` there.
+
+        Example:
+            >>> import stratax as sx
+            >>> strategy = sx.distribute.OneDeviceStrategy("/cpu:0")
+            >>> losses = strategy.run(lambda: jax.numpy.array([1.0, 3.0]))
+            >>> float(strategy.reduce("mean", losses, axis=0))
+            2.0
+        """
+        op = as_reduce_op(reduce_op)
+        self._check_cross_replica("reduce", "get_replica_context().all_reduce")
+        for leaf in jax.tree.leaves(value, is_leaf=is_per_replica):
+            self._check_reducible(op, leaf, axis)
+        if _capture.current_region() is not None:
+            return self._reduce_in_program(op, value, axis)
+        return self._compiled_reduce(op, value, axis)
+
+    def _check_reducible(self, op: ReduceOp, leaf: Any, axis: Any) -> None:
+        single = len(self._devices) == 1
+        if not isinstance(leaf, PerReplica) and not single and op is ReduceOp.SUM:
+            raise errors.BadArgumentError(
+                "strategy.reduce(SUM, ...) needs one value for each replica. Expected: what strategy.run returned. "
+                f"Received: value={leaf!r}, which is not per replica. Return it from the function that run calls."
+            )
+        if axis is not None:
+            _contexts.check_axis(axis, leaf.ndim if isinstance(leaf, PerReplica) else np.ndim(leaf))
+
+    def _check_cross_replica(self, method: str, instead: str) -> None:
+        if _contexts.has_strategy() and not _contexts.in_cross_replica_context():
+            raise errors.StrategyError(
+                f"strategy.{method} was called inside a replica. Expected: outside of the function that strategy.run "
+                f"calls. Inside, use stratax.distribute.{instead}."
+            )
+
+    def _reduce_in_program(self, op: ReduceOp, value: Any, axis: int | None) -> Any:
+        return jax.tree.map(lambda leaf: self._reduce_leaf(op, leaf, axis), value, is_leaf=is_per_replica)
+
+    def _reduce_leaf(self, op: ReduceOp, leaf: Any, axis: int | None) -> Any:
+        if not isinstance(leaf, PerReplica) or leaf.solo:
+            array = jnp.asarray(leaf.array if isinstance(leaf, PerReplica) else leaf)
+            if axis is None:
+                return array
+            return jnp.sum(array, axis) if op is ReduceOp.SUM else jnp.mean(array, axis)
+        array = leaf.array
+        dims = 0 if axis is None else (0, 1 + _contexts.check_axis(axis, leaf.ndim))
+        return jnp.sum(array, dims) if op is ReduceOp.SUM else jnp.mean(array, dims)
+
+    def gather(self, value: Any, axis: int) -> Any:
+        """Concatenates the replicas' values along a dimension, in the order of the replicas.
+
+        Args:
+            value: A `PerReplica` or a structure of them.
+            axis: The dimension of the components to concatenate along.
+
+        Returns:
+            A structure like `value` of arrays.
+
+        Raises:
+            BadArgumentError: If `axis` is out of range.
+            StrategyError: If called in a replica; use `get_replica_context().all_gather` there.
+        """
+        self._check_cross_replica("gather", "get_replica_context().all_gather")
+
+        def gather(leaf: Any) -> Any:
+            if not isinstance(leaf, PerReplica):
+                _contexts.check_axis(axis, np.ndim(leaf))
+                return jnp.asarray(leaf)
+            dim = _contexts.check_axis(axis, leaf.ndim)
+            if leaf.solo:
+                return leaf.array
+            moved = jnp.moveaxis(leaf.array, 0, dim)
+            shape = (*moved.shape[:dim], moved.shape[dim] * moved.shape[dim + 1], *moved.shape[dim + 2 :])
+            return moved.reshape(shape)
+
+        return jax.tree.map(gather, value, is_leaf=is_per_replica)
+
+    def experimental_local_results(self, value: Any) -> tuple[Any, ...]:
+        """The components of a value that this process holds, as a tuple, in the order of the replicas.
+
+        Args:
+            value: A `PerReplica`, a structure of them, or a plain value.
+
+        Returns:
+            As many components as there are local replicas; one for the remainder of a batch or a plain value.
+        """
+        leaves, treedef = jax.tree.flatten(value, is_leaf=is_per_replica)
+        columns = [leaf.values if isinstance(leaf, PerReplica) else None for leaf in leaves]
+        counts = {len(column) for column in columns if column is not None} or {1}
+        rows = [
+            [leaf if column is None else column[row] for leaf, column in zip(leaves, columns, strict=True)]
+            for row in range(max(counts))
+        ]
+        return tuple(jax.tree.unflatten(treedef, row) for row in rows)
+
+    # Input.
+
+    def experimental_distribute_dataset(self, dataset: Any, options: Any = None) -> "_input.DistributedDataset":
+        """Divides the batches of a dataset among the replicas.
+
+        Args:
+            dataset: A `stratax.data.Dataset` of *global* batches, or any iterable of structures of arrays whose
+                first dimension counts examples.
+            options: A `stratax.distribute.InputOptions`.
+
+        Returns:
+            An iterable of structures of `PerReplica` (of plain arrays where there is one replica). A batch that
+            does not divide is not dropped: it comes as a `PerReplica` with one component, which every replica
+            computes as one device would.
+
+        Raises:
+            BadTypeError: If `dataset` can't be iterated.
+            DataError: If its elements are no batches.
+        """
+        return _input.DistributedDataset(self, _input.global_batches(dataset, self), options)
+
+    def distribute_datasets_from_function(
+        self, dataset_fn: Callable[["_input.InputContext"], Any], options: Any = None
+    ) -> "_input.DistributedDataset":
+        """Distributes a dataset of *per-replica* batches that `dataset_fn` makes.
+
+        Args:
+            dataset_fn: Called once per input pipeline with an `InputContext`; returns a dataset.
+            options: A `stratax.distribute.InputOptions`.
+
+        Returns:
+            An iterable like that of :meth:`experimental_distribute_dataset`; each step takes one element for each
+            replica. What is left over at the end is one last step with one component.
+        """
+        if not callable(dataset_fn):
+            raise errors.BadTypeError(
+                "distribute_datasets_from_function expects a function that takes an InputContext and returns a "
+                f"dataset. Received: dataset_fn={dataset_fn!r}."
+            )
+        context = _input.InputContext(num_replicas_in_sync=len(self._devices))
+        dataset = dataset_fn(context)
+        return _input.DistributedDataset(self, _input.replica_batches(dataset, self), options)
+
+    def experimental_distribute_datasets_from_function(
+        self, dataset_fn: Callable[["_input.InputContext"], Any], options: Any = None
+    ) -> "_input.DistributedDataset":
+        """The name that :meth:`distribute_datasets_from_function` had first."""
+        return self.distribute_datasets_from_function(dataset_fn, options)
+
+    def experimental_distribute_values_from_function(self, value_fn: Callable[[Any], Any]) -> Any:
+        """Makes a `PerReplica` of what `value_fn` returns for each replica.
+
+        Args:
+            value_fn: Called with a `ValueContext` for each replica; returns an array or a structure of arrays of
+                one shape on every replica.
+
+        Raises:
+            StructureError: If the replicas' structures, shapes or dtypes differ.
+        """
+        count = len(self._devices)
+        contexts = [_input.ValueContext(replica_id_in_sync_group=i, num_replicas_in_sync=count) for i in range(count)]
+        values = [value_fn(context) for context in contexts]
+        treedefs = {jax.tree.structure(value) for value in values}
+        if len(treedefs) > 1:
+            raise errors.StructureError(
+                f"value_fn must return the same structure for every replica. Received: {', '.join(map(str, treedefs))}."
+            )
+        if count == 1:
+            return values[0]
+        return jax.tree.map(lambda *parts: per_replica_from_components(parts, self._mesh), *values)
+
+    def make_experimental_numpy_dataset(self, numpy_input: Any, session: Any = None) -> Any:
+        """A `stratax.data.Dataset` of the rows of NumPy arrays, to be batched and distributed."""
+        from stratax.data import Dataset
+
+        return Dataset.from_tensor_slices(numpy_input)
+
+    def experimental_make_numpy_dataset(self, numpy_input: Any, session: Any = None) -> Any:
+        """The other name of :meth:`make_experimental_numpy_dataset`."""
+        return self.make_experimental_numpy_dataset(numpy_input, session)
+
+
+@contextlib.contextmanager
+def _scope(strategy: Strategy) -> Iterator[Strategy]:
+    if _contexts.has_strategy() and _contexts.get_strategy() is not strategy:
+        raise errors.StrategyError(
+            "The scope of a strategy was entered inside the scope of another one; strategies can't be nested. "
+            f"Received: {strategy!r} inside {_contexts.get_strategy()!r}. Leave the outer scope first."
+        )
+    before = global_state.get_global_attribute("distribution")
+    global_state.set_global_attribute("distribution", _ownership.ScopeLayouts(strategy))
+    try:
+        with _contexts.entered(strategy, None):
+            yield strategy
+    finally:
+        global_state.set_global_attribute("distribution", before)
+        _ownership.place_new_variables(strategy)
+
+
+def _set_placement(region: _capture.Region | None, strategy: Strategy) -> None:
+    """Tells the program that is being traced where its variables have to be."""
+    while region is not None and not isinstance(region, _capture.ProgramRegion):
+        region = region.parent
+    if region is None:
+        return
+    if region.placement is not None and region.placement != strategy.variable_placement:
+        raise errors.StrategyError(
+            "One compiled function runs two strategies on different devices. Expected: one strategy for each function. "
+            f"Received: {strategy!r} after one that places variables as {region.placement}."
+        )
+    region.placement = strategy.variable_placement
+    region.storage = strategy.variable_storage
+
+
+def _values_of_variables(result: Any) -> Any:
+    return jax.tree.map(lambda leaf: leaf.value if isinstance(leaf, keras.Variable) else leaf, result)
+
+
+def _is_array(leaf: Any) -> bool:
+    return isinstance(leaf, (jax.Array, np.ndarray, np.generic, bool, int, float, complex))
