@@ -39,7 +39,7 @@ demo: setup
 	@$(BIN)/stratax demo --strategy mirrored --simulate gpu:4
 
 test: setup
-	@$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile $(ARGS)
+	@$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal $(ARGS)
 
 check: format-check lint types contract doctest
 	@echo "check: all passed"
