@@ -4,7 +4,7 @@ import dataclasses
 import pathlib
 import sys
 import time
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 import numpy as np
@@ -15,6 +15,9 @@ from stratax.cli._pictures import draw
 from stratax.cli._plan import Plan
 from stratax.cli._strategies import STRATEGIES, build_strategy
 from stratax.cluster import SimulatedDevices
+
+if TYPE_CHECKING:
+    from stratax.distribute import Strategy
 
 _NUM_SHOWN = 4
 
@@ -96,7 +99,7 @@ def demo(
     built = build_strategy(strategy)
     plan = Plan(
         strategy=type(built).__name__,
-        devices=_device_names(built),
+        devices=built.device_names,
         num_replicas=built.num_replicas_in_sync,
         num_examples=len(images.x_train),
         batch_size=batch_size or DEFAULTS[dataset].batch_size,
@@ -107,7 +110,7 @@ def demo(
     _print_outcome(images, train(built, images, plan, seed=seed))
 
 
-def train(strategy: Any, images: Images, plan: Plan, *, seed: int) -> Outcome:
+def train(strategy: "Strategy", images: Images, plan: Plan, *, seed: int) -> Outcome:
     """Trains a small network on `images` under `strategy` and tries it on the held-out ones.
 
     Args:
@@ -164,10 +167,6 @@ def _speed(plan: Plan, start: float, epoch_ends: list[float]) -> float:
     if len(epoch_ends) == 1:
         return plan.num_examples / (epoch_ends[0] - start)
     return plan.num_examples * (len(epoch_ends) - 1) / (epoch_ends[-1] - epoch_ends[0])
-
-
-def _device_names(strategy: Any) -> tuple[str, ...]:
-    return tuple(strategy.extended.worker_devices)
 
 
 def _print_plan(images: Images, plan: Plan) -> None:

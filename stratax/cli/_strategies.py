@@ -1,10 +1,13 @@
 """The strategies that the command line knows by a short name (cli layer)."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from stratax.distribute import Strategy
 
 
-def build_strategy(name: str) -> Any:
+def build_strategy(name: str) -> "Strategy":
     """The strategy called `name` on the command line, over the devices that are here.
 
     Args:
@@ -19,7 +22,7 @@ def build_strategy(name: str) -> Any:
     return STRATEGIES[name]()
 
 
-def _one_device() -> Any:
+def _one_device() -> "Strategy":
     from stratax.cluster import list_logical_devices
     from stratax.distribute import OneDeviceStrategy
 
@@ -27,19 +30,19 @@ def _one_device() -> Any:
     return OneDeviceStrategy(accelerators[0].name if accelerators else "/cpu:0")
 
 
-def _mirrored() -> Any:
+def _mirrored() -> "Strategy":
     from stratax.distribute import MirroredStrategy
 
     return MirroredStrategy()
 
 
-def _central_storage() -> Any:
+def _central_storage() -> "Strategy":
     from stratax.distribute import CentralStorageStrategy
 
     return CentralStorageStrategy()
 
 
-def _tpu() -> Any:
+def _tpu() -> "Strategy":
     from stratax.cluster import TPUClusterResolver, experimental_connect_to_cluster, initialize_tpu_system
     from stratax.distribute import TPUStrategy
 
@@ -49,7 +52,7 @@ def _tpu() -> Any:
     return TPUStrategy(resolver)
 
 
-STRATEGIES: dict[str, Callable[[], Any]] = {
+STRATEGIES: dict[str, Callable[[], "Strategy"]] = {
     "one": _one_device,
     "mirrored": _mirrored,
     "central": _central_storage,
