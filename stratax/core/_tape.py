@@ -1,0 +1,457 @@
+"""`GradientTape`, as programs that come from TensorFlow use it (core layer).
+
+What JAX does for the tape is in `_tape_trace.py`; here is what TensorFlow promises: which variables are watched and
+when, nested structures, persistence, unconnected gradients, Jacobians.
+"""
+
+import contextlib
+import enum
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import keras
+from jax.extend.core import set_current_trace
+from keras.src.backend.common.stateless_scope import get_stateless_scope  # Keras has no public door to it.
+
+from stratax import errors
+from stratax.core import _capture, _reads
+from stratax.core._tape_scope import WatchingScope
+from stratax.core._tape_trace import Node, Record, TapeTrace, play_back
+
+
+class UnconnectedGradients(enum.Enum):
+    """What :meth:`GradientTape.gradient` gives for a source that the target does not depend on."""
+
+    NONE = "none"
+    ZERO = "zero"
+
+
+class GradientTape:
+    """Records operations so that gradients can be taken afterwards.
+
+    It follows `tf.GradientTape` and works eagerly, inside `stratax.function`, `strategy.run`, loops, `jax.jit`,
+    `jax.shard_map` and the body of `jax.lax.scan`. Every operation runs once, where it would have run without a
+    tape; a compiled program holds the forward pass once. Tapes nest, for second derivatives. New programs may prefer
+    :func:`stratax.value_and_grad`, which costs less per operation in eager code.
+
+    Differences from TensorFlow: there are no `IndexedSlices`, the gradient of an embedding table is dense. A
+    jitted function, scan or cond counts as one operation. Inside a compiled function, a variable that is
+    assigned under the tape and then read again passes its gradient on to what was assigned; eagerly it does
+    not, as in TensorFlow. A gradient whose target was not recorded at all raises instead of giving None.
+    `parallel_iterations` has no effect.
+
+    Args:
+        persistent: Whether gradients can be taken more than once. A persistent tape keeps what it recorded until
+            it is deleted or :meth:`reset`.
+        watch_accessed_variables: Whether trainable variables are watched when they are read. If not, only what
+            was given to :meth:`watch` is.
+
+    Example:
+        >>> import jax.numpy as jnp, stratax as sx
+        >>> x = jnp.float32(3.0)
+        >>> with sx.GradientTape() as tape:
+        ...     tape.watch(x)
+        ...     y = x * x
+        >>> float(tape.gradient(y, x))
+        6.0
+    """
+
+    def __init__(self, persistent: bool = False, watch_accessed_variables: bool = True) -> None:
+        self._persistent = persistent
+        self._watch_accessed_variables = watch_accessed_variables
+        self._records: list[Record] = []
+        self._trace: TapeTrace | None = None
+        self._variables: dict[int, tuple[keras.Variable, dict[Node, None]]] = {}
+        self._active: contextlib.ExitStack | None = None
+        self._spent = False
+
+    def __enter__(self) -> "GradientTape":
+        """Starts recording, or goes on recording where the tape stopped.
+
+        Raises:
+            TapeError: The tape is recording already.
+        """
+        if self._active is not None:
+            raise errors.TapeError(
+                "This GradientTape was entered while it was recording. Expected: one `with` block at a time for each "
+                f"tape. Received: tape={self!r}. Make a second tape for the inner block."
+            )
+        if self._spent:
+            self.reset()
+        parent = _capture.current_trace()
+        if self._trace is None:
+            self._trace = TapeTrace(parent, self._records)
+        self._trace.parent = parent
+        stack = contextlib.ExitStack()
+        scope = get_stateless_scope()
+        if not isinstance(scope, _capture.Region | WatchingScope):
+            scope = WatchingScope(scope, parent)
+            if scope.outside is None:
+                stack.callback(_capture.initialize_pending)
+            stack.enter_context(scope)
+        if isinstance(scope, WatchingScope):
+            stack.enter_context(scope.followed_by(self._is_followed_elsewhere))
+        stack.enter_context(_reads.listening(self._on_read))
+        stack.enter_context(set_current_trace(self._trace))
+        self._active = stack
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        """Stops recording."""
+        stack, self._active = self._active, None
+        if stack is not None:
+            stack.close()
+
+    def watch(self, tensor: Any) -> None:
+        """Follows arrays or variables from here on, also variables that are not trainable.
+
+        Args:
+            tensor: A floating point array or variable, or a nested structure of them.
+
+        Raises:
+            TapeError: The tape is not recording.
+            BadTypeError: Something in `tensor` is neither an array nor a variable, or not floating point.
+        """
+        trace = self._recording_trace("watch")
+        for leaf in jax.tree.leaves(_plain(tensor)):
+            _check_watchable(leaf)
+            if isinstance(leaf, keras.Variable):
+                self._variables.setdefault(id(leaf), (leaf, {}))
+            else:
+                trace.follow(leaf)
+
+    @contextlib.contextmanager
+    def stop_recording(self) -> Iterator[None]:
+        """Operations and reads of variables inside the block are not recorded.
+
+        Raises:
+            TapeError: The tape is not recording.
+        """
+        trace = self._recording_trace("stop_recording")
+        before, trace.recording = trace.recording, False
+        try:
+            yield
+        finally:
+            trace.recording = before
+
+    def reset(self) -> None:
+        """Forgets everything that was recorded and watched, as if the tape were new."""
+        self._records.clear()
+        self._variables.clear()
+        self._spent = False
+        if self._trace is not None:
+            self._trace.forget_all()
+
+    def watched_variables(self) -> tuple[keras.Variable, ...]:
+        """The variables that are watched, in the order in which they were first read or given to :meth:`watch`."""
+        return tuple(variable for variable, _ in self._variables.values())
+
+    def gradient(
+        self,
+        target: Any,
+        sources: Any,
+        output_gradients: Any = None,
+        unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
+    ) -> Any:
+        """The gradient of the sum of `target` with respect to `sources`.
+
+        Args:
+            target: An array or variable of any shape, or a nested structure of them, whose gradients are added up.
+            sources: A watched array or variable, or a nested structure of them.
+            output_gradients: The gradient that flows into each element of `target`: the same structure and shapes,
+                None standing for ones.
+            unconnected_gradients: What to give for a source that no recorded operation connects with the target:
+                `"none"` for None, `"zero"` for zeros.
+
+        Returns:
+            The structure of `sources` with gradients of the sources' shapes and dtypes, or None.
+
+        Raises:
+            TapeError: The tape is not persistent and has given its gradients already; nothing in `target` was
+                recorded (with `unconnected_gradients="zero"` the gradients are zero then); or an operation between the
+                sources and the target has no derivative.
+            BadTypeError: A target or source is neither an array nor a variable.
+            BadArgumentError: `unconnected_gradients` is unknown.
+            StructureError: `output_gradients` does not match `target`.
+        """
+        mode = _unconnected(unconnected_gradients)
+        self._check_not_spent()
+        leaves, treedef = jax.tree.flatten(_plain(sources))
+        nodes = [self._source_nodes(leaf) for leaf in leaves]
+        seeds = self._seeds(target, output_gradients, required=mode is UnconnectedGradients.NONE)
+        with self._playing():
+            flat = [node for group in nodes for node in group]
+            cotangents = play_back(self._records, seeds, flat, consume=not self._persistent)
+            results = [_total(cotangents, group) for group in nodes]
+            return jax.tree.unflatten(
+                treedef, [_connected(r, s, mode) for r, s in zip(results, leaves, strict=True)]
+            )
+
+    def jacobian(
+        self,
+        target: Any,
+        sources: Any,
+        unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
+        parallel_iterations: int | None = None,
+        experimental_use_pfor: bool = True,
+    ) -> Any:
+        """The derivative of every element of `target` with respect to every element of `sources`.
+
+        Args:
+            target: A recorded array.
+            sources: As for :meth:`gradient`.
+            unconnected_gradients: As for :meth:`gradient`.
+            parallel_iterations: Has no effect.
+            experimental_use_pfor: Whether all rows are computed at once (faster) or one after the other (less memory).
+
+        Returns:
+            The structure of `sources` with arrays of shape `target.shape + source.shape`, or None.
+
+        Raises:
+            TapeError, BadTypeError, BadArgumentError: As :meth:`gradient` does.
+
+        Example:
+            >>> import jax.numpy as jnp, stratax as sx
+            >>> x = jnp.array([1.0, 2.0])
+            >>> with sx.GradientTape() as tape:
+            ...     tape.watch(x)
+            ...     y = x * x
+            >>> tape.jacobian(y, x).tolist()
+            [[2.0, 0.0], [0.0, 4.0]]
+        """
+        target = _array(target, "target")
+        basis = jnp.eye(target.size, dtype=target.dtype).reshape(target.size, *target.shape)
+
+        def shaped(rows: jax.Array, source: jax.Array) -> jax.Array:
+            return rows.reshape(*target.shape, *source.shape)
+
+        return self._rows(target, sources, basis, unconnected_gradients, experimental_use_pfor, shaped)
+
+    def batch_jacobian(
+        self,
+        target: Any,
+        source: Any,
+        unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
+        parallel_iterations: int | None = None,
+        experimental_use_pfor: bool = True,
+    ) -> Any:
+        """Each example's Jacobian, where an example's target depends on the same example's source alone.
+
+        Args:
+            target: A recorded array of shape `[batch, *t]`.
+            source: A watched array of shape `[batch, *s]`.
+            unconnected_gradients: As for :meth:`gradient`.
+            parallel_iterations: Has no effect.
+            experimental_use_pfor: As for :meth:`jacobian`.
+
+        Returns:
+            An array of shape `[batch, *t, *s]`, or None.
+
+        Raises:
+            StructureError: `target` and `source` have no equal leading dimension.
+            TapeError, BadTypeError, BadArgumentError: As :meth:`gradient` does.
+        """
+        target, source = _array(target, "target"), _array(source, "source")
+        if not target.ndim or not source.ndim or target.shape[0] != source.shape[0]:
+            raise errors.StructureError(
+                "`batch_jacobian` needs a target and a source with one row for each example. Expected: the same first "
+                f"dimension. Received: target.shape={target.shape}, source.shape={source.shape}. Use `jacobian` for "
+                "arrays without a batch dimension."
+            )
+        batch, *inner = target.shape
+        size = target[0].size
+        basis = jnp.broadcast_to(jnp.eye(size, dtype=target.dtype)[:, None], (size, batch, size))
+        basis = basis.reshape(size, batch, *inner)
+
+        def shaped(rows: jax.Array, source: jax.Array) -> jax.Array:
+            return jnp.moveaxis(rows, 0, 1).reshape(batch, *inner, *source.shape[1:])
+
+        return self._rows(target, source, basis, unconnected_gradients, experimental_use_pfor, shaped)
+
+    def _rows(
+        self,
+        target: jax.Array,
+        sources: Any,
+        basis: jax.Array,
+        unconnected_gradients: UnconnectedGradients | str,
+        at_once: bool,
+        shaped: Callable[[jax.Array, jax.Array], jax.Array],
+    ) -> Any:
+        """Plays the tape back once for each row of `basis`, a batch of cotangents of the target."""
+        mode = _unconnected(unconnected_gradients)
+        self._check_not_spent()
+        leaves, treedef = jax.tree.flatten(_plain(sources))
+        nodes = [self._source_nodes(leaf) for leaf in leaves]
+        flat = [node for group in nodes for node in group]
+        seeds = self._seeds(target, None, required=mode is UnconnectedGradients.NONE)
+
+        def row(seed: jax.Array) -> list[Any]:
+            cotangents = play_back(self._records, [(node, seed) for node, _ in seeds], flat, consume=False)
+            return [_total(cotangents, group) for group in nodes]
+
+        with self._playing():
+            rows = jax.vmap(row)(basis) if at_once else jax.lax.map(row, basis)
+            if not self._persistent:
+                self._records.clear()
+            results = [None if r is None else shaped(r, s) for r, s in zip(rows, leaves, strict=True)]
+            if mode is UnconnectedGradients.ZERO:
+                empty = [jnp.zeros((len(basis), *leaf.shape), leaf.dtype) for leaf in leaves]
+                results = [
+                    shaped(e, s) if r is None else r for r, e, s in zip(results, empty, leaves, strict=True)
+                ]
+            return jax.tree.unflatten(treedef, results)
+
+    @contextlib.contextmanager
+    def _playing(self) -> Iterator[None]:
+        """A tape that can be played only once stops recording for good before its own gradient is computed."""
+        if self._persistent:
+            yield
+            return
+        self._spent = True
+        if self._trace is None or self._active is None:
+            yield
+            return
+        self._trace.recording = False
+        with set_current_trace(self._trace.parent):
+            yield
+
+    def _seeds(self, target: Any, output_gradients: Any, *, required: bool) -> list[tuple[Node, Any]]:
+        leaves, treedef = jax.tree.flatten(_plain(target))
+        given = _output_gradients(output_gradients, leaves, treedef)
+        seeds = []
+        for leaf, gradient in zip(leaves, given, strict=True):
+            value = _array(leaf, "target")
+            node = None if self._trace is None else self._trace.node_of(value)
+            if node is not None:
+                seeds.append((node, jnp.ones_like(value) if gradient is None else gradient))
+        if required and not seeds:
+            raise errors.TapeError(
+                "The target of `tape.gradient` was not recorded by this tape. Expected: a floating point array that "
+                "was computed inside the `with` block from something watched (a trainable variable that was read "
+                f"there, or an array given to `tape.watch`). Received: target={target!r}. Compute the target inside "
+                "the `with` block and watch its inputs, or pass unconnected_gradients='zero' if zeros are meant."
+            )
+        return seeds
+
+    def _source_nodes(self, source: Any) -> list[Node]:
+        if isinstance(source, keras.Variable):
+            _, nodes = self._variables.get(id(source), (source, {}))
+            return list(nodes)
+        if not isinstance(source, jax.Array):
+            raise errors.BadTypeError(
+                "A source of a GradientTape is neither an array nor a variable. Expected: the very jax.Array that was "
+                f"watched or computed under the tape, or a keras.Variable. Received: source={source!r} of type "
+                f"{type(source).__name__}. Convert it once with `jnp.asarray`, watch that and use it."
+            )
+        node = None if self._trace is None else self._trace.node_of(source)
+        return [] if node is None else [node]
+
+    def _on_read(self, variable: keras.Variable, value: Any) -> None:
+        trace = self._trace
+        wanted = id(variable) in self._variables or (self._watch_accessed_variables and variable.trainable)
+        if trace is None or not trace.recording or not wanted or not isinstance(value, jax.Array):
+            return
+        if jnp.issubdtype(value.dtype, jnp.inexact):
+            _, nodes = self._variables.setdefault(id(variable), (variable, {}))
+            nodes[trace.follow(value)] = None
+
+    def _is_followed_elsewhere(self, variable: keras.Variable, value: Any) -> bool:
+        """Whether the tape follows `value` for another reason than as a value of `variable`."""
+        node = None if self._trace is None else self._trace.node_of(value)
+        return node is not None and node not in self._variables.get(id(variable), (variable, {}))[1]
+
+    def _check_not_spent(self) -> None:
+        if self._spent:
+            raise errors.TapeError(
+                "A non-persistent GradientTape can compute only one set of gradients. Expected: one call of "
+                f"`gradient`, `jacobian` or `batch_jacobian`. Received: another one of tape={self!r}. Ask "
+                "for all sources in one call, or make the tape with GradientTape(persistent=True)."
+            )
+
+    def _recording_trace(self, what: str) -> TapeTrace:
+        if self._active is None or self._trace is None:
+            raise errors.TapeError(
+                f"`tape.{what}` was called on a GradientTape that is not recording. Expected: a call inside the tape's "
+                f"`with` block. Received: tape={self!r}. Move the call into `with GradientTape() as tape:`."
+            )
+        return self._trace
+
+
+def _plain(structure: Any) -> Any:
+    """Keras' tracked lists as plain ones, which JAX takes for structures."""
+    return list(structure) if isinstance(structure, list) else structure
+
+
+def _array(value: Any, what: str) -> jax.Array:
+    value = value.value if isinstance(value, keras.Variable) else value
+    if not isinstance(value, jax.Array):
+        raise errors.BadTypeError(
+            f"The {what} of a GradientTape's derivative is not an array. Expected: a jax.Array that was computed under "
+            f"the tape, or a keras.Variable. Received: {what}={value!r} of type {type(value).__name__}. Compute it "
+            "with `keras.ops` or `jax.numpy`."
+        )
+    return value
+
+
+def _check_watchable(leaf: Any) -> None:
+    if not isinstance(leaf, jax.Array | keras.Variable):
+        raise errors.BadTypeError(
+            "`tape.watch` got something that it can't follow. Expected: jax.Array or keras.Variable. "
+            f"Received: {leaf!r} of type {type(leaf).__name__}. Convert it with `jnp.asarray` and go on with the "
+            "result: the tape follows that object."
+        )
+    dtype = leaf._dtype if isinstance(leaf, keras.Variable) else leaf.dtype
+    if not jnp.issubdtype(dtype, jnp.inexact):
+        raise errors.BadTypeError(
+            "`tape.watch` got something without a derivative. Expected: a floating point dtype. "
+            f"Received: dtype={dtype}. Cast it first, for example with `keras.ops.cast(x, 'float32')`."
+        )
+
+
+def _unconnected(value: UnconnectedGradients | str) -> UnconnectedGradients:
+    name = getattr(value, "value", value)
+    if name not in ("none", "zero"):
+        raise errors.BadArgumentError(
+            "`unconnected_gradients` is unknown. Expected: 'none', 'zero' or a member of UnconnectedGradients. "
+            f"Received: unconnected_gradients={value!r}."
+        )
+    return UnconnectedGradients(name)
+
+
+def _output_gradients(given: Any, targets: Sequence[Any], treedef: Any) -> list[Any]:
+    if given is None:
+        return [None] * len(targets)
+    leaves = treedef.flatten_up_to(given) if _has_structure(given, treedef) else None
+    shapes = [tuple(target.shape) for target in targets]
+    if leaves is None or any(
+        g is not None and jnp.shape(g) != s for g, s in zip(leaves, shapes, strict=True)
+    ):
+        raise errors.StructureError(
+            "`output_gradients` does not match the target. Expected: the target's structure with arrays of shapes "
+            f"{shapes}. Received: output_gradients={given!r}. Give one array, or None, for each target."
+        )
+    dtypes = [target.dtype for target in targets]
+    return [None if g is None else jnp.asarray(g, dtype) for g, dtype in zip(leaves, dtypes, strict=True)]
+
+
+def _has_structure(value: Any, treedef: Any) -> bool:
+    try:
+        treedef.flatten_up_to(_plain(value))
+    except ValueError:
+        return False
+    return True
+
+
+def _total(cotangents: dict[Node, Any], nodes: Sequence[Node]) -> Any:
+    """A variable's gradient is the sum over the values that were read of it."""
+    found = [cotangents[node] for node in nodes if node in cotangents]
+    return sum(found[1:], found[0]) if found else None
+
+
+def _connected(gradient: Any, source: Any, mode: UnconnectedGradients) -> Any:
+    if gradient is None and mode is UnconnectedGradients.ZERO:
+        dtype = source._dtype if isinstance(source, keras.Variable) else source.dtype
+        return jnp.zeros(source.shape, dtype)
+    return gradient

@@ -1,0 +1,78 @@
+"""The scope under which eager code runs while a GradientTape records (core layer)."""
+
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import keras
+from jax.extend.core import set_current_trace
+
+from stratax import errors
+from stratax.core import _capture, _reads
+from stratax.core._tape_trace import is_eager
+
+
+class WatchingScope(keras.StatelessScope):
+    """Lets eager code run as it is while a tape learns which variables it reads.
+
+    Keras tells nobody that a variable is read except the scope that is active, so the tape makes one active; it
+    passes everything through. Variables that layers create under it get their values at once.
+
+    Args:
+        outside: The scope that was active before, or None.
+        trace: The JAX trace around the tape.
+    """
+
+    def __init__(self, outside: keras.StatelessScope | None, trace: Any) -> None:
+        super().__init__(collect_losses=outside is None or outside.collect_losses, initialize_variables=False)
+        if outside is not None:
+            self.losses = outside.losses
+        self.outside = outside
+        self._outside_trace = trace
+        self._followed: list[Callable[[keras.Variable, Any], bool]] = []
+        self._copies: dict[tuple[int, int], tuple[Any, Any]] = {}
+
+    @contextlib.contextmanager
+    def followed_by(self, is_followed_elsewhere: Callable[[keras.Variable, Any], bool]) -> Iterator[None]:
+        """Inside the block, variables' values that a tape follows for another reason are handed out as copies."""
+        self._followed.append(is_followed_elsewhere)
+        try:
+            yield
+        finally:
+            self._followed.remove(is_followed_elsewhere)
+
+    def get_current_value(self, variable: keras.Variable) -> Any:
+        """The value of `variable`, after telling the tapes that it was read."""
+        value = None if self.outside is None else self.outside.get_current_value(variable)
+        if value is None:
+            value = _capture.concrete_value(variable)
+        value = self._own_value(variable, value)
+        _reads.notify(variable, value)
+        return value
+
+    def add_update(self, update: tuple[keras.Variable, Any]) -> None:
+        """Assigns at once, as eager code does."""
+        variable, value = update
+        if self.outside is not None:
+            self.outside.add_update(update)
+            return
+        if isinstance(value, jax.core.Tracer) and is_eager(self._outside_trace):
+            raise errors.TracingError(
+                f"Variable {variable.path!r} was assigned inside a JAX transformation (jax.lax.scan, jax.jit, ...) "
+                "under a GradientTape; its new value can't leave that transformation. Expected: assignments in "
+                f"eager code or inside `stratax.function`. Received: value={value}. Return it and assign it outside."
+            )
+        variable._direct_assign(value)
+
+    def _own_value(self, variable: keras.Variable, value: Any) -> Any:
+        """Gradients are kept apart by object identity, so two variables must not share one array."""
+        key = id(variable), id(value)
+        if key in self._copies:
+            return self._copies[key][1]
+        if not any(is_elsewhere(variable, value) for is_elsewhere in self._followed):
+            return value
+        with set_current_trace(self._outside_trace):
+            self._copies[key] = value, jnp.array(value, copy=True)
+        return self._copies[key][1]

@@ -1,0 +1,344 @@
+"""What a GradientTape records and how it is played backwards (core layer).
+
+A :class:`TapeTrace` is a JAX trace that computes nothing itself: every primitive is bound in the trace that it was
+pushed on, so its results are ordinary values of that trace (arrays, or the tracers of an enclosing `jax.jit`) and can't
+leak. What it adds is a list of :class:`Record`, one for each primitive that depends on something watched.
+
+This is the only file that relies on JAX's internals of a particular version (tested with 0.10).
+"""
+
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax._src import core
+from jax._src.interpreters import ad
+from jax._src.interpreters import partial_eval as pe
+from jax.extend.core import set_current_trace
+
+from stratax import errors
+
+_JIT_PRIMITIVES = ("jit", "pjit")
+
+
+class Node:
+    """A value that the tape follows, for as long as a record refers to it; it does not keep the value alive."""
+
+    __slots__ = ("__weakref__", "reference")
+
+    def __init__(self, value: Any, forget: Callable[[Any], None]) -> None:
+        self.reference = weakref.ref(value, forget)
+
+
+class Record:
+    """One primitive that ran: what it depends on, what it gave, and what `jax.vjp` said about its derivative."""
+
+    __slots__ = ("inputs", "outputs", "vjp")
+
+    def __init__(self, inputs: Sequence[Node], outputs: Sequence[Node | None], vjp: Any) -> None:
+        self.inputs = inputs
+        self.outputs = outputs
+        self.vjp = vjp
+
+
+class _NoGradient:
+    """Stands for the derivative of a primitive that has none; raises when the gradient is needed."""
+
+    def __init__(self, primitive: Any, error: Exception) -> None:
+        self.primitive = primitive
+        self.error = error
+
+    def fail(self) -> None:
+        raise errors.TapeError(
+            f"The gradient passes through the operation {str(self.primitive)!r}, which has no reverse-mode derivative. "
+            f"Expected: differentiable operations between the sources and the target. Received: {self.error}. Put the "
+            "operation under `tape.stop_recording()`, wrap its input in `keras.ops.stop_gradient`, or give it a "
+            "derivative with `jax.custom_vjp`."
+        ) from self.error
+
+
+class TapeTrace(core.Trace):
+    """Binds every primitive in `parent` and records those that depend on a followed value.
+
+    Args:
+        parent: The trace that was current when the tape was entered.
+        records: The list that records are appended to.
+    """
+
+    def __init__(self, parent: Any, records: list[Record]) -> None:
+        super().__init__()
+        self.requires_low = False
+        self.parent = parent
+        self.records = records
+        self.recording = True
+        self._nodes: dict[int, Node] = {}
+
+    def node_of(self, value: Any) -> Node | None:
+        """The node of a followed value, found by the identity of the object."""
+        node = self._nodes.get(id(value))
+        return node if node is not None and node.reference() is value else None
+
+    def follow(self, value: Any) -> Node:
+        """Starts to follow a value, if that was not done before."""
+        node = self.node_of(value)
+        if node is None:
+            key = id(value)
+            node = self._nodes[key] = Node(value, lambda _: self._forget(key))
+        return node
+
+    def _forget(self, key: int) -> None:
+        self._nodes.pop(key, None)
+
+    def forget_all(self) -> None:
+        """Follows nothing any more."""
+        self._nodes.clear()
+        self.recording = True
+
+    def stage_value(self, val: Any) -> Any:
+        return self._identity_record(val, self.parent.stage_value(val))
+
+    def cur_qdd(self, x: Any) -> Any:
+        with set_current_trace(self.parent):
+            return core.cur_qdd(x)
+
+    def process_primitive(self, primitive: Any, args: Sequence[Any], params: dict[str, Any], /) -> Any:
+        if self._has_followed_constants(primitive, params):
+            # A jitted function that closes over a watched array has it as a constant: look inside.
+            with set_current_trace(self):
+                return core.jaxpr_as_fun(params["jaxpr"])(*args)
+
+        def direct() -> Any:
+            avals = [core.typeof(arg) for arg in args]
+            return primitive.bind_with_trace(self.parent, args, avals, params)
+
+        if not self._follows_any(args):
+            return direct()
+        return self._record(primitive, lambda *xs: primitive.bind(*xs, **params), args, direct)
+
+    def process_call(
+        self, call_primitive: Any, f: Any, args: Sequence[Any], params: dict[str, Any], /
+    ) -> Any:
+        return self._rebind(call_primitive, args, {"subfuns": (f,), **params})
+
+    def process_shard_map(self, primitive: Any, fun: Any, args: Sequence[Any], **params: Any) -> Any:
+        return self._rebind(primitive, args, {"subfuns": (fun,), **params})
+
+    def process_custom_jvp_call(
+        self, primitive: Any, fun: Any, jvp: Any, args: Sequence[Any], /, **params: Any
+    ) -> Any:
+        return self._rebind(primitive, args, {"subfuns": (fun, jvp), **params})
+
+    def process_custom_vjp_call(
+        self, primitive: Any, fun: Any, fwd: Any, bwd: Any, args: Sequence[Any], /, **params: Any
+    ) -> Any:
+        return self._rebind(primitive, args, {"subfuns": (fun, fwd, bwd), **params})
+
+    def _rebind(self, primitive: Any, args: Sequence[Any], params: dict[str, Any]) -> Any:
+        """Binds a primitive that carries Python functions, which may be called only once."""
+        if self._follows_any(args):
+            return self._record(primitive, lambda *xs: primitive.bind(*xs, **params), args, None)
+        with set_current_trace(self.parent):
+            return primitive.bind(*args, **params)
+
+    def _follows_any(self, args: Sequence[Any]) -> bool:
+        return self.recording and any(self.node_of(arg) is not None for arg in args)
+
+    def _has_followed_constants(self, primitive: Any, params: dict[str, Any]) -> bool:
+        return primitive.name in _JIT_PRIMITIVES and self._follows_any(_constants(params["jaxpr"]))
+
+    def _record(
+        self, primitive: Any, bind: Callable[..., Any], args: Sequence[Any], direct: Callable[[], Any] | None
+    ) -> Any:
+        """Runs a primitive with its derivative and keeps a record of it.
+
+        `direct` runs it without a derivative: an operation without one is an error only once the gradient passes
+        through it, as in TensorFlow.
+        """
+        at = [index for index, arg in enumerate(args) if self.node_of(arg) is not None]
+        inputs = [self.follow(args[index]) for index in at]
+        template: list[Any] = []
+
+        def differentiable(*followed: Any) -> tuple[list[Any], list[Any]]:
+            full = list(args)
+            for index, value in zip(at, followed, strict=True):
+                full[index] = value
+            outputs = bind(*full)
+            template[:] = [outputs]
+            leaves = list(outputs) if primitive.multiple_results else [outputs]
+            inexact = [_is_inexact(leaf) for leaf in leaves]
+            template.append(inexact)
+            return (
+                [leaf for leaf, keep in zip(leaves, inexact, strict=True) if keep],
+                [leaf for leaf, keep in zip(leaves, inexact, strict=True) if not keep],
+            )
+
+        vjp: Any
+        try:
+            with set_current_trace(self.parent):
+                outputs, vjp, others = jax.vjp(differentiable, *[args[index] for index in at], has_aux=True)
+        except Exception as error:
+            if direct is None:
+                raise
+            result = direct()
+            leaves = list(result) if primitive.multiple_results else [result]
+            template[:] = [result, [_is_inexact(leaf) for leaf in leaves]]
+            outputs = [leaf for leaf in leaves if _is_inexact(leaf)]
+            others = [leaf for leaf in leaves if not _is_inexact(leaf)]
+            known, vjp = [False] * len(outputs), _NoGradient(primitive, error)
+        else:
+            known = _known_outputs(vjp)
+        outputs = [self._distinct(output) for output in outputs]
+        nodes = [
+            None if constant or not isinstance(output, jax.Array) else self.follow(output)
+            for output, constant in zip(outputs, known, strict=True)
+        ]
+        if any(node is not None for node in nodes):
+            self.records.append(Record(inputs, nodes, vjp))
+        return _like(template[0], template[1], outputs, others, primitive.multiple_results)
+
+    def _distinct(self, value: Any) -> Any:
+        """`value`, or a copy where a primitive gave back an object that is followed already (eager identities)."""
+        if self.node_of(value) is None:
+            return value
+        with set_current_trace(self.parent):
+            return jnp.array(value, copy=True)
+
+    def _identity_record(self, before: Any, after: Any) -> Any:
+        node = self.node_of(before)
+        if node is None or after is before or not self.recording:
+            return after
+        with set_current_trace(self.parent):
+            _, vjp, _ = jax.vjp(lambda x: ([x], []), before, has_aux=True)
+        self.records.append(Record([node], [self.follow(after)], vjp))
+        return after
+
+
+def play_back(
+    records: list[Record],
+    seeds: Sequence[tuple[Node, Any]],
+    sources: Sequence[Node],
+    *,
+    consume: bool,
+) -> dict[Node, Any]:
+    """Carries cotangents from targets to sources, through the records that lie between them and no others.
+
+    Args:
+        records: The records in the order in which they were made.
+        seeds: Nodes of the target and their cotangents.
+        sources: The nodes whose cotangents are wanted.
+        consume: Whether records may be dropped on the way, which frees what they hold.
+
+    Returns:
+        The cotangents of those sources that the target depends on.
+    """
+    wanted = _nodes_that_depend_on(records, sources)
+    cotangents: dict[Node, Any] = {}
+    for node, seed in seeds:
+        if node in wanted:
+            _accumulate(cotangents, node, seed)
+    keep = set(sources)
+    for record in _backwards(records, consume):
+        incoming = [None if node is None else cotangents.get(node) for node in record.outputs]
+        for output in record.outputs:
+            if output is not None and output not in keep:
+                cotangents.pop(output, None)
+        needed = [node in wanted for node in record.inputs]
+        if any(cotangent is not None for cotangent in incoming) and any(needed):
+            for node, cotangent in zip(record.inputs, _pull_back(record.vjp, incoming, needed), strict=True):
+                if cotangent is not None:
+                    _accumulate(cotangents, node, cotangent)
+    return cotangents
+
+
+def is_eager(trace: Any) -> bool:
+    """Whether a trace computes at once, outside of every JAX transformation."""
+    return isinstance(trace, core.EvalTrace)
+
+
+def _backwards(records: list[Record], consume: bool) -> Iterator[Record]:
+    if not consume:
+        yield from reversed(list(records))
+        return
+    while records:
+        yield records.pop()
+
+
+def _nodes_that_depend_on(records: Sequence[Record], sources: Sequence[Node]) -> set[Node]:
+    reached = set(sources)
+    for record in records:
+        if any(node in reached for node in record.inputs):
+            reached.update(node for node in record.outputs if node is not None)
+    return reached
+
+
+def _accumulate(cotangents: dict[Node, Any], node: Node, cotangent: Any) -> None:
+    present = cotangents.get(node)
+    cotangents[node] = cotangent if present is None else ad.add_tangents(present, cotangent)
+
+
+def _pull_back(vjp: Any, incoming: Sequence[Any], needed: Sequence[bool]) -> list[Any]:
+    """The inputs' cotangents, None where they are zero for certain or not needed.
+
+    Calling `vjp` would turn every symbolic zero into an array and send it on through the rest of the tape.
+    """
+    if isinstance(vjp, _NoGradient):
+        vjp.fail()
+        return []
+    spec, known, jaxpr, _ = vjp.fun.args
+    kept = jax.tree.leaves(vjp.args_res, is_leaf=lambda leaf: type(leaf).__name__ == "NotNeeded")
+    residuals = [kept[r.idx] if r.primal else vjp.opaque_residuals[r.idx] for r in spec]
+    accumulators = [
+        (ad.ValAccum if wanted else ad.NullAccum)(variable.aval.to_ct_aval())
+        for variable, wanted in zip(jaxpr.invars, needed, strict=True)
+    ]
+    unknown = [cotangent for cotangent, constant in zip(incoming, known, strict=True) if not constant]
+    used = [cotangent is not None for cotangent in unknown]
+    if not all(used):
+        keep = [False] * len(jaxpr.constvars) + [True] * len(jaxpr.invars)
+        jaxpr, used_residuals, _ = pe.dce_jaxpr_consts(jaxpr, used, keep)
+        residuals = [residual for residual, is_used in zip(residuals, used_residuals, strict=True) if is_used]
+    cotangents_in = [cotangent for cotangent in unknown if cotangent is not None]
+    ad.backward_pass3(jaxpr, True, residuals, accumulators, cotangents_in)
+    results = [a.freeze() if wanted else None for a, wanted in zip(accumulators, needed, strict=True)]
+    return [None if isinstance(result, ad.Zero) else result for result in results]
+
+
+def _constants(closed: Any) -> list[Any]:
+    """The constants of a jaxpr and of the jitted functions that it calls."""
+    if closed not in _without_constants:
+        inner = [e.params["jaxpr"] for e in closed.jaxpr.eqns if e.primitive.name in _JIT_PRIMITIVES]
+        found = [*closed.consts, *(constant for jaxpr in inner for constant in _constants(jaxpr))]
+        # Most have none. The others are searched again: an entry here would keep its arrays alive.
+        if found:
+            return found
+        _without_constants.add(closed)
+    return []
+
+
+_without_constants: weakref.WeakSet[Any] = weakref.WeakSet()
+"""Jaxprs that are known to have no constants."""
+
+
+def _known_outputs(vjp: Any) -> list[bool]:
+    """Which outputs do not depend on the inputs, as far as derivatives go (`floor`, `stop_gradient`)."""
+    return list(vjp.fun.args[1])
+
+
+def _is_inexact(value: Any) -> bool:
+    return jnp.issubdtype(core.typeof(value).dtype, jnp.inexact)
+
+
+def _like(
+    template: Any, inexact: Sequence[bool], outputs: Sequence[Any], others: Sequence[Any], multiple: bool
+) -> Any:
+    """The results in the form in which the primitive gives them: one value, a list, or JAX' flat tree."""
+    floats, rest = iter(outputs), iter(others)
+    leaves = [next(floats) if is_float else next(rest) for is_float in inexact]
+    if not multiple:
+        return leaves[0]
+    if isinstance(template, list | tuple):
+        return leaves
+    remaining = iter(leaves)
+    return template.map(lambda _: next(remaining))
