@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from stratax.distribute import Strategy
 
 _NUM_SHOWN = 4
+_POSITIVE = click.IntRange(min=1)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
@@ -60,29 +61,50 @@ class Outcome:
 
 
 @click.command()
-@click.option("--strategy", type=click.Choice(list(STRATEGIES)), default="mirrored", show_default=True)
+@click.option(
+    "--strategy",
+    type=click.Choice(list(STRATEGIES)),
+    default="mirrored",
+    show_default=True,
+    help="What runs where: the first device, all devices, all with the variables on the host, a TPU.",
+)
 @simulate_option
-@click.option("--dataset", type=click.Choice(list(DEFAULTS)), default="digits", show_default=True)
+@click.option(
+    "--dataset",
+    type=click.Choice(list(DEFAULTS)),
+    default="digits",
+    show_default=True,
+    help="1,797 images that need no download, or 70,000.",
+)
 @click.option(
     "--data",
     "path",
     type=click.Path(path_type=pathlib.Path),
-    help="mnist.npz  [default: that in Keras' cache]",
+    help="Where mnist.npz lies.  [default: in Keras' cache]",
 )
-@click.option("--epochs", type=click.IntRange(min=1), help="[default: 20 for digits, 3 for mnist]")
+@click.option("--epochs", type=_POSITIVE, metavar="N", help="[default: 20 for digits, 3 for mnist]")
 @click.option(
     "--batch-size",
-    type=click.IntRange(min=1),
+    type=_POSITIVE,
+    metavar="N",
     help="Of a global batch.  [default: 64 for digits, 256 for mnist]",
 )
 @click.option(
     "--steps-per-execution",
-    type=click.IntRange(min=1),
+    type=_POSITIVE,
+    metavar="N",
     default=1,
     show_default=True,
     help="Steps in one dispatch.",
 )
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+@click.option(
+    "--seed",
+    type=click.IntRange(min=0),
+    metavar="N",
+    default=0,
+    show_default=True,
+    help="Decides the first weights and the order of the examples.",
+)
 def demo(
     strategy: str,
     simulate: SimulatedDevices | None,

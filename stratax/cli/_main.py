@@ -21,7 +21,7 @@ INTERRUPTED = 130
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="stratax")
 def program() -> None:
-    """One training program for a CPU, several GPUs or a TPU; the strategy is the only line that changes."""
+    """One training program for a CPU, several GPUs or a TPU: only the strategy changes."""
 
 
 program.add_command(demo)
