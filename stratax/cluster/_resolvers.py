@@ -1,0 +1,389 @@
+"""Resolvers: what this program runs on, and how it gets hold of it (cluster layer)."""
+
+import abc
+import dataclasses
+from typing import Any, Self
+
+import jax
+
+from stratax.cluster._devices import device_name, list_logical_devices, local_devices
+from stratax.cluster._simulate import ENVIRONMENT_VARIABLE
+from stratax.errors import BadArgumentError, BadTypeError, NoTPUError
+
+LOCAL_ADDRESSES = ("", "local", "localhost")
+"""The values of `tpu` that mean the TPU of this host, as in TensorFlow."""
+
+
+class ClusterResolver(abc.ABC):
+    """Finds out which tasks and devices a program has, as ``tf.distribute.cluster_resolver.ClusterResolver``.
+
+    Attributes:
+        task_type: This process's job, for example ``"worker"``.
+        task_id: Its number within the job.
+    """
+
+    task_type: str
+    task_id: int
+
+    @property
+    def environment(self) -> str:
+        """Where the program runs: ``"google"`` inside Google's own systems in TensorFlow, here always empty."""
+        return ""
+
+    @abc.abstractmethod
+    def cluster_spec(self) -> dict[str, list[str]]:
+        """Returns the addresses of every job's tasks.
+
+        Returns:
+            From the name of a job to its tasks' addresses, in order; empty where this process is alone.
+        """
+
+    @abc.abstractmethod
+    def master(
+        self, task_type: str | None = None, task_id: int | None = None, rpc_layer: str | None = None
+    ) -> str:
+        """Returns the address of a task.
+
+        Args:
+            task_type: The task's job; None: this process's.
+            task_id: Its number; None: this process's.
+            rpc_layer: A protocol to put before the address, as in ``grpc://``; None: none.
+
+        Returns:
+            The address; empty where this process is alone.
+        """
+
+    @abc.abstractmethod
+    def num_accelerators(
+        self, task_type: str | None = None, task_id: int | None = None, config_proto: None = None
+    ) -> dict[str, int]:
+        """Counts the accelerators of a task.
+
+        Args:
+            task_type: The task's job; None: this process's.
+            task_id: Its number; None: this process's.
+            config_proto: Only for TensorFlow's signature: must be None.
+
+        Returns:
+            From the kind of accelerator to their number, for example ``{"TPU": 8}``.
+        """
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
+class TPUSystemMetadata:
+    """What a TPU system consists of, as TensorFlow's `TPUSystemMetadata`.
+
+    Attributes:
+        num_cores: All cores, of all hosts.
+        num_hosts: The hosts: the processes of the program.
+        num_of_cores_per_host: The cores of one host.
+        topology: What `initialize_tpu_system` returned, or None.
+        devices: The names of this process's devices.
+    """
+
+    num_cores: int
+    num_hosts: int
+    num_of_cores_per_host: int
+    topology: "Topology | None" = None
+    devices: tuple[str, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
+class Topology:
+    """How a TPU's cores are arranged, as ``tf.tpu.experimental.Topology``.
+
+    Attributes:
+        mesh_shape: The chips along x, y and z, and the cores of one chip.
+        device_coordinates: For every core its x, y, z and number within the chip.
+        device_names: Every core's name, in the same order.
+    """
+
+    mesh_shape: tuple[int, int, int, int]
+    device_coordinates: tuple[tuple[int, int, int, int], ...]
+    device_names: tuple[str, ...]
+
+    @property
+    def num_tasks(self) -> int:
+        """The number of hosts."""
+        return len({name.partition("/device:")[0] for name in self.device_names})
+
+    @property
+    def num_tpus_per_task(self) -> int:
+        """The number of cores of one host."""
+        return len(self.device_names) // self.num_tasks
+
+    @property
+    def num_accelerators(self) -> dict[str, int]:
+        """All cores, as ``{"TPU": 8}``."""
+        return {"TPU": len(self.device_names)}
+
+
+class TPUClusterResolver(ClusterResolver):
+    """Finds the TPU of this host, or the simulated one, as ``tf.distribute.cluster_resolver.TPUClusterResolver``.
+
+    A program that is to run on a TPU runs on the TPU's own host (a "TPU VM"): there is no remote worker to
+    connect to, so `tpu` is empty, ``"local"`` or a name given for the record. Programs find out with the
+    `ValueError` whether there is a TPU and fall back to another strategy if not. Starts JAX.
+
+    Args:
+        tpu: None, ``""``, ``"local"`` or the name of the TPU that this host belongs to.
+        zone: For the record: not needed on the TPU's own host.
+        project: For the record: not needed on the TPU's own host.
+        job_name: The job of the TPU's hosts, part of the device names.
+        coordinator_name: Must be None: there is no separate coordinator.
+        coordinator_address: Must be None: there is no separate coordinator.
+        credentials: ``"default"``; not used.
+        service: Must be None; not used.
+        discovery_url: Must be None; not used.
+
+    Raises:
+        BadTypeError: If `tpu` is not a string or None.
+        BadArgumentError: If `tpu` is the address of a remote worker, or an unused argument is given.
+        NoTPUError: If there is no TPU, neither a real nor a simulated one; it is a `ValueError`.
+
+    Example:
+        >>> try:
+        ...     resolver = TPUClusterResolver()
+        ... except ValueError:
+        ...     resolver = None
+    """
+
+    def __init__(
+        self,
+        tpu: str | None = None,
+        zone: str | None = None,
+        project: str | None = None,
+        job_name: str = "worker",
+        coordinator_name: str | None = None,
+        coordinator_address: str | None = None,
+        credentials: str = "default",
+        service: Any = None,
+        discovery_url: str | None = None,
+    ) -> None:
+        _check_address(tpu)
+        unused = {
+            "coordinator_name": coordinator_name,
+            "coordinator_address": coordinator_address,
+            "service": service,
+            "discovery_url": discovery_url,
+        }
+        for name, value in unused.items():
+            if value is not None:
+                raise BadArgumentError(
+                    f"{name} has no meaning here: the program runs on the TPU's own host. Leave it out. "
+                    f"Received: {name}={value!r}."
+                )
+        self._devices = _tpu_devices()
+        self.task_type = job_name
+        self.task_id = jax.process_index()
+        self._tpu = tpu or ""
+        self._zone = zone
+        self._project = project
+
+    @staticmethod
+    def connect(
+        tpu: str | None = None, zone: str | None = None, project: str | None = None
+    ) -> "TPUClusterResolver":
+        """Finds the TPU and makes it ready in one call.
+
+        Args:
+            tpu: As for the constructor.
+            zone: As for the constructor.
+            project: As for the constructor.
+
+        Returns:
+            The resolver.
+
+        Raises:
+            NoTPUError: If there is no TPU.
+        """
+        resolver = TPUClusterResolver(tpu, zone, project)
+        experimental_connect_to_cluster(resolver)
+        initialize_tpu_system(resolver)
+        return resolver
+
+    @property
+    def tpu(self) -> str:
+        """The name that was given, or an empty string."""
+        return self._tpu
+
+    def cluster_spec(self) -> dict[str, list[str]]:
+        """Returns an empty mapping: JAX connects the hosts of a TPU by itself."""
+        return {}
+
+    def master(
+        self, task_type: str | None = None, task_id: int | None = None, rpc_layer: str | None = None
+    ) -> str:
+        """Returns an empty string: the TPU is in this process."""
+        return ""
+
+    def get_master(self) -> str:
+        """Returns `master()`."""
+        return self.master()
+
+    def get_job_name(self) -> str:
+        """Returns the job of the TPU's hosts."""
+        return self.task_type
+
+    def num_accelerators(
+        self, task_type: str | None = None, task_id: int | None = None, config_proto: None = None
+    ) -> dict[str, int]:
+        """Counts the TPU cores of this host, as ``{"TPU": 8}``; see `ClusterResolver`."""
+        return {"TPU": len(self._devices)}
+
+    def tpu_devices(self) -> list[jax.Device]:
+        """Returns this host's TPU cores as JAX devices, in the order of the replicas."""
+        return list(self._devices)
+
+    def get_tpu_system_metadata(self) -> TPUSystemMetadata:
+        """Returns how many cores and hosts the TPU has and what they are called."""
+        topology = _topology(self._devices)
+        return TPUSystemMetadata(
+            num_cores=len(topology.device_names),
+            num_hosts=topology.num_tasks,
+            num_of_cores_per_host=topology.num_tpus_per_task,
+            topology=topology,
+            devices=tuple(device.name for device in list_logical_devices()),
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        return None
+
+
+def experimental_connect_to_cluster(
+    cluster_spec_or_resolver: ClusterResolver, job_name: str = "localhost"
+) -> None:
+    """Connects to the cluster that a resolver found, as ``tf.config.experimental_connect_to_cluster``.
+
+    A TPU's devices are in this process, so there is nothing to connect; the call is kept because every TPU
+    program makes it, and it checks its argument.
+
+    Args:
+        cluster_spec_or_resolver: A `ClusterResolver`.
+        job_name: This process's job, for TensorFlow's signature; not used.
+
+    Raises:
+        BadTypeError: If it is not a resolver.
+    """
+    _check_resolver(cluster_spec_or_resolver, "cluster_spec_or_resolver")
+
+
+def experimental_connect_to_host(remote_host: str | None = None, job_name: str = "worker") -> None:
+    """Connects to one host, as ``tf.config.experimental_connect_to_host``; only this host is allowed.
+
+    Args:
+        remote_host: What `ClusterResolver.master` returned: None, ``""``, ``"local"`` or ``"localhost"``.
+        job_name: The host's job, for TensorFlow's signature; not used.
+
+    Raises:
+        BadTypeError: If `remote_host` is not a string or None.
+        BadArgumentError: If it is another host: programs run on the host that has the devices.
+    """
+    if remote_host is not None and not isinstance(remote_host, str):
+        raise BadTypeError(f"remote_host must be a string or None. Received: remote_host={remote_host!r}.")
+    if (remote_host or "") not in LOCAL_ADDRESSES:
+        raise BadArgumentError(
+            "A program uses the devices of the host that it runs on; it can't connect to another. Start it on "
+            f"that host. Received: remote_host={remote_host!r}."
+        )
+
+
+def initialize_tpu_system(cluster_resolver: TPUClusterResolver | None = None) -> Topology:
+    """Makes the TPU ready and returns how its cores are arranged, as ``tf.tpu.experimental.initialize_tpu_system``.
+
+    JAX initialises the TPU when it starts. Unlike TensorFlow's, this call may come at any time and as often as
+    you like: it clears nothing, and arrays and variables on the TPU stay valid.
+
+    Args:
+        cluster_resolver: The resolver; None: a new `TPUClusterResolver`.
+
+    Returns:
+        The arrangement of all cores.
+
+    Raises:
+        BadTypeError: If `cluster_resolver` is not a `TPUClusterResolver`.
+        NoTPUError: If there is no TPU.
+    """
+    resolver = TPUClusterResolver() if cluster_resolver is None else cluster_resolver
+    _check_tpu_resolver(resolver)
+    return _topology(resolver.tpu_devices())
+
+
+def shutdown_tpu_system(cluster_resolver: TPUClusterResolver | None = None) -> None:
+    """Ends the use of the TPU, as ``tf.tpu.experimental.shutdown_tpu_system``.
+
+    Waits for what still runs on this host's cores. The TPU itself is released when the process ends: JAX can't
+    give it back before, and arrays on it stay valid.
+
+    Args:
+        cluster_resolver: The resolver; None: a new `TPUClusterResolver`.
+
+    Raises:
+        BadTypeError: If `cluster_resolver` is not a `TPUClusterResolver`.
+        NoTPUError: If there is no TPU.
+    """
+    resolver = TPUClusterResolver() if cluster_resolver is None else cluster_resolver
+    _check_tpu_resolver(resolver)
+    for device in resolver.tpu_devices():
+        # Work on one device is done in order, so a value placed now is there when all before it is finished.
+        jax.device_put(0, device).block_until_ready()
+
+
+def _tpu_devices() -> list[jax.Device]:
+    devices = local_devices("TPU")
+    if not devices:
+        raise NoTPUError(
+            "There is no TPU here, neither a real nor a simulated one. Run on a TPU's host with jax[tpu] "
+            "installed, simulate one with stratax.simulate_devices(8, kind='TPU') or "
+            f"{ENVIRONMENT_VARIABLE}=tpu:8, or catch this ValueError and use another strategy. "
+            f"Received: devices={[device.name for device in list_logical_devices()]!r}."
+        )
+    return devices
+
+
+def _topology(local: list[jax.Device]) -> Topology:
+    devices = jax.devices(local[0].platform)
+    coordinates = tuple(_coordinates(device, index) for index, device in enumerate(devices))
+    shape = [max(values) + 1 for values in zip(*coordinates, strict=True)]
+    return Topology(
+        mesh_shape=(shape[0], shape[1], shape[2], shape[3]),
+        device_coordinates=coordinates,
+        device_names=tuple(device_name(device) for device in devices),
+    )
+
+
+def _coordinates(device: jax.Device, index: int) -> tuple[int, int, int, int]:
+    if device.platform != "tpu":
+        # Simulated: chips of two cores in rows of two, as on a TPU v2 or v3 board.
+        chip, core = divmod(index, 2)
+        return chip % 2, chip // 2, 0, core
+    x, y, z = device.coords
+    return x, y, z, device.core_on_chip
+
+
+def _check_address(tpu: Any) -> None:
+    if tpu is not None and not isinstance(tpu, str):
+        raise BadTypeError(f"tpu must be a string or None. Received: tpu={tpu!r}.")
+    if tpu and "://" in tpu:
+        raise BadArgumentError(
+            "A program runs on the TPU's own host, so the TPU can't be given as the address of a remote worker. "
+            f"Start the program there and leave tpu out. Received: tpu={tpu!r}."
+        )
+
+
+def _check_resolver(resolver: Any, name: str) -> None:
+    if not isinstance(resolver, ClusterResolver):
+        raise BadTypeError(
+            f"{name} must be a ClusterResolver, for example TPUClusterResolver(). Received: {name}={resolver!r}."
+        )
+
+
+def _check_tpu_resolver(resolver: Any) -> None:
+    if not isinstance(resolver, TPUClusterResolver):
+        raise BadTypeError(
+            "cluster_resolver must be a TPUClusterResolver, or None for this host's TPU. "
+            f"Received: cluster_resolver={resolver!r}."
+        )
