@@ -148,6 +148,9 @@ class StreamFeed:
         block: Whether they are stacked on a new leading dimension (a loop's input) or one bare element.
         count_argument: The index of the dynamic argument that gives the count of a call, where the loop's length is
             an argument: then any count up to the traced one can be served.
+        per_count: How many elements it takes for each of that count.
+        pinned: The index of a dynamic argument and the value that it has to have, where the program was traced for
+            exactly that.
     """
 
     stream: Any
@@ -156,6 +159,8 @@ class StreamFeed:
     count: int
     block: bool
     count_argument: int | None = None
+    per_count: int = 1
+    pinned: tuple[int, int] | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -197,7 +202,15 @@ class ProgramRegion(Region):
         return self.feed(stream, structure, count=1, block=False)
 
     def feed(
-        self, stream: Any, structure: Any, *, count: int, block: bool, count_argument: int | None = None
+        self,
+        stream: Any,
+        structure: Any,
+        *,
+        count: int,
+        block: bool,
+        count_argument: int | None = None,
+        per_count: int = 1,
+        pinned: tuple[int, int] | None = None,
     ) -> Any:
         """Takes `count` elements of `structure` from `stream` on every call of the program.
 
@@ -211,6 +224,8 @@ class ProgramRegion(Region):
             count=count,
             block=block,
             count_argument=count_argument,
+            per_count=per_count,
+            pinned=pinned,
         )
         self.feeds.append(entry)
         self._taken[id(stream)] = entry.skip + count

@@ -69,6 +69,8 @@ class Program:
     def matches(self, streams: Sequence[_stream.Stream], traced: Sequence[_stream.Stream], known: Sequence[Any]) -> bool:
         """Whether the next elements of `streams` and the counts among the arguments are those of this program."""
         for feed in self.feeds:
+            if feed.pinned is not None and int(np.asarray(known[feed.pinned[0]])) != feed.pinned[1]:
+                return False
             if _runs(feed, _stand_in(feed.stream, streams, traced), _count(feed, known)) is None:
                 return False
         return True
@@ -171,7 +173,9 @@ def _stand_in(
 
 
 def _count(feed: _capture.StreamFeed, known: Sequence[Any]) -> int:
-    return feed.count if feed.count_argument is None else int(np.asarray(known[feed.count_argument]))
+    if feed.count_argument is None:
+        return feed.count
+    return int(np.asarray(known[feed.count_argument])) * feed.per_count
 
 
 def _runs(feed: _capture.StreamFeed, stream: _stream.Stream, count: int) -> Any:

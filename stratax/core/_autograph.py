@@ -1,0 +1,297 @@
+"""Which functions get their control flow compiled, and how their calls are routed (core layer).
+
+A function decorated with `stratax.function` is rewritten so that loops, conditions and calls go through the
+operators of this package, and so are the user's functions that it calls, recursively. Code of Keras, JAX, NumPy, the
+standard library and of installed packages that do not use Stratax runs as it is.
+"""
+
+import dataclasses
+import dis
+import functools
+import inspect
+import os
+import pathlib
+import sysconfig
+import threading
+import types
+import warnings
+import weakref
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import jax
+from malt.core import converter
+from malt.operators import py_builtins
+
+from stratax import errors
+from stratax.core import _conditions, _locals, _loops, _transpile
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+_SKIP = "__stratax_do_not_convert__"
+_CONVERTED = "__stratax_converted__"
+
+
+def do_not_convert(function: _F) -> _F:
+    """Marks a function whose control flow compiled functions leave to Python, and that of what it calls.
+
+    Follows `tf.autograph.experimental.do_not_convert`. Loops over `stratax.range` in it are unrolled.
+
+    Args:
+        function: A Python function.
+
+    Returns:
+        The same function.
+
+    Example:
+        >>> from stratax import core
+        >>> @core.do_not_convert
+        ... def scale(x, times):
+        ...     return [x * t for t in times]
+    """
+    setattr(function, _SKIP, True)
+    return function
+
+
+def convert(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Makes a function's loops and conditions on arrays, and those of the user's functions it calls, traceable.
+
+    Args:
+        function: A function, bound method, `functools.partial` or callable object of the user's. Anything else, a
+            function without source code (which warns, once, if it has control flow), and one marked with
+            :func:`do_not_convert` comes back as it is.
+
+    Returns:
+        A callable with the same signature, defaults, closure and bound object. It behaves like `function` where all
+        conditions are Python's.
+    """
+    if isinstance(function, functools.partial):
+        return functools.partial(convert(function.func), *function.args, **function.keywords)
+    if isinstance(function, types.MethodType):
+        converted = convert(function.__func__)
+        return types.MethodType(converted, function.__self__)
+    if isinstance(function, types.FunctionType) and _is_convertible(function):
+        return _rewritten(function) or function
+    return function
+
+
+def converted_call(
+    function: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None, scope: "FunctionScope | None" = None
+) -> Any:
+    """Calls `function` from rewritten code: rewritten too if it is the user's."""
+    kwargs = kwargs or {}
+    if isinstance(function, functools.partial):
+        return converted_call(function.func, (*function.args, *args), {**function.keywords, **kwargs}, scope)
+    if isinstance(function, types.MethodType):
+        return converted_call(function.__func__, (function.__self__, *args), kwargs, scope)
+    if isinstance(function, types.FunctionType):
+        target = _rewritten(function) if _is_convertible(function) and _is_users(function) else None
+        return (target or function)(*args, **kwargs)
+    if isinstance(function, (type, types.BuiltinFunctionType)):
+        return _call_builtin(function, args, kwargs, scope)
+    method = type(function).__call__
+    if isinstance(method, types.FunctionType) and _is_convertible(method) and _is_users(method):
+        return converted_call(method, (function, *args), kwargs, scope)
+    return function(*args, **kwargs)
+
+
+def _call_builtin(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], scope: Any) -> Any:
+    if function is super and not args:
+        return py_builtins.super_in_original_context(function, args, scope)
+    if function is locals:
+        return py_builtins.locals_in_original_context(scope)
+    if function is globals:
+        return py_builtins.globals_in_original_context(scope)
+    if function is eval:
+        return py_builtins.eval_in_original_context(function, args, scope)
+    if function is range and any(isinstance(bound, jax.core.Tracer) for bound in args):
+        raise errors.TracingError(
+            "Python's `range` needs numbers that are known while a function is traced. Expected: ints. "
+            f"Received: range{args!r}. Use `stratax.range`, which becomes a compiled loop."
+        )
+    return function(*args, **kwargs)
+
+
+def _is_convertible(function: types.FunctionType) -> bool:
+    """Whether a function may be rewritten at all."""
+    attributes = function.__dict__
+    if _SKIP in attributes or _CONVERTED in attributes:
+        return False
+    generators = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
+    return not function.__code__.co_flags & generators
+
+
+_PATHS = {name: sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
+_INSTALLED = ("site-packages", "dist-packages")
+_NEVER = ("keras", "jax", "jaxlib", "numpy", "stratax", "malt")
+
+
+def _is_users(function: types.FunctionType) -> bool:
+    """Whether a function that is called belongs to the user's program."""
+    return _is_users_module(function.__code__.co_filename, function.__globals__.get("__name__") or "")(
+        function.__globals__
+    )
+
+
+@functools.lru_cache(maxsize=4096)
+def _is_users_module(filename: str, module: str) -> Callable[[dict[str, Any]], bool]:
+    """A rule for all functions of one file."""
+    if module.partition(".")[0] in _NEVER or (
+        filename.startswith("<") and not filename.startswith("<ipython")
+    ):
+        return _no if not filename.startswith("<doctest") else _yes
+    parts = pathlib.Path(filename).parts
+    if any(folder in parts for folder in _INSTALLED):
+        return _uses_stratax
+    standard = tuple(os.path.join(_PATHS[name], "") for name in ("stdlib", "platstdlib"))
+    return _no if filename.startswith(standard) else _yes
+
+
+def _yes(_: dict[str, Any]) -> bool:
+    return True
+
+
+def _no(_: dict[str, Any]) -> bool:
+    return False
+
+
+def _uses_stratax(module: dict[str, Any]) -> bool:
+    """Whether an installed module imports Stratax: then its loops may be meant to be compiled."""
+    for value in list(module.values()):
+        name = value.__name__ if isinstance(value, types.ModuleType) else getattr(value, "__module__", None)
+        if isinstance(name, str) and name.partition(".")[0] == "stratax":
+            return True
+    return False
+
+
+_lock = threading.Lock()
+_given_up: weakref.WeakSet[types.CodeType] = weakref.WeakSet()
+
+
+def _rewritten(function: types.FunctionType) -> types.FunctionType | None:
+    """The rewritten function, or None where it can't be or need not be rewritten."""
+    code = function.__code__
+    if code in _given_up:
+        return None
+    try:
+        if not _needs_rewriting(code):
+            _given_up.add(code)
+            return None
+        converted = _transpile.transpile(function, OPERATORS)
+    except Exception as error:  # AutoGraph raises all kinds for what it can't read; Python still can.
+        with _lock:
+            first = code not in _given_up
+            _given_up.add(code)
+        if first and _has_branches(code):
+            warnings.warn(
+                f"The control flow of {function.__qualname__!r} ({code.co_filename}:{code.co_firstlineno}) can't be "
+                f"compiled and runs as Python: {type(error).__name__}: {error}. Loops over `stratax.range` in it are "
+                "unrolled. Write it in a file, without for/else, while/else and names that begin with two "
+                "underscores, or mark it with `stratax.core.do_not_convert`.",
+                RuntimeWarning,
+                stacklevel=3,
+            )
+        return None
+    setattr(converted, _CONVERTED, True)
+    return converted
+
+
+_BRANCHES = ("FOR_ITER", "POP_JUMP", "JUMP_IF", "SEND")
+
+
+def _has_branches(code: types.CodeType) -> bool:
+    """Whether a function, or one inside it, has loops or conditions."""
+    if any(instruction.opname.startswith(_BRANCHES) for instruction in dis.get_instructions(code)):
+        return True
+    return any(_has_branches(inner) for inner in _inner_codes(code))
+
+
+def _needs_rewriting(code: types.CodeType) -> bool:
+    """Whether a function has control flow of its own or calls functions that may have."""
+    calls = any(
+        instruction.opname.startswith(("CALL", "PRECALL")) for instruction in dis.get_instructions(code)
+    )
+    return calls or _has_branches(code) or any(_needs_rewriting(inner) for inner in _inner_codes(code))
+
+
+def _inner_codes(code: types.CodeType) -> list[types.CodeType]:
+    return [constant for constant in code.co_consts if isinstance(constant, types.CodeType)]
+
+
+class FunctionScope:
+    """Stands around the body of a rewritten function.
+
+    Args:
+        function_name: The function's name.
+        scope_name: What the scope is called in the function's frame.
+        options: Unused.
+    """
+
+    def __init__(self, function_name: str, scope_name: str, options: Any) -> None:
+        self.function_name = function_name
+        self.name = scope_name
+
+    def __enter__(self) -> "FunctionScope":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        return None
+
+    def ret(self, value: Any, did_return: Any) -> Any:
+        """The result of the function, once all its statements have run."""
+        if isinstance(value, _locals.UndefinedReturnValue):
+            return None
+        if isinstance(value, _locals.PartialReturn):
+            raise errors.TracingError(
+                f"Function {self.function_name!r} returns a value only if a condition on an array holds; else it would "
+                "return None, and a compiled program can't choose between them. Expected: a value on every path. "
+                "Add a `return` of the same shape and dtype at the end of the function."
+            )
+        return value
+
+
+def _with_function_scope(thunk: Callable[[FunctionScope], Any], scope_name: str, options: Any) -> Any:
+    with FunctionScope("<lambda>", scope_name, options) as scope:
+        return thunk(scope)
+
+
+def _load_or_undefined(load: Callable[[], Any], name: str) -> Any:
+    """The value of `self.x` or `d[k]`, if it has one."""
+    try:
+        return load()
+    except (KeyError, AttributeError, NameError, IndexError, TypeError):
+        return _locals.Undefined(name)
+
+
+def _mark(function: Any) -> Any:
+    """Marks a function that was rewritten along with the one around it."""
+    if isinstance(function, types.FunctionType):
+        setattr(function, _CONVERTED, True)
+    return function
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Operators:
+    """What rewritten code calls, under AutoGraph's names."""
+
+    for_stmt: Any = _loops.for_stmt
+    while_stmt: Any = _loops.while_stmt
+    if_stmt: Any = _conditions.if_stmt
+    if_exp: Any = _conditions.if_exp
+    and_: Any = _conditions.and_
+    or_: Any = _conditions.or_
+    not_: Any = _conditions.not_
+    converted_call: Any = converted_call
+    ld: Any = _locals.load
+    ldu: Any = _load_or_undefined
+    Undefined: Any = _locals.Undefined
+    UndefinedReturnValue: Any = _locals.UndefinedReturnValue
+    FunctionScope: Any = FunctionScope
+    with_function_scope: Any = _with_function_scope
+    autograph_artifact: Any = _mark
+    STD: Any = converter.STANDARD_OPTIONS
+    ConversionOptions: Any = converter.ConversionOptions
+    Feature: Any = converter.Feature
+
+
+OPERATORS = Operators()

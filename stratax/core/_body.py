@@ -1,0 +1,168 @@
+"""The regions of loops' bodies and of branches, and how they are traced (core layer)."""
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import keras
+from jax.extend import core as jax_core
+
+from stratax import errors
+from stratax.core import _capture
+
+
+class BranchRegion(_capture.Region):
+    """The region of one branch of a condition: it sees what the region around it sees."""
+
+    parent: _capture.Region
+
+    def lift(self, variable: keras.Variable) -> Any:
+        return self.parent.get_current_value(variable)
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Taken:
+    """What a body takes from a stream in every iteration: `count` elements from `offset` on."""
+
+    stream: Any
+    structure: Any
+    offset: int
+    count: int
+    block: bool
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class TakenLeaf:
+    """One array of what a body takes from a stream, as the source of an input of the body."""
+
+    taken: Taken
+    index: int
+
+
+class LoopRegion(_capture.Region):
+    """The region of a loop's body: variables and streams become inputs of the body.
+
+    Args:
+        parent: The region that the loop stands in.
+        structures: The structures that streams' elements have in these iterations, by the stream's id. Where
+            there is none the first iteration's elements tell.
+    """
+
+    parent: _capture.Region
+
+    def __init__(self, parent: _capture.Region, structures: dict[int, Any] | None = None) -> None:
+        super().__init__(parent)
+        self.inputs: list[Any] = []
+        self.taken_elements: list[Taken] = []
+        self._structures = structures or {}
+        self._counts: dict[int, int] = {}
+
+    def lift(self, variable: keras.Variable) -> Any:
+        value = self.parent.get_current_value(variable)
+        return self.new_input(variable, value.shape, value.dtype)
+
+    def new_input(self, source: Any, shape: Sequence[int], dtype: Any) -> Any:
+        """A tracer of the body's trace for a value that `source` stands for."""
+        with jax_core.set_current_trace(self.trace):
+            tracer = _capture.input_p.bind(
+                index=len(self.inputs), aval=jax.core.ShapedArray(tuple(shape), dtype)
+            )
+        self.inputs.append(source)
+        return tracer
+
+    def taken(self, stream: Any) -> int:
+        """How many elements of `stream` are taken before this point in the first iteration."""
+        return feeding_region(self.parent, stream).taken(stream) + self.per_iteration(stream)
+
+    def per_iteration(self, stream: Any) -> int:
+        """How many elements of `stream` an iteration takes, as far as it is traced."""
+        return self._counts.get(id(stream), 0)
+
+    def next_element(self, stream: Any) -> Any:
+        structure = self._structures.get(id(stream))
+        if structure is None:
+            ((structure, _),) = stream.peek_runs(self.taken(stream), 1)
+        return self.feed(stream, structure, count=1, block=False)
+
+    def feed(
+        self,
+        stream: Any,
+        structure: Any,
+        *,
+        count: int,
+        block: bool,
+        count_argument: int | None = None,
+        per_count: int = 1,
+        pinned: tuple[int, int] | None = None,
+    ) -> Any:
+        """Takes `count` elements from `stream` in every iteration; the same as :meth:`ProgramRegion.feed`."""
+        if count_argument is not None or pinned is not None:
+            raise errors.TracingError(
+                "next(iterator) was called in a loop inside another loop, and the number of its iterations is an "
+                "array or its elements' shapes differ. Expected: the inner loop over `stratax.range(n)` with a Python "
+                "int n, elements of one shape. Received: n is an argument of the compiled function. Pass an int."
+            )
+        entry = Taken(stream, structure, self.per_iteration(stream), count, block)
+        self._counts[id(stream)] = entry.offset + count
+        self.taken_elements.append(entry)
+        leaves, treedef = jax.tree.flatten(structure)
+        lead = (count,) if block else ()
+        tracers = [
+            self.new_input(TakenLeaf(entry, index), (*lead, *leaf.shape), leaf.dtype)
+            for index, leaf in enumerate(leaves)
+        ]
+        return jax.tree.unflatten(treedef, tracers)
+
+
+def feeding_region(region: _capture.Region | None, stream: Any) -> "_capture.ProgramRegion | LoopRegion":
+    """`region`, if a loop in it can take input from a stream."""
+    if isinstance(region, (_capture.ProgramRegion, LoopRegion)):
+        return region
+    # Raises what `next(iterator)` itself raises there.
+    (region or _capture.Region()).next_element(stream)
+    raise errors.TracingError(
+        "next(iterator) was called in a loop inside a function that is being differentiated. Expected: the loop around "
+        f"the differentiated function. Received: iterator={stream!r}. Take the elements first."
+    )
+
+
+@dataclasses.dataclass(slots=True)
+class Block:
+    """A traced block.
+
+    Attributes:
+        region: Its region.
+        run: A function `(inputs, arguments) -> results` on lists of arrays.
+        results: The types of `results`, as `jax.ShapeDtypeStruct`.
+        has_effects: Whether running it does something besides computing them (printing, say).
+    """
+
+    region: _capture.Region
+    run: Callable[[Sequence[Any], Sequence[Any]], list[Any]]
+    results: list[Any]
+    has_effects: bool
+
+
+def trace_block(
+    region: _capture.Region, body: Callable[[list[Any]], list[Any]], arguments: Sequence[Any]
+) -> Block:
+    """Traces a block once.
+
+    Args:
+        region: The region for it.
+        body: The block: a function of a list of tracers that returns a list of arrays.
+        arguments: What to trace it with, `jax.ShapeDtypeStruct`.
+
+    Returns:
+        The block.
+    """
+
+    def traced(*values: Any) -> list[Any]:
+        with region:
+            return body(list(values))
+
+    closed, shapes = jax.make_jaxpr(traced, return_shape=True)(*arguments)
+    count = len(region.inputs) if isinstance(region, LoopRegion) else 0
+    flat = _capture.lift_inputs(closed, count)
+    return Block(region, lambda inputs, values: flat(*inputs, *values), list(shapes), bool(closed.effects))

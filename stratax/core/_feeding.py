@@ -1,0 +1,145 @@
+"""How a compiled loop takes its input from streams: one block for all iterations (core layer)."""
+
+import dataclasses
+from typing import Any
+
+import jax
+
+from stratax import errors
+from stratax.core import _body, _capture, _conditions
+
+
+@dataclasses.dataclass(slots=True)
+class Segment:
+    """Iterations in a row whose elements have the same structures.
+
+    Attributes:
+        count: How many they are.
+        structures: The structure of each stream's elements, by the stream's id.
+        count_argument: The argument of the function that gives the number of iterations, if any count up to `count`
+            can be served.
+        pinned: The argument and its value, where the loop was compiled for exactly that.
+    """
+
+    count: int
+    structures: dict[int, Any]
+    count_argument: int | None
+    pinned: tuple[int, int] | None
+
+    def feed(self, parent: _capture.Region, region: _body.LoopRegion) -> list[Any]:
+        """The blocks for the iterations: an array for each input that the body takes from a stream, in its order."""
+        target = {
+            id(taken.stream): _body.feeding_region(parent, taken.stream) for taken in region.taken_elements
+        }
+        blocks = {
+            key: self._block(target[key], stream, region.per_iteration(stream))
+            for key, stream in _streams(region).items()
+        }
+        arrays = []
+        for source in region.inputs:
+            if isinstance(source, _body.TakenLeaf):
+                block = blocks[id(source.taken.stream)][source.index]
+                start = source.taken.offset
+                rows = block[:, start : start + source.taken.count]
+                arrays.append(rows if source.taken.block else rows[:, 0])
+        return arrays
+
+    def _block(self, target: Any, stream: Any, per_iteration: int) -> list[jax.Array]:
+        block = target.feed(
+            stream,
+            self.structures[id(stream)],
+            count=self.count * per_iteration,
+            block=True,
+            count_argument=self.count_argument,
+            per_count=per_iteration,
+            pinned=self.pinned,
+        )
+        return [a.reshape(self.count, per_iteration, *a.shape[1:]) for a in jax.tree.leaves(block)]
+
+
+def plan(parent: _capture.Region, region: _body.LoopRegion, length: Any, bound: Any) -> list[Segment]:
+    """Cuts a loop that takes input into segments of one structure each.
+
+    Args:
+        parent: The region that the loop stands in.
+        region: The region of its traced body.
+        length: The number of iterations: an int or a tracer.
+        bound: The array that is the number of iterations, where it is one unchanged.
+
+    Raises:
+        TracingError: If the number of iterations is not known, or the structures change and an iteration takes more
+            than one element.
+        OutOfRangeError: If a stream has too few elements left. None is lost.
+    """
+    streams = _streams(region)
+    count, argument = _known_count(parent, length, bound)
+    runs = {key: _runs(parent, region, stream, count) for key, stream in streams.items()}
+    if all(len(run) == 1 for run in runs.values()):
+        return (
+            [Segment(count, {key: run[0][0] for key, run in runs.items()}, argument, None)] if count else []
+        )
+    pinned = None if argument is None else (argument, count)
+    return [
+        Segment(length, structures, None, pinned)
+        for length, structures in _cut(
+            {key: (run, region.per_iteration(streams[key])) for key, run in runs.items()}
+        )
+    ]
+
+
+def _streams(region: _body.LoopRegion) -> dict[int, Any]:
+    return {id(taken.stream): taken.stream for taken in region.taken_elements}
+
+
+def _known_count(parent: _capture.Region, length: Any, bound: Any) -> tuple[int, int | None]:
+    """The number of iterations of this call, and the argument that gives it."""
+    if isinstance(length, int):
+        return length, None
+    index = None
+    if isinstance(parent, _capture.ProgramRegion) and _conditions.is_traced(bound):
+        index = parent.argument_index(bound)
+    if index is None:
+        raise errors.TracingError(
+            "next(iterator) was called in a loop whose number of iterations is computed by the compiled function, so "
+            "the elements can't be taken before it runs. Expected: `for _ in stratax.range(n)` with n a Python int or an "
+            f"argument of the function. Received: n={bound if bound is not None else length}. Compute n outside and "
+            "pass it."
+        )
+    return int(parent.known[index]), index  # type: ignore[attr-defined]
+
+
+def _runs(
+    parent: _capture.Region, region: _body.LoopRegion, stream: Any, count: int
+) -> list[tuple[Any, int]]:
+    per_iteration = region.per_iteration(stream)
+    skip = _body.feeding_region(parent, stream).taken(stream)
+    runs = stream.peek_runs(skip, count * per_iteration)
+    if len(runs) > 1 and per_iteration > 1:
+        raise errors.TracingError(
+            f"A loop takes {per_iteration} elements of an iterator in every iteration, and their shapes differ. "
+            "Expected: one call of next(iterator) per iteration, or elements of one shape (`batch(..., drop_remainder=True)`). "
+            f"Received: {', '.join(f'{length} of {_shapes(structure)}' for structure, length in runs)}."
+        )
+    return runs
+
+
+def _shapes(structure: Any) -> str:
+    return str(jax.tree.map(lambda leaf: tuple(leaf.shape), structure))
+
+
+def _cut(runs: dict[int, tuple[list[tuple[Any, int]], int]]) -> list[tuple[int, dict[int, Any]]]:
+    """Cuts several streams' runs where any of them changes: pairs of a length and the structures by stream."""
+    ends: dict[int, list[tuple[int, Any]]] = {}
+    for key, (stream_runs, per_iteration) in runs.items():
+        end = 0
+        ends[key] = [(end := end + length // per_iteration, structure) for structure, length in stream_runs]
+    cuts = sorted({end for stream_ends in ends.values() for end, _ in stream_ends})
+    segments = []
+    start = 0
+    for cut in cuts:
+        structures = {
+            key: next(s for end, s in stream_ends if end >= cut) for key, stream_ends in ends.items()
+        }
+        segments.append((cut - start, structures))
+        start = cut
+    return segments

@@ -1,0 +1,221 @@
+"""The local variables of a traced block: what they hold before and after it, taken apart (core layer).
+
+A block (the body of a loop, a branch) is a function without arguments that assigns locals of the function around it.
+To trace it, the locals' values are taken apart into arrays, which the compiled program carries, and the rest (strings,
+objects, the structure around arrays), which has to be the same on every path.
+"""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from stratax import errors
+
+
+class Undefined:
+    """The value of a local that has none.
+
+    Args:
+        name: The local.
+        reason: Why it has none, where there is more to say.
+    """
+
+    __slots__ = ("name", "reason")
+
+    def __init__(self, name: str, reason: str = "") -> None:
+        self.name = name
+        self.reason = reason
+
+    def read(self) -> Any:
+        """What reading the local gives: an error, as in Python."""
+        message = f"Local variable {self.name!r} is used before it has a value. {self.reason}"
+        raise UnboundLocalError(message.rstrip())
+
+    def __repr__(self) -> str:
+        return f"<{self.name} without a value>"
+
+
+class NoneOnEntry(Undefined):
+    """Stands for a local that is None before a loop; finds out whether the loop's body looks at it."""
+
+    __slots__ = ("was_read",)
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.was_read = False
+
+    def read(self) -> None:
+        self.was_read = True
+
+
+class UndefinedReturnValue:
+    """The result of a function that has not returned yet."""
+
+    def __repr__(self) -> str:
+        return "None (no return statement was reached)"
+
+
+@jax.tree_util.register_pytree_node_class
+class PartialReturn:
+    """The result of a function that has returned on some paths; zeros on the others."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def tree_flatten(self) -> tuple[tuple[Any], None]:
+        """The value, as JAX wants it."""
+        return (self.value,), None
+
+    @classmethod
+    def tree_unflatten(cls, _: None, children: Sequence[Any]) -> "PartialReturn":
+        """The reverse of `tree_flatten`."""
+        return cls(children[0])
+
+
+def is_unset(value: Any) -> bool:
+    """Whether a local or the function's result has no value."""
+    return isinstance(value, (Undefined, UndefinedReturnValue))
+
+
+def load(value: Any) -> Any:
+    """Reads a local."""
+    return value.read() if isinstance(value, Undefined) else value
+
+
+def is_array(leaf: Any) -> bool:
+    """Whether a compiled program can carry `leaf`: an array or a number."""
+    if isinstance(leaf, np.ndarray):
+        return leaf.dtype.kind not in "OSU"
+    return isinstance(leaf, (jax.Array, np.number, np.bool_, bool, int, float, complex))
+
+
+def is_weak(leaf: Any) -> bool:
+    """Whether a number takes the dtype of what it meets, as Python's do."""
+    is_number = isinstance(leaf, (int, float, complex)) and not isinstance(leaf, (bool, np.generic))
+    return is_number or bool(getattr(leaf, "weak_type", False))
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Leaf:
+    """One array in a local: its name in messages, and its type."""
+
+    path: str
+    shape: tuple[int, ...]
+    dtype: Any
+
+    def __str__(self) -> str:
+        return f"{jnp.dtype(self.dtype).name if not _extended(self.dtype) else self.dtype}{list(self.shape)}"
+
+
+def describe(path: str, value: Any) -> Leaf:
+    """The type of an array or number."""
+    aval = jax.typeof(value)
+    return Leaf(path, tuple(aval.shape), aval.dtype)
+
+
+def _extended(dtype: Any) -> bool:
+    return bool(jnp.issubdtype(dtype, jax.dtypes.extended))
+
+
+def label(name: str, path: Sequence[Any] = ()) -> str:
+    """How a message names a local, or the function's result, or a part of it."""
+    text = "the value returned" if name.startswith("retval_") else f"local variable {name!r}"
+    return f"{text} (at {jax.tree_util.keystr(tuple(path))})" if path else text
+
+
+@dataclasses.dataclass(slots=True)
+class Packed:
+    """One local's value: its leaves and the structure around them.
+
+    Attributes:
+        name: The local.
+        leaves: Arrays, numbers and other objects, in order.
+        paths: How messages name the leaves.
+        treedef: The structure.
+    """
+
+    name: str
+    leaves: list[Any]
+    paths: list[str]
+    treedef: Any
+
+    @property
+    def arrays(self) -> list[int]:
+        """The positions of the leaves that a program can carry."""
+        return [position for position, leaf in enumerate(self.leaves) if is_array(leaf)]
+
+    def unpack(self, replaced: dict[int, Any]) -> Any:
+        """The value, with other leaves at some positions."""
+        leaves = [replaced.get(position, leaf) for position, leaf in enumerate(self.leaves)]
+        return jax.tree.unflatten(self.treedef, leaves)
+
+
+def pack(name: str, value: Any) -> Packed:
+    """Takes a local's value apart."""
+    flat, treedef = jax.tree_util.tree_flatten_with_path(value)
+    return Packed(name, [leaf for _, leaf in flat], [label(name, path) for path, _ in flat], treedef)
+
+
+def same_constant(left: Any, right: Any) -> bool:
+    """Whether two objects that no program can carry may be taken for one."""
+    if left is right:
+        return True
+    try:
+        return type(left) is type(right) and bool(left == right)
+    except Exception:  # Comparing is the object's own code; what it can't compare is not the same.
+        return False
+
+
+def cast(value: Any, dtype: Any) -> Any:
+    """`value` as an array of exactly this dtype."""
+    if _extended(dtype):
+        return value
+    return jax.lax.convert_element_type(value, jnp.dtype(dtype))
+
+
+def zeros(leaf: Leaf) -> Any:
+    """What a local holds where it was not assigned."""
+    if _extended(leaf.dtype):
+        return jax.random.wrap_key_data(
+            jnp.zeros(
+                (*leaf.shape, *jax.eval_shape(jax.random.key_data, jax.random.key(0)).shape), jnp.uint32
+            )
+        )
+    return jnp.zeros(leaf.shape, leaf.dtype)
+
+
+def common_dtype(path: str, left: Any, right: Any, where: str, fix: str) -> Any:
+    """The dtype that both values of a local fit in, where two paths of a program meet.
+
+    Args:
+        path: The local, for the message.
+        left: Its value on one path.
+        right: Its value on the other.
+        where: What the paths are, for the message.
+        fix: What to do, for the message.
+
+    Returns:
+        The dtype. Python numbers take the other's dtype where it can hold them.
+
+    Raises:
+        TracingError: If shapes differ, or dtypes that are not just Python's.
+    """
+    one, other = describe(path, left), describe(path, right)
+    if one.shape == other.shape:
+        if one.dtype == other.dtype:
+            return one.dtype
+        if is_weak(left) or is_weak(right):
+            joined = jnp.result_type(left, right)
+            fits = {True: [], False: [one.dtype]}[is_weak(left)] + {True: [], False: [other.dtype]}[
+                is_weak(right)
+            ]
+            if all(dtype == joined for dtype in fits):
+                return joined
+    raise errors.TracingError(
+        f"The shape or dtype of {path} differs {where}. A compiled program needs one of each. Expected: {one}. "
+        f"Received: {other}. {fix}"
+    )

@@ -1,0 +1,115 @@
+"""`stratax.print`: printing values of a compiled program while it runs (core layer)."""
+
+import builtins
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import keras
+import numpy as np
+
+from stratax import errors
+
+
+def print(*args: Any, sep: str = " ", end: str = "\n", output_stream: Any = None) -> None:
+    """Prints values; in a compiled function, every time the program runs and with the values that it computes.
+
+    Follows `tf.print`. Arrays are printed as NumPy prints them, in structures too. Python's own `print` in a compiled
+    function prints while the function is traced, once, and shows tracers. Inside `strategy.run` every replica
+    prints. Several calls in one program print in their order where JAX can keep it, which is in programs for one
+    device.
+
+    Args:
+        *args: What to print: arrays, variables, nested structures of them, and anything else.
+        sep: What comes between them.
+        end: What comes after them.
+        output_stream: An object with a method `write`, such as `sys.stdout`; None is `sys.stderr`, as in TensorFlow.
+
+    Raises:
+        BadTypeError: `sep` or `end` is not a string, or `output_stream` can't be written to.
+
+    Example:
+        >>> import sys
+        >>> import jax.numpy as jnp
+        >>> import stratax as sx
+        >>> sx.print("loss:", jnp.arange(3), {"step": 1}, output_stream=sys.stdout)
+        loss: [0 1 2] {'step': 1}
+    """
+    for name, text in (("sep", sep), ("end", end)):
+        if not isinstance(text, str):
+            raise errors.BadTypeError(
+                f"`stratax.print` puts text between the values. Expected: {name} to be a string. "
+                f"Received: {name}={text!r}."
+            )
+    if output_stream is not None and not callable(getattr(output_stream, "write", None)):
+        raise errors.BadTypeError(
+            "`stratax.print` can't write to `output_stream`. Expected: an object with a method `write`, such as "
+            f"`sys.stdout`. Received: output_stream={output_stream!r}. Open the file first."
+        )
+    values = jax.tree.map(_plain, args, is_leaf=_is_variable)
+    leaves, treedef = jax.tree.flatten(values)
+    traced = [position for position, leaf in enumerate(leaves) if isinstance(leaf, jax.core.Tracer)]
+    write = _writer(treedef, leaves, traced, sep, end, output_stream)
+    if traced or _is_tracing():
+        jax.debug.callback(write, *(leaves[position] for position in traced), ordered=_can_be_ordered())
+    else:
+        write()
+
+
+def _plain(value: Any) -> Any:
+    return value.value if _is_variable(value) else value
+
+
+def _is_variable(value: Any) -> bool:
+    return isinstance(value, keras.Variable)
+
+
+def _is_tracing() -> bool:
+    """Whether what is computed now belongs to a program that runs later."""
+    return not jax.core.trace_ctx.is_top_level()
+
+
+def _can_be_ordered() -> bool:
+    """Whether the program is one for a single device, as far as can be known while tracing."""
+    return False
+
+
+def _writer(
+    treedef: Any, leaves: list[Any], traced: list[int], sep: str, end: str, output_stream: Any
+) -> Callable[..., None]:
+    """A function that prints once it is given the traced leaves' values."""
+    constant = [None if position in set(traced) else leaf for position, leaf in enumerate(leaves)]
+
+    def write(*arrays: Any) -> None:
+        values = list(constant)
+        for position, array in zip(traced, arrays, strict=True):
+            values[position] = np.asarray(array)
+        stream = sys.stderr if output_stream is None else output_stream
+        text = sep.join(str(_shown(value)) for value in jax.tree.unflatten(treedef, values))
+        # One call of write per line, so that lines of several replicas do not mix.
+        builtins.print(text + end, end="", file=stream, flush=True)
+
+    return write
+
+
+class _Text:
+    """Prints as its text, in structures too."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def __repr__(self) -> str:
+        return self._text
+
+
+def _shown(value: Any) -> Any:
+    """`value` with texts for the arrays in its structure."""
+    if isinstance(value, str):
+        return value
+    return jax.tree.map(
+        lambda leaf: (
+            _Text(str(np.asarray(leaf))) if isinstance(leaf, (jax.Array, np.ndarray, np.generic)) else leaf
+        ),
+        value,
+    )
