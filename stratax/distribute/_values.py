@@ -151,9 +151,10 @@ def _refuse_arithmetic(self: PerReplica, *_: Any, **__: Any) -> NoReturn:
 
 def _refuse_conversion(self: PerReplica, *_: Any, **__: Any) -> NoReturn:
     raise BadTypeError(
-        "A PerReplica is one value for each replica, so it can't be used as a single array or number. Combine "
-        "its components with strategy.reduce(op, value, axis) or strategy.gather(value, axis), or look at them "
-        f"with strategy.experimental_local_results(value). Received: {_describe(self)}."
+        "A PerReplica is one value for each replica, so it can't be used as a single array or number. Compute "
+        "with it in strategy.run(fn, args=(value,)), combine its components with strategy.reduce(op, value, axis) or "
+        "strategy.gather(value, axis), or look at them with strategy.experimental_local_results(value). "
+        f"Received: {_describe(self)}."
     )
 
 

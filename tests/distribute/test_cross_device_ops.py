@@ -218,7 +218,7 @@ def test_the_reduction_can_be_on_any_replicas_device():
 
 def test_a_reduction_device_outside_the_replicas_is_refused():
     value = per_replica_from_components([np.float32(1)] * 2, replica_mesh(2))
-    with pytest.raises(DeviceError, match="one of the 2 replicas.*'/CPU:5', which is device 5"):
+    with pytest.raises(DeviceError, match=r"one of the 2 replicas.*'/CPU:5', which is device 5"):
         ReductionToOneDevice("/CPU:5").reduce("sum", value)
 
 
@@ -265,7 +265,7 @@ def test_results_go_where_they_are_asked_to_go():
     assert ops.broadcast(3.0, value).devices() == everywhere
     with pytest.raises(DeviceError, match="no such device"):
         ops.reduce("sum", value, "/GPU:0")
-    with pytest.raises(BadTypeError, match="destinations must be a device.*destinations=3"):
+    with pytest.raises(BadTypeError, match=r"destinations must be a device.*destinations=3"):
         ops.broadcast(1.0, 3)
 
 
@@ -285,7 +285,7 @@ def test_a_per_replica_that_is_not_on_a_mesh_is_refused():
 
 
 def test_an_unknown_reduction_is_refused():
-    with pytest.raises(BadArgumentError, match="ReduceOp.SUM or ReduceOp.MEAN.*reduce_op='max'"):
+    with pytest.raises(BadArgumentError, match=r"ReduceOp.SUM or ReduceOp.MEAN.*reduce_op='max'"):
         NcclAllReduce().reduce("max", 1.0)
 
 

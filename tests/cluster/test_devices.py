@@ -1,0 +1,121 @@
+"""Devices: their names, what a name means, and `device` blocks."""
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+from stratax.cluster import (
+    LogicalDevice,
+    PhysicalDevice,
+    device,
+    device_kind,
+    device_name,
+    list_logical_devices,
+    list_physical_devices,
+    local_devices,
+    resolve_device,
+)
+from stratax.cluster._simulate import SimulatedDevices, _state
+from stratax.errors import BadTypeError, DeviceError
+
+
+@pytest.fixture
+def as_tpu(monkeypatch):
+    """Presents this process's eight CPU devices as a TPU."""
+    monkeypatch.setattr(_state, "simulated", SimulatedDevices(kind="TPU", count=8))
+
+
+def test_a_device_prints_as_tensorflow_prints_it(as_tpu):
+    assert repr(list_logical_devices("TPU")[7]) == (
+        "LogicalDevice(name='/job:worker/replica:0/task:0/device:TPU:7', device_type='TPU')"
+    )
+    assert repr(list_physical_devices("TPU")[0]) == (
+        "PhysicalDevice(name='/physical_device:TPU:0', device_type='TPU')"
+    )
+
+
+def test_local_devices_have_the_short_names():
+    assert list_logical_devices("CPU")[3] == LogicalDevice("/device:CPU:3", "CPU")
+    assert list_physical_devices()[0] == PhysicalDevice("/physical_device:CPU:0", "CPU")
+
+
+def test_a_simulated_tpu_comes_with_one_cpu_and_nothing_else(as_tpu):
+    kinds = [found.device_type for found in list_logical_devices()]
+    assert kinds == ["CPU"] + ["TPU"] * 8
+    assert (len(local_devices("CPU")), local_devices("GPU")) == (1, [])
+
+
+def test_real_devices_are_found_by_their_platform(monkeypatch):
+    monkeypatch.setattr(_state, "simulated", None)
+    assert local_devices("CPU") == jax.devices("cpu")
+    assert local_devices("TPU") == []
+    assert list_logical_devices("gpu") == []
+
+
+def test_an_unknown_kind_is_refused():
+    for kind in ("NPU", 3):
+        with pytest.raises(DeviceError, match=r"one of CPU, GPU, TPU, or None.*device_type="):
+            list_logical_devices(kind)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "/TPU:3",
+        "tpu:3",
+        "/tpu:3",
+        "/device:TPU:3",
+        "device:TPU:3",
+        "/job:worker/replica:0/task:0/device:TPU:3",
+        "/job:localhost/replica:0/task:0/device:TPU:3",
+        LogicalDevice("/job:worker/replica:0/task:0/device:TPU:3", "TPU"),
+        PhysicalDevice("/physical_device:TPU:3", "TPU"),
+    ],
+)
+def test_every_spelling_means_the_same_device(as_tpu, name):
+    assert resolve_device(name) is jax.devices()[3]
+
+
+def test_a_name_without_a_number_means_the_first_device(as_tpu):
+    assert resolve_device("tpu") is jax.devices()[0]
+    assert resolve_device("cpu") is jax.devices()[0]
+
+
+def test_a_jax_device_is_itself():
+    assert resolve_device(jax.devices()[5]) is jax.devices()[5]
+
+
+def test_names_and_devices_go_back_and_forth(as_tpu):
+    for found in list_logical_devices("TPU"):
+        assert device_name(resolve_device(found)) == found.name
+    assert device_kind(jax.devices()[0]) == "TPU"
+
+
+@pytest.mark.parametrize("name", ["/gpu:0", "CPU:8", "/job:worker/replica:0/task:1/device:CPU:0"])
+def test_a_device_that_does_not_exist_is_refused_with_a_list_of_those_that_do(name):
+    with pytest.raises(
+        DeviceError, match=r"no such device.*Devices of this process: '/device:CPU:0'.*CPU:7'"
+    ):
+        resolve_device(name)
+
+
+@pytest.mark.parametrize("name", ["", "my laptop", "/cpu/0", "npu:0", "cpu:-1"])
+def test_what_is_not_a_devices_name_is_refused(name):
+    with pytest.raises(DeviceError, match=r"must be like '/gpu:0'.*Received: device="):
+        resolve_device(name)
+
+
+def test_what_is_not_a_name_at_all_is_refused():
+    with pytest.raises(BadTypeError, match=r"given by its name.*device=0"):
+        resolve_device(0)
+
+
+def test_a_device_block_computes_there_and_ends():
+    with device("/CPU:2"):
+        assert (jnp.ones(3) + 1).devices() == {jax.devices()[2]}
+    assert jnp.ones(3).devices() == {jax.devices()[0]}
+
+
+def test_a_device_block_of_a_missing_device_is_refused():
+    with pytest.raises(DeviceError, match="no such device"), device("/GPU:0"):
+        pass
