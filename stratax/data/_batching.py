@@ -1,0 +1,252 @@
+"""Batches: stacking, padding, and taking apart again (data layer)."""
+
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from stratax.data._block import Block, Columns, stack_rows
+from stratax.data._node import Node, Passes, Run
+from stratax.data._spec import DatasetSpec, Shape, TensorSpec
+from stratax.data._structure import Row, flatten, leaf_names, unflatten
+from stratax.errors import DataError
+
+
+class _Grouped(Node):
+    """What plain and padded batches share: groups of `size` consecutive elements."""
+
+    def __init__(self, child: Node, size: int, drop_remainder: bool) -> None:
+        self.children = (child,)
+        self.size = size
+        self.drop_remainder = drop_remainder
+
+    @property
+    def child(self) -> Node:
+        """The node whose elements are grouped."""
+        return self.children[0]
+
+    @property
+    def length(self) -> int:
+        """How many groups."""
+        length = self.child.length
+        if length < 0:
+            return length
+        return length // self.size if self.drop_remainder else -(-length // self.size)
+
+    @property
+    def batch_size(self) -> int | None:
+        """Elements of a full group."""
+        return self.size
+
+    @property
+    def _short(self) -> int:
+        """How many elements the last group has if it is short, else 0."""
+        length = self.child.length
+        return 0 if length < 0 or self.drop_remainder else length % self.size
+
+    @property
+    def _static_size(self) -> int | None:
+        is_even = self.drop_remainder or (self.is_indexable and not self._short)
+        return self.size if is_even else None
+
+    def describe(self) -> str:
+        """The operation and its size."""
+        return f"{self.label}({self.size})"
+
+    def _groups(self, run: Run, passes: int) -> Iterator[list[Row]]:
+        rows = self.child.rows(run, passes)
+        while group := list(itertools.islice(rows, self.size)):
+            if len(group) == self.size or not self.drop_remainder:
+                yield group
+
+
+class Batch(_Grouped):
+    """`size` elements stacked on a new leading axis; over an indexable child one gather makes many batches."""
+
+    label = "Batch"
+
+    @property
+    def spec(self) -> Any:
+        """The child's with a leading axis, None if the last batch may be short."""
+        specs, structure = flatten(self.child.spec)
+        for spec in specs:
+            if isinstance(spec, DatasetSpec):
+                raise DataError(
+                    f"Datasets can't be stacked into a batch. Received: element_spec={self.child.spec!r}. Flatten the "
+                    "windows first: ds.flat_map(lambda window: window.batch(n))."
+                )
+        return unflatten(structure, [spec.batched(self._static_size) for spec in specs])
+
+    @property
+    def is_uniform(self) -> bool:
+        """Whether the last batch is as long as the others."""
+        return self.child.is_uniform and not self._short
+
+    def gather(self, indices: np.ndarray, passes: Passes, run: Run) -> Block:
+        """One gather of all the batches' elements, seen as [batches, size, ...]."""
+        size = self._size_at(int(indices[0]))
+        positions = (indices[:, None] * self.size + np.arange(size)).reshape(-1)
+        passes = passes if isinstance(passes, int) else np.repeat(passes, size)
+        leaves = self.child.gather(positions, passes, run).columns()
+        return Columns([leaf.reshape(len(indices), size, *leaf.shape[1:]) for leaf in leaves], len(indices))
+
+    def _size_at(self, index: int) -> int:
+        return self._short if self._short and index == self.length - 1 else self.size
+
+    def shape_ids(self, indices: np.ndarray, passes: Passes, run: Run) -> np.ndarray | None:
+        """Tells the short last batch apart, and batches of differently shaped elements."""
+        own = (indices == self.length - 1).astype(np.int64) if self._short else None
+        inner = None
+        if not self.child.is_uniform:
+            inner = self.child.shape_ids(indices * self.size, passes, run)
+        if inner is None or own is None:
+            return inner if own is None else own
+        return own + 2 * inner
+
+    def rows(self, run: Run, passes: int = 0) -> Iterator[Row]:
+        """Batch after batch."""
+        if self.is_indexable:
+            return super().rows(run, passes)
+        return (stack_rows(group) for group in self._groups(run, passes))
+
+
+class PaddedBatch(_Grouped):
+    """`size` elements, padded to a common shape, on a new leading axis.
+
+    Args:
+        child: The node.
+        size: Elements of a batch.
+        drop_remainder: Whether a short last batch is left out.
+        shapes: For every component the shape to pad to, None for "the longest in the batch".
+        values: For every component what to pad with.
+    """
+
+    label = "PaddedBatch"
+
+    def __init__(
+        self, child: Node, size: int, drop_remainder: bool, shapes: list[Shape | None], values: list[Any]
+    ) -> None:
+        super().__init__(child, size, drop_remainder)
+        self._shapes = shapes
+        self._values = values
+
+    @property
+    def spec(self) -> Any:
+        """The padded shapes with a leading axis."""
+        specs, structure = flatten(self.child.spec)
+        padded = [
+            TensorSpec(spec.shape if shape is None else shape, spec.dtype).batched(self._static_size)
+            for spec, shape in zip(specs, self._shapes, strict=True)
+        ]
+        return unflatten(structure, padded)
+
+    @property
+    def is_uniform(self) -> bool:
+        """Not known before looking."""
+        return False
+
+    def gather(self, indices: np.ndarray, passes: Passes, run: Run) -> Block:
+        """One batch (every batch may have a shape of its own)."""
+        start = int(indices[0]) * self.size
+        stop = start + self.size
+        if self.child.length >= 0:
+            stop = min(stop, self.child.length)
+        one_pass = passes if isinstance(passes, int) else int(passes[0])
+        rows = [
+            self.child.gather(np.array([position]), one_pass, run).row(0) for position in range(start, stop)
+        ]
+        return Columns([leaf[None] for leaf in self._padded(rows)], 1)
+
+    def shape_ids(self, indices: np.ndarray, passes: Passes, run: Run) -> np.ndarray | None:
+        """Each on its own."""
+        return np.arange(len(indices))
+
+    def rows(self, run: Run, passes: int = 0) -> Iterator[Row]:
+        """Batch after batch."""
+        return (self._padded(group) for group in self._groups(run, passes))
+
+    def _padded(self, rows: list[Row]) -> Row:
+        names = leaf_names(self.child.structure)
+        return [self._pad([row[i] for row in rows], i, name) for i, name in enumerate(names)]
+
+    def _pad(self, parts: list[Any], component: int, name: str) -> np.ndarray:
+        shape = self._target([np.shape(part) for part in parts], self._shapes[component], name)
+        out = np.full((len(parts), *shape), self._values[component], dtype=parts[0].dtype)
+        for place, part in zip(out, parts, strict=True):
+            place[tuple(slice(size) for size in np.shape(part))] = part
+        return out if shape else np.stack(parts)
+
+    @staticmethod
+    def _target(shapes: list[tuple[int, ...]], wanted: Shape | None, name: str) -> tuple[int, ...]:
+        wanted = wanted if wanted is not None else (None,) * len(shapes[0])
+        if any(len(shape) != len(wanted) for shape in shapes):
+            raise DataError(
+                f"padded_batch pads sizes, not ranks. Expected: {name} of rank {len(wanted)}. "
+                f"Received: shapes={sorted(set(shapes))!r}. Give every element the same rank in a map."
+            )
+        longest = tuple(max(sizes) for sizes in zip(*shapes, strict=True))
+        target = tuple(a if b is None else b for a, b in zip(longest, wanted, strict=True))
+        if any(a > b for a, b in zip(longest, target, strict=True)):
+            raise DataError(
+                f"padded_batch can't cut an element. Expected: {name} of shape at most {target}. "
+                f"Received: sizes up to {longest}. Use a larger padded_shapes, or None for the longest in the batch."
+            )
+        return target
+
+
+class Unbatch(Node):
+    """The slices of each element along its first axis."""
+
+    label = "Unbatch"
+
+    def __init__(self, child: Node) -> None:
+        self.children = (child,)
+
+    @property
+    def spec(self) -> Any:
+        """The child's without the leading axis."""
+        specs, structure = flatten(self.children[0].spec)
+        return unflatten(structure, [self._inner(spec) for spec in specs])
+
+    @staticmethod
+    def _inner(spec: Any) -> TensorSpec:
+        if not isinstance(spec, TensorSpec) or spec.shape == ():
+            raise DataError(
+                "unbatch takes elements apart along their first axis, so every component needs one. "
+                f"Received: a component {spec!r}. Batch first."
+            )
+        return TensorSpec(None if spec.shape is None else spec.shape[1:], spec.dtype)
+
+    @property
+    def length(self) -> int:
+        """Known where every element has the same known number of slices."""
+        length = self.children[0].length
+        sizes = {getattr(spec, "shape", None) for spec in flatten(self.children[0].spec)[0]}
+        leading = {shape[0] if shape else None for shape in sizes}
+        size = leading.pop() if len(leading) == 1 else None
+        if length == 0 or (length > 0 and size is not None and self.children[0].is_uniform):
+            return length * (size or 0)
+        return length if length == -1 else -2
+
+    @property
+    def is_indexable(self) -> bool:
+        """Only iterates."""
+        return False
+
+    @property
+    def batch_size(self) -> int | None:
+        """Not known."""
+        return None
+
+    def rows(self, run: Run, passes: int = 0) -> Iterator[Row]:
+        """Slice after slice."""
+        for row in self.children[0].rows(run, passes):
+            sizes = {len(leaf) if np.ndim(leaf) else None for leaf in row}
+            if len(sizes) != 1 or None in sizes:
+                raise DataError(
+                    "unbatch needs components with the same first dimension. "
+                    f"Received: an element with shapes={[np.shape(leaf) for leaf in row]!r}."
+                )
+            for parts in zip(*row, strict=True):
+                yield [part.copy() if isinstance(part, np.ndarray) else part for part in parts]

@@ -1,0 +1,132 @@
+"""`cache`: elements kept in memory after they were made once (data layer)."""
+
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from stratax.data._block import Block, Columns, Rows, stack_rows
+from stratax.data._index_ops import Shuffle
+from stratax.data._node import Node, Passes, Run, walk
+from stratax.data._structure import Row
+from stratax.errors import DataError
+
+
+class _Store:
+    """What is known of `length` elements: rows until all are there, then columns if they can be stacked."""
+
+    def __init__(self, length: int) -> None:
+        self._rows: list[Row | None] = [None] * length
+        self._missing = length
+        self._columns: list[np.ndarray] | None = None
+
+    def missing(self, indices: np.ndarray) -> np.ndarray:
+        """Which of `indices` (each once) are not there."""
+        if not self._missing:
+            return indices[:0]
+        return np.array([i for i in np.unique(indices) if self._rows[i] is None], dtype=np.int64)
+
+    def put(self, index: int, row: Row) -> None:
+        """Keeps one element."""
+        self._missing -= self._rows[index] is None
+        self._rows[index] = row
+        if not self._missing:
+            self._stack()
+
+    def _stack(self) -> None:
+        try:
+            self._columns = stack_rows([row for row in self._rows if row is not None])
+        except DataError:
+            return
+        self._rows = []
+
+    def block(self, indices: np.ndarray) -> Block:
+        """Copies of elements that are there."""
+        if self._columns is not None:
+            return Columns([np.take(leaf, indices, axis=0) for leaf in self._columns], len(indices))
+        return Rows([[_copied(leaf) for leaf in self._rows[i] or ()] for i in indices])
+
+
+def _copied(leaf: Any) -> Any:
+    return leaf.copy() if isinstance(leaf, np.ndarray) else leaf
+
+
+class Cache(Node):
+    """Its child's elements, each made at most once.
+
+    Over an indexable child every element is kept when it is first asked for, in whatever order. Over a stream they
+    are kept once a whole pass is through. The order of shuffles below stays that of the first pass, as in TensorFlow.
+    """
+
+    label = "Cache"
+
+    def __init__(self, child: Node) -> None:
+        self.children = (child,)
+        self._lock = threading.Lock()
+        self._stores: dict[Any, _Store] = {}
+        self._streamed: dict[Any, list[Row]] = {}
+        self._orders = [node.order for node in walk(child) if isinstance(node, Shuffle)]
+
+    @property
+    def child(self) -> Node:
+        """The node whose elements are kept."""
+        return self.children[0]
+
+    @property
+    def spec(self) -> Any:
+        """As the child's."""
+        return self.child.spec
+
+    @property
+    def length(self) -> int:
+        """As the child's."""
+        return self.child.length
+
+    def _key(self, run: Run) -> tuple[int, ...]:
+        return tuple(run.seeds.get(id(order), order.seed) for order in self._orders)
+
+    def _frozen(self, run: Run) -> Run:
+        """The run of the first pass, whatever iteration this is."""
+        key = ("cache", id(self))
+        if key not in run.memo:
+            run.memo[key] = inner = run.child(iteration=0)
+            run.on_close(inner.close)
+        return run.memo[key]
+
+    def gather(self, indices: np.ndarray, passes: Passes, run: Run) -> Block:
+        """Copies of what is kept; asks the child for the rest, once."""
+        frozen = self._frozen(run)
+        if self.length < 0:
+            return self.child.gather(indices, 0, frozen)
+        with self._lock:
+            key = self._key(run)
+            if key not in self._stores:
+                self._stores = {key: _Store(self.length)}
+            store = self._stores[key]
+            missing = store.missing(indices)
+            if len(missing):
+                block = self.child.gather(missing, 0, frozen)
+                for i, index in enumerate(missing):
+                    store.put(int(index), block.row(i))
+            return store.block(indices)
+
+    def shape_ids(self, indices: np.ndarray, passes: Passes, run: Run) -> np.ndarray | None:
+        """The child's in its first pass."""
+        return None if self.is_uniform else self.child.shape_ids(indices, 0, self._frozen(run))
+
+    def rows(self, run: Run, passes: int = 0) -> Iterator[Row]:
+        """From memory after the first whole pass."""
+        return super().rows(run, passes) if self.is_indexable else self._stream(run)
+
+    def _stream(self, run: Run) -> Iterator[Row]:
+        key = self._key(run)
+        if key not in self._streamed:
+            rows = []
+            for row in self.child.rows(self._frozen(run), 0):
+                rows.append(row)
+                yield [_copied(leaf) for leaf in row]
+            self._streamed = {key: rows}
+            return
+        for row in self._streamed[key]:
+            yield [_copied(leaf) for leaf in row]

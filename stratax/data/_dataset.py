@@ -1,0 +1,441 @@
+"""Dataset: a pipeline of elements with tf.data's names and meaning (data layer)."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from stratax.data._index_ops import Concatenate, Zip
+from stratax.data._iterator import DatasetIterator, Epochs
+from stratax.data._node import Node, walk
+from stratax.data._options import Options
+from stratax.data._sources import Random, as_slices
+from stratax.data._spec import Nested
+from stratax.data._streaming import Filter, FlatMap, Window
+from stratax.data._structure import as_row, check_same, flatten, spec_of_row, unflatten
+from stratax.data._transform import (
+    as_count,
+    check_callable,
+    make_batch,
+    make_cache,
+    make_generator,
+    make_map,
+    make_padded_batch,
+    make_prefetch,
+    make_range,
+    make_repeat,
+    make_shard,
+    make_shuffle,
+    make_skip,
+    make_take,
+    make_unbatch,
+    threads_of,
+)
+from stratax.data._vectorise import on_host
+from stratax.errors import BadTypeError, DataError
+
+
+class Dataset(Nested):
+    """A sequence of elements, described by what is to be done; nothing happens before it is iterated.
+
+    Names, arguments, defaults and meaning are those of `tf.data.Dataset`. An element is an array or a structure
+    (tuple, namedtuple, dict) of arrays. What iterating gives are NumPy arrays on the host; no device is started for
+    it unless a function given to `map` does.
+
+    Over arrays in memory a pipeline is index arithmetic, and a batch is one gather per component. Differences from
+    TensorFlow that follow, and others:
+
+    * `shuffle` permutes all of an in-memory Dataset, whatever `buffer_size` (except 1, which does nothing).
+    * An iteration's order is a function of (seed, how often this Dataset object was iterated before).
+    * Functions get NumPy arrays, are called anew in every pass, and only for elements that are asked for. Only
+      those known to have neither side effects nor hidden inputs are called once for many elements.
+    * `prefetch` in the middle of an in-memory pipeline reads the whole pipeline ahead.
+
+    Example:
+        >>> import numpy as np
+        >>> from stratax.data import Dataset
+        >>> ds = Dataset.from_tensor_slices(np.arange(5.0)).map(lambda x: x * 2).batch(2)
+        >>> [batch.tolist() for batch in ds]
+        [[0.0, 2.0], [4.0, 6.0], [8.0]]
+    """
+
+    def __init__(self, node: Node, options: Options | None = None) -> None:
+        self._node = node
+        self._options = options or Options()
+        self._epochs = Epochs()
+
+    def _derived(self, node: Node) -> "Dataset":
+        return Dataset(node, self._options)
+
+    # Sources
+
+    @staticmethod
+    def from_tensors(tensors: Any, name: str | None = None) -> "Dataset":
+        """One element: `tensors` whole."""
+        return Dataset(as_slices("Tensor", tensors, add_axis=True))
+
+    @staticmethod
+    def from_tensor_slices(tensors: Any, name: str | None = None) -> "Dataset":
+        """The slices of an array, or of all arrays of a structure, along the first axis.
+
+        Args:
+            tensors: Arrays with the same first dimension; kept, not copied, so leave them unchanged. A list is data.
+            name: Ignored.
+
+        Raises:
+            DataError: First dimensions differ, or a component has none.
+        """
+        return Dataset(as_slices("TensorSlice", tensors, add_axis=False))
+
+    @staticmethod
+    def from_generator(
+        generator: Callable[..., Any],
+        output_types: Any = None,
+        output_shapes: Any = None,
+        args: Any = None,
+        output_signature: Any = None,
+        name: str | None = None,
+    ) -> "Dataset":
+        """The elements of the iterable that `generator(*args)` gives; it is called for every iteration.
+
+        Args:
+            generator: Gives an iterable.
+            output_types: Structure of dtypes, the older form of `output_signature`.
+            output_shapes: Structure of shapes, with `output_types`.
+            args: Arguments for `generator`, as NumPy arrays.
+            output_signature: Structure of TensorSpec that every element fits.
+            name: Ignored.
+        """
+        return Dataset(make_generator(generator, output_types, output_shapes, args, output_signature))
+
+    @staticmethod
+    def range(*args: Any, output_type: Any = np.int64, name: str | None = None) -> "Dataset":
+        """The numbers of `range(*args)`, int64 unless `output_type` says otherwise."""
+        return Dataset(make_range(args, output_type))
+
+    @staticmethod
+    def random(
+        seed: int | None = None, rerandomize_each_iteration: bool | None = None, name: str | None = None
+    ) -> "Dataset":
+        """Endless random integers from 0 to 2**32 - 1 (int64), the same in every iteration unless rerandomized."""
+        start = Dataset.range(1).shuffle(2, seed)._node
+        return Dataset(Random(start.order.seed, bool(rerandomize_each_iteration)))  # type: ignore[attr-defined]
+
+    @staticmethod
+    def zip(*args: Any, datasets: Any = None, name: str | None = None) -> "Dataset":
+        """Elements of several Datasets side by side, as long as the shortest.
+
+        Args:
+            *args: Datasets, or one structure (tuple, dict) of Datasets.
+            datasets: The structure, in TensorFlow's older form.
+            name: Ignored.
+        """
+        if bool(args) == (datasets is not None):
+            raise BadTypeError(
+                "zip takes Datasets as arguments, or `datasets`. "
+                f"Received: args={args!r}, datasets={datasets!r}. Pass Dataset.zip(a, b)."
+            )
+        nest = datasets if datasets is not None else args[0] if len(args) == 1 else args
+        members, structure = flatten(nest)
+        for member in members:
+            _check_dataset("zip", member)
+        if not members:
+            raise DataError(f"zip needs at least one Dataset. Received: datasets={nest!r}.")
+        return members[0]._derived(Zip(tuple(member._node for member in members), structure))
+
+    # Which elements, and in which order
+
+    def concatenate(self, dataset: "Dataset", name: str | None = None) -> "Dataset":
+        """The elements of `dataset` after this one's; both need the same structure and dtypes."""
+        _check_dataset("concatenate", dataset)
+        node = Concatenate(self._node, dataset._node)
+        if self._has_known_spec and dataset._has_known_spec:
+            _ = node.spec
+        return self._derived(node)
+
+    def repeat(self, count: int | None = None, name: str | None = None) -> "Dataset":
+        """`count` passes one after another; without an end if `count` is None or -1."""
+        return self._derived(make_repeat(self._node, count))
+
+    def shuffle(
+        self,
+        buffer_size: int,
+        seed: int | None = None,
+        reshuffle_each_iteration: bool | None = True,
+        name: str | None = None,
+    ) -> "Dataset":
+        """A random order.
+
+        Args:
+            buffer_size: Over a stream, how many elements the next one is drawn from. In memory the order is a
+                permutation of all elements and only 1 (no shuffling) matters.
+            seed: Fixes the order. If None, a seed is drawn from Python's `random` now. Processes that each take a
+                shard of the shuffled elements have to give the same seed.
+            reshuffle_each_iteration: Whether every iteration, and every pass of a later `repeat`, has a new order.
+            name: Ignored.
+        """
+        return self._derived(make_shuffle(self._node, buffer_size, seed, reshuffle_each_iteration))
+
+    def take(self, count: int, name: str | None = None) -> "Dataset":
+        """The first `count` elements; all if -1."""
+        return self._derived(make_take(self._node, count))
+
+    def skip(self, count: int, name: str | None = None) -> "Dataset":
+        """Without the first `count` elements; none if -1."""
+        return self._derived(make_skip(self._node, count))
+
+    def shard(self, num_shards: int, index: int, name: str | None = None) -> "Dataset":
+        """Every `num_shards`-th element from `index` on; the shards together are the whole, without duplicates."""
+        return self._derived(make_shard(self._node, num_shards, index))
+
+    def filter(self, predicate: Callable[..., Any], name: str | None = None) -> "Dataset":
+        """The elements for which `predicate` (of one element, unpacked like in `map`) gives True."""
+        check_callable("predicate", predicate, self._node)
+        return self._derived(Filter(self._node, predicate))
+
+    # Elements made of others
+
+    def map(
+        self,
+        map_func: Callable[..., Any],
+        num_parallel_calls: int | None = None,
+        deterministic: bool | None = None,
+        synchronous: bool | None = None,
+        use_unbounded_threadpool: bool = False,
+        name: str | None = None,
+    ) -> "Dataset":
+        """`map_func` of every element.
+
+        The function gets the components of one element as NumPy arrays (a tuple's as several arguments, a dict as
+        one) and may use NumPy, `jax.numpy` or `keras.ops`, which run on the CPU. It is called once for a whole block of
+        elements if all that its code reaches is known to be pure, and if that gives the same as calling it for the
+        first elements one by one. A function that uses random numbers, files, other modules or objects, or that
+        changes something outside is called for every single element, in the order in which elements are asked for.
+
+        Args:
+            map_func: The function.
+            num_parallel_calls: Threads for a function that is called one by one, or AUTOTUNE. It then has to be
+                thread-safe. The order stays.
+            deterministic: Accepted; the order is always deterministic.
+            synchronous: Ignored.
+            use_unbounded_threadpool: Ignored.
+            name: Ignored.
+
+        Raises:
+            DataError: `map_func` does not take an element. While iterating: its results differ in structure, dtype
+                or rank. What `map_func` raises itself is raised with a note that names the element.
+        """
+        return self._derived(make_map(self._node, map_func, num_parallel_calls))
+
+    def flat_map(self, map_func: Callable[..., Any], name: str | None = None) -> "Dataset":
+        """The elements of the Datasets that `map_func` makes of each element, one Dataset after another."""
+        check_callable("map_func", map_func, self._node)
+        return self._derived(FlatMap(self._node, map_func, lambda dataset: dataset._node))
+
+    def enumerate(self, start: int = 0, name: str | None = None) -> "Dataset":
+        """Pairs of an int64 count from `start` and an element."""
+        first = as_count("start", start, None)
+        numbers = make_range((first, np.iinfo(np.int64).max), np.int64)
+        return self._derived(Zip((numbers, self._node), flatten((0, 0))[1]))
+
+    def apply(self, transformation_func: Callable[["Dataset"], "Dataset"]) -> "Dataset":
+        """`transformation_func(self)`, which has to be a Dataset."""
+        check_callable("transformation_func", transformation_func)
+        result = transformation_func(self)
+        _check_dataset("apply (as the result of transformation_func)", result)
+        return result
+
+    # Groups
+
+    def batch(
+        self,
+        batch_size: int,
+        drop_remainder: bool = False,
+        num_parallel_calls: int | None = None,
+        deterministic: bool | None = None,
+        name: str | None = None,
+    ) -> "Dataset":
+        """`batch_size` consecutive elements stacked on a new leading axis.
+
+        Args:
+            batch_size: Elements of a batch, at least 1. For a strategy it is the global batch.
+            drop_remainder: Whether the last batch is left out if it is short.
+            num_parallel_calls: Checked, not needed.
+            deterministic: Accepted; the order is always deterministic.
+            name: Ignored.
+        """
+        threads_of(num_parallel_calls)
+        return self._derived(make_batch(self._node, batch_size, drop_remainder))
+
+    def padded_batch(
+        self,
+        batch_size: int,
+        padded_shapes: Any = None,
+        padding_values: Any = None,
+        drop_remainder: bool = False,
+        name: str | None = None,
+    ) -> "Dataset":
+        """`batch_size` consecutive elements, padded at the ends of their axes to one shape, and stacked.
+
+        Args:
+            batch_size: Elements of a batch, at least 1.
+            padded_shapes: For each component a shape, with None or -1 for the longest in the batch; default all None.
+            padding_values: One value, or one for each component; default zeros (or empty, or False).
+            drop_remainder: Whether the last batch is left out if it is short.
+            name: Ignored.
+        """
+        node = make_padded_batch(self._node, batch_size, padded_shapes, padding_values, drop_remainder)
+        return self._derived(node)
+
+    def unbatch(self, name: str | None = None) -> "Dataset":
+        """The slices of each element along its first axis."""
+        return self._derived(make_unbatch(self._node))
+
+    def rebatch(self, batch_size: int, drop_remainder: bool = False, name: str | None = None) -> "Dataset":
+        """Batches of another size with the same elements in the same order."""
+        as_count("batch_size", batch_size, 1)
+        return self.unbatch().batch(batch_size, drop_remainder)
+
+    def window(
+        self,
+        size: int,
+        shift: int | None = None,
+        stride: int = 1,
+        drop_remainder: bool = False,
+        name: str | None = None,
+    ) -> "Dataset":
+        """Groups of `size` elements; each component of a group is a Dataset.
+
+        Args:
+            size: Elements of a window, at least 1.
+            shift: Distance of the starts of two windows; `size` if None.
+            stride: Distance of the elements of one window.
+            drop_remainder: Whether windows at the end that are short are left out.
+            name: Ignored.
+        """
+        width = as_count("size", size, 1)
+        node = Window(
+            self._node,
+            width,
+            width if shift is None else as_count("shift", shift, 1),
+            as_count("stride", stride, 1),
+            bool(drop_remainder),
+            Dataset,
+        )
+        return self._derived(node)
+
+    # How it runs
+
+    def cache(self, filename: str = "", name: str | None = None) -> "Dataset":
+        """Keeps every element in memory once it was made; the order below stays that of the first iteration."""
+        return self._derived(make_cache(self._node, filename))
+
+    def prefetch(self, buffer_size: int, name: str | None = None) -> "Dataset":
+        """Makes up to `buffer_size` elements ahead on a background thread; 0 for none, AUTOTUNE for a good depth."""
+        return self._derived(make_prefetch(self._node, buffer_size))
+
+    def with_options(self, options: Options, name: str | None = None) -> "Dataset":
+        """The same Dataset with options; later ones take precedence."""
+        if not isinstance(options, Options):
+            raise BadTypeError(
+                f"with_options takes stratax.data.Options. Received: options={options!r} of type "
+                f"{type(options).__name__}."
+            )
+        return Dataset(self._node, self._options.merge(options))
+
+    def options(self) -> Options:
+        """The options in force (a copy)."""
+        return self._options.merge(Options())
+
+    # What it is
+
+    @property
+    def element_spec(self) -> Any:
+        """Structure of TensorSpec of the elements.
+
+        A size is None where it differs between elements: the leading one of batches where the last may be short.
+        Behind a function that was not called before, it is called on the first element (and on the last, in memory).
+        """
+        return self._node.spec
+
+    @property
+    def batch_size(self) -> int | None:
+        """The size of full batches if the elements are batches of a known size, else None."""
+        return self._node.batch_size
+
+    @property
+    def is_indexable(self) -> bool:
+        """Whether any position is reached at once: the pipeline is index arithmetic over data in memory."""
+        return self._node.is_indexable
+
+    def cardinality(self, name: str | None = None) -> int:
+        """The number of elements, INFINITE_CARDINALITY (-1) or UNKNOWN_CARDINALITY (-2)."""
+        return self._node.length
+
+    def __len__(self) -> int:
+        length = self._node.length
+        if length < 0:
+            raise BadTypeError(
+                f"This Dataset has {'no end' if length == -1 else 'an unknown length'}, so it has no len(). "
+                f"Received: cardinality={length}. Use cardinality(), or take(n) first."
+            )
+        return length
+
+    def __bool__(self) -> bool:
+        return True
+
+    @property
+    def _has_known_spec(self) -> bool:
+        from stratax.data._map import Map
+
+        return not any(
+            isinstance(node, FlatMap) or (isinstance(node, Map) and not node.is_vectorised)
+            for node in walk(self._node)
+        )
+
+    def __repr__(self) -> str:
+        spec = repr(self.element_spec) if self._has_known_spec else "known when its functions are called"
+        return f"<{self._node.label}Dataset element_spec={spec}>"
+
+    # Use
+
+    def __iter__(self) -> DatasetIterator:
+        for node in walk(self._node):
+            if isinstance(node, Concatenate):
+                _ = node.spec
+        return DatasetIterator(self._node, self._epochs, self._options.threading.private_threadpool_size)
+
+    def as_numpy_iterator(self) -> DatasetIterator:
+        """The same as `iter`: elements are NumPy arrays."""
+        return iter(self)
+
+    def reduce(
+        self, initial_state: Any, reduce_func: Callable[[Any, Any], Any], name: str | None = None
+    ) -> Any:
+        """Folds the elements into one: `state = reduce_func(state, element)` for each.
+
+        Args:
+            initial_state: Array or structure of arrays.
+            reduce_func: Gives the new state, of the structure, dtypes and ranks of the old one.
+            name: Ignored.
+
+        Returns:
+            The last state, of NumPy arrays.
+        """
+        check_callable("reduce_func", reduce_func)
+        leaves, structure = as_row(initial_state)
+        spec = spec_of_row(leaves, structure)
+        with iter(self) as elements:
+            for element in elements:
+                with on_host():
+                    leaves, new = as_row(reduce_func(unflatten(structure, leaves), element))
+                check_same(leaves, new, spec, "The function given to reduce")
+        return unflatten(structure, leaves)
+
+
+def _check_dataset(where: str, value: Any) -> None:
+    if not isinstance(value, Dataset):
+        raise BadTypeError(
+            f"{where} needs a Dataset. Received: {value!r} of type {type(value).__name__}. "
+            "Make one with Dataset.from_tensor_slices or Dataset.from_tensors."
+        )

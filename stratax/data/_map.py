@@ -1,0 +1,293 @@
+"""`map`: a user's function over single elements, called for a whole block at once where that is safe (data layer)."""
+
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
+from typing import Any
+
+import numpy as np
+
+from stratax.data._block import Block, Columns, Rows
+from stratax.data._node import Node, Passes, Run
+from stratax.data._purity import is_pure
+from stratax.data._spec import Nested, TensorSpec
+from stratax.data._structure import Row, Structure, as_row, check_same, flatten, spec_of_row, unflatten
+from stratax.data._vectorise import Vectorised, WithJAX, WithNumPy, block_agrees, call, on_host
+from stratax.errors import DataError
+
+_CHECKED_ROWS = 16
+_ROWS_PER_THREAD = 4
+
+
+class Mapper:
+    """Calls a user's function, and knows the best way to.
+
+    The first elements are computed one by one and as a block; where the two disagree, the function is called one by
+    one for ever.
+
+    Args:
+        function: The user's.
+        structure: Structure of the elements it gets.
+    """
+
+    def __init__(self, function: Callable[..., Any], structure: Callable[[], Structure]) -> None:
+        self._function = function
+        self._input_structure = structure
+        self._lock = threading.Lock()
+        self._candidates: list[tuple[Vectorised, bool]] | None = None
+        self._checked = 0
+        self._expected: tuple[Structure, tuple[tuple[np.dtype, int], ...]] | None = None
+        self.spec: Any = None
+
+    @property
+    def name(self) -> str:
+        """How messages call the function."""
+        return f"The function {getattr(self._function, '__qualname__', repr(self._function))} given to map"
+
+    @property
+    def is_vectorised(self) -> bool:
+        """Whether whole blocks are known to come out right."""
+        return self._checked > 0 and bool(self._candidates)
+
+    def one(self, row: Row, position: int) -> Row:
+        """The function's result for one element, checked against earlier ones; errors name the position."""
+        try:
+            with on_host():
+                result = as_row(call(self._function, self._input_structure(), row))
+        except Exception as e:
+            e.add_note(f"{self.name} failed on element {position} of {self._describe(row)}.")
+            raise
+        self._check(*result)
+        return result[0]
+
+    def _describe(self, row: Row) -> str:
+        return f"its input, {spec_of_row(row, self._input_structure())!r}"
+
+    def _check(self, row: Row, structure: Structure) -> None:
+        kinds = tuple((leaf.dtype, leaf.ndim) for leaf in row if not isinstance(leaf, Nested))
+        if self._expected is None:
+            self._expected = (structure, kinds)
+            self.spec = spec_of_row(row, structure) if self.spec is None else self.spec
+        elif self._expected != (structure, kinds):
+            check_same(row, structure, self.spec, self.name)
+
+    def block(self, columns: Sequence[np.ndarray]) -> list[np.ndarray] | None:
+        """The function's results for a block of elements, or None if it has to be called one by one."""
+        with self._lock:
+            if self._candidates is None:
+                self._candidates = self._ways()
+            while self._candidates:
+                way, exactly = self._candidates[0]
+                result = self._attempt(way, exactly, columns)
+                if result is not None:
+                    return result
+                self._candidates.pop(0)
+                self._checked = 0
+        return None
+
+    def _ways(self) -> list[tuple[Vectorised, bool]]:
+        if not is_pure(self._function):
+            return []
+        structure = self._input_structure()
+        return [
+            (WithNumPy(self._function, structure), True),
+            (WithJAX(self._function, structure, compiled=False), False),
+            (WithJAX(self._function, structure, compiled=True), False),
+        ]
+
+    def _attempt(
+        self, way: Vectorised, exactly: bool, columns: Sequence[np.ndarray]
+    ) -> list[np.ndarray] | None:
+        """One way on one block; compared with element by element as long as few elements have been."""
+        count = max(0, min(_CHECKED_ROWS - self._checked, len(columns[0])))
+        rows = []
+        if count:
+            try:
+                copies = [[column[i].copy() for column in columns] for i in range(count)]
+                rows = [self._reference(row) for row in copies]
+            except Exception:
+                # The function fails on an element: it will say so when it is called for that one.
+                return None
+        try:
+            result = way([column.copy() for column in columns] if count else columns)
+        except Exception:
+            return None
+        if not block_agrees(result, rows, exactly):
+            return None
+        leaves, structure = result
+        if any(len(leaf) != len(columns[0]) for leaf in leaves):
+            return None
+        self._checked += count
+        kinds = tuple((leaf.dtype, leaf.ndim - 1) for leaf in leaves)
+        if self._expected is None:
+            self._expected = (structure, kinds)
+        if self.spec is None:
+            self.spec = unflatten(structure, [TensorSpec(leaf.shape[1:], leaf.dtype) for leaf in leaves])
+        return leaves if self._expected == (structure, kinds) else None
+
+    def _reference(self, row: Row) -> tuple[Row, Structure]:
+        with on_host():
+            return as_row(call(self._function, self._input_structure(), row))
+
+
+class Map(Node):
+    """A function of every element.
+
+    Args:
+        child: The node.
+        function: The user's.
+        threads: How many elements may be computed at a time, where the function is called one by one; 1 for no threads.
+    """
+
+    label = "Map"
+
+    def __init__(self, child: Node, function: Callable[..., Any], threads: int) -> None:
+        self.children = (child,)
+        self._threads = threads
+        self._mapper = Mapper(function, lambda: child.structure)
+
+    @property
+    def child(self) -> Node:
+        """The node it reads from."""
+        return self.children[0]
+
+    @property
+    def length(self) -> int:
+        """As the child's."""
+        return self.child.length
+
+    @property
+    def is_vectorised(self) -> bool:
+        """Whether the function is known to be called once per block; False before the first block."""
+        return self._mapper.is_vectorised
+
+    @property
+    def is_uniform(self) -> bool:
+        """As the child, if the function is vectorised; else not known."""
+        return self._mapper.is_vectorised and self.child.is_uniform
+
+    @property
+    def reads_ahead(self) -> int | None:
+        """As many as the threads can use where the function is called one by one."""
+        if self._mapper.is_vectorised:
+            return None
+        return self._threads * _ROWS_PER_THREAD if self._threads > 1 else 1
+
+    @property
+    def batch_size(self) -> int | None:
+        """The child's, if the function keeps the leading axis."""
+        size = self.child.batch_size
+        if size is None:
+            return None
+        shapes = [getattr(spec, "shape", None) for spec in flatten(self.spec)[0]]
+        return (
+            size if all(shape is None or (shape and shape[0] in (None, size)) for shape in shapes) else None
+        )
+
+    @property
+    def spec(self) -> Any:
+        """What the function gives; calls it on the first element (and the last) if it was not called before."""
+        if self._mapper.spec is None:
+            self._mapper.spec = self._sampled_spec()
+        return self._mapper.spec
+
+    def _sampled_spec(self) -> Any:
+        run = Run()
+        try:
+            samples = [self._mapper_result(row) for row in self._samples(run)]
+        finally:
+            run.close()
+        specs, structure = flatten(samples[0])
+        for other in samples[1:]:
+            others, other_structure = flatten(other)
+            if other_structure == structure and all(
+                isinstance(a, TensorSpec) and a.dtype == b.dtype for a, b in zip(specs, others, strict=True)
+            ):
+                specs = [a.merged(b) for a, b in zip(specs, others, strict=True)]
+        return unflatten(structure, specs)
+
+    def _mapper_result(self, row: Row) -> Any:
+        probe = Mapper(self._mapper._function, lambda: self.child.structure)
+        probe.one(row, 0)
+        return probe.spec
+
+    def _samples(self, run: Run) -> list[Row]:
+        length = self.child.length
+        if self.child.is_indexable and length != 0:
+            ends = {0, length - 1 if length > 0 else 1}
+            return [self.child.gather(np.array([i]), 0, run).row(0) for i in sorted(ends)]
+        first = next(self.child.rows(run), None)
+        return [first if first is not None else _placeholder(self.child.spec)]
+
+    def gather(self, indices: np.ndarray, passes: Passes, run: Run) -> Block:
+        """The function's results, from one call for all if it is vectorised."""
+        block = self.child.gather(indices, passes, run)
+        if isinstance(block, Columns):
+            was_vectorised = self._mapper.is_vectorised
+            leaves = self._mapper.block(block.columns())
+            if leaves is not None:
+                return Columns(leaves, block.count)
+            if was_vectorised:
+                # An in-place operation may have changed a part of the columns before it failed.
+                block = self.child.gather(indices, passes, run)
+        if self._threads > 1 and block.count > 1:
+            return self._in_threads(block, indices, run)
+        rows: list[Row] = []
+        for i in range(block.count):
+            try:
+                rows.append(self._mapper.one(block.row(i), int(indices[i])))
+            except Exception as e:
+                return Rows(rows, failure=e)
+        return Rows(rows)
+
+    def _in_threads(self, block: Block, indices: np.ndarray, run: Run) -> Rows:
+        pool = run.pool(self._threads)
+        results: list[Row] = []
+        futures = []
+        try:
+            for i in range(block.count):
+                futures.append(pool.submit(self._mapper.one, block.row(i), int(indices[i])))
+            results.extend(future.result() for future in futures)
+        except Exception as e:
+            for future in futures:
+                future.cancel()
+            return Rows(results, failure=e)
+        return Rows(results)
+
+    def shape_ids(self, indices: np.ndarray, passes: Passes, run: Run) -> np.ndarray | None:
+        """As the child's: a function of inputs of one shape is expected to give results of one shape."""
+        return None if self.child.is_uniform else self.child.shape_ids(indices, passes, run)
+
+    def rows(self, run: Run, passes: int = 0) -> Iterator[Row]:
+        """One result after another; with threads, a bounded number is under way."""
+        if self.is_indexable:
+            return super().rows(run, passes)
+        if self._threads > 1:
+            return self._stream_in_threads(run, passes)
+        return (self._mapper.one(row, position) for position, row in enumerate(self.child.rows(run, passes)))
+
+    def _stream_in_threads(self, run: Run, passes: int) -> Iterator[Row]:
+        pool = run.pool(self._threads)
+        under_way: deque[Future] = deque()
+        try:
+            for position, row in enumerate(self.child.rows(run, passes)):
+                under_way.append(pool.submit(self._mapper.one, row, position))
+                if len(under_way) >= 2 * self._threads:
+                    yield under_way.popleft().result()
+            while under_way:
+                yield under_way.popleft().result()
+        finally:
+            for future in under_way:
+                future.cancel()
+
+
+def _placeholder(spec: Any) -> Row:
+    """An element of zeros, for a function whose input has no element."""
+    specs, _ = flatten(spec)
+    for leaf in specs:
+        if not isinstance(leaf, TensorSpec) or leaf.shape is None:
+            raise DataError(
+                f"The element_spec of a map over an empty Dataset can't be found. Received: element_spec={spec!r}."
+            )
+    return [np.zeros([size or 0 for size in leaf.shape], leaf.dtype)[()] for leaf in specs]

@@ -1,0 +1,259 @@
+"""The nodes of a plan and what they share while one iterator runs (data layer).
+
+A plan is a tree of nodes. An *indexable* node knows how many elements it has and gathers any of them by position,
+many in one call; a *streaming* node only iterates. An order is a pure function of (seed, iteration, pass, position),
+so the place an iterator has reached is one number.
+"""
+
+import abc
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from stratax.data._block import Block, Rows
+from stratax.data._spec import INFINITE_CARDINALITY, TensorSpec
+from stratax.data._structure import Row, Structure, flatten
+
+Passes = int | np.ndarray
+"""Which pass of the `repeat`s above an element belongs to: one number for all of them, or one each (uint64)."""
+
+_MIX = 0x9E3779B97F4A7C15
+_MASK = (1 << 64) - 1
+_READ_AHEAD_BYTES = 1 << 18
+_READ_AHEAD_ROWS = 256
+
+
+class Run:
+    """What the nodes of a plan share while one iterator runs over it.
+
+    Args:
+        iteration: How many times the Dataset was iterated before; part of the key of every reshuffled order.
+        seeds: Seeds that take the place of the nodes' own, by the identity of their :class:`Order`.
+        max_threads: Upper limit of the thread pool, `None` for none.
+    """
+
+    def __init__(
+        self, iteration: int = 0, seeds: dict[int, int] | None = None, max_threads: int | None = None
+    ) -> None:
+        self.iteration = iteration
+        self.seeds = dict(seeds or {})
+        self.memo: dict[Any, Any] = {}
+        self._max_threads = max_threads
+        self._pool: ThreadPoolExecutor | None = None
+        self._closers: list[Callable[[bool], None]] = []
+
+    def child(self, iteration: int) -> "Run":
+        """A run over a part of the plan that keeps an iteration of its own."""
+        return Run(iteration, self.seeds, self._max_threads)
+
+    def pool(self, threads: int) -> ThreadPoolExecutor:
+        """The iterator's thread pool, started at its first use."""
+        if self._pool is None:
+            size = threads if self._max_threads is None else min(threads, self._max_threads)
+            self._pool = ThreadPoolExecutor(max(1, size), thread_name_prefix="stratax-map")
+        return self._pool
+
+    def on_close(self, closer: Callable[[bool], None]) -> None:
+        """Has `closer(wait)` called when the iterator is closed."""
+        self._closers.append(closer)
+
+    def forget(self, closer: Callable[[bool], None]) -> None:
+        """Undoes :meth:`on_close`."""
+        if closer in self._closers:
+            self._closers.remove(closer)
+
+    def close(self, wait: bool = True) -> None:
+        """Ends every thread that was started for this iterator; waits for it unless told otherwise."""
+        while self._closers:
+            self._closers.pop()(wait)
+        pool, self._pool = self._pool, None
+        if pool is not None:
+            pool.shutdown(wait=wait, cancel_futures=True)
+
+
+class Node(abc.ABC):
+    """One step of a plan. Nodes never change; a new step is a new node over old ones.
+
+    Attributes:
+        label: The operation's name, for messages and `repr`.
+        children: The nodes it reads from.
+    """
+
+    label: str
+    children: tuple["Node", ...] = ()
+
+    @property
+    @abc.abstractmethod
+    def spec(self) -> Any:
+        """Structure of the specs of its elements; may call a user's function once."""
+
+    @property
+    @abc.abstractmethod
+    def length(self) -> int:
+        """Number of elements, or INFINITE_CARDINALITY, or UNKNOWN_CARDINALITY."""
+
+    @cached_property
+    def structure(self) -> Structure:
+        """The structure of its elements."""
+        return flatten(self.spec)[1]
+
+    @property
+    def is_indexable(self) -> bool:
+        """Whether :meth:`gather` works."""
+        return all(child.is_indexable for child in self.children)
+
+    @property
+    def is_uniform(self) -> bool:
+        """Whether all elements are known to have the same shapes."""
+        return all(child.is_uniform for child in self.children)
+
+    @property
+    def batch_size(self) -> int | None:
+        """Size of the leading axis where elements are batches of a known size (the last may be shorter)."""
+        return self.children[0].batch_size if len(self.children) == 1 else None
+
+    def gather(self, indices: np.ndarray, passes: Passes, run: Run) -> Block:
+        """The elements at some positions, which all have the same :meth:`shape_ids`.
+
+        Args:
+            indices: Positions, int64 [n], n >= 1, in any order, each within the length.
+            passes: The passes they belong to.
+            run: What the iterator shares.
+
+        Returns:
+            Fresh host arrays that the caller may change.
+        """
+        raise NotImplementedError(f"{self.label} can only be iterated")
+
+    def shape_ids(self, indices: np.ndarray, passes: Passes, run: Run) -> np.ndarray | None:
+        """A number for each position, equal where the shapes are equal; `None` if all of them are."""
+        return None
+
+    def rows(self, run: Run, passes: int = 0) -> Iterator[Row]:
+        """Its elements one after another. The default reads an indexable node in small blocks."""
+        return IndexReader(self, run, passes).rows()
+
+    def describe(self) -> str:
+        """The operation with what fixes the meaning of a position, for a saved state."""
+        return self.label
+
+    @property
+    def reads_ahead(self) -> int | None:
+        """How many elements may be computed before they are asked for; `None` if it does not matter here."""
+        return None
+
+
+def walk(node: Node) -> Iterator[Node]:
+    """The nodes of a plan, each once, sources last."""
+    seen: set[int] = set()
+    pending = [node]
+    while pending:
+        current = pending.pop()
+        if id(current) not in seen:
+            seen.add(id(current))
+            yield current
+            pending.extend(current.children)
+
+
+def mix_pass(passes: Passes, number: Passes) -> Passes:
+    """The pass of a `repeat` inside the passes of the ones above it: a 64-bit mixture, `number` where those are 0."""
+    if isinstance(passes, int) and isinstance(number, int):
+        return (passes * _MIX + number) & _MASK
+    outer = np.asarray(passes, np.uint64)
+    with np.errstate(over="ignore"):
+        return outer * np.uint64(_MIX) + np.asarray(number, np.uint64)
+
+
+def select_passes(passes: Passes, chosen: np.ndarray) -> Passes:
+    """The passes of some of the positions."""
+    return passes if isinstance(passes, int) else passes[chosen]
+
+
+def read_ahead(node: Node) -> int:
+    """How many elements of `node` to gather in one go when they are asked for one by one."""
+    limits = [limit for step in walk(node) if (limit := step.reads_ahead) is not None]
+    if limits:
+        return min(limits)
+    size = max(1, sum(_bytes_of(leaf) for leaf in flatten(node.spec)[0]))
+    return int(np.clip(_READ_AHEAD_BYTES // size, 1, _READ_AHEAD_ROWS))
+
+
+def _bytes_of(spec: Any) -> int:
+    if not isinstance(spec, TensorSpec) or spec.shape is None or None in spec.shape:
+        return _READ_AHEAD_BYTES
+    return int(np.prod([size or 0 for size in spec.shape], dtype=np.int64)) * spec.dtype.itemsize
+
+
+class IndexReader:
+    """Reads an indexable node from a position on.
+
+    Args:
+        node: The node.
+        run: What the iterator shares.
+        passes: The pass this reading belongs to.
+        position: Position of the first element to read.
+    """
+
+    def __init__(self, node: Node, run: Run, passes: int = 0, position: int = 0) -> None:
+        self._node = node
+        self._run = run
+        self._passes = passes
+        self.position = position
+        self._pending: Rows | None = None
+
+    def read(self, limit: int) -> Block:
+        """The next 1 to `limit` elements of one shape; raises StopIteration at the end."""
+        block = self._pending or self._gathered(limit)
+        self._pending = None
+        if isinstance(block, Rows) and limit > 1:
+            block, self._pending = block.split(limit)
+        self.position += block.count
+        return block
+
+    def _gathered(self, limit: int) -> Block:
+        stop = self.position + limit
+        if self._node.length != INFINITE_CARDINALITY:
+            stop = min(stop, self._node.length)
+        if stop <= self.position:
+            raise StopIteration
+        indices = np.arange(self.position, stop, dtype=np.int64)
+        if limit > 1 and not self._node.is_uniform:
+            indices = indices[: self._same_shape(indices)]
+        try:
+            return self._node.gather(indices, self._passes, self._run)
+        except Exception:
+            # The next reading goes on behind the element that failed, as TensorFlow's does.
+            self.position += 1
+            raise
+
+    def _same_shape(self, indices: np.ndarray) -> int:
+        ids = self._node.shape_ids(indices, self._passes, self._run)
+        if ids is None:
+            return len(indices)
+        other = np.flatnonzero(ids != ids[0])
+        return int(other[0]) if len(other) else len(indices)
+
+    def rows(self) -> Iterator[Row]:
+        """The remaining elements one by one, gathered a few ahead where that is unobservable."""
+        while True:
+            try:
+                block = self.read(read_ahead(self._node))
+            except StopIteration:
+                return
+            for i in range(block.count):
+                yield block.row(i)
+
+
+def same_or_shape_ids(
+    nodes: Sequence[Node], indices: Sequence[np.ndarray], passes: Passes, run: Run
+) -> np.ndarray | None:
+    """The shape ids of positions whose elements are made of one element of every node."""
+    combined: np.ndarray | None = None
+    for node, positions in zip(nodes, indices, strict=True):
+        ids = node.shape_ids(positions, passes, run)
+        if ids is not None:
+            combined = ids if combined is None else combined * np.int64(1_000_003) + ids
+    return combined

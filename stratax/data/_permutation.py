@@ -1,0 +1,68 @@
+"""Random orders as pure functions of a key (data layer)."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+TABLE_LIMIT = 1 << 22
+"""Longer permutations are computed position by position instead of being kept in memory."""
+
+_ROUNDS = 8
+_MULTIPLIERS = (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
+
+
+class Permutation:
+    """A random permutation of `range(length)`, the same for the same key.
+
+    Up to :data:`TABLE_LIMIT` it is a table. Beyond, it is a Feistel network over the next power of four with
+    cycle walking (as in Black and Rogaway, "Ciphers with arbitrary finite domains", 2002): constant memory, and no
+    wait before the first element.
+
+    Args:
+        length: How many positions, at least 1.
+        key: Non-negative integers that name the order.
+    """
+
+    def __init__(self, length: int, key: Sequence[int]) -> None:
+        self._length = length
+        rng = np.random.default_rng(np.random.SeedSequence([part & ((1 << 64) - 1) for part in key]))
+        self._table: np.ndarray | None = None
+        if length <= TABLE_LIMIT:
+            self._table = rng.permutation(length)
+            return
+        self._half = np.uint64(((length - 1).bit_length() + 1) // 2)
+        self._mask = np.uint64((1 << int(self._half)) - 1)
+        self._keys = rng.integers(0, 1 << 64, size=_ROUNDS, dtype=np.uint64)
+
+    def __call__(self, indices: np.ndarray) -> np.ndarray:
+        """The images of `indices` (int64, each within the length)."""
+        if self._table is not None:
+            return self._table[indices]
+        values = self._encrypt(indices.astype(np.uint64))
+        outside = values >= self._length
+        while outside.any():
+            values[outside] = self._encrypt(values[outside])
+            outside = values >= self._length
+        return values.astype(np.int64)
+
+    def _encrypt(self, values: np.ndarray) -> np.ndarray:
+        left, right = values >> self._half, values & self._mask
+        with np.errstate(over="ignore"):
+            for key in self._keys:
+                left, right = right, left ^ (_scramble(right + key) & self._mask)
+        return (left << self._half) | right
+
+
+def _scramble(values: np.ndarray) -> np.ndarray:
+    first, second = (np.uint64(m) for m in _MULTIPLIERS)
+    values = (values ^ (values >> np.uint64(30))) * first
+    values = (values ^ (values >> np.uint64(27))) * second
+    return values ^ (values >> np.uint64(31))
+
+
+def random_integers(indices: np.ndarray, key: Sequence[int]) -> np.ndarray:
+    """Random integers of 32 bits (as int64), one for each position, the same for the same key and position."""
+    base = np.random.SeedSequence([part & ((1 << 64) - 1) for part in key]).generate_state(1, np.uint64)[0]
+    with np.errstate(over="ignore"):
+        mixed = _scramble(indices.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15) + base)
+        return (_scramble(mixed) >> np.uint64(32)).astype(np.int64)

@@ -1,0 +1,156 @@
+"""What an element of a Dataset looks like: TensorSpec, DatasetSpec and the special counts (data layer)."""
+
+import abc
+from typing import Any
+
+import numpy as np
+
+from stratax.errors import BadArgumentError, BadTypeError
+
+AUTOTUNE = -1
+"""Let Stratax choose: the degree of parallelism of `map`, the depth of `prefetch`."""
+
+INFINITE_CARDINALITY = -1
+"""What `Dataset.cardinality()` gives for a Dataset without an end."""
+
+UNKNOWN_CARDINALITY = -2
+"""What `Dataset.cardinality()` gives where only iterating would tell."""
+
+Shape = tuple[int | None, ...]
+
+
+def as_shape(shape: Any) -> Shape | None:
+    """A shape as a tuple of sizes, `None` for a size that is not known; `None` for an unknown rank."""
+    if shape is None:
+        return None
+    try:
+        sizes = tuple(None if size is None or size == -1 else int(size) for size in shape)
+    except TypeError as e:
+        raise BadTypeError(
+            f"A shape is a sequence of sizes (None where a size is not known). Received: shape={shape!r}. "
+            "Pass a tuple such as (None, 28, 28)."
+        ) from e
+    if any(size is not None and size < 0 for size in sizes):
+        raise BadArgumentError(
+            f"The sizes of a shape are not negative. Received: shape={shape!r}. Use None for an unknown size."
+        )
+    return sizes
+
+
+def as_dtype(dtype: Any) -> np.dtype:
+    """A NumPy dtype for anything that names one (`"float32"`, `np.float32`, `jnp.bfloat16`)."""
+    try:
+        return np.dtype(getattr(dtype, "as_numpy_dtype", dtype))
+    except TypeError as e:
+        raise BadTypeError(
+            f"A dtype was expected. Received: dtype={dtype!r}. Pass a name such as 'float32' or a NumPy dtype."
+        ) from e
+
+
+class TensorSpec:
+    """Shape and dtype of one component of an element, as `tf.TensorSpec`.
+
+    Args:
+        shape: Sizes, `None` for one that differs between elements; `None` as a whole if even the rank is unknown.
+        dtype: A NumPy dtype or its name; float32 when left out.
+        name: Kept and printed, not used.
+
+    Example:
+        >>> from stratax.data import TensorSpec
+        >>> TensorSpec((None, 2), "int64")
+        TensorSpec(shape=(None, 2), dtype=int64, name=None)
+    """
+
+    __slots__ = ("_dtype", "_name", "_shape")
+
+    def __init__(self, shape: Any, dtype: Any = "float32", name: str | None = None) -> None:
+        self._shape = as_shape(shape)
+        self._dtype = as_dtype(dtype)
+        self._name = name
+
+    @property
+    def shape(self) -> Shape | None:
+        """The sizes, `None` where they differ between elements; `None` if the rank is unknown."""
+        return self._shape
+
+    @property
+    def dtype(self) -> np.dtype:
+        """The NumPy dtype."""
+        return self._dtype
+
+    @property
+    def name(self) -> str | None:
+        """The name given, if any."""
+        return self._name
+
+    @classmethod
+    def from_array(cls, array: Any) -> "TensorSpec":
+        """The spec that describes `array` exactly."""
+        return cls(array.shape, array.dtype)
+
+    def is_compatible_with(self, other: Any) -> bool:
+        """Whether `other` (an array or a spec) can be what this spec describes: same dtype, sizes that agree."""
+        if self._dtype != other.dtype:
+            return False
+        if self._shape is None or other.shape is None:
+            return True
+        pairs = zip(self._shape, other.shape, strict=False)
+        return len(self._shape) == len(other.shape) and all(
+            a is None or b is None or a == b for a, b in pairs
+        )
+
+    def batched(self, size: int | None) -> "TensorSpec":
+        """The spec of `size` such components stacked on a new leading axis."""
+        return TensorSpec(None if self._shape is None else (size, *self._shape), self._dtype, self._name)
+
+    def merged(self, other: "TensorSpec") -> "TensorSpec":
+        """The spec of components that are like this one or like `other` (which has the same dtype)."""
+        if self._shape is None or other.shape is None or len(self._shape) != len(other.shape):
+            return TensorSpec(None, self._dtype, self._name)
+        sizes = (a if a == b else None for a, b in zip(self._shape, other.shape, strict=True))
+        return TensorSpec(tuple(sizes), self._dtype, self._name)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, TensorSpec) and self._shape == other._shape and self._dtype == other._dtype
+
+    def __hash__(self) -> int:
+        return hash((self._shape, self._dtype))
+
+    def __repr__(self) -> str:
+        return f"TensorSpec(shape={self._shape}, dtype={self._dtype}, name={self._name!r})"
+
+
+class Nested(abc.ABC):
+    """A component of an element that is itself made of elements: a Dataset inside a Dataset."""
+
+    @property
+    @abc.abstractmethod
+    def element_spec(self) -> Any:
+        """Structure of the specs of its elements."""
+
+
+class DatasetSpec:
+    """The spec of a component that is itself a Dataset, as `window` makes them.
+
+    Args:
+        element_spec: Structure of the specs of the inner Dataset's elements.
+    """
+
+    __slots__ = ("_element_spec",)
+
+    def __init__(self, element_spec: Any) -> None:
+        self._element_spec = element_spec
+
+    @property
+    def element_spec(self) -> Any:
+        """Structure of the specs of the inner Dataset's elements."""
+        return self._element_spec
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, DatasetSpec) and self._element_spec == other._element_spec
+
+    def __hash__(self) -> int:
+        return hash(repr(self._element_spec))
+
+    def __repr__(self) -> str:
+        return f"DatasetSpec({self._element_spec!r})"

@@ -1,0 +1,289 @@
+"""From a Dataset method's arguments to a node: checks, and the rewriting of plans (data layer).
+
+The rewriting keeps a plan indexable and its work small:
+
+* `cache` after `batch` caches elements instead of batches, and caches nothing where all is in memory anyway;
+* `shuffle` after an endless `repeat` shuffles each pass;
+* `unbatch` after `batch` undoes it.
+"""
+
+import inspect
+import operator
+import os
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from stratax.data._batching import Batch, PaddedBatch, Unbatch
+from stratax.data._cache import Cache
+from stratax.data._index_ops import Order, Repeat, Shard, Shuffle, Skip, Take
+from stratax.data._map import Map
+from stratax.data._node import Node, walk
+from stratax.data._prefetch import Prefetch
+from stratax.data._sources import Generator, Random, Range
+from stratax.data._spec import AUTOTUNE, INFINITE_CARDINALITY, DatasetSpec, Shape, TensorSpec, as_shape
+from stratax.data._structure import flatten, leaf_names
+from stratax.errors import BadArgumentError, BadTypeError, DataError
+
+_MAX_THREADS = 16
+
+
+def as_count(name: str, value: Any, minimum: int | None) -> int:
+    """An integer argument, at least `minimum`."""
+    try:
+        number = operator.index(value.item() if isinstance(value, np.ndarray) and not value.ndim else value)
+    except (TypeError, AttributeError) as e:
+        raise BadTypeError(
+            f"{name} has to be an integer. Received: {name}={value!r} of type {type(value).__name__}. "
+            f"Convert it with int()."
+        ) from e
+    if isinstance(value, bool) or (minimum is not None and number < minimum):
+        raise BadArgumentError(
+            f"{name} has to be an integer of at least {minimum}. Received: {name}={value!r}. "
+            f"Pass {name} >= {minimum}."
+        )
+    return number
+
+
+def check_callable(name: str, function: Any, node: Node | None = None) -> None:
+    """Raises unless `function` can be called, with an element of `node` where its structure is known."""
+    if not callable(function):
+        raise BadTypeError(
+            f"{name} has to be callable. Received: {name}={function!r} of type {type(function).__name__}. "
+            "Pass a function of one element."
+        )
+    if node is None or any(isinstance(step, Map) and not step.is_vectorised for step in walk(node)):
+        return
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return
+    spec = node.spec
+    arguments = spec if type(spec) is tuple else (spec,)
+    try:
+        signature.bind(*arguments)
+    except TypeError as e:
+        raise DataError(
+            f"{name} can't be called with an element: {e}. Expected: a function of {len(arguments)} argument(s), the "
+            f"components of element_spec={spec!r}. Received: {name}={function!r} with signature {signature}. "
+            "A tuple is unpacked into arguments, a dict is one argument."
+        ) from e
+
+
+def threads_of(num_parallel_calls: Any) -> int:
+    """The number of threads that `num_parallel_calls` asks for; 1 for none."""
+    if num_parallel_calls is None:
+        return 1
+    number = as_count("num_parallel_calls", num_parallel_calls, AUTOTUNE)
+    if number == 0:
+        raise BadArgumentError(
+            "num_parallel_calls has to be positive or AUTOTUNE. Received: num_parallel_calls=0. Leave it out to call "
+            "the function in one thread."
+        )
+    return min(os.cpu_count() or 1, _MAX_THREADS) if number == AUTOTUNE else number
+
+
+def make_range(args: tuple[Any, ...], output_type: Any) -> Range:
+    """`range(stop)`, `range(start, stop)` or `range(start, stop, step)`."""
+    if not 1 <= len(args) <= 3:
+        raise BadTypeError(
+            "range takes (stop), (start, stop) or (start, stop, step). "
+            f"Received: {len(args)} arguments, args={args!r}."
+        )
+    numbers = [as_count(f"args[{i}]", value, None) for i, value in enumerate(args)]
+    start, stop = (0, numbers[0]) if len(numbers) == 1 else numbers[:2]
+    step = numbers[2] if len(numbers) == 3 else 1
+    if step == 0:
+        raise BadArgumentError(
+            "The step of a range is not zero. Received: step=0. Pass a step such as 1 or -1."
+        )
+    return Range(start, stop, step, np.dtype(output_type))
+
+
+def make_generator(
+    generator: Any, output_types: Any, output_shapes: Any, args: Any, output_signature: Any
+) -> Generator:
+    """A generator source from either form of its signature."""
+    check_callable("generator", generator)
+    if (output_types is None) == (output_signature is None):
+        raise BadTypeError(
+            "from_generator needs output_signature, or in the old form output_types, and not both. "
+            f"Received: output_types={output_types!r}, output_signature={output_signature!r}. "
+            "Pass output_signature=TensorSpec(shape, dtype) or a structure of them."
+        )
+    signature = output_signature if output_types is None else _old_signature(output_types, output_shapes)
+    for spec in flatten(signature)[0]:
+        if not isinstance(spec, TensorSpec):
+            raise BadTypeError(
+                "output_signature is a TensorSpec or a structure (tuple, dict) of them. "
+                f"Received: {spec!r} in output_signature={output_signature!r}."
+            )
+    return Generator(generator, tuple(np.asarray(arg)[()] for arg in args or ()), signature)
+
+
+def _old_signature(types: Any, shapes: Any) -> Any:
+    import jax
+
+    is_shape = _is_shape_of(types)
+    if shapes is None:
+        return jax.tree_util.tree_map(lambda dtype: TensorSpec(None, dtype), types)
+    dtypes, structure = jax.tree_util.tree_flatten(types)
+    listed, other = jax.tree_util.tree_flatten(shapes, is_leaf=is_shape)
+    if structure != other:  # type: ignore[operator]
+        raise BadArgumentError(
+            "output_shapes needs the structure of output_types. "
+            f"Received: output_types={types!r}, output_shapes={shapes!r}. Pass output_signature instead."
+        )
+    specs = [TensorSpec(shape, dtype) for shape, dtype in zip(listed, dtypes, strict=True)]
+    return jax.tree_util.tree_unflatten(structure, specs)
+
+
+def _is_shape_of(types: Any) -> Callable[[Any], bool]:
+    def is_shape(value: Any) -> bool:
+        is_sizes = isinstance(value, list | tuple) and all(
+            size is None or isinstance(size, int) for size in value
+        )
+        return value is None or (is_sizes and not (value == () and types == ()))
+
+    return is_shape
+
+
+def make_take(node: Node, count: Any) -> Node:
+    """`take`."""
+    return Take(node, as_count("count", count, -1))
+
+
+def make_skip(node: Node, count: Any) -> Node:
+    """`skip`."""
+    return Skip(node, as_count("count", count, -1))
+
+
+def make_repeat(node: Node, count: Any) -> Node:
+    """`repeat`."""
+    return Repeat(node, -1 if count is None else as_count("count", count, -1))
+
+
+def make_shard(node: Node, num_shards: Any, index: Any) -> Node:
+    """`shard`."""
+    number, place = as_count("num_shards", num_shards, 1), as_count("index", index, 0)
+    if place >= number:
+        raise BadArgumentError(
+            f"index counts the shards from 0. Expected: 0 <= index < num_shards={number}. Received: index={index!r}."
+        )
+    return Shard(node, number, place)
+
+
+def make_shuffle(node: Node, buffer_size: Any, seed: Any, reshuffle: bool | None) -> Node:
+    """`shuffle`; after an endless `repeat`, of each pass."""
+    size = as_count("buffer_size", buffer_size, 1)
+    order = Order(None if seed is None else as_count("seed", seed, None), reshuffle is not False)
+    if size == 1:
+        return node
+    if isinstance(node, Repeat) and node.is_indexable and node.length == INFINITE_CARDINALITY:
+        return Repeat(Shuffle(node.child, size, order), node.count)
+    return Shuffle(node, size, order)
+
+
+def make_batch(node: Node, batch_size: Any, drop_remainder: bool) -> Node:
+    """`batch`."""
+    return Batch(node, as_count("batch_size", batch_size, 1), bool(drop_remainder))
+
+
+def make_unbatch(node: Node) -> Node:
+    """`unbatch`; directly after `batch` it undoes it."""
+    inner = node.child if isinstance(node, Prefetch) else node
+    if not isinstance(inner, Batch):
+        return Unbatch(node)
+    length = inner.child.length
+    if not inner.drop_remainder or length == INFINITE_CARDINALITY:
+        return inner.child
+    return Take(inner.child, inner.length * inner.size) if length >= 0 else Unbatch(node)
+
+
+def make_cache(node: Node, filename: Any) -> Node:
+    """`cache`, below the batches of an indexable plan."""
+    if filename not in ("", None):
+        raise BadArgumentError(
+            "A Dataset is cached in memory; files are not supported. "
+            f"Received: filename={filename!r}. Leave filename out."
+        )
+    if isinstance(node, Batch) and node.is_indexable:
+        return Batch(make_cache(node.child, ""), node.size, node.drop_remainder)
+    if isinstance(node, Prefetch) and node.is_indexable:
+        return Prefetch(make_cache(node.child, ""), node.depth)
+    costs_something = any(isinstance(step, Map | Shuffle | Random | Cache) for step in walk(node))
+    if node.is_indexable and not costs_something and not isinstance(node, PaddedBatch):
+        return node
+    return Cache(node)
+
+
+def make_prefetch(node: Node, buffer_size: Any) -> Node:
+    """`prefetch`."""
+    return Prefetch(node, as_count("buffer_size", buffer_size, AUTOTUNE))
+
+
+def make_map(node: Node, function: Any, num_parallel_calls: Any) -> Node:
+    """`map`."""
+    check_callable("map_func", function, node)
+    return Map(node, function, threads_of(num_parallel_calls))
+
+
+def make_padded_batch(node: Node, batch_size: Any, shapes: Any, values: Any, drop_remainder: bool) -> Node:
+    """`padded_batch`."""
+    size = as_count("batch_size", batch_size, 1)
+    specs, structure = flatten(node.spec)
+    names = leaf_names(structure)
+    for spec, name in zip(specs, names, strict=True):
+        if isinstance(spec, DatasetSpec):
+            raise DataError(
+                f"Datasets can't be padded. Received: {name}={spec!r}. Flatten the windows first."
+            )
+    listed: list[Shape | None] = [None] * len(specs)
+    if shapes is not None:
+        parts = _matching(shapes, structure, names, "padded_shapes", is_leaf=_is_shape_of(None))
+        listed = [as_shape(part) for part in parts]
+    for shape, spec, name in zip(listed, specs, names, strict=True):
+        if shape is not None and spec.shape is not None and len(shape) != len(spec.shape):
+            raise DataError(
+                f"padded_shapes needs the rank of each component. Expected: a shape of rank {len(spec.shape)} for "
+                f"{name}={spec!r}. Received: {shape}."
+            )
+    given = [None] * len(specs)
+    if values is not None:
+        is_one = not isinstance(values, tuple | dict)
+        given = [values] * len(specs) if is_one else _matching(values, structure, names, "padding_values")
+    padding = [_padding(value, spec, name) for value, spec, name in zip(given, specs, names, strict=True)]
+    return PaddedBatch(node, size, bool(drop_remainder), listed, padding)
+
+
+def _matching(
+    value: Any,
+    structure: Any,
+    names: list[str],
+    argument: str,
+    is_leaf: Callable[[Any], bool] = lambda part: part is None or isinstance(part, list),
+) -> list[Any]:
+    import jax
+
+    parts, other = jax.tree_util.tree_flatten(value, is_leaf=is_leaf)
+    if other != structure:
+        raise DataError(
+            f"{argument} needs the structure of the elements, with components {names}. "
+            f"Received: {argument}={value!r}."
+        )
+    return parts
+
+
+def _padding(value: Any, spec: TensorSpec, name: str) -> Any:
+    if value is None:
+        return np.zeros((), spec.dtype)[()]
+    array = np.asarray(value)
+    if array.ndim or not np.can_cast(array.dtype, spec.dtype, "same_kind"):
+        is_number = array.dtype.kind in "iu" and spec.dtype.kind in "iuf"
+        if array.ndim or not is_number:
+            raise DataError(
+                f"padding_values has to be one value of the component's dtype. Expected: {spec.dtype} for {name}. "
+                f"Received: padding_values={value!r}."
+            )
+    return array.astype(spec.dtype)[()]

@@ -1,0 +1,131 @@
+"""Ways of calling a pure function once for a whole block of elements (data layer)."""
+
+import contextlib
+import functools
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+from stratax.data._batched_element import BatchedElement, CannotVectorise
+from stratax.data._numpy_program import NumPyProgram, trace
+from stratax.data._structure import Row, Structure, as_array, flatten, unflatten
+
+_MAX_PROGRAMS = 32
+_TOLERANCE = 2e-6
+
+Result = tuple[list[np.ndarray], Structure]
+Vectorised = Callable[[Sequence[np.ndarray]], Result]
+"""Maps component columns to the columns and structure of the results."""
+
+
+@contextlib.contextmanager
+def on_host() -> Iterator[None]:
+    """Runs JAX code of a pipeline on the CPU, eagerly, whatever is being traced or taped around it."""
+    platforms: str | None = jax.config.jax_platforms  # type: ignore[attr-defined]
+    with contextlib.ExitStack() as stack:
+        if not platforms or "cpu" in platforms.split(","):
+            stack.enter_context(jax.default_device("cpu"))
+        stack.enter_context(jax.ensure_compile_time_eval())
+        yield
+
+
+def call(function: Callable[..., Any], structure: Structure, leaves: Sequence[Any]) -> Any:
+    """Calls a user's function with one element: a tuple becomes positional arguments, as in tf.data."""
+    element = unflatten(structure, leaves)
+    return function(*element) if type(element) is tuple else function(element)
+
+
+class WithNumPy:
+    """Calls a NumPy function once, with stand-ins for the components of an element."""
+
+    def __init__(self, function: Callable[..., Any], structure: Structure) -> None:
+        self._function = function
+        self._structure = structure
+
+    def __call__(self, columns: Sequence[np.ndarray]) -> Result:
+        """The results; in-place operations of the function change `columns`."""
+        count = len(columns[0])
+        stand_ins = [BatchedElement(column) for column in columns]
+        leaves, structure = flatten(call(self._function, self._structure, stand_ins))
+        return [self._column(leaf, count) for leaf in leaves], structure
+
+    @staticmethod
+    def _column(leaf: Any, count: int) -> np.ndarray:
+        if isinstance(leaf, BatchedElement):
+            return leaf.column
+        if isinstance(leaf, list):
+            raise CannotVectorise
+        constant = np.asarray(as_array(leaf))
+        return np.repeat(constant[None], count, axis=0)
+
+
+class WithJAX:
+    """Traces a function of `jax.numpy` or `keras.ops` for a block of elements and runs the program.
+
+    Args:
+        function: The user's.
+        structure: Structure of an element.
+        compiled: Whether XLA runs the program (on the CPU), or NumPy.
+    """
+
+    def __init__(self, function: Callable[..., Any], structure: Structure, compiled: bool) -> None:
+        self._function = function
+        self._structure = structure
+        self._compiled = compiled
+        self._programs: dict[Any, tuple[Callable[..., Any], Structure]] = {}
+
+    def __call__(self, columns: Sequence[np.ndarray]) -> Result:
+        """The results."""
+        key = tuple((column.shape, column.dtype) for column in columns)
+        if key not in self._programs:
+            if len(self._programs) >= _MAX_PROGRAMS:
+                raise CannotVectorise
+            self._programs[key] = self._build(columns)
+        program, structure = self._programs[key]
+        return program(columns), structure
+
+    def _build(self, columns: Sequence[np.ndarray]) -> tuple[Callable[..., Any], Structure]:
+        structures: list[Structure] = []
+
+        def on_leaves(*leaves: Any) -> tuple[Any, ...]:
+            results, structure = flatten(call(self._function, self._structure, leaves))
+            structures.append(structure)
+            return tuple(_traced_leaf(leaf) for leaf in results)
+
+        with on_host():
+            program, _ = trace(on_leaves, columns)
+        if not self._compiled:
+            return NumPyProgram(program), structures[-1]
+        return functools.partial(_run_compiled, jax.jit(jax.vmap(on_leaves))), structures[-1]
+
+
+def _traced_leaf(leaf: Any) -> Any:
+    return leaf if isinstance(leaf, jax.core.Tracer) else np.asarray(as_array(leaf))
+
+
+def _run_compiled(program: Callable[..., Any], columns: Sequence[np.ndarray]) -> list[np.ndarray]:
+    with on_host():
+        return [np.asarray(leaf) for leaf in program(*columns)]
+
+
+def agrees(column: np.ndarray, rows: Sequence[Any], exactly: bool) -> bool:
+    """Whether a column has the values, shapes and dtype of what the function gives element by element."""
+    for have, want in zip(column, rows, strict=False):
+        if have.dtype != want.dtype or np.shape(have) != np.shape(want):
+            return False
+        if exactly or not np.issubdtype(have.dtype, np.floating):
+            if not np.array_equal(have, want, equal_nan=have.dtype.kind in "fc"):
+                return False
+        elif not np.allclose(have, want, rtol=_TOLERANCE, atol=_TOLERANCE, equal_nan=True):
+            return False
+    return True
+
+
+def block_agrees(result: Result, rows: Sequence[tuple[Row, Structure]], exactly: bool) -> bool:
+    """Whether the results of a block are those of its elements one by one."""
+    columns, structure = result
+    return all(structure == other for _, other in rows) and all(
+        agrees(column, [row[i] for row, _ in rows], exactly) for i, column in enumerate(columns)
+    )
