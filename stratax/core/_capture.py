@@ -8,6 +8,7 @@ jaxpr whose marker equations (:data:`input_p`) say which values have to be fed i
 
 import contextlib
 import dataclasses
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -31,6 +32,23 @@ def current_trace() -> Any:
         return trace
 
 
+class _Agreement(threading.local):
+    depth = 0
+
+
+_agreement = _Agreement()
+
+
+@contextlib.contextmanager
+def equal_on_all_replicas() -> Iterator[None]:
+    """Marks the variables that are assigned in a block as having equal values on all replicas."""
+    _agreement.depth += 1
+    try:
+        yield
+    finally:
+        _agreement.depth -= 1
+
+
 class Region(keras.StatelessScope):
     """Hands out and collects variables' values while one region of a program is traced.
 
@@ -44,6 +62,7 @@ class Region(keras.StatelessScope):
         self.trace: Any = None
         self.reads: dict[int, keras.Variable] = {}
         self.writes: dict[int, keras.Variable] = {}
+        self.in_agreement: set[int] = set()
         self._values: dict[int, Any] = {}
 
     def __enter__(self) -> "Region":
@@ -67,6 +86,14 @@ class Region(keras.StatelessScope):
         _check_belongs(self, variable, value)
         self.writes[id(variable)] = variable
         self._values[id(variable)] = value
+        (self.in_agreement.add if _agreement.depth else self.in_agreement.discard)(id(variable))
+
+    def take_over(self, variable: keras.Variable, value: Any, *inner: "Region") -> None:
+        """Records an assignment that regions inside this one have made (a loop's body, a condition's branches)."""
+        writers = [region for region in inner if id(variable) in region.writes]
+        agreed = bool(writers) and all(id(variable) in region.in_agreement for region in writers)
+        with equal_on_all_replicas() if agreed else contextlib.nullcontext():
+            self.add_update((variable, value))
 
     def lift(self, variable: keras.Variable) -> Any:
         """The value that `variable` has when this region begins. Each kind of region does it its own way."""

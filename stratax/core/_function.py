@@ -17,7 +17,7 @@ from stratax.core import _autograph, _capture, _program, _reads, _signature
 
 MAX_PROGRAMS = 256
 """How many programs one function keeps; the oldest goes first."""
-_RETRACES_BEFORE_WARNING = 5
+_TRACES_BEFORE_WARNING = 5
 
 
 class Function:
@@ -27,8 +27,16 @@ class Function:
         python_function: The function that was wrapped.
     """
 
-    def __init__(self, python_function: Callable[..., Any], *, autograph: bool = True, donate: bool = True) -> None:
+    def __init__(
+        self,
+        python_function: Callable[..., Any],
+        *,
+        autograph: bool = True,
+        donate: bool = True,
+        traces_before_warning: int = _TRACES_BEFORE_WARNING,
+    ) -> None:
         functools.update_wrapper(self, python_function)
+        self._traces_before_warning = traces_before_warning
         self.python_function = python_function
         self._autograph = autograph
         self._donate = donate
@@ -58,8 +66,12 @@ class Function:
         return sum(len(variants) for variants in self._programs.values())
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Runs the function as a compiled program; inside another compiled function it becomes part of that one."""
-        if _capture.current_region() is not None:
+        """Runs the function as a compiled program.
+
+        Inside another compiled function it becomes part of that one, and under an eager `GradientTape`, which
+        has to see its operations and variables, it runs as plain Python.
+        """
+        if _capture.current_region() is not None or _reads.has_listeners():
             return self.converted(*args, **kwargs)
         arguments = _signature.sort_arguments(self._canonical(args, kwargs))
         key = (arguments.key, _signature.closure_key(self.python_function)) if self._has_closure else arguments.key
@@ -132,7 +144,7 @@ class Function:
             region,
             outputs,
             name=getattr(self.python_function, "__name__", "function"),
-            donate=self._donate and not _reads.has_listeners(),
+            donate=self._donate,
         )
 
     def _check_created(self, region: _capture.ProgramRegion) -> None:
@@ -145,7 +157,7 @@ class Function:
             )
 
     def _warn_of_retracing(self, arguments: _signature.Arguments) -> None:
-        if len(self._traces) < _RETRACES_BEFORE_WARNING or len(self._traces) % _RETRACES_BEFORE_WARNING:
+        if not self._traces or len(self._traces) % self._traces_before_warning:
             return
         change = _what_changed(self._traces[-1], arguments)
         warnings.warn(

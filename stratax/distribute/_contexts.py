@@ -31,11 +31,24 @@ class ReplicaContext:
         strategy: The strategy that runs the function.
         num_replicas: How many replicas take part: all of them, or 1 where one replica stands for all (the
             remainder of a batch that does not divide, a strategy with one device).
+        averages_gradients: Whether `apply_gradients` averages over the replicas, as in the steps of `fit`, which are
+            written for one device, instead of summing.
     """
 
-    def __init__(self, strategy: "Strategy", num_replicas: int) -> None:
+    def __init__(self, strategy: "Strategy", num_replicas: int, *, averages_gradients: bool = False) -> None:
         self._strategy = strategy
         self._num_replicas = num_replicas
+        self._averages_gradients = averages_gradients
+
+    @property
+    def averages_gradients(self) -> bool:
+        """Whether `apply_gradients` averages over the replicas instead of summing."""
+        return self._averages_gradients
+
+    @property
+    def num_contributions(self) -> int:
+        """What a mean over one replica's examples is divided by to become its contribution to the whole."""
+        return 1 if self._averages_gradients else self._num_replicas
 
     @property
     def strategy(self) -> "Strategy":

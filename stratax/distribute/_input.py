@@ -174,6 +174,16 @@ class DistributedIterator(_stream.Stream):
         """How long the program has waited for this iterator's source so far, in seconds."""
         return self._reader.wait_seconds
 
+    @property
+    def steps_ready(self) -> int:
+        """How many steps have been read and not taken yet."""
+        return self._reader.ready
+
+    def global_structure(self) -> Any:
+        """The next step's global batch, before it is divided, with `jax.ShapeDtypeStruct` leaves."""
+        self._reader.runs(0, 1)
+        return self._reader.global_structure()
+
     def peek_runs(self, skip: int, count: int) -> list[tuple[Any, int]]:
         return self._reader.runs(skip, count)
 

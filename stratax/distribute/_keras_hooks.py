@@ -16,7 +16,7 @@ from keras.src.losses import loss as keras_loss
 from keras.src.optimizers import base_optimizer, loss_scale_optimizer
 
 from stratax.core import _capture
-from stratax.distribute import _contexts, _replica_region
+from stratax.distribute import _contexts
 from stratax.distribute._reduce_op import ReduceOp
 from stratax.distribute._values import REPLICA_AXIS
 
@@ -36,24 +36,25 @@ def install() -> None:
 
 
 def scale_loss(value: Any) -> Any:
-    """A replica's share of a loss that was averaged over the replica's own examples."""
+    """A replica's contribution to a loss that was averaged over the replica's own examples."""
     replicas = _contexts.syncing_replicas()
-    return value if replicas is None else value / replicas.num_replicas_in_sync
+    return value if replicas is None else value / replicas.num_contributions
 
 
 def unscale_loss(value: Any) -> Any:
     """The inverse of :func:`scale_loss`, for trackers that average over the replicas."""
     replicas = _contexts.syncing_replicas()
-    return value if replicas is None else value * replicas.num_replicas_in_sync
+    return value if replicas is None else value * replicas.num_contributions
 
 
 def reduce_gradients(grads: Sequence[Any]) -> list[Any]:
-    """The sum over the replicas of each gradient; None stays None."""
+    """The sum over the replicas of each gradient (their mean in a step of `fit`); None stays None."""
     replicas = _contexts.syncing_replicas()
     if replicas is None:
         return list(grads)
     present = [index for index, grad in enumerate(grads) if grad is not None]
-    summed = replicas.all_reduce(ReduceOp.SUM, [grads[index] for index in present])
+    op = ReduceOp.MEAN if replicas.averages_gradients else ReduceOp.SUM
+    summed = replicas.all_reduce(op, [grads[index] for index in present])
     result = list(grads)
     for index, grad in zip(present, summed, strict=True):
         result[index] = grad
@@ -68,14 +69,10 @@ def _apply_hook(original: Callable[..., None]) -> Callable[..., None]:
             original(self, grads, trainable_variables)
             return
         reduced = reduce_gradients(grads)
-        replica = _replica_region_of(region)
         _APPLYING.append(self)
         try:
-            if replica is None:
+            with _capture.equal_on_all_replicas():
                 _apply(self, original, reduced, trainable_variables)
-            else:
-                with replica.synchronising():
-                    _apply(self, original, reduced, trainable_variables)
         finally:
             _APPLYING.pop()
 
@@ -105,21 +102,21 @@ def _apply_scaled(optimizer: Any, grads: list[Any], variables: Any) -> None:
         variable.assign(value)
 
 
-def _replica_region_of(region: _capture.Region | None) -> _replica_region.ReplicaRegion | None:
-    while region is not None and not isinstance(region, _replica_region.ReplicaRegion):
-        region = region.parent
-    return region
-
-
 def _global_reduce_values(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def reduce_values(values: Any, sample_weight: Any = None, reduction: Any = "sum_over_batch_size") -> Any:
-        weighted = reduction == "mean_with_sample_weight" and sample_weight is not None and tuple(values.shape)
-        if not weighted or _contexts.syncing_replicas() is None:
+        replicas = _contexts.syncing_replicas()
+        if replicas is None or not tuple(values.shape):
+            return original(values, sample_weight, reduction)
+        # What replicas contribute is summed where num_contributions is their number, and averaged where it is 1.
+        factor = replicas.num_replicas_in_sync / replicas.num_contributions
+        if reduction == "sum":
+            return original(values, sample_weight, reduction) * factor
+        if reduction != "mean_with_sample_weight" or sample_weight is None:
             return original(values, sample_weight, reduction)
         # The mean over the whole batch divides by all replicas' weights, not by this replica's.
         total = jax.lax.psum(jax.lax.stop_gradient(jnp.sum(sample_weight)), REPLICA_AXIS)
-        return keras.ops.divide_no_nan(jnp.sum(values), jnp.asarray(total, values.dtype))
+        return keras.ops.divide_no_nan(jnp.sum(values), jnp.asarray(total, values.dtype)) * factor
 
     return reduce_values
 

@@ -57,7 +57,7 @@ def compute_average_loss(
         raise errors.BadArgumentError(
             f"global_batch_size must be positive. Received: global_batch_size={global_batch_size!r}."
         )
-    return jnp.sum(losses) / jnp.asarray(global_batch_size, losses.dtype)
+    return jnp.sum(losses) / jnp.asarray(global_batch_size, losses.dtype) * _weight_of_sums()
 
 
 def scale_regularization_loss(regularization_loss: Any) -> Any:
@@ -81,4 +81,10 @@ def scale_regularization_loss(regularization_loss: Any) -> Any:
             "strategy.run calls. Outside of it, the loss needs no scaling."
         )
     losses = regularization_loss if isinstance(regularization_loss, (list, tuple)) else [regularization_loss]
-    return sum(jnp.sum(jnp.asarray(loss)) for loss in losses) / replica.num_replicas_in_sync
+    return sum(jnp.sum(jnp.asarray(loss)) for loss in losses) / replica.num_contributions
+
+
+def _weight_of_sums() -> int:
+    """What a share of a sum is multiplied by where the replicas' gradients are averaged, not summed."""
+    replica = _contexts.syncing_replicas()
+    return 1 if replica is None else replica.num_replicas_in_sync // replica.num_contributions

@@ -302,6 +302,22 @@ class BufferedReader:
                 _extend(runs, _structure(block.key()), length)
         return runs
 
+    @property
+    def ready(self) -> int:
+        """How many steps have been read and not taken."""
+        return self._count
+
+    def global_structure(self) -> Any:
+        """The structure of the next step with the replicas' parts put together again."""
+        block = self._blocks[0]
+        skip = 2 if block.kind is Kind.SPREAD else 1
+        lead = block.leaves[0].shape[1] if block.kind is Kind.SPREAD else 1
+        leaves = [
+            jax.ShapeDtypeStruct((lead * leaf.shape[skip], *leaf.shape[skip + 1 :]), leaf.dtype)
+            for leaf in block.leaves
+        ]
+        return jax.tree.unflatten(block.treedef, leaves)
+
     def take_one(self) -> Block:
         """Takes one step, without a leading dimension that counts steps."""
         self._fill(1, hint=1)

@@ -1,7 +1,5 @@
 """What variables mean inside one replica, and how the replicas' versions become one again (distribute layer)."""
 
-import contextlib
-from collections.abc import Iterator
 from typing import Any
 
 import jax
@@ -34,8 +32,6 @@ class ReplicaRegion(_capture.Region):
     def __init__(self, parent: _capture.Region, num_replicas: int) -> None:
         super().__init__(parent)
         self._num_replicas = num_replicas
-        self._in_sync: set[int] = set()
-        self._synchronising = 0
 
     def lift(self, variable: keras.Variable) -> Any:
         assert_parent = self.parent
@@ -51,23 +47,6 @@ class ReplicaRegion(_capture.Region):
                 return jnp.where(jax.lax.axis_index(REPLICA_AXIS) == 0, value, jnp.zeros_like(value))
         return value
 
-    def add_update(self, update: tuple[keras.Variable, Any]) -> None:
-        super().add_update(update)
-        key = id(update[0])
-        if self._synchronising:
-            self._in_sync.add(key)
-        else:
-            self._in_sync.discard(key)
-
-    @contextlib.contextmanager
-    def synchronising(self) -> Iterator[None]:
-        """Marks what is assigned in a block as equal on all replicas."""
-        self._synchronising += 1
-        try:
-            yield
-        finally:
-            self._synchronising -= 1
-
     def merged(self) -> list[Any]:
         """The one value of every variable that was written, in the order of `writes`; one collective per dtype."""
         variables = list(self.writes.values())
@@ -75,7 +54,7 @@ class ReplicaRegion(_capture.Region):
         to_sum = [
             index
             for index, variable in enumerate(variables)
-            if id(variable) not in self._in_sync or variable.aggregation == "sum"
+            if id(variable) not in self.in_agreement or variable.aggregation == "sum"
         ]
         shares = [self._share(variables[index], values[index]) for index in to_sum]
         for index, total in zip(to_sum, _packed_sum(shares), strict=True):

@@ -181,7 +181,17 @@ class Strategy(abc.ABC):
                     "experimental_distribute_values_from_function."
                 )
 
-    def _run_in_program(self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def run_one_device_code(self, fn: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+        """Like :meth:`run`, for code that knows nothing of replicas, such as a model's `train_step`; not for users.
+
+        Losses are means over the replica's examples and gradients are averaged, so that what is written for one
+        device gives its result. Only in a program.
+        """
+        return self._run_in_program(fn, args, {}, averages_gradients=True)
+
+    def _run_in_program(
+        self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], averages_gradients: bool = False
+    ) -> Any:
         region = _capture.current_region()
         _set_placement(region, self)
         replica_fn = fn if isinstance(fn, _function.Function) else _autograph.convert(fn)
@@ -195,7 +205,8 @@ class Strategy(abc.ABC):
             )
         if len(self._devices) == 1 or True in kinds:
             return self._run_alone(replica_fn, leaves, treedef)
-        return self._run_replicas(replica_fn, leaves, treedef, region)
+        context = _contexts.ReplicaContext(self, len(self._devices), averages_gradients=averages_gradients)
+        return self._run_replicas(replica_fn, leaves, treedef, region, context)
 
     def _run_alone(self, fn: Callable[..., Any], leaves: list[Any], treedef: Any) -> Any:
         """One replica's meaning for everything: on its device, or, for a remainder, on all devices alike."""
@@ -208,7 +219,12 @@ class Strategy(abc.ABC):
         return jax.tree.map(lambda leaf: PerReplica(jnp.asarray(leaf), solo=True) if _is_array(leaf) else leaf, result)
 
     def _run_replicas(
-        self, fn: Callable[..., Any], leaves: list[Any], treedef: Any, region: _capture.Region
+        self,
+        fn: Callable[..., Any],
+        leaves: list[Any],
+        treedef: Any,
+        region: _capture.Region,
+        context: _contexts.ReplicaContext,
     ) -> Any:
         split = [index for index, leaf in enumerate(leaves) if isinstance(leaf, PerReplica)]
         found: list[Any] = []
@@ -219,7 +235,7 @@ class Strategy(abc.ABC):
                 own[index] = jnp.squeeze(component, 0)
             args, kwargs = jax.tree.unflatten(treedef, own)
             replica = _replica_region.ReplicaRegion(region, len(self._devices))
-            with replica, _contexts.entered(self, _contexts.ReplicaContext(self, len(self._devices))):
+            with replica, _contexts.entered(self, context):
                 result = fn(*args, **kwargs)
                 outputs, structure = jax.tree.flatten(_values_of_variables(result))
                 arrays = [jnp.asarray(leaf)[None] for leaf in outputs if _is_array(leaf)]

@@ -1,0 +1,7 @@
+"""What makes `Model.fit`, `evaluate` and `predict` follow a strategy. Importing it installs the hooks."""
+
+from stratax.keras import _compile
+
+_compile.install()
+
+__all__: list[str] = []

@@ -1,0 +1,128 @@
+"""Blocks of steps as one program: `steps_per_execution` steps in one dispatch (keras layer)."""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import keras
+
+from stratax.core import _body, _capture
+from stratax.distribute import Strategy
+from stratax.distribute._values import PerReplica, is_per_replica
+
+Step = Callable[[Any], Any]
+
+
+def update_block(model: keras.Model, strategy: Strategy, step: Step, steps: int, element: Any) -> Any:
+    """Runs training or evaluation steps and returns their logs, traced as one program.
+
+    Args:
+        model: The model.
+        strategy: Its strategy.
+        step: What one replica does with its part of a batch.
+        steps: How many steps.
+        element: Their batches: one, or, if there are several, stacked on a leading dimension.
+
+    Returns:
+        The logs after the last step: metrics, and what an overridden step returned besides, averaged over replicas.
+    """
+    own = strategy.run_one_device_code(_repeated(step, steps), (_by_replica(element, steps),))
+    logs = dict(model.get_metrics_result())
+    if not isinstance(own, dict):
+        return logs
+    averaged = {name: jax.tree.map(_mean, value, is_leaf=is_per_replica) for name, value in own.items()}
+    # A metric that a replica reports has seen that replica's examples only.
+    return {name: logs.get(name, value) for name, value in averaged.items()}
+
+
+def predict_block(model: keras.Model, strategy: Strategy, step: Step, steps: int, element: Any) -> Any:
+    """Runs prediction steps and returns the outputs of all examples, in order, traced as one program.
+
+    Args:
+        model: The model.
+        strategy: Its strategy.
+        step: What one replica does with its part of a batch.
+        steps: How many steps.
+        element: Their batches.
+
+    Returns:
+        A structure of arrays whose first dimension counts examples.
+    """
+    outputs = strategy.run_one_device_code(_repeated(step, steps, keep=True), (_by_replica(element, steps),))
+    return jax.tree.map(lambda output: _in_order(output, steps), outputs, is_leaf=is_per_replica)
+
+
+def _by_replica(element: Any, steps: int) -> Any:
+    """Stacked batches, their replicas first: what `run` splits."""
+    if steps == 1:
+        return element
+
+    def move(leaf: Any) -> Any:
+        return leaf if leaf.solo else PerReplica(jnp.moveaxis(leaf.array, 1, 0))
+
+    return jax.tree.map(lambda leaf: move(leaf) if is_per_replica(leaf) else leaf, element, is_leaf=is_per_replica)
+
+
+def _in_order(output: Any, steps: int) -> Any:
+    """Replicas' outputs as the outputs of the examples in their order."""
+    if not is_per_replica(output):
+        return output.reshape(-1, *output.shape[2:]) if steps > 1 else output
+    array = output.array
+    if output.solo:
+        return array.reshape(-1, *array.shape[2:]) if steps > 1 else array
+    if steps > 1:
+        array = jnp.moveaxis(array, 0, 1)
+        return array.reshape(-1, *array.shape[3:])
+    return array.reshape(-1, *array.shape[2:])
+
+
+def _mean(value: Any) -> Any:
+    if not is_per_replica(value):
+        return value
+    return value.array if value.solo else jnp.mean(value.array, 0)
+
+
+def _repeated(step: Step, steps: int, *, keep: bool = False) -> Step:
+    """A step for several stacked batches: one loop; the last result, or, with `keep`, all of them stacked."""
+    if steps == 1:
+        return step
+    return lambda stacked: _loop(step, steps, stacked, keep)
+
+
+def _loop(step: Step, steps: int, stacked: Any, keep: bool) -> Any:
+    parent = _capture.current_region()
+    if parent is None:
+        raise AssertionError  # Only called while a program is traced.
+    region = _body.LoopRegion(parent)
+    structure: list[Any] = []
+
+    def body(values: list[Any]) -> list[Any]:
+        data = jax.tree.unflatten(jax.tree.structure(stacked), values)
+        leaves, treedef = jax.tree.flatten(step(data))
+        structure.append((treedef, len(leaves)))
+        written = list(region.writes.values())
+        return [*map(jnp.asarray, leaves), *[jnp.asarray(region.final_value(variable)) for variable in written]]
+
+    batches = jax.tree.leaves(stacked)
+    block = _body.trace_block(region, body, [jax.ShapeDtypeStruct(a.shape[1:], a.dtype) for a in batches])
+    treedef, count = structure[-1]
+    written = list(region.writes.values())
+    places = {id(variable): index for index, variable in enumerate(written)}
+    entry = [parent.get_current_value(variable) for variable in written]
+    empty = [] if keep else [jnp.zeros(result.shape, result.dtype) for result in block.results[:count]]
+
+    def once(carry: tuple[list[Any], list[Any]], values: list[Any]) -> Any:
+        current, _ = carry
+        inputs = [
+            current[places[id(source)]] if id(source) in places else parent.get_current_value(source)
+            for source in region.inputs
+        ]
+        results = block.run(inputs, values)
+        new = results[count:]
+        return ((new, []), results[:count]) if keep else ((new, results[:count]), None)
+
+    (final, last), every = jax.lax.scan(once, (entry, empty), batches, length=steps)
+    for variable, value in zip(written, final, strict=True):
+        parent.take_over(variable, value, region)
+    return jax.tree.unflatten(treedef, every if keep else last)

@@ -1,0 +1,129 @@
+"""What one replica does with its part of one batch: the steps of training, testing and predicting (keras layer).
+
+These are Keras' own steps, written with state in place instead of passed through, because the region that is
+traced carries the state. A model's overridden `train_step`, `test_step` and `predict_step` are called instead.
+"""
+
+import contextlib
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import keras
+from keras.src.trainers.data_adapters.data_adapter_utils import unpack_x_y_sample_weight
+
+from stratax.core import _capture, value_and_grad
+
+Step = Callable[[Any], Any]
+
+
+def train_step(model: keras.Model) -> Step:
+    """The training step: a function of a batch that updates the model and returns its own logs, or None."""
+    override = _override(model, "train_step")
+    if override is None:
+        return lambda data: _train(model, data)
+    if _takes_state(override):
+        return lambda data: _with_state(model, override, data, _TRAINING)
+    return override
+
+
+def test_step(model: keras.Model) -> Step:
+    """The evaluation step: a function of a batch that updates the metrics and returns its own logs, or None."""
+    override = _override(model, "test_step")
+    if override is None:
+        return lambda data: _test(model, data)
+    if _takes_state(override):
+        return lambda data: _with_state(model, override, data, _TESTING)
+    return override
+
+
+def predict_step(model: keras.Model) -> Step:
+    """The prediction step: a function of a batch that returns the model's outputs."""
+    override = _override(model, "predict_step")
+    if override is None:
+        return lambda data: _call(model, unpack_x_y_sample_weight(data)[0], training=False)
+    if _takes_state(override):
+        return lambda data: _predict_with_state(model, override, data)
+    return override
+
+
+def _override(model: keras.Model, name: str) -> Step | None:
+    """The model's own version of a step, or None where it is Keras'."""
+    own = getattr(type(model), name)
+    return None if own is getattr(keras.Model, name) else getattr(model, name)
+
+
+def _takes_state(step: Step) -> bool:
+    """Whether a step has the signature of Keras on JAX, `(state, data)`, rather than TensorFlow's, `(data)`."""
+    required = [
+        parameter
+        for parameter in inspect.signature(step).parameters.values()
+        if parameter.default is parameter.empty and parameter.kind is not parameter.VAR_KEYWORD
+    ]
+    return len(required) == 2
+
+
+def _call(model: keras.Model, x: Any, *, training: bool) -> Any:
+    return model(x, training=training) if model._call_has_training_arg else model(x)
+
+
+def _train(model: keras.Model, data: Any) -> None:
+    x, y, sample_weight = unpack_x_y_sample_weight(data)
+
+    def loss_fn() -> tuple[Any, tuple[Any, Any]]:
+        y_pred = _call(model, x, training=True)
+        loss = model._compute_loss(x=x, y=y, y_pred=y_pred, sample_weight=sample_weight, training=True)
+        scaled = model.optimizer.scale_loss(loss) if model.optimizer is not None else loss
+        return scaled, (loss, y_pred)
+
+    trainable = model.trainable_variables
+    (_, (loss, y_pred)), gradients = value_and_grad(loss_fn, trainable, has_aux=True)()
+    if trainable:
+        model.optimizer.apply(gradients, trainable)
+    _track(model, loss, x, y, y_pred, sample_weight)
+
+
+def _test(model: keras.Model, data: Any) -> None:
+    x, y, sample_weight = unpack_x_y_sample_weight(data)
+    y_pred = _call(model, x, training=False)
+    loss = model._compute_loss(x=x, y=y, y_pred=y_pred, sample_weight=sample_weight, training=False)
+    _track(model, loss, x, y, y_pred, sample_weight)
+
+
+def _track(model: keras.Model, loss: Any, x: Any, y: Any, y_pred: Any, sample_weight: Any) -> None:
+    examples = next(leaf for leaf in jax.tree.leaves(x)).shape[0]
+    model._loss_tracker.update_state(loss, sample_weight=examples)
+    model.compute_metrics(x, y, y_pred, sample_weight=sample_weight)
+
+
+_TRAINING = ("trainable_variables", "non_trainable_variables", "optimizer_variables", "metrics_variables")
+_TESTING = ("trainable_variables", "non_trainable_variables", "metrics_variables")
+
+
+def _variables(model: keras.Model, group: str) -> list[keras.Variable]:
+    return list(model.optimizer.variables if group == "optimizer_variables" else getattr(model, group))
+
+
+def _with_state(model: keras.Model, step: Callable[..., Any], data: Any, groups: tuple[str, ...]) -> Any:
+    """Calls a step of the signature `(state, data) -> (logs, state)`."""
+    variables = [_variables(model, group) for group in groups]
+    state = tuple([variable.value for variable in group] for group in variables)
+    logs, new_state = step(state, data)
+    for name, group, values in zip(groups, variables, new_state, strict=True):
+        with _equal_on_replicas(name in ("trainable_variables", "optimizer_variables")):
+            for variable, value in zip(group, values, strict=True):
+                variable.assign(value)
+    return logs
+
+
+def _predict_with_state(model: keras.Model, step: Callable[..., Any], data: Any) -> Any:
+    trainable, rest = model.trainable_variables, model.non_trainable_variables
+    outputs, new_rest = step(([v.value for v in trainable], [v.value for v in rest]), data)
+    for variable, value in zip(rest, new_rest, strict=True):
+        variable.assign(value)
+    return outputs
+
+
+def _equal_on_replicas(equal: bool) -> contextlib.AbstractContextManager[None]:
+    return _capture.equal_on_all_replicas() if equal else contextlib.nullcontext()

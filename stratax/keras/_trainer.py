@@ -1,0 +1,373 @@
+"""What a compiled Keras model gets so that it trains under a strategy (keras layer).
+
+Keras keeps its loop, callbacks, progress bar and history. A :class:`Trainer` replaces, on one model, the methods that
+make and call the compiled steps and those that pass state around: variables stay where they are and always hold
+their current values, so callbacks read and write them as they are.
+"""
+
+import functools
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import keras
+import numpy as np
+from keras.src.backend.common import global_state
+from keras.src.trainers.data_adapters import array_slicing, data_adapter_utils
+from keras.src.utils.python_utils import pythonify_logs
+
+from stratax import errors
+from stratax.core import _function
+from stratax.distribute import Strategy, _contexts, _ownership
+from stratax.keras import _accumulation, _blocks, _epochs, _plan, _steps
+
+_INPUT_BOUND = 0.25
+_EXPECTED_TRACES = 16  # Batches and their remainders, of training and validation, with and without weights.
+_METHODS = (
+    "fit evaluate predict train_on_batch test_on_batch predict_on_batch make_train_function make_test_function "
+    "make_predict_function jax_state_sync _get_jax_state"
+).split()
+
+
+def attach(model: keras.Model, strategy: Strategy) -> "Trainer":
+    """Makes a model train under a strategy; called when it is compiled."""
+    trainer = Trainer(model, strategy)
+    # Around Keras' own bookkeeping of attributes, which looks for layers and variables in what it is given.
+    for name in _METHODS:
+        model.__dict__[name] = getattr(trainer, name)
+    model.__dict__["_stratax_trainer"] = trainer
+    trainer.own_variables()
+    return trainer
+
+
+def detach(model: keras.Model) -> None:
+    """Gives a model Keras' own methods back; called when it is compiled anew."""
+    for name in (*_METHODS, "_stratax_trainer"):
+        model.__dict__.pop(name, None)
+
+
+def trainer_of(model: keras.Model) -> "Trainer | None":
+    """The trainer that a model was given, or None."""
+    return model.__dict__.get("_stratax_trainer")
+
+
+class Trainer:
+    """Runs one model's steps under one strategy. Its methods stand in for the model's own of the same names."""
+
+    def __init__(self, model: keras.Model, strategy: Strategy) -> None:
+        self.model = model
+        self.strategy = strategy
+        self._programs: dict[str, _function.Function] = {}
+        self._trainable: tuple[int, ...] = ()
+
+    # What Keras' loop asks for.
+
+    def make_train_function(self, force: bool = False) -> None:
+        """See `keras.Model.make_train_function`."""
+        self._make("train", self._train, force)
+
+    def make_test_function(self, force: bool = False) -> None:
+        """See `keras.Model.make_test_function`."""
+        self._make("test", self._test, force)
+
+    def make_predict_function(self, force: bool = False) -> None:
+        """See `keras.Model.make_predict_function`."""
+        self._make("predict", self._predict, force)
+
+    def jax_state_sync(self) -> None:
+        """See `keras.Model.jax_state_sync`: there is nothing to do, the variables always hold the state."""
+
+    def _get_jax_state(
+        self,
+        trainable_variables: bool = False,
+        non_trainable_variables: bool = False,
+        optimizer_variables: bool = False,
+        metrics_variables: bool = False,
+        purge_model_variables: bool = False,
+    ) -> tuple[None, ...]:
+        wanted = (trainable_variables, non_trainable_variables, optimizer_variables, metrics_variables)
+        return (None,) * sum(wanted)
+
+    def _make(self, name: str, run: Callable[..., Any], force: bool) -> None:
+        trainable = tuple(id(variable) for variable in self.model.trainable_variables)
+        if force or trainable != self._trainable:
+            self._programs.clear()
+            self._trainable = trainable
+        setattr(self.model, f"{name}_function", run)
+
+    def _train(self, state: tuple[None, ...], iterator: "_epochs.StepIterator") -> tuple[Any, tuple[None, ...]]:
+        return self._dispatch("train", iterator), state
+
+    def _test(self, state: tuple[None, ...], iterator: "_epochs.StepIterator") -> tuple[Any, tuple[None, ...]]:
+        return self._dispatch("test", iterator), state
+
+    def _predict(self, state: tuple[None, ...], iterator: "_epochs.StepIterator") -> tuple[Any, tuple[None, ...]]:
+        return self._dispatch("predict", iterator), state
+
+    def _dispatch(self, name: str, iterator: "_epochs.StepIterator") -> Any:
+        steps, element = iterator.take_pending()
+        with _contexts.entered(self.strategy, None):
+            return self._program(name)(steps, element)
+
+    def _program(self, name: str) -> _function.Function:
+        program = self._programs.get(name)
+        if program is None:
+            makers = {"train": _steps.train_step, "test": _steps.test_step, "predict": _steps.predict_step}
+            run = _blocks.predict_block if name == "predict" else _blocks.update_block
+            block = functools.partial(run, self.model, self.strategy, makers[name](self.model))
+            named = _named(block, f"{name}_function")
+            program = self._programs[name] = _function.Function(named, autograph=False, traces_before_warning=_EXPECTED_TRACES)
+        return program
+
+    # What users call.
+
+    def fit(
+        self,
+        x: Any = None,
+        y: Any = None,
+        batch_size: int | None = None,
+        epochs: int = 1,
+        verbose: Any = "auto",
+        callbacks: Any = None,
+        validation_split: float = 0.0,
+        validation_data: Any = None,
+        shuffle: bool = True,
+        class_weight: Any = None,
+        sample_weight: Any = None,
+        initial_epoch: int = 0,
+        steps_per_epoch: int | None = None,
+        validation_steps: int | None = None,
+        validation_batch_size: int | None = None,
+        validation_freq: Any = 1,
+    ) -> keras.callbacks.History:
+        """See `keras.Model.fit`. `x` may also be a `stratax.data.Dataset` or a `DistributedDataset`."""
+        self.model._assert_compile_called("fit")
+        _check_batch_size(batch_size)
+        if validation_split and validation_data is None:
+            (x, y, sample_weight), validation_data = array_slicing.train_validation_split(
+                (x, y, sample_weight), validation_split=validation_split
+            )
+        steps = self._adapter(x, y, sample_weight, batch_size, steps_per_epoch, shuffle, class_weight)
+        with steps, self._computing(steps):
+            validation: Any = None
+            if validation_data is not None:
+                val_x, val_y, val_weight = data_adapter_utils.unpack_x_y_sample_weight(validation_data)
+                validation = self._adapter(
+                    val_x, val_y, val_weight, validation_batch_size or batch_size, validation_steps, False, None
+                )
+            if verbose and len(self.strategy.devices) > 1:
+                print(_plan.describe(self.strategy, steps, steps_per_epoch, self.model.steps_per_execution))
+            history = type(self.model).fit(
+                self.model,
+                steps,
+                epochs=epochs,
+                verbose=verbose,
+                callbacks=callbacks,
+                validation_data=validation,
+                initial_epoch=initial_epoch,
+                steps_per_epoch=steps_per_epoch,
+                validation_steps=validation_steps,
+                validation_freq=validation_freq,
+            )
+            _accumulation.flush(self.model, self.strategy)
+        history.input_wait = steps.wait_share()
+        if history.input_wait > _INPUT_BOUND:
+            warnings.warn(
+                f"Training waited for its input {history.input_wait:.0%} of the time. Make the pipeline faster "
+                "(`map(num_parallel_calls=...)`, `cache()`, `prefetch()`), or the devices have nothing to do.",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+        return history
+
+    def evaluate(
+        self,
+        x: Any = None,
+        y: Any = None,
+        batch_size: int | None = None,
+        verbose: Any = "auto",
+        sample_weight: Any = None,
+        steps: int | None = None,
+        callbacks: Any = None,
+        return_dict: bool = False,
+        **kwargs: Any,
+    ) -> Any:
+        """See `keras.Model.evaluate`. Every example counts exactly once, whatever the batches and replicas."""
+        self.model._assert_compile_called("evaluate")
+        _check_batch_size(batch_size)
+        cached = kwargs.get("_use_cached_eval_dataset", False)
+        adapter = x if cached else self._adapter(x, y, sample_weight, batch_size, steps, False, None)
+        with self._computing(adapter):
+            return type(self.model).evaluate(
+                self.model,
+                adapter,
+                verbose=verbose,
+                steps=steps,
+                callbacks=callbacks,
+                return_dict=return_dict,
+                **kwargs,
+            )
+
+    def predict(
+        self,
+        x: Any,
+        batch_size: int | None = None,
+        verbose: Any = "auto",
+        steps: int | None = None,
+        callbacks: Any = None,
+    ) -> Any:
+        """See `keras.Model.predict`. One row for every example, in the order of the input."""
+        _check_batch_size(batch_size)
+        adapter = self._adapter(x, None, None, batch_size, steps, False, None)
+        with self._computing(adapter, predicting=True):
+            return type(self.model).predict(
+                self.model, adapter, verbose=verbose, steps=steps, callbacks=callbacks
+            )
+
+    def train_on_batch(
+        self,
+        x: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        class_weight: Any = None,
+        return_dict: bool = False,
+    ) -> Any:
+        """See `keras.Model.train_on_batch`. The batch is the global one."""
+        self.model._assert_compile_called("train_on_batch")
+        if class_weight is not None:
+            if sample_weight is not None:
+                raise errors.BadArgumentError(
+                    "sample_weight and class_weight can't be given together. Received: "
+                    f"sample_weight={sample_weight!r}, class_weight={class_weight!r}."
+                )
+            sample_weight = data_adapter_utils.class_weight_to_sample_weights(y, class_weight)
+        logs = self._on_batch("train", (x, y, sample_weight), reset=True)
+        return logs if return_dict else self.model._flatten_metrics_in_order(logs)
+
+    def test_on_batch(
+        self, x: Any, y: Any = None, sample_weight: Any = None, return_dict: bool = False
+    ) -> Any:
+        """See `keras.Model.test_on_batch`."""
+        self.model._assert_compile_called("test_on_batch")
+        logs = self._on_batch("test", (x, y, sample_weight), reset=True)
+        return logs if return_dict else self.model._flatten_metrics_in_order(logs)
+
+    def predict_on_batch(self, x: Any) -> Any:
+        """See `keras.Model.predict_on_batch`."""
+        outputs = self._on_batch("predict", (x,), reset=False)
+        return jax.tree.map(np.asarray, outputs)
+
+    def _on_batch(self, name: str, batch: Any, *, reset: bool) -> Any:
+        adapter = _epochs.StepAdapter.of_iterable([batch], self.strategy)
+        with adapter, self._computing(adapter, predicting=name == "predict"):
+            getattr(self.model, f"make_{name}_function")()
+            if reset:
+                self.model.reset_metrics()
+            iterator = adapter.open()
+            iterator.available(1)
+            result = self._dispatch(name, iterator)
+        return result if name == "predict" else pythonify_logs(result)
+
+    # Around all of them.
+
+    def _adapter(
+        self,
+        x: Any,
+        y: Any,
+        sample_weight: Any,
+        batch_size: int | None,
+        steps: int | None,
+        shuffle: bool,
+        class_weight: Any,
+    ) -> "_epochs.StepAdapter":
+        return _epochs.StepAdapter.of_input(
+            self.strategy,
+            x,
+            y,
+            sample_weight,
+            batch_size=batch_size,
+            steps=steps,
+            shuffle=shuffle,
+            class_weight=class_weight,
+        )
+
+    def _computing(self, adapter: "_epochs.StepAdapter", *, predicting: bool = False) -> "_Computing":
+        return _Computing(self, adapter, predicting)
+
+    def build(self, adapter: "_epochs.StepAdapter", *, predicting: bool) -> None:
+        """Creates what is not created yet (layers, metrics) for the batches of `adapter`."""
+        model = self.model
+        with _contexts.entered(self.strategy, None):
+            if not all(layer.built for layer in model._flatten_layers()) and predicting:
+                x, _, _ = data_adapter_utils.unpack_x_y_sample_weight(adapter.example())
+                keras.src.backend.compute_output_spec(model, jax.tree.map(_symbol, x), training=False)
+            elif not predicting and self._is_unbuilt():
+                model._symbolic_build(data_batch=adapter.example())
+            elif not predicting and not model.optimizer.built:
+                model.optimizer.build(model.trainable_variables)
+        self.own_variables()
+
+    def _is_unbuilt(self) -> bool:
+        """Whether Keras would look at a batch to build the model; see `Trainer._symbolic_build` there."""
+        parts = (self.model._compile_metrics, self.model._compile_loss)
+        unbuilt = any(part is not None and not part.built for part in parts)
+        return unbuilt or not all(layer.built for layer in self.model._flatten_layers())
+
+    def own_variables(self) -> None:
+        """Notes that the model's variables belong to the strategy."""
+        optimizer = self.model.optimizer
+        for variable in [*self.model.variables, *(optimizer.variables if optimizer is not None else ())]:
+            _ownership.own(variable, self.strategy)
+
+
+class _Computing:
+    """The time of a call of `fit`, `evaluate` or `predict`: the model is built, Keras sees no distribution."""
+
+    def __init__(self, trainer: Trainer, adapter: "_epochs.StepAdapter", predicting: bool) -> None:
+        self._trainer = trainer
+        self._adapter = adapter
+        self._predicting = predicting
+        self._before: Any = None
+
+    def __enter__(self) -> None:
+        strategy = self._trainer.strategy
+        if _contexts.has_strategy() and _contexts.get_strategy() is not strategy:
+            raise errors.StrategyError(
+                f"A model that was compiled in the scope of one strategy was used in the scope of another. Received: a model "
+                f"of {strategy!r} in the scope of {_contexts.get_strategy()!r}. Build and compile it there, or leave "
+                "that scope."
+            )
+        self._before = global_state.get_global_attribute("distribution")
+        global_state.set_global_attribute("distribution", None)
+        try:
+            self._trainer.build(self._adapter, predicting=self._predicting)
+        except BaseException:
+            global_state.set_global_attribute("distribution", self._before)
+            raise
+
+    def __exit__(self, *_: object) -> None:
+        global_state.set_global_attribute("distribution", self._before)
+
+
+def _named(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+    def named(steps: int, element: Any) -> Any:
+        return function(steps, element)
+
+    named.__name__ = named.__qualname__ = name
+    return named
+
+
+def _symbol(value: Any) -> keras.KerasTensor:
+    return keras.KerasTensor(value.shape, keras.backend.standardize_dtype(value.dtype))
+
+
+def _check_batch_size(batch_size: Any) -> None:
+    if batch_size is not None and (isinstance(batch_size, bool) or not isinstance(batch_size, (int, np.integer))):
+        raise errors.BadTypeError(f"batch_size must be an int. Received: batch_size={batch_size!r}.")
+    if batch_size is not None and batch_size < 1:
+        raise errors.BadArgumentError(
+            f"batch_size must be at least 1; it is the size of the global batch. Received: batch_size={batch_size!r}."
+        )
+
+
