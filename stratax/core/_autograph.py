@@ -11,6 +11,7 @@ import functools
 import inspect
 import os
 import pathlib
+import sys
 import sysconfig
 import threading
 import types
@@ -182,11 +183,11 @@ def _rewritten(function: types.FunctionType) -> types.FunctionType | None:
         with _lock:
             first = code not in _given_up
             _given_up.add(code)
-        if first and _has_branches(code):
+        if first and _has_branches(code) and code.co_name != "<lambda>":
             warnings.warn(
                 f"The control flow of {function.__qualname__!r} ({code.co_filename}:{code.co_firstlineno}) can't be "
                 f"compiled and runs as Python: {type(error).__name__}: {error}. Loops over `stratax.range` in it are "
-                "unrolled. Write it in a file, without for/else, while/else and names that begin with two "
+                "unrolled. Write it in a file, without match, for/else, while/else and names that begin with two "
                 "underscores, or mark it with `stratax.core.do_not_convert`.",
                 RuntimeWarning,
                 stacklevel=3,
@@ -270,6 +271,11 @@ def _mark(function: Any) -> Any:
     return function
 
 
+def _caught() -> BaseException | None:
+    """The exception that is being handled."""
+    return sys.exc_info()[1]
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class Operators:
     """What rewritten code calls, under AutoGraph's names."""
@@ -289,6 +295,7 @@ class Operators:
     FunctionScope: Any = FunctionScope
     with_function_scope: Any = _with_function_scope
     autograph_artifact: Any = _mark
+    caught: Any = _caught
     STD: Any = converter.STANDARD_OPTIONS
     ConversionOptions: Any = converter.ConversionOptions
     Feature: Any = converter.Feature

@@ -168,7 +168,7 @@ def _trace(
     def body(_: list[Any]) -> list[Any]:
         set_state(entry)
         branch()
-        state.extend(get_state())
+        state.extend(_locals.read_variables(get_state(), entry))
         leaves = [leaf for leaf in jax.tree.leaves(state) if _locals.is_array(leaf)]
         arrays.update({id(leaf): position for position, leaf in enumerate(leaves)})
         return leaves + [region.final_value(variable) for variable in region.writes.values()]
@@ -328,7 +328,7 @@ def _run(
         return []
     results = jax.lax.cond(predicate, side(0), side(1))
     for variable, value in zip(written.values(), results[len(merge.outputs) :], strict=True):
-        parent.add_update((variable, value))
+        parent.take_over(variable, value, *[branch.block.region for branch in branches])
     return results[: len(merge.outputs)]
 
 

@@ -35,6 +35,8 @@ class Segment:
             key: self._block(target[key], stream, region.per_iteration(stream))
             for key, stream in _streams(region).items()
         }
+        if not self.count:
+            return []
         arrays = []
         for source in region.inputs:
             if isinstance(source, _body.TakenLeaf):
@@ -101,8 +103,8 @@ def _known_count(parent: _capture.Region, length: Any, bound: Any) -> tuple[int,
     if index is None:
         raise errors.TracingError(
             "next(iterator) was called in a loop whose number of iterations is computed by the compiled function, so "
-            "the elements can't be taken before it runs. Expected: `for _ in stratax.range(n)` with n a Python int or an "
-            f"argument of the function. Received: n={bound if bound is not None else length}. Compute n outside and "
+            "the elements can't be taken before it runs. Expected: `for _ in stratax.range(n)` with n a Python int or "
+            f"an argument of the function. Received: n={bound if bound is not None else length}. Compute n outside and "
             "pass it."
         )
     return int(parent.known[index]), index  # type: ignore[attr-defined]
@@ -117,14 +119,15 @@ def _runs(
     if len(runs) > 1 and per_iteration > 1:
         raise errors.TracingError(
             f"A loop takes {per_iteration} elements of an iterator in every iteration, and their shapes differ. "
-            "Expected: one call of next(iterator) per iteration, or elements of one shape (`batch(..., drop_remainder=True)`). "
-            f"Received: {', '.join(f'{length} of {_shapes(structure)}' for structure, length in runs)}."
+            "Expected: one call of next(iterator) per iteration, or elements of one shape "
+            f"(`batch(..., drop_remainder=True)`). Received: {_described(runs)}."
         )
     return runs
 
 
-def _shapes(structure: Any) -> str:
-    return str(jax.tree.map(lambda leaf: tuple(leaf.shape), structure))
+def _described(runs: list[tuple[Any, int]]) -> str:
+    shapes = [(length, jax.tree.map(lambda leaf: tuple(leaf.shape), structure)) for structure, length in runs]
+    return ", ".join(f"{length} of {shape}" for length, shape in shapes)
 
 
 def _cut(runs: dict[int, tuple[list[tuple[Any, int]], int]]) -> list[tuple[int, dict[int, Any]]]:

@@ -11,6 +11,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import keras
 import numpy as np
 
 from stratax import errors
@@ -91,6 +92,29 @@ def is_array(leaf: Any) -> bool:
     if isinstance(leaf, np.ndarray):
         return leaf.dtype.kind not in "OSU"
     return isinstance(leaf, (jax.Array, np.number, np.bool_, bool, int, float, complex))
+
+
+def read_variables(values: Sequence[Any], before: Sequence[Any]) -> list[Any]:
+    """Reads the variables that a block has assigned to locals: what leaves a block are arrays.
+
+    Args:
+        values: The locals after the block.
+        before: The locals before it; a variable that a local held already stays one.
+
+    Returns:
+        The locals, with values in the places of variables. Where there are none, the very same objects.
+    """
+    kept = {id(leaf) for leaf in jax.tree.leaves(list(before)) if isinstance(leaf, keras.Variable)}
+
+    def is_new(leaf: Any) -> bool:
+        return isinstance(leaf, keras.Variable) and id(leaf) not in kept
+
+    return [
+        jax.tree.map(lambda leaf: leaf.value if is_new(leaf) else leaf, value)
+        if any(is_new(leaf) for leaf in jax.tree.leaves(value))
+        else value
+        for value in values
+    ]
 
 
 def is_weak(leaf: Any) -> bool:

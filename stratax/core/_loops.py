@@ -155,8 +155,8 @@ class _Loop:
         if self.test is not None:
             raise errors.TracingError(
                 "next(iterator) was called in a loop that can end early (`while`, `break` or `return` on an array): "
-                "how many elements it takes is not known before it runs. Expected: a loop over `stratax.range(n)` without. "
-                "Skip the work instead, with `if`, or take the elements outside."
+                "how many elements it takes is not known before it runs. Expected: a loop over `stratax.range(n)` "
+                "without. Skip the work instead, with `if`, or take the elements outside."
             )
         segments = _feeding.plan(self.parent, traced.region, self.elements.length, self.elements.bound)
         offset = 0
@@ -164,7 +164,9 @@ class _Loop:
             if number:
                 traced, entry = self._trace(self._entry(), segment.structures)
             elements = self.elements if len(segments) == 1 else self.elements.part(offset, segment.count)
-            self._run(traced, entry, elements, True, segment.feed(self.parent, traced.region))
+            blocks = segment.feed(self.parent, traced.region)
+            if segment.count:
+                self._run(traced, entry, elements, True, blocks)
             offset += segment.count
 
     def _entry(self) -> list[_locals.Packed]:
@@ -201,10 +203,12 @@ class _Loop:
         def run(arguments: list[Any]) -> list[Any]:
             element, *carried = arguments
             traced.tracers.update(zip(places, carried, strict=True))
-            self.set_state(_unpack(entry, traced.tracers))
+            before = _unpack(entry, traced.tracers)
+            self.set_state(before)
             self.body(element)
             test = [] if self.test is None else [_conditions.as_predicate(self.test(), "while")]
-            traced.exits[:] = [_locals.pack(n, v) for n, v in zip(self.names, self.get_state(), strict=True)]
+            values = _locals.read_variables(self.get_state(), before)
+            traced.exits[:] = [_locals.pack(name, v) for name, v in zip(self.names, values, strict=True)]
             leaves = [packed.leaves[i] for packed in traced.exits for i in packed.arrays]
             traced.num_arrays = len(leaves)
             traced.arrays.update({id(leaf): position for position, leaf in enumerate(leaves)})
@@ -257,7 +261,7 @@ class _Loop:
             carry.locals_after(values, always_runs=self.test is None and isinstance(elements.length, int))
         )
         for variable, value in zip(carry.variables, values[len(carry.slots) :], strict=True):
-            self.parent.add_update((variable, value))
+            self.parent.take_over(variable, value, *[block.region for block in blocks])
 
 
 def _abstract(leaf: Any) -> jax.ShapeDtypeStruct:

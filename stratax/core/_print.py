@@ -10,6 +10,7 @@ import keras
 import numpy as np
 
 from stratax import errors
+from stratax.core import _capture
 
 
 def print(*args: Any, sep: str = " ", end: str = "\n", output_stream: Any = None) -> None:
@@ -17,8 +18,8 @@ def print(*args: Any, sep: str = " ", end: str = "\n", output_stream: Any = None
 
     Follows `tf.print`. Arrays are printed as NumPy prints them, in structures too. Python's own `print` in a compiled
     function prints while the function is traced, once, and shows tracers. Inside `strategy.run` every replica
-    prints. Several calls in one program print in their order where JAX can keep it, which is in programs for one
-    device.
+    prints. Several calls in one program print in their order where there is only one device in all; JAX does not
+    order them in programs for several.
 
     Args:
         *args: What to print: arrays, variables, nested structures of them, and anything else.
@@ -51,7 +52,7 @@ def print(*args: Any, sep: str = " ", end: str = "\n", output_stream: Any = None
     leaves, treedef = jax.tree.flatten(values)
     traced = [position for position, leaf in enumerate(leaves) if isinstance(leaf, jax.core.Tracer)]
     write = _writer(treedef, leaves, traced, sep, end, output_stream)
-    if traced or _is_tracing():
+    if traced or _capture.current_region() is not None:
         jax.debug.callback(write, *(leaves[position] for position in traced), ordered=_can_be_ordered())
     else:
         write()
@@ -65,14 +66,9 @@ def _is_variable(value: Any) -> bool:
     return isinstance(value, keras.Variable)
 
 
-def _is_tracing() -> bool:
-    """Whether what is computed now belongs to a program that runs later."""
-    return not jax.core.trace_ctx.is_top_level()
-
-
 def _can_be_ordered() -> bool:
-    """Whether the program is one for a single device, as far as can be known while tracing."""
-    return False
+    """Whether the program is surely one for a single device: JAX orders callbacks in no other."""
+    return jax.device_count() == 1
 
 
 def _writer(

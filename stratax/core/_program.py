@@ -12,6 +12,7 @@ from typing import Any
 import jax
 import keras
 import numpy as np
+from jax.extend import core as jax_core
 
 from stratax.core import _capture, _stream
 
@@ -66,17 +67,29 @@ class Program:
         self._kept_ids: list[int] = [0] * len(kept)
         self._has_feeds = bool(feeds)
 
-    def matches(self, streams: Sequence[_stream.Stream], traced: Sequence[_stream.Stream], known: Sequence[Any]) -> bool:
+    def matches(
+        self, streams: Sequence[_stream.Stream], traced: Sequence[_stream.Stream], known: Sequence[Any]
+    ) -> bool:
         """Whether the next elements of `streams` and the counts among the arguments are those of this program."""
+        taken: dict[int, int] = {}
         for feed in self.feeds:
             if feed.pinned is not None and int(np.asarray(known[feed.pinned[0]])) != feed.pinned[1]:
                 return False
-            if _runs(feed, _stand_in(feed.stream, streams, traced), _count(feed, known)) is None:
+            if not feed.count:
+                continue
+            count = _count(feed, known)
+            # Not `feed.skip`: a feed before it may take fewer elements now than when it was traced.
+            skip = taken.get(id(feed.stream), 0)
+            if _runs(feed, _stand_in(feed.stream, streams, traced), skip, count) is None:
                 return False
+            taken[id(feed.stream)] = skip + count
         return True
 
     def __call__(
-        self, arguments: list[Any], streams: Sequence[_stream.Stream] = (), traced: Sequence[_stream.Stream] = ()
+        self,
+        arguments: list[Any],
+        streams: Sequence[_stream.Stream] = (),
+        traced: Sequence[_stream.Stream] = (),
     ) -> Any:
         """Runs the program once and gives the variables that it writes their new values."""
         fed = self._take(arguments, streams, traced) if self._has_feeds else {}
@@ -88,7 +101,9 @@ class Program:
             except ValueError as error:
                 if self.placement is None or "incompatible devices" not in str(error):
                     raise
-                donated, kept, arguments = jax.device_put((donated, kept, arguments), self._targets(donated, kept, arguments))
+                donated, kept, arguments = jax.device_put(
+                    (donated, kept, arguments), self._targets(donated, kept, arguments)
+                )
                 written, results = self.compiled(donated, kept, arguments)
             if self.can_fail:
                 jax.block_until_ready((written, results))
@@ -96,7 +111,9 @@ class Program:
                 written = jax.device_put(written, self.storage)
             for variable, value in zip(self.written, written, strict=True):
                 variable._value = value
-        leaves = [leaf.constant if leaf.index is None else results[leaf.index] for leaf in self._output_leaves]
+        leaves = [
+            leaf.constant if leaf.index is None else results[leaf.index] for leaf in self._output_leaves
+        ]
         return jax.tree.unflatten(self._output_tree, leaves)
 
     def _donated_value(self, variable: keras.Variable) -> jax.Array:
@@ -140,6 +157,8 @@ class Program:
     ) -> dict[_capture.FeedLeaf, Any]:
         fed: dict[_capture.FeedLeaf, Any] = {}
         for feed in self.feeds:
+            if not feed.count:
+                continue
             stream = _stand_in(feed.stream, streams, traced)
             count = _count(feed, arguments)
             element = stream.take_block(count, feed.count) if feed.block else stream.take()
@@ -153,7 +172,7 @@ def calls_back(jaxpr: Any) -> bool:
     for equation in jaxpr.eqns:
         if equation.primitive.name in _CALLBACKS:
             return True
-        if any(calls_back(inner) for inner in jax.core.jaxprs_in_params(equation.params)):
+        if any(calls_back(inner) for inner in jax_core.jaxprs_in_params(equation.params)):
             return True
     return False
 
@@ -178,11 +197,11 @@ def _count(feed: _capture.StreamFeed, known: Sequence[Any]) -> int:
     return int(np.asarray(known[feed.count_argument])) * feed.per_count
 
 
-def _runs(feed: _capture.StreamFeed, stream: _stream.Stream, count: int) -> Any:
+def _runs(feed: _capture.StreamFeed, stream: _stream.Stream, skip: int, count: int) -> Any:
     """The feed's structure if the stream's next elements have it throughout, else None."""
     if count > feed.count or (count < feed.count and 2 * count < feed.count):
         return None
-    runs = stream.peek_runs(feed.skip, count)
+    runs = stream.peek_runs(skip, count)
     if len(runs) == 1 and _same_structure(runs[0][0], feed.structure):
         return runs[0][0]
     return None

@@ -122,7 +122,7 @@ def range(start: Any, stop: Any = None, delta: Any = 1, dtype: Any = None) -> Ra
             f"`stratax.range` would never end. Expected: delta other than 0. Received: delta={delta!r}. "
             "Leave it out to count up by one."
         )
-    return Range(*bounds, dtype=_range_dtype(bounds, dtype))
+    return Range(bounds[0], bounds[1], bounds[2], _range_dtype(bounds, dtype))
 
 
 def _checked(name: str, value: Any) -> Any:

@@ -28,6 +28,21 @@ class _Transpiler(api.PyToPy):
         context = converter.ProgramContext(options=options)
         return transpiler.GenericTranspiler.transform_function(self, function, context)
 
+    def transform_ast(self, node: ast.AST, ctx: Any) -> ast.AST:
+        return super().transform_ast(_BindExceptions().visit(node), ctx)
+
+
+class _BindExceptions(ast.NodeTransformer):
+    """Writes `except E as name:` as an assignment, which AutoGraph's analysis knows."""
+
+    def visit_ExceptHandler(self, node: ast.ExceptHandler) -> ast.AST:
+        self.generic_visit(node)
+        if node.name is not None:
+            call = ast.Call(ast.Attribute(ast.Name(_OPERATORS, ast.Load()), "caught", ast.Load()), [], [])
+            node.body.insert(0, ast.Assign([ast.Name(node.name, ast.Store())], call))
+            node.name = None
+        return node
+
 
 _lock = threading.Lock()
 _factories: weakref.WeakKeyDictionary[types.CodeType, tuple[types.CodeType, str]] = (
@@ -109,7 +124,7 @@ def _function_definition(name: str, arguments: list[str], body: list[ast.stmt]) 
     parameters = ast.arguments(
         posonlyargs=[], args=[ast.arg(a) for a in arguments], kwonlyargs=[], kw_defaults=[], defaults=[]
     )
-    return ast.FunctionDef(name=name, args=parameters, body=body, decorator_list=[], type_params=[])
+    return ast.FunctionDef(name=name, args=parameters, body=body, decorator_list=[])
 
 
 def _inner_code(code: types.CodeType, name: str) -> types.CodeType:

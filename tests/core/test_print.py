@@ -1,0 +1,126 @@
+import io
+import sys
+
+import jax
+import jax.numpy as jnp
+import keras
+import numpy as np
+import pytest
+
+from stratax import core, errors
+
+
+def printed(function, *args):
+    stream = io.StringIO()
+    function(stream, *args)
+    jax.effects_barrier()
+    return stream.getvalue()
+
+
+def test_values_are_printed_as_numpy_prints_them():
+    text = printed(
+        lambda stream: core.print(
+            "x", jnp.arange(3), {"a": np.float32(1.5), "b": [keras.Variable(2.0)]}, None, output_stream=stream
+        )
+    )
+    assert text == "x [0 1 2] {'a': 1.5, 'b': [2.0]} None\n"
+
+
+def test_separator_and_end_are_used():
+    assert printed(lambda s: core.print(1, "b", sep="-", end="!", output_stream=s)) == "1-b!"
+
+
+def test_the_default_stream_is_the_standard_error(capsys):
+    core.print("hello")
+    assert capsys.readouterr().err == "hello\n"
+
+
+def test_a_compiled_function_prints_every_time_it_runs_with_its_own_values():
+    stream = io.StringIO()
+    traced = []
+
+    @core.function
+    def step(x):
+        traced.append(1)
+        core.print("x =", x, {"twice": x * 2}, output_stream=stream)
+        return x
+
+    step(jnp.float32(1.0))
+    step(jnp.float32(3.0))
+    jax.effects_barrier()
+    assert stream.getvalue() == "x = 1.0 {'twice': 2.0}\nx = 3.0 {'twice': 6.0}\n"
+    assert len(traced) == 1
+
+
+def test_a_text_without_arrays_is_printed_when_the_program_runs_too():
+    stream = io.StringIO()
+
+    @core.function
+    def step(x):
+        core.print("step", output_stream=stream)
+        return x
+
+    step(1)
+    step(1)
+    jax.effects_barrier()
+    assert stream.getvalue() == "step\nstep\n"
+
+
+def test_a_loop_prints_in_every_iteration():
+    stream = io.StringIO()
+
+    @core.function
+    def count(n):
+        for i in core.range(n):
+            core.print(i, output_stream=stream)
+
+    count(jnp.int32(3))
+    jax.effects_barrier()
+    assert sorted(stream.getvalue().split()) == ["0", "1", "2"]
+
+
+def test_a_branch_prints_only_when_it_is_taken():
+    stream = io.StringIO()
+
+    @core.function
+    def check(x):
+        if x > 0:
+            core.print("positive", output_stream=stream)
+        return x
+
+    check(jnp.float32(-1.0))
+    check(jnp.float32(1.0))
+    jax.effects_barrier()
+    assert stream.getvalue() == "positive\n"
+
+
+def test_every_replica_of_a_mapped_function_prints():
+    stream = io.StringIO()
+    mesh = jax.make_mesh((2,), ("replica",), axis_types=(jax.sharding.AxisType.Auto,))
+    spec = jax.sharding.PartitionSpec("replica")
+
+    def replica(x):
+        core.print("part", x, output_stream=stream)
+        return x
+
+    jax.jit(jax.shard_map(replica, mesh=mesh, in_specs=spec, out_specs=spec))(jnp.arange(4.0))
+    jax.effects_barrier()
+    assert sorted(stream.getvalue().splitlines()) == ["part [0. 1.]", "part [2. 3.]"]
+
+
+@pytest.mark.parametrize("name", ["sep", "end"])
+def test_separator_and_end_have_to_be_text(name):
+    with pytest.raises(errors.BadTypeError, match=f"Expected: {name} to be a string. Received: {name}=1"):
+        core.print("x", **{name: 1})
+
+
+def test_the_stream_has_to_be_writable():
+    with pytest.raises(
+        errors.BadTypeError, match="can't write to `output_stream`.*Received: output_stream=3"
+    ):
+        core.print("x", output_stream=3)
+
+
+def test_standard_output_can_be_chosen(capsys):
+    core.print("x", output_stream=sys.stdout)
+    assert capsys.readouterr().out == "x\n"
