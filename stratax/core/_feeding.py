@@ -76,11 +76,11 @@ def plan(parent: _capture.Region, region: _body.LoopRegion, length: Any, bound: 
     streams = _streams(region)
     count, argument = _known_count(parent, length, bound)
     runs = {key: _runs(parent, region, stream, count) for key, stream in streams.items()}
-    if all(len(run) == 1 for run in runs.values()):
-        return (
-            [Segment(count, {key: run[0][0] for key, run in runs.items()}, argument, None)] if count else []
-        )
     pinned = None if argument is None else (argument, count)
+    if not count:
+        return [Segment(0, dict.fromkeys(streams, ()), None, pinned)]
+    if all(len(run) == 1 for run in runs.values()):
+        return [Segment(count, {key: run[0][0] for key, run in runs.items()}, argument, None)]
     return [
         Segment(length, structures, None, pinned)
         for length, structures in _cut(
