@@ -84,7 +84,10 @@ class NumPyProgram:
 
 
 def _read(values: dict[Any, Any], var: Any) -> Any:
-    return np.asarray(var.val, var.aval.dtype) if isinstance(var, jex.Literal) else values[var]
+    if isinstance(var, jex.Literal):
+        aval: Any = var.aval
+        return np.asarray(var.val, aval.dtype)
+    return values[var]
 
 
 def _last_uses(jaxpr: Any) -> list[list[Any]]:

@@ -20,7 +20,7 @@ class AutoShardPolicy(enum.IntEnum):
 class _Settings:
     """A group of settings that may be changed but not added to."""
 
-    __slots__ = ()
+    __slots__: tuple[str, ...] = ()
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name not in self.__slots__:

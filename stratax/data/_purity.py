@@ -24,7 +24,7 @@ _FORBIDDEN = {
     "Layer", "SeedGenerator", "Variable", "append", "backend", "byteswap", "clear", "config", "data", "debug",
     "discard", "dump", "experimental", "extend", "fill", "fromfile", "insert", "io", "io_callback", "itemset", "layers",
     "load", "loadtxt", "memmap", "numpy_function", "partition", "pop", "popitem", "pure_callback", "print", "put",
-    "py_function", "random", "remove", "resize", "save", "savetxt", "setdefault", "seterr", "setfield", "setflags",
+    "py_function", "random", "remove", "save", "savetxt", "setdefault", "seterr", "setfield", "setflags",
     "sort", "summary", "tofile", "update", "utils", "write",
 }  # fmt: skip
 _HARMLESS = (int, float, complex, str, bytes, bool, type(None), type(Ellipsis), slice, np.generic, np.dtype)
@@ -53,7 +53,7 @@ def _check_callable(function: Any, depth: int) -> None:
         _check_callable(function.func, depth - 1)
         for value in (*function.args, *function.keywords.values()):
             _check_value(value, False, depth - 1)
-    elif _is_trusted(function):
+    elif _is_trusted(function) or _is_dtype(function):
         return
     elif isinstance(function, types.FunctionType):
         _check_function(function, depth)
@@ -63,6 +63,13 @@ def _check_callable(function: Any, depth: int) -> None:
         raise _Impure
 
 
+def _is_dtype(value: Any) -> bool:
+    """`np.float32` and its like, those of `jax.numpy` included."""
+    return isinstance(value, type) and (
+        issubclass(value, np.generic) or type(value).__name__ == "_ScalarMeta"
+    )
+
+
 def _module_root(value: Any) -> str:
     return str(getattr(value, "__module__", None) or "").split(".")[0]
 
@@ -70,7 +77,7 @@ def _module_root(value: Any) -> str:
 def _is_trusted(function: Any) -> bool:
     """A function of a library that computes with arrays."""
     if isinstance(function, np.ufunc):
-        return True
+        return not function.__name__.endswith("(vectorized)")
     if isinstance(function, types.BuiltinFunctionType) and not isinstance(
         function.__self__, types.ModuleType | type(None)
     ):
@@ -103,7 +110,9 @@ def _check_step(
         raise _Impure
     if step.opname.startswith("IMPORT_NAME") and str(name).split(".")[0] not in _TRUSTED:
         raise _Impure
-    if step.opname in ("LOAD_ATTR", "LOAD_METHOD", "IMPORT_FROM") and name in _FORBIDDEN:
+    if step.opname in ("LOAD_ATTR", "LOAD_METHOD", "IMPORT_FROM") and (
+        name in _FORBIDDEN or name.startswith("__")
+    ):
         raise _Impure
     if step.opname in ("LOAD_DEREF", "LOAD_CLASSDEREF") and name in cells:
         try:
@@ -154,10 +163,7 @@ def _check_value(value: Any, writes_items: bool, depth: int) -> None:
             _check_value(part, writes_items, depth - 1)
     elif isinstance(value, types.ModuleType):
         _check_module(value)
-    elif isinstance(value, type):
-        if _module_root(value) not in ("numpy", "ml_dtypes", "jax", "builtins"):
-            raise _Impure
-    elif type(value).__name__ != "_ScalarMeta":
+    elif not (isinstance(value, type) and value.__name__ in _BUILTINS):
         _check_callable(value, depth)
 
 
