@@ -229,10 +229,11 @@ def _single_component(value: Any) -> jax.Array | None:
 
 
 def _mesh_of(value: PerReplica) -> Mesh:
-    sharding = getattr(value.array, "sharding", None)
-    over_replicas = isinstance(sharding, NamedSharding) and tuple(sharding.spec)[:1] == (REPLICA_AXIS,)
-    if over_replicas and isinstance(sharding.mesh, Mesh):
-        return sharding.mesh
+    sharding = value.array.sharding
+    if isinstance(sharding, NamedSharding) and tuple(sharding.spec)[:1] == (REPLICA_AXIS,):
+        mesh = sharding.mesh
+        if isinstance(mesh, Mesh):
+            return mesh
     raise BadArgumentError(
         "The components of this PerReplica are not laid out over the devices of a mesh. Make it with a strategy "
         "(strategy.run, experimental_distribute_values_from_function). "

@@ -5,18 +5,21 @@ sums gradients over the replicas there, and `scale_loss_for_distribution` divide
 backend they do nothing, so this module replaces the functions by ones that ask Stratax.
 """
 
+import contextlib
 import functools
-from collections.abc import Callable, Sequence
+import inspect
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import keras
+from keras.src.layers.normalization import batch_normalization
 from keras.src.losses import loss as keras_loss
 from keras.src.optimizers import base_optimizer, loss_scale_optimizer
 
 from stratax.core import _capture
-from stratax.distribute import _contexts
+from stratax.distribute import _accumulation, _contexts
 from stratax.distribute._reduce_op import ReduceOp
 from stratax.distribute._values import REPLICA_AXIS
 
@@ -29,6 +32,8 @@ def install() -> None:
         original = owner.apply
         if not getattr(original, "_stratax_hook", False):
             owner.apply = _apply_hook(original)
+    batch_normalization.BatchNormalization.__init__ = _synchronized_init(batch_normalization.BatchNormalization.__init__)
+    batch_normalization.BatchNormalization._moments = _global_moments(batch_normalization.BatchNormalization._moments)
     keras_loss.scale_loss_for_distribution = scale_loss
     keras_loss.unscale_loss_for_distribution = unscale_loss
     keras_loss.reduce_values = _global_reduce_values(keras_loss.reduce_values)
@@ -61,6 +66,17 @@ def reduce_gradients(grads: Sequence[Any]) -> list[Any]:
     return result
 
 
+@contextlib.contextmanager
+def applying(optimizer: Any) -> Iterator[None]:
+    """A block in which an optimizer applies gradients that are reduced already."""
+    _APPLYING.append(optimizer)
+    try:
+        with _capture.equal_on_all_replicas():
+            yield
+    finally:
+        _APPLYING.pop()
+
+
 def _apply_hook(original: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(original)
     def apply(self: Any, grads: Sequence[Any], trainable_variables: Any = None) -> None:
@@ -69,12 +85,8 @@ def _apply_hook(original: Callable[..., None]) -> Callable[..., None]:
             original(self, grads, trainable_variables)
             return
         reduced = reduce_gradients(grads)
-        _APPLYING.append(self)
-        try:
-            with _capture.equal_on_all_replicas():
-                _apply(self, original, reduced, trainable_variables)
-        finally:
-            _APPLYING.pop()
+        with applying(self):
+            _apply(self, original, reduced, trainable_variables)
 
     apply._stratax_hook = True  # type: ignore[attr-defined]
     return apply
@@ -83,6 +95,8 @@ def _apply_hook(original: Callable[..., None]) -> Callable[..., None]:
 def _apply(optimizer: Any, original: Callable[..., None], grads: list[Any], variables: Any) -> None:
     if isinstance(optimizer, loss_scale_optimizer.LossScaleOptimizer):
         _apply_scaled(optimizer, grads, variables)
+    elif optimizer.gradient_accumulation_steps:
+        _accumulation.apply(optimizer, original, grads, variables)
     else:
         original(optimizer, grads, variables)
 
@@ -139,3 +153,45 @@ def _global_apply_mask(original: Callable[..., Any]) -> Callable[..., Any]:
         return sample_weight * scaled
 
     return apply_mask
+
+
+def _synchronized_init(original: Callable[..., None]) -> Callable[..., None]:
+    @functools.wraps(original)
+    def __init__(self: Any, *args: Any, synchronized: bool = False, **kwargs: Any) -> None:
+        # Keras refuses synchronized=True on the JAX backend, where it has no replicas to synchronise.
+        original(self, *args, **kwargs)
+        self.synchronized = synchronized
+
+    # Keras binds a layer's arguments to the signature of its __init__.
+    __init__.__signature__ = inspect.signature(original)  # type: ignore[attr-defined]
+    return __init__
+
+
+def _global_moments(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def moments(self: Any, inputs: Any, mask: Any) -> Any:
+        if not self.synchronized:
+            return original(self, inputs, mask)
+        if _contexts.syncing_replicas() is None:
+            return _locally(self, original, inputs, mask)
+        weights = jnp.ones((), inputs.dtype) if mask is None else jnp.asarray(mask, inputs.dtype)[..., None]
+        weights = jnp.broadcast_to(weights, inputs.shape)
+        axes = tuple(self._reduction_axes)
+        sums = jnp.stack([jnp.sum(weights, axes), jnp.sum(weights * inputs, axes)])
+        count, total = jax.lax.psum(sums, REPLICA_AXIS)
+        mean = keras.ops.divide_no_nan(total, count)
+        shape = [1] * inputs.ndim
+        shape[self.axis] = -1
+        squares = jnp.sum(weights * jnp.square(inputs - mean.reshape(shape)), axes)
+        return mean, keras.ops.divide_no_nan(jax.lax.psum(squares, REPLICA_AXIS), count)
+
+    return moments
+
+
+def _locally(layer: Any, original: Callable[..., Any], inputs: Any, mask: Any) -> Any:
+    """Where one replica sees the whole batch its own statistics are the global ones."""
+    layer.synchronized = False
+    try:
+        return original(layer, inputs, mask)
+    finally:
+        layer.synchronized = True

@@ -189,11 +189,15 @@ class Strategy(abc.ABC):
         """
         return self._run_in_program(fn, args, {}, averages_gradients=True)
 
+    def place_program(self) -> None:
+        """Has the program that is being traced keep its variables where this strategy does; not for users."""
+        _set_placement(_capture.current_region(), self)
+
     def _run_in_program(
         self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], averages_gradients: bool = False
     ) -> Any:
         region = _capture.current_region()
-        _set_placement(region, self)
+        self.place_program()
         replica_fn = fn if isinstance(fn, _function.Function) else _autograph.convert(fn)
         leaves, treedef = jax.tree.flatten((args, kwargs), is_leaf=is_per_replica)
         kinds = {leaf.solo for leaf in leaves if isinstance(leaf, PerReplica)}

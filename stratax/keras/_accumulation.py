@@ -1,7 +1,40 @@
-"""Gradient accumulation (keras layer)."""
+"""What `fit` does at its end about gradients that were accumulated and not applied (keras layer)."""
 
 from typing import Any
 
+import keras
+from keras.src.optimizers import base_optimizer
 
-def flush(model: Any, strategy: Any) -> None:
-    pass
+from stratax.core import _function
+from stratax.distribute import Strategy, _accumulation, _contexts, _keras_hooks
+
+
+class FlushAccumulatedGradients(keras.callbacks.Callback):
+    """Applies the gradients of an unfinished window when training ends.
+
+    Args:
+        strategy: The model's strategy.
+    """
+
+    def __init__(self, strategy: Strategy) -> None:
+        super().__init__()
+        self._strategy = strategy
+
+    def on_train_end(self, logs: dict[str, Any] | None = None) -> None:
+        """Called by Keras' loop, before the callbacks of the user."""
+        optimizer = self.model.optimizer
+        steps = getattr(optimizer, "gradient_accumulation_steps", None)
+        if not steps or not optimizer.built or int(optimizer._iterations) % steps == 0:
+            return
+
+        def flush() -> None:
+            # Only what shapes the program; the optimizer's variables carry the rest.
+            self._strategy.place_program()
+            with _keras_hooks.applying(optimizer):
+                _accumulation.flush(optimizer, _KERAS_APPLY)
+
+        with _contexts.entered(self._strategy, None):
+            _function.Function(flush, autograph=False)()
+
+
+_KERAS_APPLY = base_optimizer.BaseOptimizer.apply.__wrapped__

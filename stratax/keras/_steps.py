@@ -14,6 +14,7 @@ import keras
 from keras.src.trainers.data_adapters.data_adapter_utils import unpack_x_y_sample_weight
 
 from stratax.core import _capture, value_and_grad
+from stratax.distribute import _accumulation, _contexts
 
 Step = Callable[[Any], Any]
 
@@ -80,7 +81,8 @@ def _train(model: keras.Model, data: Any) -> None:
     trainable = model.trainable_variables
     (_, (loss, y_pred)), gradients = value_and_grad(loss_fn, trainable, has_aux=True)()
     if trainable:
-        model.optimizer.apply(gradients, trainable)
+        with _accumulation.weighing(_examples(x) * _num_replicas()):
+            model.optimizer.apply(gradients, trainable)
     _track(model, loss, x, y, y_pred, sample_weight)
 
 
@@ -92,9 +94,18 @@ def _test(model: keras.Model, data: Any) -> None:
 
 
 def _track(model: keras.Model, loss: Any, x: Any, y: Any, y_pred: Any, sample_weight: Any) -> None:
-    examples = next(leaf for leaf in jax.tree.leaves(x)).shape[0]
-    model._loss_tracker.update_state(loss, sample_weight=examples)
+    model._loss_tracker.update_state(loss, sample_weight=_examples(x))
     model.compute_metrics(x, y, y_pred, sample_weight=sample_weight)
+
+
+def _num_replicas() -> int:
+    replicas = _contexts.syncing_replicas()
+    return 1 if replicas is None else replicas.num_replicas_in_sync
+
+
+def _examples(x: Any) -> int:
+    """How many examples a replica's part of a batch has."""
+    return int(jax.tree.leaves(x)[0].shape[0])
 
 
 _TRAINING = ("trainable_variables", "non_trainable_variables", "optimizer_variables", "metrics_variables")

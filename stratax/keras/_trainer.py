@@ -163,14 +163,13 @@ class Trainer:
                 steps,
                 epochs=epochs,
                 verbose=verbose,
-                callbacks=callbacks,
+                callbacks=_with_flush(callbacks, self.strategy),
                 validation_data=validation,
                 initial_epoch=initial_epoch,
                 steps_per_epoch=steps_per_epoch,
                 validation_steps=validation_steps,
                 validation_freq=validation_freq,
             )
-            _accumulation.flush(self.model, self.strategy)
         history.input_wait = steps.wait_share()
         if history.input_wait > _INPUT_BOUND:
             warnings.warn(
@@ -348,6 +347,17 @@ class _Computing:
 
     def __exit__(self, *_: object) -> None:
         global_state.set_global_attribute("distribution", self._before)
+
+
+def _with_flush(callbacks: Any, strategy: Strategy) -> Any:
+    """The user's callbacks with one before them that finishes gradient accumulation."""
+    flush = _accumulation.FlushAccumulatedGradients(strategy)
+    if isinstance(callbacks, keras.callbacks.CallbackList):
+        flush.set_model(callbacks.model)
+        callbacks.callbacks.insert(0, flush)
+        return callbacks
+    given = callbacks if isinstance(callbacks, (list, tuple)) else [callbacks] if callbacks else []
+    return [flush, *given]
 
 
 def _named(function: Callable[..., Any], name: str) -> Callable[..., Any]:

@@ -1,0 +1,110 @@
+"""Gradient accumulation that equals one larger batch (distribute layer).
+
+Keras averages the gradients of `gradient_accumulation_steps` batches, whatever their sizes, and never applies those of
+an unfinished window. Here each batch counts with its number of examples, gradients are clipped and schedules
+advanced once per update, and :func:`flush` applies what is left at the end.
+"""
+
+import contextlib
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import jax.numpy as jnp
+import keras
+
+_NAME = "accumulated_examples"
+
+
+class _Weight(threading.local):
+    examples: float = 1.0
+
+
+_weight = _Weight()
+
+
+@contextlib.contextmanager
+def weighing(examples: int) -> Iterator[None]:
+    """Says of how many examples the gradients are that are applied in a block."""
+    before, _weight.examples = _weight.examples, float(examples)
+    try:
+        yield
+    finally:
+        _weight.examples = before
+
+
+def apply(optimizer: Any, original: Callable[..., None], grads: Sequence[Any], variables: Any) -> None:
+    """Adds gradients to the window that is open; updates the variables where they complete it.
+
+    Args:
+        optimizer: A Keras optimizer with `gradient_accumulation_steps`.
+        original: Keras' own `apply`.
+        grads: The gradients, the same on every replica.
+        variables: The variables, or None for those that the optimizer was built with.
+    """
+    targets = list(variables) if variables is not None else list(optimizer._trainable_variables)
+    if not optimizer.built:
+        with keras.name_scope(optimizer.name):
+            optimizer.build(targets)
+    total = _examples(optimizer)
+    window = optimizer.gradient_accumulation_steps
+    step = optimizer._iterations.value
+    complete = (step + 1) % window == 0
+    sums = [_sum(optimizer, target) for target in targets]
+    added = [
+        None if grad is None else slot.value + jnp.asarray(grad, slot.dtype) * _weight.examples
+        for slot, grad in zip(sums, grads, strict=True)
+    ]
+    count = total.value + _weight.examples
+    _update(optimizer, original, targets, [None if a is None else a / count for a in added], complete)
+    for slot, value in zip(sums, added, strict=True):
+        if value is not None:
+            slot.assign(jnp.where(complete, jnp.zeros_like(value), value))
+    total.assign(jnp.where(complete, 0.0, count))
+    optimizer._iterations.assign(step + 1)
+
+
+def flush(optimizer: Any, original: Callable[..., None]) -> None:
+    """Updates the variables with the gradients of a window that is not complete, if there are any."""
+    window = optimizer.gradient_accumulation_steps
+    total = _examples(optimizer)
+    targets = list(optimizer._trainable_variables)
+    step = optimizer._iterations.value
+    sums = [_sum(optimizer, target) for target in targets]
+    count = jnp.maximum(total.value, 1.0)
+    _update(optimizer, original, targets, [slot.value / count for slot in sums], total.value > 0)
+    for slot in sums:
+        slot.assign(jnp.zeros_like(slot.value))
+    total.assign(jnp.zeros_like(total.value))
+    # The next window begins with the next batch.
+    optimizer._iterations.assign(-(-step // window) * window)
+
+
+def _update(
+    optimizer: Any, original: Callable[..., None], targets: list[Any], grads: list[Any], wanted: Any
+) -> None:
+    """Applies gradients where `wanted`: both values are computed and one is kept, as in Keras on JAX."""
+    window = optimizer.gradient_accumulation_steps
+    kept = [*targets, *(v for v in optimizer.variables if v is not optimizer._iterations)]
+    before = [variable.value for variable in kept]
+    # The optimizer must count updates, not batches, and must not accumulate by itself.
+    optimizer._iterations.assign(optimizer._iterations.value // window)
+    optimizer.gradient_accumulation_steps = None
+    try:
+        original(optimizer, grads, targets)
+    finally:
+        optimizer.gradient_accumulation_steps = window
+    for variable, old in zip(kept, before, strict=True):
+        variable.assign(jnp.where(wanted, variable.value, old))
+
+
+def _sum(optimizer: Any, target: Any) -> Any:
+    return optimizer._accumulated_gradients[optimizer._get_variable_index(target)]
+
+
+def _examples(optimizer: Any) -> Any:
+    """The optimizer's variable with the number of examples in the window; it is saved with the optimizer."""
+    for variable in optimizer.variables:
+        if variable.name == _NAME:
+            return variable
+    return optimizer.add_variable(shape=(), dtype="float32", initializer="zeros", name=_NAME)
