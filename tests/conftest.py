@@ -8,10 +8,10 @@ import pathlib
 os.environ["KERAS_BACKEND"] = "jax"
 os.environ.setdefault("STRATAX_SIMULATE", "cpu:8")
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
-os.environ.setdefault("NPROC", "16")
-os.environ.setdefault("JAX_NUM_CPU_DEVICES", "8")
 
 import pytest
+
+import stratax  # noqa: F401  (applies STRATAX_SIMULATE, whatever a test imports first)
 
 CHECKOUT = pathlib.Path(__file__).resolve().parent.parent
 

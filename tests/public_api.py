@@ -1,10 +1,12 @@
 """Writes down every public name of Stratax with its signature: `python -m tests.public_api` (or `make api`).
 
 A name is public if no part of its path begins with an underscore and its module lists it in `__all__` (a module
-without `__all__`: defines it). Annotations are left out; the type checker looks after those.
+without `__all__`: defines it). What a class inherits from another public one stands there only. Annotations are left
+out; the type checker looks after those.
 """
 
 import difflib
+import enum
 import importlib
 import inspect
 import pathlib
@@ -38,6 +40,7 @@ def public_names(module: types.ModuleType) -> list[str]:
 
 def describe(modules: list[types.ModuleType]) -> list[str]:
     """One line for every public name, and for every public member of a public class."""
+    described = {id(value) for module in modules for value in map(vars(module).get, public_names(module))}
     first_paths: dict[int, str] = {}
     lines = []
     for module in sorted(modules, key=lambda module: (module.__name__.count("."), module.__name__)):
@@ -47,19 +50,22 @@ def describe(modules: list[types.ModuleType]) -> list[str]:
             if is_shared and first_paths.setdefault(id(value), path) != path:
                 lines.append(f"{path} is {first_paths[id(value)]}")
             else:
-                lines.extend(_describe_value(path, value))
+                lines.extend(_describe_value(path, value, described))
     return sorted(lines)
 
 
-def _describe_value(path: str, value: Any) -> Iterator[str]:
+def _describe_value(path: str, value: Any, described: set[int]) -> Iterator[str]:
     if isinstance(value, types.ModuleType):
         yield f"{path}: module {value.__name__}"
     elif isinstance(value, type):
         bases = ", ".join(base.__name__ for base in value.__bases__)
         yield f"{path}: class({bases})"
-        yield f"{path}{_signature(value)}"
+        if not issubclass(value, enum.Enum | Exception):
+            yield f"{path}{_signature(value)}"
+        inherited = [base for base in value.__mro__[1:] if id(base) in described]
         for name, member in public_members(value).items():
-            yield _describe_member(f"{path}.{name}", member)
+            if not any(vars(base).get(name) is member for base in inherited):
+                yield _describe_member(f"{path}.{name}", member)
     elif callable(value):
         yield f"{path}{_signature(value)}"
     else:

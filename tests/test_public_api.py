@@ -98,6 +98,27 @@ def test_a_class_is_described_with_its_members_and_those_it_inherits():
     ]
 
 
+def test_what_a_class_inherits_from_a_public_one_is_described_there_only():
+    lines = public_api.describe([_module(Base=_Base, Example=_Example)])
+    assert "example.Base.inherited(self, x, *, y=1)" in lines
+    assert "example.Example: class(_Base)" in lines
+    assert not any("Example.inherited" in line for line in lines)
+
+
+def test_the_signature_of_an_exception_or_enumeration_is_not_described():
+    class Failure(Exception):
+        pass
+
+    class Color(enum.Enum):
+        RED = 1
+
+    assert public_api.describe([_module(Color=Color, Failure=Failure)]) == [
+        "example.Color.RED: attribute",
+        "example.Color: class(Enum)",
+        "example.Failure: class(Exception)",
+    ]
+
+
 def test_another_default_or_argument_changes_the_description():
     before = public_api.describe([_module(f=lambda x, y=1: None)])
     assert before == ["example.f(x, y=1)"]

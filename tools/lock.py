@@ -29,7 +29,7 @@ def project_requirements(extra: str) -> list[Requirement]:
         for line in project["optional-dependencies"][pending.pop()]:
             requirement = Requirement(line)
             if requirement.name == project["name"]:
-                pending.extend(requirement.extras)
+                pending.extend(sorted(requirement.extras))
             else:
                 found.append(requirement)
     return found

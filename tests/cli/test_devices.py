@@ -1,0 +1,66 @@
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from stratax._version import __version__
+from stratax.cli import _devices, _main
+
+
+def run_devices(*arguments, simulate=""):
+    return subprocess.run(
+        [sys.executable, "-m", "stratax.cli", "devices", *arguments],
+        env=os.environ | {"STRATAX_SIMULATE": simulate, "COLUMNS": "120"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    ).stdout
+
+
+def test_processes_that_simulate_a_tpu_list_its_cores_and_versions_as_json():
+    report = json.loads(run_devices("--simulate", "tpu:8", "--json"))
+    assert report["simulated"] == "TPU"
+    assert report["versions"]["stratax"] == __version__
+    assert set(report["versions"]) == {"stratax", "jax", "keras", "python"}
+    cores = [device for device in report["devices"] if device["kind"] == "TPU"]
+    assert [core["name"].rpartition("/")[2] for core in cores] == [f"device:TPU:{i}" for i in range(8)]
+    assert report["num_cores"] >= 1
+    assert report["memory_bytes"] > 2**28
+
+
+def test_processes_show_a_table_with_a_row_per_device_and_what_is_simulated():
+    text = run_devices("--simulate", "gpu:3")
+    assert "simulated GPUs on a host with" in text
+    assert f"stratax {__version__}" in text
+    assert all(f"device:GPU:{i}" in text for i in range(3))
+    assert "GPU:3" not in text
+    assert "the host's" in text
+
+
+def test_processes_obey_the_environment_variable():
+    report = json.loads(run_devices("--json", simulate="tpu:2"))
+    assert sum(device["kind"] == "TPU" for device in report["devices"]) == 2
+
+
+def test_the_report_of_this_process_has_its_eight_simulated_devices(capsys):
+    assert _main.run(["devices", "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert [device["kind"] for device in report["devices"]] == ["CPU"] * 8
+
+
+def test_devices_can_not_be_simulated_once_jax_runs(capsys):
+    import jax
+
+    jax.devices()
+    assert _main.run(["devices", "--simulate", "tpu:3"]) == 2
+    assert "JAX has started already" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("num_bytes", "text"), [(None, "an unknown amount"), (2**30, "1.0 GiB"), (16 * 2**30 + 2**29, "16.5 GiB")]
+)
+def test_memory_is_told_in_gibibytes(num_bytes, text):
+    assert _devices._gibibytes(num_bytes) == text

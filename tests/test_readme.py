@@ -1,0 +1,35 @@
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+README = pathlib.Path(__file__).resolve().parent.parent / "README.md"
+TEXT = README.read_text()
+
+
+def test_the_readme_is_short_and_its_code_is_near_the_top():
+    lines = TEXT.splitlines()
+    assert len(lines) <= 150
+    assert lines.index("```", lines.index("```python")) < 25
+
+
+def test_every_file_that_the_readme_links_to_is_there():
+    links = re.findall(r"\]\(([^)#:]+)\)", TEXT)
+    assert links
+    assert [link for link in links if not (README.parent / link).exists()] == []
+
+
+def test_processes_run_the_readme_and_learn_the_digits(tmp_path):
+    program = re.search(r"```python\n(.*?)```", TEXT, re.DOTALL)[1]
+    check = "\nassert model.evaluate(digits.data / 16, digits.target, verbose=0)[1] > 0.9"
+    done = subprocess.run(
+        [sys.executable, "-c", program + check],
+        env=os.environ | {"STRATAX_SIMULATE": "", "PYTHONPATH": str(README.parent)},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
