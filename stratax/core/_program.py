@@ -1,12 +1,11 @@
 """One traced and compiled program, and how it is run without ever losing a variable (core layer)."""
 
-import contextlib
 import dataclasses
 import signal
 import sys
 import threading
 import types
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
@@ -93,7 +92,7 @@ class Program:
     ) -> Any:
         """Runs the program once and gives the variables that it writes their new values."""
         fed = self._take(arguments, streams, traced) if self._has_feeds else {}
-        with _interrupt_deferred():
+        with _InterruptDeferred():
             donated = [self._donated_value(variable) for variable in self.donated]
             kept = [self._kept_value(position, fed) for position in range(len(self.kept))]
             try:
@@ -215,25 +214,33 @@ def _same_structure(left: Any, right: Any) -> bool:
     )
 
 
-@contextlib.contextmanager
-def _interrupt_deferred() -> Iterator[None]:
+# What signal.signal wraps, without its conversions to enumerations: this runs on every step.
+_set_handler: Callable[[int, Any], Any] = signal.signal.__wrapped__  # type: ignore[attr-defined]
+
+
+class _InterruptDeferred:
     """Holds Ctrl-C back for a block.
 
     The buffers that a program is given are gone once it is dispatched; an interrupt between that and the
     assignment of its results would leave variables without a value.
     """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    handler = signal.getsignal(signal.SIGINT)
-    if not callable(handler):
-        yield
-        return
-    came: list[types.FrameType | None] = []
-    signal.signal(signal.SIGINT, lambda _, frame: came.append(frame))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, handler)
-        if came:
-            handler(signal.SIGINT, came[0])
+
+    __slots__ = ("_came", "_handler")
+
+    def __enter__(self) -> None:
+        self._came: list[types.FrameType | None] = []
+        self._handler: Any = None
+        if threading.get_ident() == _MAIN_THREAD:
+            came = self._came
+            self._handler = _set_handler(signal.SIGINT, lambda _, frame: came.append(frame))
+
+    def __exit__(self, *_: object) -> None:
+        handler = self._handler
+        if handler is None:  # Another thread, or a handler that was not installed from Python: nothing to restore.
+            return
+        _set_handler(signal.SIGINT, handler)
+        if self._came and callable(handler):
+            handler(signal.SIGINT, self._came[0])
+
+
+_MAIN_THREAD = threading.main_thread().ident

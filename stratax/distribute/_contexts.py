@@ -33,12 +33,21 @@ class ReplicaContext:
             remainder of a batch that does not divide, a strategy with one device).
         averages_gradients: Whether `apply_gradients` averages over the replicas, as in the steps of `fit`, which are
             written for one device, instead of summing.
+        stands_for: How many replicas this one stands for: all of them while it computes a remainder.
     """
 
-    def __init__(self, strategy: "Strategy", num_replicas: int, *, averages_gradients: bool = False) -> None:
+    def __init__(
+        self, strategy: "Strategy", num_replicas: int, *, averages_gradients: bool = False, stands_for: int = 1
+    ) -> None:
         self._strategy = strategy
+        self._stands_for = stands_for
         self._num_replicas = num_replicas
         self._averages_gradients = averages_gradients
+
+    @property
+    def stands_for(self) -> int:
+        """How many replicas this one stands for; more than 1 while it computes the remainder of a batch."""
+        return self._stands_for
 
     @property
     def averages_gradients(self) -> bool:

@@ -229,7 +229,8 @@ def _single_component(value: Any) -> jax.Array | None:
 
 
 def _mesh_of(value: PerReplica) -> Mesh:
-    sharding = value.array.sharding
+    # A traced array's mesh is abstract: it has no devices to lay a program out over.
+    sharding = None if isinstance(value.array, jax.core.Tracer) else value.array.sharding
     if isinstance(sharding, NamedSharding) and tuple(sharding.spec)[:1] == (REPLICA_AXIS,):
         mesh = sharding.mesh
         if isinstance(mesh, Mesh):

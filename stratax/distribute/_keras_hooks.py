@@ -16,6 +16,7 @@ import jax.numpy as jnp
 import keras
 from keras.src.layers.normalization import batch_normalization
 from keras.src.losses import loss as keras_loss
+from keras.src.metrics import reduction_metrics
 from keras.src.optimizers import base_optimizer, loss_scale_optimizer
 
 from stratax.core import _capture
@@ -34,6 +35,7 @@ def install() -> None:
             owner.apply = _apply_hook(original)
     batch_normalization.BatchNormalization.__init__ = _synchronized_init(batch_normalization.BatchNormalization.__init__)
     batch_normalization.BatchNormalization._moments = _global_moments(batch_normalization.BatchNormalization._moments)
+    reduction_metrics.Mean.update_state = _weighted_mean_update(reduction_metrics.Mean.update_state)
     keras_loss.scale_loss_for_distribution = scale_loss
     keras_loss.unscale_loss_for_distribution = unscale_loss
     keras_loss.reduce_values = _global_reduce_values(keras_loss.reduce_values)
@@ -195,3 +197,15 @@ def _locally(layer: Any, original: Callable[..., Any], inputs: Any, mask: Any) -
         return original(layer, inputs, mask)
     finally:
         layer.synchronized = True
+
+
+def _weighted_mean_update(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def update_state(self: Any, values: Any, sample_weight: Any = None) -> Any:
+        replica = _contexts.get_replica_context()
+        if sample_weight is None and replica is not None and replica.stands_for > 1 and not jnp.shape(values):
+            # One number for a whole step, such as its loss: in the other steps every replica counts one.
+            sample_weight = replica.stands_for
+        return original(self, values, sample_weight)
+
+    return update_state

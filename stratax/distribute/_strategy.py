@@ -216,7 +216,7 @@ class Strategy(abc.ABC):
         """One replica's meaning for everything: on its device, or, for a remainder, on all devices alike."""
         plain = [leaf.array if isinstance(leaf, PerReplica) else leaf for leaf in leaves]
         args, kwargs = jax.tree.unflatten(treedef, plain)
-        with _contexts.entered(self, _contexts.ReplicaContext(self, 1)):
+        with _contexts.entered(self, _contexts.ReplicaContext(self, 1, stands_for=len(self._devices))):
             result = fn(*args, **kwargs)
         if len(self._devices) == 1:
             return result
