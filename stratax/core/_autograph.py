@@ -58,8 +58,8 @@ def convert(function: Callable[..., Any]) -> Callable[..., Any]:
     """Makes a function's loops and conditions on arrays, and those of the user's functions it calls, traceable.
 
     Args:
-        function: A function, bound method, `functools.partial` or callable object of the user's. Anything else, a
-            function without source code (which warns, once, if it has control flow), and one marked with
+        function: A function, bound method or `functools.partial` of one, of the user's. Anything else, a function
+            of a library's, one without source code (which warns, once, if it has control flow), and one marked with
             :func:`do_not_convert` comes back as it is.
 
     Returns:
@@ -70,9 +70,9 @@ def convert(function: Callable[..., Any]) -> Callable[..., Any]:
         return functools.partial(convert(function.func), *function.args, **function.keywords)
     if isinstance(function, types.MethodType):
         converted = convert(function.__func__)
-        return types.MethodType(converted, function.__self__)
+        return function if converted is function.__func__ else types.MethodType(converted, function.__self__)
     if isinstance(function, types.FunctionType) and _is_convertible(function):
-        return _rewritten(function) or function
+        return (_rewritten(function) if _leads_to_users(function) else None) or function
     return function
 
 
@@ -122,6 +122,15 @@ def _is_convertible(function: types.FunctionType) -> bool:
     return not function.__code__.co_flags & generators
 
 
+def _leads_to_users(function: types.FunctionType) -> bool:
+    """Whether a function belongs to the user's program, or is a wrapper of ours around one that does."""
+    if _is_users(function):
+        return True
+    wrapped = function.__dict__.get("__wrapped__")
+    ours = function.__globals__.get("__name__", "").partition(".")[0] == "stratax"
+    return ours and isinstance(wrapped, types.FunctionType) and _leads_to_users(wrapped)
+
+
 _PATHS = {name: sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
 _INSTALLED = ("site-packages", "dist-packages")
 _NEVER = ("keras", "jax", "jaxlib", "numpy", "stratax", "malt")
@@ -137,10 +146,8 @@ def _is_users(function: types.FunctionType) -> bool:
 @functools.lru_cache(maxsize=4096)
 def _is_users_module(filename: str, module: str) -> Callable[[dict[str, Any]], bool]:
     """A rule for all functions of one file."""
-    if module.partition(".")[0] in _NEVER or (
-        filename.startswith("<") and not filename.startswith("<ipython")
-    ):
-        return _no if not filename.startswith("<doctest") else _yes
+    if module.partition(".")[0] in _NEVER or filename.startswith("<frozen"):
+        return _no
     parts = pathlib.Path(filename).parts
     if any(folder in parts for folder in _INSTALLED):
         return _uses_stratax

@@ -16,7 +16,7 @@ import numpy as np
 from keras.src.backend.common.stateless_scope import get_stateless_scope  # Keras has no public door to it.
 
 from stratax import errors
-from stratax.core import _capture
+from stratax.core import _autograph, _capture
 
 
 def value_and_grad(
@@ -66,9 +66,11 @@ def value_and_grad(
 
     @functools.wraps(fun)
     def with_gradients(*args: Any, **kwargs: Any) -> Any:
+        # Where the call is compiled, so are the loops and conditions in `fun`.
+        call = fun if _capture.current_region() is None else _autograph.convert(fun)
         if variables is None:
-            return _differentiate_first_argument(fun, has_aux, args, kwargs)
-        return _differentiate_variables(fun, variables, has_aux, args, kwargs)
+            return _differentiate_first_argument(call, has_aux, args, kwargs)
+        return _differentiate_variables(call, variables, has_aux, args, kwargs)
 
     return with_gradients
 
