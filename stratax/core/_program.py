@@ -1,5 +1,6 @@
 """One traced and compiled program, and how it is run without ever losing a variable (core layer)."""
 
+import _signal  # What the module signal wraps, without its conversions to enumerations: it runs on every step.
 import dataclasses
 import signal
 import sys
@@ -214,10 +215,6 @@ def _same_structure(left: Any, right: Any) -> bool:
     )
 
 
-# What signal.signal wraps, without its conversions to enumerations: this runs on every step.
-_set_handler: Callable[[int, Any], Any] = signal.signal.__wrapped__  # type: ignore[attr-defined]
-
-
 class _InterruptDeferred:
     """Holds Ctrl-C back for a block.
 
@@ -232,15 +229,16 @@ class _InterruptDeferred:
         self._handler: Any = None
         if threading.get_ident() == _MAIN_THREAD:
             came = self._came
-            self._handler = _set_handler(signal.SIGINT, lambda _, frame: came.append(frame))
+            self._handler = _signal.signal(_SIGINT, lambda _, frame: came.append(frame))
 
     def __exit__(self, *_: object) -> None:
         handler = self._handler
         if handler is None:  # Another thread, or a handler that was not installed from Python: nothing to restore.
             return
-        _set_handler(signal.SIGINT, handler)
+        _signal.signal(_SIGINT, handler)
         if self._came and callable(handler):
             handler(signal.SIGINT, self._came[0])
 
 
+_SIGINT = int(signal.SIGINT)
 _MAIN_THREAD = threading.main_thread().ident
