@@ -282,6 +282,10 @@ def test_one_component_is_its_own_sum_and_mean():
 def test_a_per_replica_that_is_not_on_a_mesh_is_refused():
     with pytest.raises(BadArgumentError, match="not laid out over the devices of a mesh"):
         NcclAllReduce().reduce("sum", PerReplica(jnp.ones((2, 3))))
+    with pytest.raises(BadArgumentError, match=r"not laid out.*sharding=None"):
+        jax.jit(lambda value: NcclAllReduce().reduce("sum", value))(
+            per_replica_from_components([np.ones(3)] * 2, replica_mesh(2))
+        )
 
 
 def test_an_unknown_reduction_is_refused():
