@@ -183,6 +183,7 @@ def _narrowed(condition: Any, entry: list[Any], names: Sequence[str]) -> tuple[l
     if condition is not _last_negation.pair[1]:
         return entry, entry
     operand = _last_negation.pair[0]
+    _last_negation.pair = (None, None)
     on_true, on_false = list(entry), list(entry)
     for position, name in enumerate(names):
         if name.startswith("do_return") and entry[position] is operand:

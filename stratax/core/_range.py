@@ -85,7 +85,9 @@ def range(start: Any, stop: Any = None, delta: Any = 1, dtype: Any = None) -> Ra
     In a compiled loop, locals that the body assigns keep their shapes and dtypes from one iteration to the next (a
     Python number takes the dtype that the body gives it); a local that is first assigned in the body has
     the last iteration's value afterwards, and zeros if an array `n` was 0. A loop with `break` or `return` that
-    depends on an array is compiled too, but can't be differentiated from outside.
+    depends on an array is compiled too, but can't be differentiated from outside. What the body appends to a list
+    belongs to one iteration and can't be used after the loop: keep an array and set its elements,
+    `values = values.at[i].set(value)`.
 
     Args:
         start: The first number: an int or a scalar array of integers. The end, if `stop` is left out.

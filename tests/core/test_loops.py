@@ -619,3 +619,59 @@ def test_a_variable_assigned_to_a_local_is_read_there():
         return seen
 
     assert float(run()) == 3.0
+
+
+def test_a_loop_without_end_is_compiled_from_the_first_condition_on_an_array():
+    @core.function
+    def run(x):
+        while True:
+            x = x * 2
+            if x > 20:
+                break
+        return x
+
+    assert [float(run(jnp.float32(x))) for x in (3.0, 100.0)] == [24.0, 200.0]
+    assert count_loops(run, jnp.float32(3.0))["while"] == 1
+
+
+def test_attributes_and_items_that_the_loop_assigns_are_carried():
+    class Holder:
+        total = 0.0
+
+    @core.function
+    def run(x):
+        holder, table = Holder(), {"last": x}
+        for i in core.range(4):
+            holder.total += x * i
+            table["last"] = x + i
+        return holder.total, table["last"]
+
+    total, last = run(jnp.float32(2.0))
+    assert (float(total), float(last)) == (12.0, 5.0)
+
+
+def test_arrays_are_filled_element_by_element():
+    @core.function
+    def squares(n):
+        values = jnp.zeros(5, jnp.int32)
+        for i in core.range(n):
+            values = values.at[i].set(i * i)
+        return values
+
+    np.testing.assert_array_equal(squares(jnp.int32(4)), [0, 1, 4, 9, 0])
+
+
+def test_random_keys_are_carried():
+    @core.function
+    def run(seed):
+        key, total = jax.random.key(seed), 0.0
+        for _ in core.range(3):
+            key, now = jax.random.split(key)
+            total += jax.random.uniform(now)
+        return total
+
+    expected, key = 0.0, jax.random.key(0)
+    for _ in range(3):
+        key, now = jax.random.split(key)
+        expected += jax.random.uniform(now)
+    np.testing.assert_allclose(run(jnp.uint32(0)), expected, rtol=1e-6)
