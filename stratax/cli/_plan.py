@@ -50,15 +50,16 @@ class Plan:
         return [
             ("strategy", f"{self.strategy}, {_counted(self.num_replicas, 'replica')}"),
             ("devices", _shortened(self.devices)),
-            ("batch", f"{self.batch_size} global, {self._per_replica()} per replica"),
+            ("batch", f"{self.batch_size} global, {self._share()}"),
             ("epoch", f"{self.num_examples} examples, {self._steps()}"),
             ("dispatch", f"{_counted(self.steps_per_execution, 'step')} at a time"),
             ("run", f"{_counted(self.epochs, 'epoch')}, {self.epochs * self.steps_per_epoch} updates"),
         ]
 
-    def _per_replica(self) -> str:
-        share = self.batch_size / self.num_replicas
-        return f"{share:.0f}" if share.is_integer() else f"about {share:.1f}"
+    def _share(self) -> str:
+        if self.batch_size % self.num_replicas:
+            return f"whole on every replica, as it does not divide by {self.num_replicas}"
+        return f"{self.batch_size // self.num_replicas} per replica"
 
     def _steps(self) -> str:
         steps = _counted(self.steps_per_epoch, "step")
