@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from stratax.data._block import Block, Columns, stack_rows
-from stratax.data._node import Node, Passes, Run
+from stratax.data._node import Node, Passes, Run, select_passes
 from stratax.data._spec import DatasetSpec, Shape, TensorSpec
 from stratax.data._structure import Row, flatten, leaf_names, unflatten
 from stratax.errors import DataError
@@ -88,8 +88,18 @@ class Batch(_Grouped):
         size = self._size_at(int(indices[0]))
         positions = (indices[:, None] * self.size + np.arange(size)).reshape(-1)
         passes = passes if isinstance(passes, int) else np.repeat(passes, size)
-        leaves = self.child.gather(positions, passes, run).columns()
+        leaves = self._gathered(positions, passes, run)
         return Columns([leaf.reshape(len(indices), size, *leaf.shape[1:]) for leaf in leaves], len(indices))
+
+    def _gathered(self, positions: np.ndarray, passes: Passes, run: Run) -> list[np.ndarray]:
+        ids = None if self.child.is_uniform else self.child.shape_ids(positions, passes, run)
+        if ids is None or (ids == ids[0]).all():
+            return self.child.gather(positions, passes, run).columns()
+        singles = [
+            self.child.gather(positions[i : i + 1], select_passes(passes, slice(i, i + 1)), run).row(0)
+            for i in range(len(positions))
+        ]
+        return stack_rows(singles)
 
     def _size_at(self, index: int) -> int:
         return self._short if self._short and index == self.length - 1 else self.size
@@ -172,10 +182,12 @@ class PaddedBatch(_Grouped):
 
     def _pad(self, parts: list[Any], component: int, name: str) -> np.ndarray:
         shape = self._target([np.shape(part) for part in parts], self._shapes[component], name)
+        if not shape:
+            return np.stack(parts)
         out = np.full((len(parts), *shape), self._values[component], dtype=parts[0].dtype)
         for place, part in zip(out, parts, strict=True):
             place[tuple(slice(size) for size in np.shape(part))] = part
-        return out if shape else np.stack(parts)
+        return out
 
     @staticmethod
     def _target(shapes: list[tuple[int, ...]], wanted: Shape | None, name: str) -> tuple[int, ...]:

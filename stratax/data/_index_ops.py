@@ -12,7 +12,7 @@ import numpy as np
 
 from stratax.data._block import Block, Columns, Rows
 from stratax.data._node import Node, Passes, Run, mix_pass, same_or_shape_ids, select_passes
-from stratax.data._permutation import Permutation
+from stratax.data._permutation import Permutation, generator
 from stratax.data._spec import INFINITE_CARDINALITY, UNKNOWN_CARDINALITY
 from stratax.data._structure import Row, flatten, unflatten
 from stratax.errors import DataError
@@ -262,7 +262,7 @@ class Shuffle(Reindexed):
         return super().rows(run, passes) if self.is_indexable else self._buffered(run, passes)
 
     def _buffered(self, run: Run, passes: int) -> Iterator[Row]:
-        rng = np.random.default_rng(list(self.order.key(run, passes)))
+        rng = generator(self.order.key(run, passes))
         rows = self.child.rows(run, passes)
         buffer = list(itertools.islice(rows, self.buffer_size))
         for row in rows:

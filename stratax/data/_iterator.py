@@ -16,9 +16,14 @@ _VERSION = 1
 
 
 class Epochs:
-    """Counts how many times a Dataset was iterated."""
+    """Counts how many times a Dataset was iterated.
+
+    Attributes:
+        seeds: Seeds of a restored state that take the place of the shuffles' own, by the identity of their Order.
+    """
 
     def __init__(self) -> None:
+        self.seeds: dict[int, int] = {}
         self._next = 0
         self._lock = threading.Lock()
 
@@ -28,10 +33,11 @@ class Epochs:
             self._next += 1
             return self._next - 1
 
-    def continue_after(self, iteration: int) -> None:
-        """The next iteration will come after `iteration`."""
+    def continue_after(self, iteration: int, seeds: dict[int, int]) -> None:
+        """The next iterations will come after `iteration`, in the orders of `seeds`."""
         with self._lock:
             self._next = iteration + 1
+            self.seeds = seeds
 
 
 class DatasetIterator:
@@ -52,7 +58,7 @@ class DatasetIterator:
         self._max_threads = max_threads
         self._structure: Structure | None = None
         self._is_closed = False
-        self._start(epochs.next(), {}, 0)
+        self._start(epochs.next(), epochs.seeds, 0)
 
     def _start(self, iteration: int, seeds: dict[int, int], position: int) -> None:
         self._run = Run(iteration, seeds, self._max_threads)
@@ -191,7 +197,7 @@ class DatasetIterator:
         self._is_closed = False
         by_order = {id(order): seed for order, seed in zip(orders, seeds, strict=True)}
         self._start(state["iteration"], by_order, state["position"])
-        self._epochs.continue_after(state["iteration"])
+        self._epochs.continue_after(state["iteration"], by_order)
 
     def _checked_seeds(self, state: Any, count: int) -> list[int]:
         keys = {"version", "plan", "iteration", "position", "seeds"}

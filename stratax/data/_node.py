@@ -167,7 +167,7 @@ def mix_pass(passes: Passes, number: Passes) -> Passes:
         return outer * np.uint64(_MIX) + np.asarray(number, np.uint64)
 
 
-def select_passes(passes: Passes, chosen: np.ndarray) -> Passes:
+def select_passes(passes: Passes, chosen: np.ndarray | slice) -> Passes:
     """The passes of some of the positions."""
     return passes if isinstance(passes, int) else passes[chosen]
 

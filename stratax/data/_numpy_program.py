@@ -200,7 +200,9 @@ _SPECIAL: dict[str, Callable[[dict[str, Any], Any], Step]] = {
     "rev": lambda params, eqn: lambda x: np.flip(x, tuple(params["dimensions"])),
     "concatenate": lambda params, eqn: lambda *parts: np.concatenate(parts, params["dimension"]),
     "clamp": lambda params, eqn: lambda low, x, high: np.minimum(np.maximum(x, low), high),
+    "stack": lambda params, eqn: lambda *parts: np.stack(parts, params["axis"]),
     "copy": lambda params, eqn: lambda x: x,
+    "stop_gradient": lambda params, eqn: lambda x: x,
     "copy_p": lambda params, eqn: lambda x: x,
     "rsqrt": lambda params, eqn: lambda x: np.reciprocal(np.sqrt(x)),
 }

@@ -11,6 +11,16 @@ _ROUNDS = 8
 _MULTIPLIERS = (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
 
 
+def _entropy(key: Sequence[int]) -> np.random.SeedSequence:
+    """NumPy takes no negative numbers; those of more than 64 bits are cut."""
+    return np.random.SeedSequence([part & ((1 << 64) - 1) for part in key])
+
+
+def generator(key: Sequence[int]) -> np.random.Generator:
+    """A random generator, the same for the same key (integers of any sign)."""
+    return np.random.default_rng(_entropy(key))
+
+
 class Permutation:
     """A random permutation of `range(length)`, the same for the same key.
 
@@ -20,12 +30,12 @@ class Permutation:
 
     Args:
         length: How many positions, at least 1.
-        key: Non-negative integers that name the order.
+        key: Integers that name the order.
     """
 
     def __init__(self, length: int, key: Sequence[int]) -> None:
         self._length = length
-        rng = np.random.default_rng(np.random.SeedSequence([part & ((1 << 64) - 1) for part in key]))
+        rng = generator(key)
         self._table: np.ndarray | None = None
         if length <= TABLE_LIMIT:
             self._table = rng.permutation(length)
@@ -62,7 +72,7 @@ def _scramble(values: np.ndarray) -> np.ndarray:
 
 def random_integers(indices: np.ndarray, key: Sequence[int]) -> np.ndarray:
     """Random integers of 32 bits (as int64), one for each position, the same for the same key and position."""
-    base = np.random.SeedSequence([part & ((1 << 64) - 1) for part in key]).generate_state(1, np.uint64)[0]
+    base = _entropy(key).generate_state(1, np.uint64)[0]
     with np.errstate(over="ignore"):
         mixed = _scramble(indices.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15) + base)
         return (_scramble(mixed) >> np.uint64(32)).astype(np.int64)

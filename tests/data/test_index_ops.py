@@ -17,9 +17,7 @@ counts = st.integers(0, 12)
 flat_ops = st.one_of(
     st.tuples(st.just("take"), counts),
     st.tuples(st.just("skip"), counts),
-    st.integers(1, 4).flatmap(
-        lambda n: st.tuples(st.just("shard"), st.just(n), st.integers(0, n - 1))
-    ),
+    st.integers(1, 4).flatmap(lambda n: st.tuples(st.just("shard"), st.just(n), st.integers(0, n - 1))),
     st.tuples(st.just("repeat"), st.integers(0, 3)),
     st.tuples(st.just("shuffle"), st.integers(0, 99)),
     st.tuples(st.just("map")),

@@ -1,0 +1,48 @@
+"""TensorSpec and the conversion of leaves."""
+
+import numpy as np
+import pytest
+
+from stratax.data import AUTOTUNE, INFINITE_CARDINALITY, UNKNOWN_CARDINALITY, TensorSpec
+from stratax.errors import BadArgumentError, BadTypeError
+
+
+def test_constants_are_tensorflows():
+    assert (AUTOTUNE, INFINITE_CARDINALITY, UNKNOWN_CARDINALITY) == (-1, -1, -2)
+
+
+def test_specs_compare_and_print():
+    spec = TensorSpec([None, 2], "int64", name="x")
+    assert spec == TensorSpec((None, 2), np.int64)
+    assert hash(spec) == hash(TensorSpec((None, 2), np.int64))
+    assert spec != TensorSpec((None, 3), np.int64)
+    assert spec != 5
+    assert repr(spec) == "TensorSpec(shape=(None, 2), dtype=int64, name='x')"
+    assert spec.name == "x"
+    assert TensorSpec((3,)).dtype == np.float32
+
+
+def test_specs_fit_what_agrees_with_them():
+    spec = TensorSpec((None, 2), "float32")
+    assert spec.is_compatible_with(np.zeros((5, 2), np.float32))
+    assert not spec.is_compatible_with(np.zeros((5, 3), np.float32))
+    assert not spec.is_compatible_with(np.zeros((2,), np.float32))
+    assert not spec.is_compatible_with(np.zeros((5, 2)))
+    assert TensorSpec(None, "float32").is_compatible_with(np.zeros((5, 2), np.float32))
+
+
+def test_specs_batch_and_merge():
+    spec = TensorSpec((2, 3))
+    assert spec.batched(None).shape == (None, 2, 3)
+    assert spec.merged(TensorSpec((2, 4))).shape == (2, None)
+    assert spec.merged(TensorSpec((2,))).shape is None
+    assert TensorSpec(None).batched(3).shape is None
+
+
+def test_bad_shapes_and_dtypes_are_refused():
+    with pytest.raises(BadTypeError, match="A shape is a sequence of sizes"):
+        TensorSpec(5)
+    with pytest.raises(BadArgumentError, match="sizes of a shape are not negative"):
+        TensorSpec((-3,))
+    with pytest.raises(BadTypeError, match="A dtype was expected"):
+        TensorSpec((3,), "float33")
