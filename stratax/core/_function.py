@@ -13,7 +13,7 @@ import keras
 import numpy as np
 
 from stratax import errors
-from stratax.core import _autograph, _capture, _program, _reads, _signature
+from stratax.core import _autograph, _capture, _program, _reads, _signature, _stages
 
 MAX_PROGRAMS = 256
 """How many programs one function keeps; the oldest goes first."""
@@ -246,8 +246,27 @@ def build_program(
     positions = [next(i for i, v in enumerate(written) if v is variable) for variable in order]
     donated_positions = [read[id(variable)] for variable in donated]
     kept_positions = [i for i in range(len(sources)) if i not in set(donated_positions)]
+    description: dict[str, Any] = {
+        "donated": donated,
+        "kept": [sources[position] for position in kept_positions],
+        "written": order,
+        "feeds": region.feeds,
+        "outputs": outputs,
+        "can_fail": can_fail,
+    }
+    placement, storage = region.placement, region.storage
+    if placement is not None and storage is not None and storage != placement:
+        staged = _stages.StagedProgram(
+            closed,
+            donated=donated_positions,
+            kept=kept_positions,
+            written=positions,
+            num_written=len(written),
+            placement=placement,
+            storage=storage,
+        )
+        return _program.Program(compiled=staged, placement=storage, **description)
     flat = _capture.lift_inputs(closed, len(sources))
-    placement = region.placement
 
     def run(donated_values: list[Any], kept_values: list[Any], arguments: list[Any]) -> tuple[list[Any], list[Any]]:
         inputs: list[Any] = [None] * len(sources)
@@ -262,17 +281,7 @@ def build_program(
         return new, results[len(written) :]
 
     run.__name__ = name
-    return _program.Program(
-        compiled=jax.jit(run, donate_argnums=0),
-        donated=donated,
-        kept=[sources[position] for position in kept_positions],
-        written=order,
-        feeds=region.feeds,
-        outputs=outputs,
-        placement=placement,
-        storage=region.storage,
-        can_fail=can_fail,
-    )
+    return _program.Program(compiled=jax.jit(run, donate_argnums=0), placement=placement, **description)
 
 
 def _sort_outputs(result: Any) -> tuple[list[Any], Any]:

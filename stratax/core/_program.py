@@ -37,8 +37,7 @@ class Program:
         written: Variables that the program writes, in order; it begins with `donated`.
         feeds: What the program takes from streams.
         outputs: The structure of results, of :class:`Output` leaves.
-        placement: Where variables are while this program runs, or None for wherever they are.
-        storage: Where variables are kept between programs; `placement` if not elsewhere.
+        placement: Where variables have to be for this program, or None for wherever they are.
         can_fail: Whether the running program can raise (it calls back into Python).
     """
 
@@ -52,7 +51,6 @@ class Program:
         feeds: list[_capture.StreamFeed],
         outputs: Any,
         placement: jax.sharding.Sharding | None,
-        storage: jax.sharding.Sharding | None,
         can_fail: bool,
     ) -> None:
         self.compiled = compiled
@@ -61,7 +59,6 @@ class Program:
         self.written = written
         self.feeds = feeds
         self.placement = placement
-        self.storage = storage if storage != placement else None
         self.can_fail = can_fail
         self._output_leaves, self._output_tree = jax.tree.flatten(outputs, is_leaf=_is_output)
         self._kept_ids: list[int] = [0] * len(kept)
@@ -107,8 +104,6 @@ class Program:
                 written, results = self.compiled(donated, kept, arguments)
             if self.can_fail:
                 jax.block_until_ready((written, results))
-            if self.storage is not None:
-                written = jax.device_put(written, self.storage)
             for variable, value in zip(self.written, written, strict=True):
                 variable._value = value
         leaves = [
@@ -119,8 +114,6 @@ class Program:
     def _donated_value(self, variable: keras.Variable) -> jax.Array:
         """The variable's array, or a copy of it where somebody else still holds the array: it is about to go."""
         value = _capture.concrete_value(variable)
-        if self.storage is not None:
-            return jax.device_put(value, self.placement, may_alias=False)
         # Three references: the variable's, this local name's and getrefcount's own argument's.
         return value.copy() if sys.getrefcount(value) > 3 else value
 
@@ -132,10 +125,7 @@ class Program:
         if self.placement is not None and id(value) != self._kept_ids[position]:
             # A variable that is only read would be sent to the devices again on every call.
             if not value.sharding.is_equivalent_to(self.placement, value.ndim):
-                value = jax.device_put(value, self.placement)
-                if self.storage is not None:
-                    return value
-                source._value = value
+                value = source._value = jax.device_put(value, self.placement)
             self._kept_ids[position] = id(value)
         return value
 

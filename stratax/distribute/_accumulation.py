@@ -23,8 +23,13 @@ class _Weight(threading.local):
 _weight = _Weight()
 
 
+def examples() -> float:
+    """Of how many examples the gradients are that are applied now."""
+    return _weight.examples
+
+
 @contextlib.contextmanager
-def weighing(examples: int) -> Iterator[None]:
+def weighing(examples: float) -> Iterator[None]:
     """Says of how many examples the gradients are that are applied in a block."""
     before, _weight.examples = _weight.examples, float(examples)
     try:

@@ -14,9 +14,10 @@ from stratax.distribute._strategy import Strategy
 class CentralStorageStrategy(Strategy):
     """Synchronous training on all devices of a machine with the variables kept on its host.
 
-    Follows `tf.distribute.experimental.CentralStorageStrategy`. Each program sends the variables to the compute devices,
-    gathers the replicas' gradients, updates, and brings the new values back: between steps the accelerators hold no
-    variables, which leaves their memory to activations.
+    Follows `tf.distribute.experimental.CentralStorageStrategy`. A step sends the variables to the compute devices, gathers
+    the replicas' gradients on the parameter device, and updates the variables there, once. The compute devices
+    never hold optimizer slots, and between steps no variables either. Steps whose results other steps of the same
+    dispatch need (`steps_per_execution`, loops in a compiled function) are updated on the compute devices.
 
     Args:
         compute_devices: Devices of the replicas; None for all accelerators, or the CPU devices where there are none.
@@ -53,4 +54,6 @@ class CentralStorageStrategy(Strategy):
     @property
     def variable_storage(self) -> jax.sharding.Sharding:
         """On the parameter device."""
+        if len(self.devices) == 1 and self.devices[0] == self._parameter_device:
+            return self.variable_placement
         return jax.sharding.SingleDeviceSharding(self._parameter_device)

@@ -20,7 +20,7 @@ from keras.src.metrics import reduction_metrics
 from keras.src.optimizers import base_optimizer, loss_scale_optimizer
 
 from stratax.core import _capture
-from stratax.distribute import _accumulation, _contexts
+from stratax.distribute import _accumulation, _contexts, _replica_region
 from stratax.distribute._reduce_op import ReduceOp
 from stratax.distribute._values import REPLICA_AXIS
 
@@ -87,11 +87,37 @@ def _apply_hook(original: Callable[..., None]) -> Callable[..., None]:
             original(self, grads, trainable_variables)
             return
         reduced = reduce_gradients(grads)
+        if isinstance(region, _replica_region.ReplicaRegion) and _contexts.get_strategy().updates_once:
+            _postpone(self, original, reduced, trainable_variables, region)
+            return
         with applying(self):
             _apply(self, original, reduced, trainable_variables)
 
     apply._stratax_hook = True  # type: ignore[attr-defined]
     return apply
+
+
+def _postpone(
+    optimizer: Any,
+    original: Callable[..., None],
+    grads: list[Any],
+    variables: Any,
+    region: _replica_region.ReplicaRegion,
+) -> None:
+    """Leaves applying gradients to one place, after the replicas have computed them."""
+    targets = list(variables) if variables is not None else list(optimizer._trainable_variables)
+    present = [index for index, grad in enumerate(grads) if grad is not None]
+    examples = _accumulation.examples()
+
+    def make(arrays: list[Any]) -> None:
+        full: list[Any] = [None] * len(grads)
+        for index, array in zip(present, arrays, strict=True):
+            full[index] = array
+        with applying(optimizer), _accumulation.weighing(examples):
+            _apply(optimizer, original, full, targets)
+
+    changed = frozenset(id(variable) for variable in [*targets, *optimizer.variables])
+    region.postpone(_replica_region.PostponedUpdate(make, [grads[index] for index in present], changed))
 
 
 def _apply(optimizer: Any, original: Callable[..., None], grads: list[Any], variables: Any) -> None:

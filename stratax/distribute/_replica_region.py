@@ -1,5 +1,7 @@
 """What variables mean inside one replica, and how the replicas' versions become one again (distribute layer)."""
 
+import dataclasses
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -12,6 +14,21 @@ from stratax.distribute._values import REPLICA_AXIS
 
 # Odd, so that multiplying by it keeps 32-bit numbers distinct, and without structure (2**32 / golden ratio).
 _FOLD = 0x9E3779B9
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class PostponedUpdate:
+    """An update of variables with arrays that are equal on all replicas.
+
+    Attributes:
+        make: Makes the update with a list of arrays, in the region that is current then.
+        arrays: The arrays.
+        variables: The ids of the variables that it changes.
+    """
+
+    make: Callable[[list[Any]], None]
+    arrays: list[Any]
+    variables: frozenset[int]
 
 
 class ReplicaRegion(_capture.Region):
@@ -29,15 +46,33 @@ class ReplicaRegion(_capture.Region):
         num_replicas: How many replicas there are.
     """
 
+    parent: _capture.Region
+
     def __init__(self, parent: _capture.Region, num_replicas: int) -> None:
         super().__init__(parent)
         self._num_replicas = num_replicas
+        self.postponed: list[PostponedUpdate] = []
+
+    def get_current_value(self, variable: keras.Variable) -> Any:
+        self._catch_up(variable)
+        return super().get_current_value(variable)
+
+    def add_update(self, update: tuple[keras.Variable, Any]) -> None:
+        self._catch_up(update[0])
+        super().add_update(update)
+
+    def postpone(self, update: "PostponedUpdate") -> None:
+        """Leaves an update to be made once, after the replicas; one whose variables are used again is made at once."""
+        self.postponed.append(update)
+
+    def _catch_up(self, variable: keras.Variable) -> None:
+        for update in list(self.postponed):
+            if id(variable) in update.variables:
+                self.postponed.remove(update)
+                update.make(update.arrays)
 
     def lift(self, variable: keras.Variable) -> Any:
-        assert_parent = self.parent
-        if assert_parent is None:
-            return _capture.concrete_value(variable)
-        value = assert_parent.get_current_value(variable)
+        value = self.parent.get_current_value(variable)
         with jax_core.set_current_trace(self.trace):
             if is_seed_state(variable):
                 index = jax.lax.axis_index(REPLICA_AXIS).astype(value.dtype)

@@ -91,6 +91,11 @@ class Strategy(abc.ABC):
         return self.variable_placement
 
     @property
+    def updates_once(self) -> bool:
+        """Whether optimizers update variables in one place, after the replicas, and not on each replica's device."""
+        return self.variable_storage != self.variable_placement
+
+    @property
     def extended(self) -> "Strategy":
         """The strategy itself: what TensorFlow keeps under `extended` is here on the strategy."""
         return self
@@ -233,7 +238,7 @@ class Strategy(abc.ABC):
         split = [index for index, leaf in enumerate(leaves) if isinstance(leaf, PerReplica)]
         found: list[Any] = []
 
-        def body(components: list[Any]) -> tuple[list[Any], list[Any]]:
+        def body(components: list[Any]) -> tuple[list[Any], tuple[list[Any], list[list[Any]]]]:
             own = list(leaves)
             for index, component in zip(split, components, strict=True):
                 own[index] = jnp.squeeze(component, 0)
@@ -243,15 +248,20 @@ class Strategy(abc.ABC):
                 result = fn(*args, **kwargs)
                 outputs, structure = jax.tree.flatten(_values_of_variables(result))
                 arrays = [jnp.asarray(leaf)[None] for leaf in outputs if _is_array(leaf)]
-                found.append((outputs, structure, list(replica.writes.values())))
-                return arrays, replica.merged()
+                postponed = replica.postponed
+                found.append((outputs, structure, list(replica.writes.values()), postponed))
+                return arrays, (replica.merged(), [update.arrays for update in postponed])
 
         spread, same = PartitionSpec(REPLICA_AXIS), PartitionSpec()
-        mapped = jax.shard_map(body, mesh=self._mesh, in_specs=spread, out_specs=(spread, same), check_vma=False)
-        arrays, updates = mapped([leaves[index].array for index in split])
-        outputs, structure, written = found[-1]
-        for variable, value in zip(written, updates, strict=True):
+        mapped = jax.shard_map(
+            body, mesh=self._mesh, in_specs=spread, out_specs=(spread, same), check_vma=False
+        )
+        arrays, (values, postponed_arrays) = mapped([leaves[index].array for index in split])
+        outputs, structure, written, postponed = found[-1]
+        for variable, value in zip(written, values, strict=True):
             region.add_update((variable, value))
+        for update, update_arrays in zip(postponed, postponed_arrays, strict=True):
+            update.make(update_arrays)
         results = iter(arrays)
         placed = [PerReplica(next(results)) if _is_array(leaf) else leaf for leaf in outputs]
         return jax.tree.unflatten(structure, placed)

@@ -1,0 +1,131 @@
+"""A program in two stages on different devices: replicas compute, then one device updates (core layer).
+
+XLA compiles a program for one set of devices. Where variables are kept on another one than the replicas' (the host,
+say), what was traced is cut in two: everything up to the last computation of the replicas, and the rest, which runs
+where the variables are.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+from jax.extend import core as jax_core
+
+from stratax.core import _capture
+
+_REPLICATED = "shard_map"
+
+
+class StagedProgram:
+    """What was traced, as two compiled programs that are called like one.
+
+    Args:
+        closed: The traced jaxpr, with markers for its inputs.
+        donated: Which inputs the second stage may overwrite, by position, in the order they are passed.
+        kept: Which inputs it only reads.
+        written: Which results are variables' new values, in the order they are returned; the rest are results.
+        num_written: How many of the jaxpr's first results are variables' new values.
+        placement: Where the first stage needs its inputs.
+        storage: Where inputs come from, where the second stage runs and where new values are put.
+    """
+
+    def __init__(
+        self,
+        closed: jax_core.ClosedJaxpr,
+        *,
+        donated: Sequence[int],
+        kept: Sequence[int],
+        written: Sequence[int],
+        num_written: int,
+        placement: jax.sharding.Sharding,
+        storage: jax.sharding.Sharding,
+    ) -> None:
+        markers = [e for e in closed.jaxpr.eqns if e.primitive is _capture.input_p]
+        self._inputs = {e.params["index"]: e.outvars[0] for e in markers}
+        equations = [e for e in closed.jaxpr.eqns if e.primitive is not _capture.input_p]
+        first, second = _cut(equations)
+        self._arguments = list(closed.jaxpr.invars)
+        self._constants = dict(zip(closed.jaxpr.constvars, closed.consts, strict=True))
+        self._outputs = list(closed.jaxpr.outvars)
+        self._order = [*written, *range(num_written, len(self._outputs))]
+        self._num_written = num_written
+        self._donated, self._kept = list(donated), list(kept)
+        self._placement, self._storage = placement, storage
+        wanted = {v for v in self._outputs if isinstance(v, jax_core.Var)}
+        later = {v for e in second for v in e.invars if isinstance(v, jax_core.Var)}
+        self._first = _Stage(closed.jaxpr, first, wanted | later)
+        self._second = _Stage(closed.jaxpr, second, wanted, {self._inputs[position] for position in donated})
+
+    def __call__(self, donated: list[Any], kept: list[Any], arguments: list[Any]) -> tuple[list[Any], list[Any]]:
+        """Runs both stages: `(variables' new values, results)`."""
+        state = {self._inputs[p]: v for p, v in zip(self._donated, donated, strict=True)}
+        state |= {self._inputs[p]: v for p, v in zip(self._kept, kept, strict=True)}
+        given = self._constants | dict(zip(self._arguments, arguments, strict=True))
+        needed = [v for v in self._first.inputs if v in state]
+        # A copy, never an alias: the second stage overwrites what it is given.
+        sent = jax.device_put([state[v] for v in needed], self._placement, may_alias=False)
+        middle = self._first(given | dict(zip(needed, sent, strict=True)))
+        moved = [v for v in self._second.inputs if v not in state]
+        fetched = jax.device_put([(given | middle)[v] for v in moved], self._storage)
+        last = self._second(state | dict(zip(moved, fetched, strict=True)))
+        values = given | state | middle | last
+        results = [v.val if isinstance(v, jax_core.Literal) else values[v] for v in self._outputs]
+        ordered = [results[index] for index in self._order]
+        new = jax.device_put(ordered[: self._num_written], self._storage)
+        return new, ordered[self._num_written :]
+
+
+class _Stage:
+    """Some equations of a jaxpr as a compiled function on a dict of values."""
+
+    def __init__(
+        self, jaxpr: Any, equations: list[Any], wanted: set[Any], donated: set[Any] | None = None
+    ) -> None:
+        made = {v: None for e in equations for v in e.outvars}
+        used = dict.fromkeys(v for e in equations for v in e.invars if isinstance(v, jax_core.Var))
+        inputs = [v for v in used if v not in made]
+        self._donated = [v for v in inputs if v in (donated or ())]
+        self._others = [v for v in inputs if v not in (donated or ())]
+        self._results = [v for v in made if v in wanted]
+        debug = jaxpr.debug_info._replace(arg_names=None, result_paths=None)
+        cut = jaxpr.replace(
+            constvars=[],
+            invars=[*self._donated, *self._others],
+            outvars=self._results,
+            eqns=equations,
+            debug_info=debug,
+        )
+        run = jax_core.jaxpr_as_fun(jax_core.ClosedJaxpr(cut, []))
+        self._run = jax.jit(lambda own, rest: run(*own, *rest), donate_argnums=0)
+
+    @property
+    def inputs(self) -> list[Any]:
+        """The variables of the jaxpr that the stage reads."""
+        return [*self._donated, *self._others]
+
+    def __call__(self, values: dict[Any, Any]) -> dict[Any, Any]:
+        results = self._run([values[v] for v in self._donated], [values[v] for v in self._others])
+        return dict(zip(self._results, results, strict=True))
+
+
+def _cut(equations: list[Any]) -> tuple[list[Any], list[Any]]:
+    """Equations that replicas' computations are or need, and the rest."""
+    needed: set[Any] = set()
+    first = []
+    for equation in reversed(equations):
+        if _is_replicated(equation) or any(v in needed for v in equation.outvars):
+            needed.update(v for v in equation.invars if isinstance(v, jax_core.Var))
+            first.append(equation)
+    first.reverse()
+    chosen = {id(equation) for equation in first}
+    return first, [equation for equation in equations if id(equation) not in chosen]
+
+
+def _is_replicated(equation: Any) -> bool:
+    if equation.primitive.name == _REPLICATED:
+        return True
+    return any(
+        _is_replicated(inner)
+        for jaxpr in jax_core.jaxprs_in_params(equation.params)
+        for inner in jaxpr.eqns
+    )
