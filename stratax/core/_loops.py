@@ -261,7 +261,7 @@ class _Loop:
             carry.locals_after(values, always_runs=self.test is None and isinstance(elements.length, int))
         )
         for variable, value in zip(carry.variables, values[len(carry.slots) :], strict=True):
-            self.parent.take_over(variable, value, *[block.region for block in blocks])
+            self.parent.take_over(variable, value, traced.region)
 
 
 def _abstract(leaf: Any) -> jax.ShapeDtypeStruct:
