@@ -24,11 +24,14 @@ class BatchedElement(NDArrayOperatorsMixin):
     """Stands for one element of a column.
 
     Args:
-        column: Array with the elements on its leading axis; may be changed by in-place operations.
+        column: Array with the elements on its leading axis.
+        is_own: Whether the function made it, so that in-place operations may change it. Of another column they make
+            a new one; views taken before do not see that, which the comparison with single elements finds out.
     """
 
-    def __init__(self, column: np.ndarray) -> None:
+    def __init__(self, column: np.ndarray, is_own: bool = False) -> None:
         self._column = column
+        self._is_own = is_own
 
     @property
     def column(self) -> np.ndarray:
@@ -62,11 +65,11 @@ class BatchedElement(NDArrayOperatorsMixin):
 
     def astype(self, dtype: Any) -> "BatchedElement":
         """As `ndarray.astype`."""
-        return BatchedElement(self._column.astype(dtype))
+        return BatchedElement(self._column.astype(dtype), True)
 
     def copy(self) -> "BatchedElement":
         """As `ndarray.copy`."""
-        return BatchedElement(self._column.copy())
+        return BatchedElement(self._column.copy(), True)
 
     def reshape(self, *shape: Any) -> "BatchedElement":
         """As `ndarray.reshape`."""
@@ -74,7 +77,7 @@ class BatchedElement(NDArrayOperatorsMixin):
         if -1 in sizes:
             known = int(np.prod([size for size in sizes if size != -1], dtype=np.int64))
             sizes = tuple(self.size // max(known, 1) if size == -1 else size for size in sizes)
-        return BatchedElement(self._column.reshape(len(self._column), *sizes))
+        return BatchedElement(self._column.reshape(len(self._column), *sizes), self._is_own)
 
     def ravel(self) -> "BatchedElement":
         """As `ndarray.ravel`."""
@@ -86,7 +89,7 @@ class BatchedElement(NDArrayOperatorsMixin):
         """As `ndarray.transpose`."""
         order = axes[0] if len(axes) == 1 and isinstance(axes[0], Sequence) else axes
         order = tuple(axis % self.ndim for axis in order) if order else tuple(reversed(range(self.ndim)))
-        return BatchedElement(self._column.transpose(0, *(axis + 1 for axis in order)))
+        return BatchedElement(self._column.transpose(0, *(axis + 1 for axis in order)), self._is_own)
 
     @property
     def T(self) -> "BatchedElement":
@@ -97,7 +100,7 @@ class BatchedElement(NDArrayOperatorsMixin):
         parts = key if isinstance(key, tuple) else (key,)
         if not self.ndim or any(not _is_basic(part) for part in parts):
             raise CannotVectorise
-        return BatchedElement(self._column[(slice(None), *parts)])
+        return BatchedElement(self._column[(slice(None), *parts)], self._is_own)
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         out = kwargs.pop("out", None)
@@ -105,9 +108,28 @@ class BatchedElement(NDArrayOperatorsMixin):
             raise CannotVectorise
         columns = _aligned(inputs)
         if out is not None:
-            return _into(ufunc, columns, out, kwargs)
+            (target,) = out
+            if not isinstance(target, BatchedElement):
+                raise CannotVectorise
+            return target.assign(ufunc, columns, kwargs)
         result = ufunc(*columns, **kwargs)
-        return tuple(map(BatchedElement, result)) if isinstance(result, tuple) else BatchedElement(result)
+        if isinstance(result, tuple):
+            return tuple(BatchedElement(part, True) for part in result)
+        return BatchedElement(result, True)
+
+    def assign(self, ufunc: np.ufunc, columns: list[Any], kwargs: dict[str, Any]) -> "BatchedElement":
+        """Takes the result of an in-place operation: an array changes, a scalar gives a new one, as in NumPy."""
+        if not self.ndim:
+            result = ufunc(*columns, **kwargs)
+            if result.ndim != 1:
+                raise CannotVectorise
+            return BatchedElement(result, True)
+        if max(np.ndim(column) for column in columns) > self._column.ndim:
+            raise CannotVectorise
+        out = self._column if self._is_own else np.empty_like(self._column)
+        ufunc(*columns, out=out, **kwargs)
+        self._column, self._is_own = out, True
+        return self
 
     def __array_function__(self, func: Callable[..., Any], types: Any, args: Any, kwargs: Any) -> Any:
         handler = _FUNCTIONS.get(func)
@@ -137,25 +159,6 @@ def _aligned(inputs: Sequence[Any]) -> list[Any]:
 def _with_rank(value: BatchedElement, rank: int) -> np.ndarray:
     ones = (1,) * (rank - value.ndim)
     return value.column.reshape(len(value.column), *ones, *value.shape)
-
-
-def _into(
-    ufunc: np.ufunc, columns: list[Any], out: tuple[Any, ...], kwargs: dict[str, Any]
-) -> BatchedElement:
-    """In-place operations change an array, but give a new scalar, as NumPy does."""
-    (target,) = out
-    if not isinstance(target, BatchedElement):
-        raise CannotVectorise
-    if target.ndim == 0:
-        result = ufunc(*columns, **kwargs)
-        if result.ndim != 1:
-            raise CannotVectorise
-        return BatchedElement(result)
-    rank = max(np.ndim(column) for column in columns)
-    if rank > target.column.ndim:
-        raise CannotVectorise
-    ufunc(*columns, out=target.column, **kwargs)
-    return target
 
 
 def _where(condition: Any, x: Any, y: Any) -> BatchedElement:

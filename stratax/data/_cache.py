@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from stratax.data._block import Block, Columns, Rows, stack_rows
-from stratax.data._index_ops import Shuffle
 from stratax.data._node import Node, Passes, Run, walk
 from stratax.data._structure import Row
 from stratax.errors import DataError
@@ -66,7 +65,7 @@ class Cache(Node):
         self._lock = threading.Lock()
         self._stores: dict[Any, _Store] = {}
         self._streamed: dict[Any, list[Row]] = {}
-        self._orders = [node.order for node in walk(child) if isinstance(node, Shuffle)]
+        self._orders = [node.order for node in walk(child) if node.order is not None]
 
     @property
     def child(self) -> Node:

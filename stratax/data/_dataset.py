@@ -20,6 +20,7 @@ from stratax.data._transform import (
     make_cache,
     make_generator,
     make_map,
+    make_order,
     make_padded_batch,
     make_prefetch,
     make_range,
@@ -118,8 +119,7 @@ class Dataset(Nested):
         seed: int | None = None, rerandomize_each_iteration: bool | None = None, name: str | None = None
     ) -> "Dataset":
         """Endless random integers from 0 to 2**32 - 1 (int64), the same in every iteration unless rerandomized."""
-        start = Dataset.range(1).shuffle(2, seed)._node
-        return Dataset(Random(start.order.seed, bool(rerandomize_each_iteration)))  # type: ignore[attr-defined]
+        return Dataset(Random(make_order(seed, bool(rerandomize_each_iteration))))
 
     @staticmethod
     def zip(*args: Any, datasets: Any = None, name: str | None = None) -> "Dataset":
@@ -228,7 +228,10 @@ class Dataset(Nested):
         return self._derived(make_map(self._node, map_func, num_parallel_calls))
 
     def flat_map(self, map_func: Callable[..., Any], name: str | None = None) -> "Dataset":
-        """The elements of the Datasets that `map_func` makes of each element, one Dataset after another."""
+        """The elements of the Datasets that `map_func` makes of each element, one Dataset after another.
+
+        A position is restored by making them again, so shuffles inside need a seed for that.
+        """
         check_callable("map_func", map_func, self._node)
         return self._derived(FlatMap(self._node, map_func, lambda dataset: dataset._node))
 

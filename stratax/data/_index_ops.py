@@ -4,14 +4,13 @@ Each also works over a stream, where it counts.
 """
 
 import itertools
-import random
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from stratax.data._block import Block, Columns, Rows
-from stratax.data._node import Node, Passes, Run, mix_pass, same_or_shape_ids, select_passes
+from stratax.data._node import Node, Order, Passes, Run, mix_pass, same_or_shape_ids, select_passes
 from stratax.data._permutation import Permutation, generator
 from stratax.data._spec import INFINITE_CARDINALITY, UNKNOWN_CARDINALITY
 from stratax.data._structure import Row, flatten, unflatten
@@ -192,25 +191,6 @@ class Repeat(Reindexed):
                 return
 
 
-class Order:
-    """What identifies one `shuffle` of a plan, however the plan is rewritten.
-
-    Args:
-        seed: The user's seed; a random one is drawn if it is None (from Python's `random`, so that
-            `keras.utils.set_random_seed` and `random.seed` fix it).
-        reshuffle: Whether each iteration and each pass of a `repeat` gets another order.
-    """
-
-    def __init__(self, seed: int | None, reshuffle: bool) -> None:
-        self.seed = random.getrandbits(31) if seed is None else seed
-        self.reshuffle = reshuffle
-
-    def key(self, run: Run, number: int) -> tuple[int, ...]:
-        """The key of the order in one pass."""
-        seed = run.seeds.get(id(self), self.seed)
-        return (seed, run.iteration, number) if self.reshuffle else (seed,)
-
-
 class Shuffle(Reindexed):
     """A random order: of everything over an indexable child, through a buffer over a stream.
 
@@ -222,7 +202,12 @@ class Shuffle(Reindexed):
     def __init__(self, child: Node, buffer_size: int, order: Order) -> None:
         super().__init__(child)
         self.buffer_size = buffer_size
-        self.order = order
+        self._order = order
+
+    @property
+    def order(self) -> Order:
+        """Its key."""
+        return self._order
 
     @property
     def length(self) -> int:

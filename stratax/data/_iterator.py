@@ -5,8 +5,7 @@ import weakref
 from typing import Any
 
 from stratax.data._block import Block, concatenate_blocks
-from stratax.data._index_ops import Order, Shuffle
-from stratax.data._node import IndexReader, Node, Run, read_ahead, walk
+from stratax.data._node import IndexReader, Node, Order, Run, read_ahead, walk
 from stratax.data._prefetch import PrefetchReader, Reader, RowReader, depth_at_root
 from stratax.data._sources import Generator
 from stratax.data._structure import Structure, unflatten
@@ -217,6 +216,7 @@ class DatasetIterator:
     def close(self) -> None:
         """Ends the iteration and its background threads, and waits for them."""
         self._is_closed = True
+        self._held = None
         self._run.close()
 
     def __enter__(self) -> "DatasetIterator":
@@ -242,7 +242,7 @@ def _reader_of(node: Node, run: Run, position: int) -> Reader:
 
 
 def _orders(node: Node) -> list[Order]:
-    unique = {id(step.order): step.order for step in walk(node) if isinstance(step, Shuffle)}
+    unique = {id(step.order): step.order for step in walk(node) if step.order is not None}
     return list(unique.values())
 
 

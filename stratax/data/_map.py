@@ -110,7 +110,7 @@ class Mapper:
                 # The function fails on an element: it will say so when it is called for that one.
                 return None
         try:
-            result = way([column.copy() for column in columns] if count else columns)
+            result = way(columns)
         except Exception:
             return None
         if not block_agrees(result, rows, exactly):
@@ -224,13 +224,9 @@ class Map(Node):
         """The function's results, from one call for all if it is vectorised."""
         block = self.child.gather(indices, passes, run)
         if isinstance(block, Columns):
-            was_vectorised = self._mapper.is_vectorised
             leaves = self._mapper.block(block.columns())
             if leaves is not None:
                 return Columns(leaves, block.count)
-            if was_vectorised:
-                # An in-place operation may have changed a part of the columns before it failed.
-                block = self.child.gather(indices, passes, run)
         if self._threads > 1 and block.count > 1:
             return self._in_threads(block, indices, run)
         rows: list[Row] = []

@@ -6,6 +6,7 @@ so the place an iterator has reached is one number.
 """
 
 import abc
+import random
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
@@ -74,6 +75,25 @@ class Run:
             pool.shutdown(wait=wait, cancel_futures=True)
 
 
+class Order:
+    """What identifies a source of randomness of a plan (a `shuffle`), however the plan is rewritten.
+
+    Args:
+        seed: The user's seed; a random one is drawn if it is None (from Python's `random`, so that
+            `keras.utils.set_random_seed` and `random.seed` fix it).
+        reshuffle: Whether each iteration and each pass of a `repeat` gets another order.
+    """
+
+    def __init__(self, seed: int | None, reshuffle: bool) -> None:
+        self.seed = random.getrandbits(31) if seed is None else seed
+        self.reshuffle = reshuffle
+
+    def key(self, run: Run, number: int) -> tuple[int, ...]:
+        """The key of the order in one pass."""
+        seed = run.seeds.get(id(self), self.seed)
+        return (seed, run.iteration, number) if self.reshuffle else (seed,)
+
+
 class Node(abc.ABC):
     """One step of a plan. Nodes never change; a new step is a new node over old ones.
 
@@ -135,6 +155,11 @@ class Node(abc.ABC):
     def rows(self, run: Run, passes: int = 0) -> Iterator[Row]:
         """Its elements one after another. The default reads an indexable node in small blocks."""
         return IndexReader(self, run, passes).rows()
+
+    @property
+    def order(self) -> Order | None:
+        """Its source of randomness, if it has one."""
+        return None
 
     def describe(self) -> str:
         """The operation with what fixes the meaning of a position, for a saved state."""

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from stratax.data._block import Block, Columns
-from stratax.data._node import Node, Passes, Run
+from stratax.data._node import Node, Order, Passes, Run
 from stratax.data._permutation import random_integers
 from stratax.data._spec import INFINITE_CARDINALITY, UNKNOWN_CARDINALITY, TensorSpec
 from stratax.data._structure import Row, Structure, as_array, flatten, leaf_names, unflatten
@@ -102,9 +102,13 @@ class Random(Node):
     is_uniform = True
     batch_size = None
 
-    def __init__(self, seed: int, rerandomize: bool) -> None:
-        self._seed = seed
-        self._rerandomize = rerandomize
+    def __init__(self, order: Order) -> None:
+        self._order = order
+
+    @property
+    def order(self) -> Order:
+        """Its key."""
+        return self._order
 
     @property
     def spec(self) -> TensorSpec:
@@ -118,14 +122,12 @@ class Random(Node):
 
     def gather(self, indices: np.ndarray, passes: Passes, run: Run) -> Block:
         """The numbers at some positions."""
-        if not self._rerandomize:
-            return Columns([random_integers(indices, (self._seed,))], len(indices))
         if isinstance(passes, int):
-            return Columns([random_integers(indices, (self._seed, run.iteration, passes))], len(indices))
+            return Columns([random_integers(indices, self._order.key(run, passes))], len(indices))
         numbers = np.empty(len(indices), np.int64)
         for number in np.unique(passes):
             chosen = passes == number
-            numbers[chosen] = random_integers(indices[chosen], (self._seed, run.iteration, int(number)))
+            numbers[chosen] = random_integers(indices[chosen], self._order.key(run, int(number)))
         return Columns([numbers], len(indices))
 
 

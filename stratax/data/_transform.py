@@ -17,9 +17,9 @@ import numpy as np
 
 from stratax.data._batching import Batch, PaddedBatch, Unbatch
 from stratax.data._cache import Cache
-from stratax.data._index_ops import Order, Repeat, Shard, Shuffle, Skip, Take
+from stratax.data._index_ops import Repeat, Shard, Shuffle, Skip, Take
 from stratax.data._map import Map
-from stratax.data._node import Node, walk
+from stratax.data._node import Node, Order, walk
 from stratax.data._prefetch import Prefetch
 from stratax.data._sources import Generator, Random, Range
 from stratax.data._spec import AUTOTUNE, INFINITE_CARDINALITY, DatasetSpec, Shape, TensorSpec, as_shape
@@ -174,10 +174,15 @@ def make_shard(node: Node, num_shards: Any, index: Any) -> Node:
     return Shard(node, number, place)
 
 
+def make_order(seed: Any, reshuffle: bool) -> Order:
+    """The key of a random order."""
+    return Order(None if seed is None else as_count("seed", seed, None), reshuffle)
+
+
 def make_shuffle(node: Node, buffer_size: Any, seed: Any, reshuffle: bool | None) -> Node:
     """`shuffle`; after an endless `repeat`, of each pass."""
     size = as_count("buffer_size", buffer_size, 1)
-    order = Order(None if seed is None else as_count("seed", seed, None), reshuffle is not False)
+    order = make_order(seed, reshuffle is not False)
     if size == 1:
         return node
     if isinstance(node, Repeat) and node.is_indexable and node.length == INFINITE_CARDINALITY:

@@ -45,7 +45,7 @@ class WithNumPy:
         self._structure = structure
 
     def __call__(self, columns: Sequence[np.ndarray]) -> Result:
-        """The results; in-place operations of the function change `columns`."""
+        """The results; `columns` stay as they are."""
         count = len(columns[0])
         stand_ins = [BatchedElement(column) for column in columns]
         leaves, structure = flatten(call(self._function, self._structure, stand_ins))

@@ -26,7 +26,12 @@ def as_text(element):
     return repr(element)
 
 
-@pytest.mark.parametrize("make", [pipeline, streaming, lambda: pipeline().prefetch(3)])
+def random_numbers():
+    numbers = Dataset.random(rerandomize_each_iteration=True)
+    return Dataset.zip(numbers, Dataset.random()).take(50).shuffle(50).cache().batch(4)
+
+
+@pytest.mark.parametrize("make", [pipeline, streaming, random_numbers, lambda: pipeline().prefetch(3)])
 @pytest.mark.parametrize("stop", [0, 1, 5, 11])
 def test_a_new_process_would_go_on_where_the_old_one_stopped(make, stop):
     dataset = make()

@@ -82,6 +82,33 @@ def test_in_place_operations_do_what_they_do_to_one_element():
     check_vectorised(in_place, WithNumPy)
 
 
+def test_in_place_operations_keep_to_one_component():
+    def both(x, y):
+        x = x.astype(np.float32)
+        return x, x, y
+
+    def halve(a, b, y):
+        a /= 2
+        return a, b, y
+
+    dataset = PAIRS.map(both).map(halve).batch(25)
+    for _ in range(2):
+        a, b, _ = next(iter(dataset))
+        np.testing.assert_array_equal(a, IMAGES[:25] / np.float32(2))
+        np.testing.assert_array_equal(b, IMAGES[:25])
+
+
+def test_a_view_that_sees_a_later_change_is_found_out():
+    def change(x, y):
+        first = x[0]
+        x += 1
+        return first, x
+
+    expected = one_by_one(change, IMAGES.copy(), LABELS)
+    for have, want in zip(PAIRS.map(change), expected, strict=True):
+        np.testing.assert_array_equal(have[0], want[0])
+
+
 def test_in_place_operations_leave_the_source_alone():
     data = np.ones((10, 3), np.float32)
 
