@@ -45,8 +45,7 @@ check: format-check lint types contract doctest
 	@echo "check: all passed"
 
 format-check: setup
-	@$(BIN)/ruff format --check --quiet $(CODE) || { \
-	  $(BIN)/ruff format --check $(CODE); echo "Run: make format" >&2; exit 1; }
+	@$(BIN)/ruff format --check --quiet --output-format concise $(CODE) || { echo "Run: make format" >&2; exit 1; }
 
 lint: setup
 	@$(BIN)/ruff check --quiet $(CODE)
