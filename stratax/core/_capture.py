@@ -141,7 +141,9 @@ def initialize(variable: keras.Variable) -> None:
 
 def initialize_pending() -> None:
     """Initialises every variable that was created while tracing and has no value yet."""
-    for variable in list(global_state.get_global_attribute("uninitialized_variables", [], set_to_default=True)):
+    for variable in list(
+        global_state.get_global_attribute("uninitialized_variables", [], set_to_default=True)
+    ):
         if variable._value is None:
             initialize(variable)
 

@@ -1,6 +1,7 @@
 """`stratax.function`: a Python function, state and all, as a compiled program (core layer)."""
 
 import collections
+import dataclasses
 import functools
 import inspect
 import warnings
@@ -43,8 +44,9 @@ class Function:
         self._converted: Callable[..., Any] | None = None
         self._signature = inspect.signature(python_function)
         self._plain = _takes_positional_only_defaults(self._signature)
-        self._programs: collections.OrderedDict[Any, list[tuple[_program.Program, list[Any]]]] = collections.OrderedDict()
-        self._traces: list[_signature.Arguments] = []
+        self._programs: collections.OrderedDict[Any, _Variants] = collections.OrderedDict()
+        self._num_traces = 0
+        self._last_trace: _Trace | None = None
         self._bound: weakref.WeakKeyDictionary[Any, Function] = weakref.WeakKeyDictionary()
         self._has_closure = bool(getattr(inspect.unwrap(python_function), "__closure__", None))
 
@@ -74,7 +76,11 @@ class Function:
         if _capture.current_region() is not None or _reads.has_listeners():
             return self.converted(*args, **kwargs)
         arguments = _signature.sort_arguments(self._canonical(args, kwargs))
-        key = (arguments.key, _signature.closure_key(self.python_function)) if self._has_closure else arguments.key
+        key = (
+            (arguments.key, _signature.closure_key(self.python_function))
+            if self._has_closure
+            else arguments.key
+        )
         variants = self._programs.get(key)
         if variants is None:
             variants = self._programs[key] = []
@@ -96,7 +102,9 @@ class Function:
         arguments = _signature.sort_arguments(self._canonical(args, kwargs))
         return self._trace_jaxpr(arguments, _capture.ProgramRegion(known=arguments.dynamic))[0]
 
-    def _canonical(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    def _canonical(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
         if not kwargs and self._plain == len(args):
             return args, kwargs
         bound = self._signature.bind(*args, **kwargs)
@@ -104,7 +112,7 @@ class Function:
         return bound.args, bound.kwargs
 
     def _find(
-        self, variants: list[tuple[_program.Program, list[Any]]], arguments: _signature.Arguments
+        self, variants: "_Variants", arguments: _signature.Arguments
     ) -> tuple[_program.Program, list[Any]]:
         for program, traced in variants:
             if program.matches(arguments.streams, traced, arguments.dynamic):
@@ -114,7 +122,9 @@ class Function:
         variants.append(entry)
         return entry
 
-    def _trace_jaxpr(self, arguments: _signature.Arguments, region: _capture.ProgramRegion) -> tuple[Any, Any, Any]:
+    def _trace_jaxpr(
+        self, arguments: _signature.Arguments, region: _capture.ProgramRegion
+    ) -> tuple[Any, Any, Any]:
         outputs: list[Any] = []
 
         def body(*dynamic: Any) -> tuple[list[Any], list[Any]]:
@@ -138,7 +148,8 @@ class Function:
         region = _capture.ProgramRegion(known=arguments.dynamic)
         closed, _, outputs = self._trace_jaxpr(arguments, region)
         self._check_created(region)
-        self._traces.append(arguments)
+        self._num_traces += 1
+        self._last_trace = _Trace.of(arguments)
         return build_program(
             closed,
             region,
@@ -148,7 +159,7 @@ class Function:
         )
 
     def _check_created(self, region: _capture.ProgramRegion) -> None:
-        if region.created and self._traces:
+        if region.created and self._num_traces:
             names = ", ".join(repr(variable.path) for variable in region.created)
             raise errors.VariableCreationError(
                 f"A compiled function created variables on a later call. Expected: variables are created on the first "
@@ -157,11 +168,11 @@ class Function:
             )
 
     def _warn_of_retracing(self, arguments: _signature.Arguments) -> None:
-        if not self._traces or len(self._traces) % self._traces_before_warning:
+        if self._last_trace is None or self._num_traces % self._traces_before_warning:
             return
-        change = _what_changed(self._traces[-1], arguments)
+        change = _what_changed(self._last_trace, _Trace.of(arguments))
         warnings.warn(
-            f"{self!r} was traced {len(self._traces)} times and is traced again, which is slow. {change} "
+            f"{self!r} was traced {self._num_traces} times and is traced again, which is slow. {change} "
             "Pass numbers that change as arrays (`jax.numpy.asarray(n)`), keep shapes equal (`drop_remainder=True`, "
             "padding), and define the function outside of loops.",
             RuntimeWarning,
@@ -240,7 +251,9 @@ def build_program(
     can_fail = _program.calls_back(closed.jaxpr)
     sources = region.inputs
     written = list(region.writes.values())
-    read = {id(source): position for position, source in enumerate(sources) if isinstance(source, keras.Variable)}
+    read = {
+        id(source): position for position, source in enumerate(sources) if isinstance(source, keras.Variable)
+    }
     donated = [variable for variable in written if id(variable) in read and donate and not can_fail]
     order = donated + [variable for variable in written if not any(variable is d for d in donated)]
     positions = [next(i for i, v in enumerate(written) if v is variable) for variable in order]
@@ -268,7 +281,9 @@ def build_program(
         return _program.Program(compiled=staged, placement=storage, **description)
     flat = _capture.lift_inputs(closed, len(sources))
 
-    def run(donated_values: list[Any], kept_values: list[Any], arguments: list[Any]) -> tuple[list[Any], list[Any]]:
+    def run(
+        donated_values: list[Any], kept_values: list[Any], arguments: list[Any]
+    ) -> tuple[list[Any], list[Any]]:
         inputs: list[Any] = [None] * len(sources)
         for position, value in zip(donated_positions, donated_values, strict=True):
             inputs[position] = value
@@ -324,15 +339,28 @@ def _weak_method(python_function: Callable[..., Any], instance: Any) -> Callable
     return method
 
 
-def _what_changed(before: _signature.Arguments, now: _signature.Arguments) -> str:
-    if before.treedef != now.treedef:
-        return f"The structure of its arguments changed from {before.treedef} to {now.treedef}."
-    paths = [jax.tree_util.keystr(path) for path, _ in jax.tree_util.tree_flatten_with_path(_placeholders(now))[0]]
-    for path, old, new in zip(paths, before.leaves, now.leaves, strict=True):
-        if _signature.describe(old) != _signature.describe(new):
-            return f"Argument {path} changed from {_signature.describe(old)} to {_signature.describe(new)}."
+def _what_changed(before: "_Trace", now: "_Trace") -> str:
+    if before.structure != now.structure:
+        return f"The structure of its arguments changed from {before.structure} to {now.structure}."
+    for path, old, new in zip(now.paths, before.leaves, now.leaves, strict=True):
+        if old != new:
+            return f"Argument {path} changed from {old} to {new}."
     return "What it closes over changed."
 
 
-def _placeholders(arguments: _signature.Arguments) -> Any:
-    return jax.tree.unflatten(arguments.treedef, range(len(arguments.leaves)))
+_Variants = list[tuple[_program.Program, list[Any]]]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Trace:
+    """What a warning needs to know of the arguments of a trace; it holds none of them."""
+
+    structure: str
+    paths: list[str]
+    leaves: list[str]
+
+    @classmethod
+    def of(cls, arguments: _signature.Arguments) -> "_Trace":
+        numbered = jax.tree.unflatten(arguments.treedef, range(len(arguments.leaves)))
+        paths = [jax.tree_util.keystr(path) for path, _ in jax.tree_util.tree_flatten_with_path(numbered)[0]]
+        return cls(str(arguments.treedef), paths, [_signature.describe(leaf) for leaf in arguments.leaves])

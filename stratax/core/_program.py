@@ -1,6 +1,6 @@
 """One traced and compiled program, and how it is run without ever losing a variable (core layer)."""
 
-import _signal  # What the module signal wraps, without its conversions to enumerations: it runs on every step.
+import _signal  # type: ignore[import-not-found]  # What signal wraps, without conversions: it runs on every step.
 import dataclasses
 import signal
 import sys
@@ -200,7 +200,7 @@ def _runs(feed: _capture.StreamFeed, stream: _stream.Stream, skip: int, count: i
 def _same_structure(left: Any, right: Any) -> bool:
     left_leaves, left_tree = jax.tree.flatten(left)
     right_leaves, right_tree = jax.tree.flatten(right)
-    return left_tree == right_tree and all(
+    return bool(left_tree == right_tree) and all(
         a.shape == b.shape and a.dtype == b.dtype for a, b in zip(left_leaves, right_leaves, strict=True)
     )
 
@@ -223,7 +223,9 @@ class _InterruptDeferred:
 
     def __exit__(self, *_: object) -> None:
         handler = self._handler
-        if handler is None:  # Another thread, or a handler that was not installed from Python: nothing to restore.
+        if (
+            handler is None
+        ):  # Another thread, or a handler that was not installed from Python: nothing to restore.
             return
         _signal.signal(_SIGINT, handler)
         if self._came and callable(handler):

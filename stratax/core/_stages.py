@@ -56,7 +56,9 @@ class StagedProgram:
         self._first = _Stage(closed.jaxpr, first, wanted | later)
         self._second = _Stage(closed.jaxpr, second, wanted, {self._inputs[position] for position in donated})
 
-    def __call__(self, donated: list[Any], kept: list[Any], arguments: list[Any]) -> tuple[list[Any], list[Any]]:
+    def __call__(
+        self, donated: list[Any], kept: list[Any], arguments: list[Any]
+    ) -> tuple[list[Any], list[Any]]:
         """Runs both stages: `(variables' new values, results)`."""
         state = {self._inputs[p]: v for p, v in zip(self._donated, donated, strict=True)}
         state |= {self._inputs[p]: v for p, v in zip(self._kept, kept, strict=True)}
@@ -125,7 +127,5 @@ def _is_replicated(equation: Any) -> bool:
     if equation.primitive.name == _REPLICATED:
         return True
     return any(
-        _is_replicated(inner)
-        for jaxpr in jax_core.jaxprs_in_params(equation.params)
-        for inner in jaxpr.eqns
+        _is_replicated(inner) for jaxpr in jax_core.jaxprs_in_params(equation.params) for inner in jaxpr.eqns
     )

@@ -19,7 +19,8 @@ class Variable(keras.Variable):
 
     Args:
         initial_value: An array, a number, a nested list, or a function without arguments that gives one. Inside a
-            compiled function it is evaluated once, on the first call, and can't depend on the function's arguments.
+            compiled function it is evaluated
+            once, on the first call, and can't depend on the function's arguments.
         trainable: Whether optimizers and `GradientTape` see it.
         name: Its name.
         dtype: Its dtype; by default that of the initial value (Python floats become float32).
@@ -53,8 +54,8 @@ class Variable(keras.Variable):
         if isinstance(value, jax.core.Tracer):
             raise errors.BadArgumentError(
                 "A variable's initial value can't depend on the arguments of the compiled function that creates it: it "
-                f"is computed once. Expected: a constant or a function that makes one. Received: initial_value={value}. "
-                "Create the variable with zeros and assign to it."
+                "is computed once. Expected: a constant or a function that makes one. Received: "
+                f"initial_value={value}. Create the variable with zeros and assign to it."
             )
         array = np.asarray(value)
         kind = keras.backend.standardize_dtype(dtype) if dtype is not None else _default_dtype(value, array)

@@ -14,8 +14,8 @@ from stratax.distribute._strategy import Strategy
 class CentralStorageStrategy(Strategy):
     """Synchronous training on all devices of a machine with the variables kept on its host.
 
-    Follows `tf.distribute.experimental.CentralStorageStrategy`. A step sends the variables to the compute devices, gathers
-    the replicas' gradients on the parameter device, and updates the variables there, once. The compute devices
+    Follows `tf.distribute.experimental.CentralStorageStrategy`. A step sends the variables to the compute devices,
+    gathers the replicas' gradients on the parameter device, and updates the variables there, once. The compute devices
     never hold optimizer slots, and between steps no variables either. Steps whose results other steps of the same
     dispatch need (`steps_per_execution`, loops in a compiled function) are updated on the compute devices.
 

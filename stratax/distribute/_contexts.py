@@ -37,7 +37,12 @@ class ReplicaContext:
     """
 
     def __init__(
-        self, strategy: "Strategy", num_replicas: int, *, averages_gradients: bool = False, stands_for: int = 1
+        self,
+        strategy: "Strategy",
+        num_replicas: int,
+        *,
+        averages_gradients: bool = False,
+        stands_for: int = 1,
     ) -> None:
         self._strategy = strategy
         self._stands_for = stands_for
@@ -106,7 +111,9 @@ class ReplicaContext:
         if self._num_replicas == 1:
             return jax.tree.unflatten(treedef, [jnp.asarray(leaf) for leaf in leaves])
         arrays = [jnp.asarray(leaf) for leaf in leaves]
-        reduced = self._strategy.cross_device_ops.reduce_in_replica(op, arrays, REPLICA_AXIS, self._num_replicas)
+        reduced = self._strategy.cross_device_ops.reduce_in_replica(
+            op, arrays, REPLICA_AXIS, self._num_replicas
+        )
         return jax.tree.unflatten(treedef, reduced)
 
     def all_gather(self, value: Any, axis: int, options: Any = None) -> Any:

@@ -1,7 +1,11 @@
 """Choosing a strategy by what the machine has (distribute layer)."""
 
 from stratax.cluster._devices import list_logical_devices
-from stratax.cluster._resolvers import TPUClusterResolver, experimental_connect_to_cluster, initialize_tpu_system
+from stratax.cluster._resolvers import (
+    TPUClusterResolver,
+    experimental_connect_to_cluster,
+    initialize_tpu_system,
+)
 from stratax.distribute._contexts import get_strategy
 from stratax.distribute._mirrored import MirroredStrategy
 from stratax.distribute._strategy import Strategy

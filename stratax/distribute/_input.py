@@ -77,8 +77,8 @@ class InputOptions:
     def __post_init__(self) -> None:
         if self.experimental_place_dataset_on_device:
             raise errors.BadArgumentError(
-                "experimental_place_dataset_on_device=True is not available: a dataset runs on the host and its elements "
-                "are sent to the devices. Leave the option out."
+                "experimental_place_dataset_on_device=True is not available: a dataset runs on the host and its "
+                "elements are sent to the devices. Leave the option out."
             )
         if self.experimental_per_replica_buffer_size < 1:
             raise errors.BadArgumentError(
@@ -104,7 +104,9 @@ class DistributedDataset:
     structures of `PerReplica`; an iterator can also be passed to a `stratax.function`, which calls `next` on it.
     """
 
-    def __init__(self, strategy: "Strategy", source: "_readers.Source", options: InputOptions | None = None) -> None:
+    def __init__(
+        self, strategy: "Strategy", source: "_readers.Source", options: InputOptions | None = None
+    ) -> None:
         if options is not None and not isinstance(options, InputOptions):
             raise errors.BadTypeError(
                 f"options must be a stratax.distribute.InputOptions. Received: options={options!r}."
@@ -208,7 +210,7 @@ class DistributedIterator(_stream.Stream):
         self.close()
 
     def _place(self, block: "_readers.Block", *, stacked: bool) -> Any:
-        arrays = block.leaves
+        arrays: list[Any] = block.leaves
         if self._options.experimental_fetch_to_device is not False:
             arrays = jax.device_put(arrays, self._shardings[block.kind][int(stacked)])
         return block.wrap(arrays)

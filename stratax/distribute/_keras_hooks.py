@@ -33,8 +33,9 @@ def install() -> None:
         original = owner.apply
         if not getattr(original, "_stratax_hook", False):
             owner.apply = _apply_hook(original)
-    batch_normalization.BatchNormalization.__init__ = _synchronized_init(batch_normalization.BatchNormalization.__init__)
-    batch_normalization.BatchNormalization._moments = _global_moments(batch_normalization.BatchNormalization._moments)
+    layer = batch_normalization.BatchNormalization
+    layer.__init__ = _synchronized_init(layer.__init__)
+    layer._moments = _global_moments(layer._moments)
     reduction_metrics.Mean.update_state = _weighted_mean_update(reduction_metrics.Mean.update_state)
     keras_loss.scale_loss_for_distribution = scale_loss
     keras_loss.unscale_loss_for_distribution = unscale_loss
@@ -177,7 +178,9 @@ def _global_apply_mask(original: Callable[..., Any]) -> Callable[..., Any]:
         scaled = jnp.where(jnp.asarray(mask, bool), weight, 0)
         if sample_weight is None:
             return scaled
-        scaled, sample_weight = keras_loss.squeeze_or_expand_to_same_rank(scaled, jnp.asarray(sample_weight, dtype))
+        scaled, sample_weight = keras_loss.squeeze_or_expand_to_same_rank(
+            scaled, jnp.asarray(sample_weight, dtype)
+        )
         return sample_weight * scaled
 
     return apply_mask

@@ -13,8 +13,8 @@ def compute_average_loss(
 ) -> Any:
     """A replica's share of the mean loss of the global batch.
 
-    Follows `tf.nn.compute_average_loss`: the sum of the replica's losses, divided by the *global* batch size. Summed over
-    the replicas, as `apply_gradients` sums gradients, it is the mean over the whole batch.
+    Follows `tf.nn.compute_average_loss`: the sum of the replica's losses, divided by the *global* batch size.
+    Summed over the replicas, as `apply_gradients` sums gradients, it is the mean over the whole batch.
 
     Args:
         per_example_loss: The losses of the replica's examples, shape `(examples, ...)`, floating point.

@@ -51,5 +51,7 @@ def resolve_devices(devices: Sequence[Any] | None) -> list[jax.Device]:
     if not resolved:
         raise errors.BadArgumentError("devices must name at least one device. Received: devices=[].")
     if len(set(resolved)) < len(resolved):
-        raise errors.BadArgumentError(f"devices must not name a device twice. Received: devices={list(devices)!r}.")
+        raise errors.BadArgumentError(
+            f"devices must not name a device twice. Received: devices={list(devices)!r}."
+        )
     return resolved

@@ -16,8 +16,8 @@ def plan_packs(arrays: Sequence[jax.Array], *, num_packs: int, bytes_per_pack: i
     Args:
         arrays: The arrays, concrete or traced, of any shapes and dtypes.
         num_packs: Into how many packs of about one size to split the arrays of each dtype; 0: each by itself.
-        bytes_per_pack: The largest size of a pack, in bytes; 0: as `num_packs` says. An array larger than this
-            is a pack of its own.
+        bytes_per_pack: The largest size of a pack, in bytes; 0: as `num_packs` says. An array of this size or
+            larger is a pack of its own.
 
     Returns:
         The packs, in the order of their first arrays.
@@ -76,13 +76,18 @@ def unpack(buffers: Sequence[jax.Array], packs: Packs, arrays: Sequence[jax.Arra
 
 def _split(arrays: Sequence[jax.Array], indices: Sequence[int], limit: int) -> list[tuple[int, ...]]:
     packs: list[list[int]] = []
+    open_pack: list[int] = []
     filled = 0
     for index in indices:
         size = _num_bytes(arrays[index])
-        if not packs or filled + size > limit:
-            packs.append([])
-            filled = 0
-        packs[-1].append(index)
+        if size >= limit:
+            # Copying it into a buffer would gain nothing; the small ones around it still go together.
+            packs.append([index])
+            continue
+        if not open_pack or filled + size > limit:
+            open_pack, filled = [], 0
+            packs.append(open_pack)
+        open_pack.append(index)
         filled += size
     return [tuple(members) for members in packs]
 

@@ -64,7 +64,9 @@ class Block:
         if self.kind is Kind.PLAIN:
             return jax.tree.unflatten(self.treedef, arrays)
         solo = self.kind is Kind.SOLO
-        return jax.tree.unflatten(self.treedef, [PerReplica.tree_unflatten(solo, (array,)) for array in arrays])
+        return jax.tree.unflatten(
+            self.treedef, [PerReplica.tree_unflatten(solo, (array,)) for array in arrays]
+        )
 
     def part(self, start: int, stop: int) -> "Block":
         """Some of the steps."""
@@ -130,6 +132,7 @@ class Reader(abc.ABC):
             StopIteration: At the end.
         """
 
+    @abc.abstractmethod
     def close(self) -> None:
         """Releases the source."""
 
@@ -336,11 +339,15 @@ class BufferedReader:
             self._drop(length)
             count -= length
         taken = sum(part.count for part in parts)
-        padding = [np.broadcast_to(leaf[-1:], (capacity - taken, *leaf.shape[1:])) for leaf in parts[-1].leaves]
+        padding = [
+            np.broadcast_to(leaf[-1:], (capacity - taken, *leaf.shape[1:])) for leaf in parts[-1].leaves
+        ]
         if len(parts) == 1 and taken == capacity:
             return parts[0]
         columns = zip(*[part.leaves for part in parts], padding, strict=True)
-        return Block([np.concatenate(column) for column in columns], parts[0].treedef, capacity, parts[0].kind)
+        return Block(
+            [np.concatenate(column) for column in columns], parts[0].treedef, capacity, parts[0].kind
+        )
 
     def close(self) -> None:
         """Stops the thread, if there is one, and closes the source."""
@@ -361,8 +368,8 @@ class BufferedReader:
                 block = self._next_block(max(hint, count - self._count))
             except StopIteration:
                 raise _stream.OutOfRangeError(
-                    f"The input ran out: {count} more elements were asked for and {self._count} are left. Nothing was run. "
-                    "Add `.repeat()` to the dataset, or take fewer steps."
+                    f"The input ran out: {count} more elements were asked for and {self._count} are left. Nothing was "
+                    "run. Add `.repeat()` to the dataset, or take fewer steps."
                 ) from None
             self.wait_seconds += time.perf_counter() - started
             self._blocks.append(block)
@@ -389,7 +396,10 @@ class _ReadAhead:
         self._stop = threading.Event()
         self._ended: BaseException | None = None
         self._thread = threading.Thread(
-            target=_read_ahead, args=(reader, count, self._queue, self._stop), name="stratax-input", daemon=True
+            target=_read_ahead,
+            args=(reader, count, self._queue, self._stop),
+            name="stratax-input",
+            daemon=True,
         )
         self._thread.start()
 
@@ -434,8 +444,8 @@ def _read_ahead(reader: Reader, count: int, blocks: Any, stop: threading.Event) 
 
 def batch_size(leaves: list[Any], dim: int) -> int:
     """The number of examples that all arrays of a batch have in their dimension `dim`."""
-    sizes = {leaf.shape[dim] if leaf.ndim > dim else None for leaf in leaves}
-    if len(sizes) != 1 or None in sizes:
+    sizes = {leaf.shape[dim] if leaf.ndim > dim else -1 for leaf in leaves}
+    if len(sizes) != 1 or -1 in sizes:
         shapes = ", ".join(str(tuple(leaf.shape[dim:])) for leaf in leaves)
         raise errors.DataError(
             "The elements of a dataset that is distributed must be batches: all arrays with one first dimension. "
@@ -443,7 +453,9 @@ def batch_size(leaves: list[Any], dim: int) -> int:
         )
     (size,) = sizes
     if size == 0:
-        raise errors.DataError("A batch that is distributed must have at least one example. Received: an empty batch.")
+        raise errors.DataError(
+            "A batch that is distributed must have at least one example. Received: an empty batch."
+        )
     return int(size)
 
 
@@ -468,6 +480,6 @@ def _alike(left: tuple[list[np.ndarray], Any], right: tuple[list[np.ndarray], An
 
 
 def _same_shapes(left: list[np.ndarray], right: list[np.ndarray], dim: int = 1) -> bool:
-    return all(a.shape[dim:] == b.shape[dim:] and a.dtype == b.dtype for a, b in zip(left, right, strict=True))
-
-
+    return all(
+        a.shape[dim:] == b.shape[dim:] and a.dtype == b.dtype for a, b in zip(left, right, strict=True)
+    )

@@ -1,6 +1,5 @@
 """`Strategy`: what runs where, with one meaning for every kind of hardware (distribute layer)."""
 
-import abc
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -22,7 +21,7 @@ from stratax.distribute._reduce_op import ReduceOp, as_reduce_op
 from stratax.distribute._values import REPLICA_AXIS, PerReplica, is_per_replica, per_replica_from_components
 
 
-class Strategy(abc.ABC):
+class Strategy:
     """Distributes a computation over devices; the one line of a program that changes.
 
     Follows `tf.distribute.Strategy`. Subclasses say which devices there are and where variables live; what the
@@ -132,8 +131,8 @@ class Strategy(abc.ABC):
         Args:
             fn: The function of one replica. It may use `stratax.distribute.get_replica_context()`, read and assign
                 variables, and apply gradients, which are summed over the replicas first.
-            args: Positional arguments, a tuple or list. Every `PerReplica` in it is replaced by the replica's component;
-                everything else is passed to all replicas.
+            args: Positional arguments, a tuple or list. Every `PerReplica` in it is replaced by the replica's
+                component; everything else is passed to all replicas.
             kwargs: Keyword arguments, likewise.
             options: Accepted for TensorFlow's signature.
 
@@ -158,7 +157,9 @@ class Strategy(abc.ABC):
             return self._run_in_program(fn, tuple(args), kwargs)
         return self._compiled_run(fn, tuple(args), kwargs)
 
-    def experimental_run_v2(self, fn: Callable[..., Any], args: Any = (), kwargs: Any = None, options: Any = None) -> Any:
+    def experimental_run_v2(
+        self, fn: Callable[..., Any], args: Any = (), kwargs: Any = None, options: Any = None
+    ) -> Any:
         """The name that :meth:`run` had in TensorFlow 2.0."""
         return self.run(fn, args, kwargs, options)
 
@@ -171,7 +172,9 @@ class Strategy(abc.ABC):
                 "Write `args=(value,)`."
             )
         if not isinstance(kwargs, dict):
-            raise errors.BadTypeError(f"strategy.run expects keyword arguments as a dict. Received: kwargs={kwargs!r}.")
+            raise errors.BadTypeError(
+                f"strategy.run expects keyword arguments as a dict. Received: kwargs={kwargs!r}."
+            )
         if not _contexts.in_cross_replica_context() and _contexts.has_strategy():
             raise errors.StrategyError(
                 "strategy.run was called inside a replica, by a function that strategy.run had called. Replicas can't "
@@ -199,9 +202,17 @@ class Strategy(abc.ABC):
         _set_placement(_capture.current_region(), self)
 
     def _run_in_program(
-        self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], averages_gradients: bool = False
+        self,
+        fn: Callable[..., Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        averages_gradients: bool = False,
     ) -> Any:
         region = _capture.current_region()
+        if region is None:
+            raise errors.StrategyError(
+                "Replicas were run outside of a compiled program. Call `strategy.run`."
+            )
         self.place_program()
         replica_fn = fn if isinstance(fn, _function.Function) else _autograph.convert(fn)
         leaves, treedef = jax.tree.flatten((args, kwargs), is_leaf=is_per_replica)
@@ -225,7 +236,9 @@ class Strategy(abc.ABC):
             result = fn(*args, **kwargs)
         if len(self._devices) == 1:
             return result
-        return jax.tree.map(lambda leaf: PerReplica(jnp.asarray(leaf), solo=True) if _is_array(leaf) else leaf, result)
+        return jax.tree.map(
+            lambda leaf: PerReplica(jnp.asarray(leaf), solo=True) if _is_array(leaf) else leaf, result
+        )
 
     def _run_replicas(
         self,
@@ -379,7 +392,9 @@ class Strategy(abc.ABC):
 
     # Input.
 
-    def experimental_distribute_dataset(self, dataset: Any, options: Any = None) -> "_input.DistributedDataset":
+    def experimental_distribute_dataset(
+        self, dataset: Any, options: Any = None
+    ) -> "_input.DistributedDataset":
         """Divides the batches of a dataset among the replicas.
 
         Args:
@@ -437,7 +452,9 @@ class Strategy(abc.ABC):
             StructureError: If the replicas' structures, shapes or dtypes differ.
         """
         count = len(self._devices)
-        contexts = [_input.ValueContext(replica_id_in_sync_group=i, num_replicas_in_sync=count) for i in range(count)]
+        contexts = [
+            _input.ValueContext(replica_id_in_sync_group=i, num_replicas_in_sync=count) for i in range(count)
+        ]
         values = [value_fn(context) for context in contexts]
         treedefs = {jax.tree.structure(value) for value in values}
         if len(treedefs) > 1:

@@ -25,15 +25,12 @@ def update_block(model: keras.Model, strategy: Strategy, step: Step, steps: int,
         element: Their batches: one, or, if there are several, stacked on a leading dimension.
 
     Returns:
-        The logs after the last step: metrics, and what an overridden step returned besides, averaged over replicas.
+        The logs after the last step: the metrics, or what an overridden step returned, averaged over the replicas.
     """
     own = strategy.run_one_device_code(_repeated(step, steps), (_by_replica(element, steps),))
-    logs = dict(model.get_metrics_result())
     if not isinstance(own, dict):
-        return logs
-    averaged = {name: jax.tree.map(_mean, value, is_leaf=is_per_replica) for name, value in own.items()}
-    # A metric that a replica reports has seen that replica's examples only.
-    return {name: logs.get(name, value) for name, value in averaged.items()}
+        return dict(model.get_metrics_result())
+    return {name: jax.tree.map(_mean, value, is_leaf=is_per_replica) for name, value in own.items()}
 
 
 def predict_block(model: keras.Model, strategy: Strategy, step: Step, steps: int, element: Any) -> Any:
@@ -61,7 +58,9 @@ def _by_replica(element: Any, steps: int) -> Any:
     def move(leaf: Any) -> Any:
         return leaf if leaf.solo else PerReplica(jnp.moveaxis(leaf.array, 1, 0))
 
-    return jax.tree.map(lambda leaf: move(leaf) if is_per_replica(leaf) else leaf, element, is_leaf=is_per_replica)
+    return jax.tree.map(
+        lambda leaf: move(leaf) if is_per_replica(leaf) else leaf, element, is_leaf=is_per_replica
+    )
 
 
 def _in_order(output: Any, steps: int) -> Any:
@@ -102,7 +101,10 @@ def _loop(step: Step, steps: int, stacked: Any, keep: bool) -> Any:
         leaves, treedef = jax.tree.flatten(step(data))
         structure.append((treedef, len(leaves)))
         written = list(region.writes.values())
-        return [*map(jnp.asarray, leaves), *[jnp.asarray(region.final_value(variable)) for variable in written]]
+        return [
+            *map(jnp.asarray, leaves),
+            *[jnp.asarray(region.final_value(variable)) for variable in written],
+        ]
 
     batches = jax.tree.leaves(stacked)
     block = _body.trace_block(region, body, [jax.ShapeDtypeStruct(a.shape[1:], a.dtype) for a in batches])

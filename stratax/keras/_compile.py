@@ -44,9 +44,9 @@ def _check_owner(model: keras.Model, strategy: Any) -> None:
             continue
         if strategy is None:
             raise errors.StrategyError(
-                f"Model {model.name!r} was built in the scope of {owner!r} and is compiled outside of it, so it would train "
-                f"without the strategy. Received: variable {variable.path!r} of that strategy. Move `model.compile(...)` "
-                "into `with strategy.scope():`."
+                f"Model {model.name!r} was built in the scope of {owner!r} and is compiled outside of it, so it would "
+                f"train without the strategy. Received: variable {variable.path!r} of that strategy. Move "
+                "`model.compile(...)` into `with strategy.scope():`."
             )
         where = "outside of any scope" if owner is None else f"in the scope of {owner!r}"
         raise errors.StrategyError(

@@ -7,6 +7,7 @@ from typing import Any
 import jax
 import numpy as np
 from keras.src.backend.jax import trainer as keras_trainer
+from keras.src.backend.jax.trainer import JAXEpochIterator
 from keras.src.trainers import data_adapters
 from keras.src.trainers.data_adapters import data_adapter, data_adapter_utils
 from keras.src.trainers.data_adapters.array_data_adapter import ArrayDataAdapter
@@ -15,8 +16,6 @@ from stratax import errors
 from stratax.core import OutOfRangeError
 from stratax.data import Dataset
 from stratax.distribute import DistributedDataset, DistributedIterator, Strategy, _readers
-
-BuiltInEpochIterator = keras_trainer.JAXEpochIterator
 
 
 class StepIterator:
@@ -122,8 +121,8 @@ class StepAdapter(data_adapter.DataAdapter):
         if isinstance(x, DistributedDataset):
             if x.strategy is not strategy:
                 raise errors.StrategyError(
-                    "A dataset that was distributed by one strategy was given to a model of another. Received: a dataset of "
-                    f"{x.strategy!r} for a model of {strategy!r}. Distribute it with the model's strategy."
+                    "A dataset that was distributed by one strategy was given to a model of another. Received: a "
+                    f"dataset of {x.strategy!r} for a model of {strategy!r}. Distribute it with the model's strategy."
                 )
             if class_weight is not None:
                 raise errors.BadArgumentError(
@@ -232,12 +231,15 @@ class StepAdapter(data_adapter.DataAdapter):
             self._inner.on_epoch_end()
 
 
-class EpochIterator(BuiltInEpochIterator):
+class EpochIterator(JAXEpochIterator):
     """Keras' epoch iterator, with blocks of true lengths where the input is a strategy's.
 
     Keras gives callbacks the index of a last batch that may not exist (with 7 batches and `steps_per_execution=3`: 8);
     here the number of steps of a block is known before it is run.
     """
+
+    _num_batches: int | None
+    _current_iterator: Any
 
     def _enumerate_iterator(self) -> Iterator[tuple[int, int, Any]]:
         if not isinstance(self.data_adapter, StepAdapter):
@@ -252,7 +254,9 @@ class EpochIterator(BuiltInEpochIterator):
         self._current_iterator = iterator
         step = 0
         while total is None or step < total:
-            wanted = self.steps_per_execution if total is None else min(self.steps_per_execution, total - step)
+            wanted = (
+                self.steps_per_execution if total is None else min(self.steps_per_execution, total - step)
+            )
             steps = iterator.available(wanted)
             if not steps:
                 self._ended(step)
@@ -322,5 +326,3 @@ def _refuse_targets(x: Any, y: Any, sample_weight: Any) -> None:
 def install() -> None:
     """Gives Keras' loop the epoch iterator that knows strategies' input, once."""
     keras_trainer.JAXEpochIterator = EpochIterator
-
-

@@ -13,8 +13,8 @@ def describe(
 ) -> str:
     """One line: replicas, global and per-replica batch, steps per epoch and the remainder of a batch.
 
-    Example of a line: `MirroredStrategy: 8 replicas, global batch 200 = 8 x 25, 7 steps per epoch, last batch 97 (on one
-    replica), 50 steps per dispatch`.
+    Example of a line: `MirroredStrategy: 8 replicas, global batch 200 = 8 x 25, 7 steps per epoch, 50 steps per
+    dispatch`.
     """
     replicas = len(strategy.devices)
     batch = steps.global_batch_size()

@@ -15,6 +15,7 @@ from keras.src.trainers.data_adapters.data_adapter_utils import unpack_x_y_sampl
 
 from stratax.core import _capture, value_and_grad
 from stratax.distribute import _accumulation, _contexts
+from stratax.keras import _whole_batch
 
 Step = Callable[[Any], Any]
 
@@ -23,20 +24,20 @@ def train_step(model: keras.Model) -> Step:
     """The training step: a function of a batch that updates the model and returns its own logs, or None."""
     override = _override(model, "train_step")
     if override is None:
-        return lambda data: _train(model, data)
+        return _whole(model, lambda data: _train(model, data))
     if _takes_state(override):
-        return lambda data: _with_state(model, override, data, _TRAINING)
-    return override
+        return _whole(model, lambda data: _with_state(model, override, data, _TRAINING))
+    return _whole(model, override)
 
 
 def test_step(model: keras.Model) -> Step:
     """The evaluation step: a function of a batch that updates the metrics and returns its own logs, or None."""
     override = _override(model, "test_step")
     if override is None:
-        return lambda data: _test(model, data)
+        return _whole(model, lambda data: _test(model, data))
     if _takes_state(override):
-        return lambda data: _with_state(model, override, data, _TESTING)
-    return override
+        return _whole(model, lambda data: _with_state(model, override, data, _TESTING))
+    return _whole(model, override)
 
 
 def predict_step(model: keras.Model) -> Step:
@@ -47,6 +48,16 @@ def predict_step(model: keras.Model) -> Step:
     if _takes_state(override):
         return lambda data: _predict_with_state(model, override, data)
     return override
+
+
+def _whole(model: keras.Model, step: Step) -> Step:
+    """A step whose metrics and activity regularizers are those of the whole batch."""
+
+    def whole(data: Any) -> Any:
+        with _whole_batch.seen_by_replicas(model):
+            return step(data)
+
+    return whole
 
 
 def _override(model: keras.Model, name: str) -> Step | None:

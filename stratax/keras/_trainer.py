@@ -25,9 +25,18 @@ from stratax.keras import _accumulation, _blocks, _epochs, _plan, _steps
 _INPUT_BOUND = 0.25
 _EXPECTED_TRACES = 16  # Batches and their remainders, of training and validation, with and without weights.
 _METHODS = (
-    "fit evaluate predict train_on_batch test_on_batch predict_on_batch make_train_function make_test_function "
-    "make_predict_function jax_state_sync _get_jax_state"
-).split()
+    "fit",
+    "evaluate",
+    "predict",
+    "train_on_batch",
+    "test_on_batch",
+    "predict_on_batch",
+    "make_train_function",
+    "make_test_function",
+    "make_predict_function",
+    "jax_state_sync",
+    "_get_jax_state",
+)
 
 
 def attach(model: keras.Model, strategy: Strategy) -> "Trainer":
@@ -96,13 +105,19 @@ class Trainer:
             self._trainable = trainable
         setattr(self.model, f"{name}_function", run)
 
-    def _train(self, state: tuple[None, ...], iterator: "_epochs.StepIterator") -> tuple[Any, tuple[None, ...]]:
+    def _train(
+        self, state: tuple[None, ...], iterator: "_epochs.StepIterator"
+    ) -> tuple[Any, tuple[None, ...]]:
         return self._dispatch("train", iterator), state
 
-    def _test(self, state: tuple[None, ...], iterator: "_epochs.StepIterator") -> tuple[Any, tuple[None, ...]]:
+    def _test(
+        self, state: tuple[None, ...], iterator: "_epochs.StepIterator"
+    ) -> tuple[Any, tuple[None, ...]]:
         return self._dispatch("test", iterator), state
 
-    def _predict(self, state: tuple[None, ...], iterator: "_epochs.StepIterator") -> tuple[Any, tuple[None, ...]]:
+    def _predict(
+        self, state: tuple[None, ...], iterator: "_epochs.StepIterator"
+    ) -> tuple[Any, tuple[None, ...]]:
         return self._dispatch("predict", iterator), state
 
     def _dispatch(self, name: str, iterator: "_epochs.StepIterator") -> Any:
@@ -116,8 +131,9 @@ class Trainer:
             makers = {"train": _steps.train_step, "test": _steps.test_step, "predict": _steps.predict_step}
             run = _blocks.predict_block if name == "predict" else _blocks.update_block
             block = functools.partial(run, self.model, self.strategy, makers[name](self.model))
-            named = _named(block, f"{name}_function")
-            program = self._programs[name] = _function.Function(named, autograph=False, traces_before_warning=_EXPECTED_TRACES)
+            program = self._programs[name] = _function.Function(
+                _named(block, f"{name}_function"), autograph=False, traces_before_warning=_EXPECTED_TRACES
+            )
         return program
 
     # What users call.
@@ -154,10 +170,17 @@ class Trainer:
             if validation_data is not None:
                 val_x, val_y, val_weight = data_adapter_utils.unpack_x_y_sample_weight(validation_data)
                 validation = self._adapter(
-                    val_x, val_y, val_weight, validation_batch_size or batch_size, validation_steps, False, None
+                    val_x,
+                    val_y,
+                    val_weight,
+                    validation_batch_size or batch_size,
+                    validation_steps,
+                    False,
+                    None,
                 )
             if verbose and len(self.strategy.devices) > 1:
-                print(_plan.describe(self.strategy, steps, steps_per_epoch, self.model.steps_per_execution))
+                plan = _plan.describe(self.strategy, steps, steps_per_epoch, self.model.steps_per_execution)
+                keras.src.utils.io_utils.print_msg(plan)
             history = type(self.model).fit(
                 self.model,
                 steps,
@@ -333,9 +356,9 @@ class _Computing:
         strategy = self._trainer.strategy
         if _contexts.has_strategy() and _contexts.get_strategy() is not strategy:
             raise errors.StrategyError(
-                f"A model that was compiled in the scope of one strategy was used in the scope of another. Received: a model "
-                f"of {strategy!r} in the scope of {_contexts.get_strategy()!r}. Build and compile it there, or leave "
-                "that scope."
+                "A model that was compiled in the scope of one strategy was used in the scope of another. Received: a "
+                f"model of {strategy!r} in the scope of {_contexts.get_strategy()!r}. Build and compile it there, or "
+                "leave that scope."
             )
         self._before = global_state.get_global_attribute("distribution")
         global_state.set_global_attribute("distribution", None)
@@ -373,11 +396,11 @@ def _symbol(value: Any) -> keras.KerasTensor:
 
 
 def _check_batch_size(batch_size: Any) -> None:
-    if batch_size is not None and (isinstance(batch_size, bool) or not isinstance(batch_size, (int, np.integer))):
+    if batch_size is not None and (
+        isinstance(batch_size, bool) or not isinstance(batch_size, (int, np.integer))
+    ):
         raise errors.BadTypeError(f"batch_size must be an int. Received: batch_size={batch_size!r}.")
     if batch_size is not None and batch_size < 1:
         raise errors.BadArgumentError(
             f"batch_size must be at least 1; it is the size of the global batch. Received: batch_size={batch_size!r}."
         )
-
-
