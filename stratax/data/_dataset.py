@@ -9,8 +9,8 @@ from stratax.data._index_ops import Concatenate, Zip
 from stratax.data._iterator import DatasetIterator, Epochs
 from stratax.data._node import Node, walk
 from stratax.data._options import Options
-from stratax.data._sources import Random, as_slices
-from stratax.data._spec import Nested
+from stratax.data._sources import Random, Range, as_slices
+from stratax.data._spec import INFINITE_CARDINALITY, Nested
 from stratax.data._streaming import Filter, FlatMap, Window
 from stratax.data._structure import as_row, check_same, flatten, spec_of_row, unflatten
 from stratax.data._transform import (
@@ -238,7 +238,7 @@ class Dataset(Nested):
     def enumerate(self, start: int = 0, name: str | None = None) -> "Dataset":
         """Pairs of an int64 count from `start` and an element."""
         first = as_count("start", start, None)
-        numbers = make_range((first, np.iinfo(np.int64).max), np.int64)
+        numbers = Range(first, 1, INFINITE_CARDINALITY, np.dtype(np.int64))
         return self._derived(Zip((numbers, self._node), flatten((0, 0))[1]))
 
     def apply(self, transformation_func: Callable[["Dataset"], "Dataset"]) -> "Dataset":

@@ -52,9 +52,13 @@ class Mapper:
 
     def one(self, row: Row, position: int) -> Row:
         """The function's result for one element, checked against earlier ones; errors name the position."""
+        with on_host():
+            return self.one_on_host(row, position)
+
+    def one_on_host(self, row: Row, position: int) -> Row:
+        """:meth:`one` inside `on_host`, which is entered once for many."""
         try:
-            with on_host():
-                result = as_row(call(self._function, self._input_structure(), row))
+            result = as_row(call(self._function, self._input_structure(), row))
         except Exception as e:
             e.add_note(f"{self.name} failed on element {position} of {self._describe(row)}.")
             raise
@@ -230,11 +234,12 @@ class Map(Node):
         if self._threads > 1 and block.count > 1:
             return self._in_threads(block, indices, run)
         rows: list[Row] = []
-        for i in range(block.count):
-            try:
-                rows.append(self._mapper.one(block.row(i), int(indices[i])))
-            except Exception as e:
-                return Rows(rows, failure=e)
+        with on_host():
+            for i in range(block.count):
+                try:
+                    rows.append(self._mapper.one_on_host(block.row(i), int(indices[i])))
+                except Exception as e:
+                    return Rows(rows, failure=e)
         return Rows(rows)
 
     def _in_threads(self, block: Block, indices: np.ndarray, run: Run) -> Rows:

@@ -63,15 +63,24 @@ def _is_consecutive(indices: np.ndarray) -> bool:
 
 
 class Range(Node):
-    """`start, start + step, ...`: computed, never stored."""
+    """`start, start + step, ...`: computed, never stored.
+
+    Args:
+        start: The first number.
+        step: The difference of two.
+        length: How many, or INFINITE_CARDINALITY.
+        dtype: Their dtype.
+    """
 
     label = "Range"
     is_indexable = True
     is_uniform = True
     batch_size = None
 
-    def __init__(self, start: int, stop: int, step: int, dtype: np.dtype) -> None:
-        self._range = range(start, stop, step)
+    def __init__(self, start: int, step: int, length: int, dtype: np.dtype) -> None:
+        self._start = start
+        self._step = step
+        self._length = length
         self._dtype = dtype
 
     @property
@@ -81,16 +90,16 @@ class Range(Node):
 
     def describe(self) -> str:
         """The numbers."""
-        return repr(self._range).capitalize()
+        return f"Range({self._start}, {self._step}, {self._length})"
 
     @property
     def length(self) -> int:
         """How many numbers."""
-        return len(self._range)
+        return self._length
 
     def gather(self, indices: np.ndarray, passes: Passes, run: Run) -> Block:
         """The numbers at some positions."""
-        numbers = self._range.start + self._range.step * indices
+        numbers = self._start + self._step * indices
         return Columns([numbers.astype(self._dtype, copy=False)], len(indices))
 
 

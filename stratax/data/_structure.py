@@ -18,6 +18,8 @@ Structure = Any
 Row = list[Any]
 """The leaves of one element, in the order of its structure."""
 
+_SINGLE = jax.tree_util.tree_structure(0)
+
 
 def _is_leaf(value: Any) -> bool:
     return isinstance(value, list)
@@ -76,6 +78,8 @@ def _as_tensorflow_would(array: np.ndarray) -> np.ndarray:
 
 def as_row(value: Any) -> tuple[Row, Structure]:
     """The leaves of one element as NumPy arrays, and its structure."""
+    if isinstance(value, np.ndarray | np.generic):
+        return [value], _SINGLE
     leaves, structure = flatten(value)
     return [as_array(leaf) for leaf in leaves], structure
 

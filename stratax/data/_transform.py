@@ -22,7 +22,15 @@ from stratax.data._map import Map
 from stratax.data._node import Node, Order, walk
 from stratax.data._prefetch import Prefetch
 from stratax.data._sources import Generator, Random, Range
-from stratax.data._spec import AUTOTUNE, INFINITE_CARDINALITY, DatasetSpec, Shape, TensorSpec, as_shape
+from stratax.data._spec import (
+    AUTOTUNE,
+    INFINITE_CARDINALITY,
+    DatasetSpec,
+    Shape,
+    TensorSpec,
+    as_dtype,
+    as_shape,
+)
 from stratax.data._structure import flatten, leaf_names
 from stratax.errors import BadArgumentError, BadTypeError, DataError
 
@@ -98,7 +106,7 @@ def make_range(args: tuple[Any, ...], output_type: Any) -> Range:
         raise BadArgumentError(
             "The step of a range is not zero. Received: step=0. Pass a step such as 1 or -1."
         )
-    return Range(start, stop, step, np.dtype(output_type))
+    return Range(start, step, len(range(start, stop, step)), as_dtype(output_type))
 
 
 def make_generator(

@@ -24,10 +24,9 @@ Vectorised = Callable[[Sequence[np.ndarray]], Result]
 def on_host() -> Iterator[None]:
     """Runs JAX code of a pipeline on the CPU, eagerly, whatever is being traced or taped around it."""
     platforms: str | None = jax.config.jax_platforms  # type: ignore[attr-defined]
-    with contextlib.ExitStack() as stack:
-        if not platforms or "cpu" in platforms.split(","):
-            stack.enter_context(jax.default_device("cpu"))
-        stack.enter_context(jax.ensure_compile_time_eval())
+    has_cpu = not platforms or "cpu" in platforms.split(",")
+    device = jax.default_device("cpu") if has_cpu else contextlib.nullcontext()
+    with device, jax.ensure_compile_time_eval():
         yield
 
 

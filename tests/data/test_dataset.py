@@ -66,6 +66,8 @@ def test_enumerate_counts():
     dataset = Dataset.range(10, 13).enumerate(start=5)
     assert [(int(i), int(x)) for i, x in dataset] == [(5, 10), (6, 11), (7, 12)]
     assert dataset.element_spec[0] == TensorSpec((), "int64")
+    assert len(dataset) == 3
+    assert Dataset.range(3).repeat().enumerate().cardinality() == INFINITE_CARDINALITY
 
 
 def test_reduce_folds():
