@@ -198,11 +198,12 @@ def _runs(feed: _capture.StreamFeed, stream: _stream.Stream, skip: int, count: i
 
 
 def _same_structure(left: Any, right: Any) -> bool:
-    left_leaves, left_tree = jax.tree.flatten(left)
-    right_leaves, right_tree = jax.tree.flatten(right)
-    return bool(left_tree == right_tree) and all(
-        a.shape == b.shape and a.dtype == b.dtype for a, b in zip(left_leaves, right_leaves, strict=True)
-    )
+    if left is right:
+        return True
+    if jax.tree.structure(left) != jax.tree.structure(right):
+        return False
+    pairs = zip(jax.tree.leaves(left), jax.tree.leaves(right), strict=True)
+    return all(a.shape == b.shape and a.dtype == b.dtype for a, b in pairs)
 
 
 class _InterruptDeferred:

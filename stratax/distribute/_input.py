@@ -153,7 +153,7 @@ class DistributedIterator(_stream.Stream):
         self._source = source
         self._reader = _readers.BufferedReader(source.open(), options.experimental_per_replica_buffer_size)
         mesh = strategy.mesh
-        self._shardings = {
+        self._shardings: dict[_readers.Kind, list[jax.sharding.Sharding]] = {
             _readers.Kind.SPREAD: [
                 NamedSharding(mesh, PartitionSpec(REPLICA_AXIS)),
                 NamedSharding(mesh, PartitionSpec(None, REPLICA_AXIS)),
