@@ -71,7 +71,7 @@ format: setup
 
 lock: setup
 	@rm -rf $(VENV)-lock && $(PYTHON) -m venv $(VENV)-lock
-	@$(VENV)-lock/bin/python $(PIP) --upgrade -e '.[dev]'
+	@$(VENV)-lock/bin/python $(PIP) --upgrade setuptools -e '.[dev]'
 	@$(VENV)-lock/bin/python -m tools.lock && rm -rf $(VENV)-lock
 
 clean:
