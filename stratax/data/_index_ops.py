@@ -3,6 +3,7 @@
 Each also works over a stream, where it counts.
 """
 
+import abc
 import itertools
 from collections.abc import Iterator
 from typing import Any
@@ -35,9 +36,9 @@ class Reindexed(Node):
         """As the child's."""
         return self.child.spec
 
+    @abc.abstractmethod
     def resolve(self, indices: np.ndarray, passes: Passes, run: Run) -> tuple[np.ndarray, Passes]:
         """The child's positions, and passes, of this node's positions."""
-        raise NotImplementedError
 
     def gather(self, indices: np.ndarray, passes: Passes, run: Run) -> Block:
         """The child's elements at the resolved positions."""

@@ -1,5 +1,6 @@
 """`map`: a user's function over single elements, called for a whole block at once where that is safe (data layer)."""
 
+import math
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -9,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from stratax.data._block import Block, Columns, Rows
-from stratax.data._node import Node, Passes, Run
+from stratax.data._node import Node, Passes, Run, select_passes
 from stratax.data._purity import is_pure
 from stratax.data._spec import Nested, TensorSpec
 from stratax.data._structure import Row, Structure, as_row, check_same, flatten, spec_of_row, unflatten
@@ -18,6 +19,7 @@ from stratax.errors import DataError
 
 _CHECKED_ROWS = 16
 _ROWS_PER_THREAD = 4
+_CACHE_BYTES = 1 << 20
 
 
 class Mapper:
@@ -226,6 +228,31 @@ class Map(Node):
 
     def gather(self, indices: np.ndarray, passes: Passes, run: Run) -> Block:
         """The function's results, from one call for all if it is vectorised."""
+        if self._mapper.is_vectorised and len(indices) > (rows := self._rows_in_cache()):
+            return self._in_pieces(indices, passes, run, rows)
+        return self._gathered(indices, passes, run)
+
+    def _rows_in_cache(self) -> int:
+        """How many results stay in the processor's cache between one operation and the next."""
+        specs = [spec for spec in flatten(self._mapper.spec)[0] if isinstance(spec, TensorSpec)]
+        size = sum(math.prod(n or 1 for n in spec.shape or ()) * spec.dtype.itemsize for spec in specs)
+        return max(1, _CACHE_BYTES // max(1, size))
+
+    def _in_pieces(self, indices: np.ndarray, passes: Passes, run: Run, rows: int) -> Block:
+        """A large block: what is computed between gather and result never leaves the cache."""
+        leaves: list[np.ndarray] = []
+        for start in range(0, len(indices), rows):
+            part = slice(start, start + rows)
+            block = self._gathered(indices[part], select_passes(passes, part), run)
+            if not isinstance(block, Columns):
+                return self._gathered(indices, passes, run)
+            if not leaves:
+                leaves = [np.empty((len(indices), *leaf.shape[1:]), leaf.dtype) for leaf in block.leaves]
+            for whole, leaf in zip(leaves, block.leaves, strict=True):
+                whole[part] = leaf
+        return Columns(leaves, len(indices))
+
+    def _gathered(self, indices: np.ndarray, passes: Passes, run: Run) -> Block:
         block = self.child.gather(indices, passes, run)
         if isinstance(block, Columns):
             leaves = self._mapper.block(block.columns())

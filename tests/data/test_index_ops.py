@@ -248,3 +248,9 @@ def test_a_buffered_shuffle_reorders_within_its_buffer():
     twice = as_lists(stream.shuffle(5, seed=1).repeat(2))
     assert sorted(twice[:100]) == list(range(100))
     assert twice[:100] != twice[100:]
+
+
+def test_a_stream_has_no_positions():
+    node = Dataset.range(3).filter(lambda x: x > 0)._node
+    with pytest.raises(NotImplementedError, match="Filter can only be iterated"):
+        node.gather(np.array([0]), 0, None)

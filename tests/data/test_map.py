@@ -228,6 +228,18 @@ def test_functions_over_batches_are_vectorised_over_blocks_of_batches():
     assert dataset.batch_size == 10
 
 
+def test_large_blocks_are_computed_in_pieces_with_the_same_result(monkeypatch):
+    dataset = PAIRS.map(lambda x, y: (x / 255.0, y + 1)).shuffle(50, seed=1, reshuffle_each_iteration=False)
+    whole = next(iter(dataset.batch(50)))
+    whole = next(iter(dataset.batch(50)))
+    monkeypatch.setattr("stratax.data._map._CACHE_BYTES", 1000)
+    pieces = next(iter(dataset.batch(50)))
+    for a, b in zip(whole, pieces, strict=True):
+        np.testing.assert_array_equal(a, b)
+    twice = next(iter(dataset.repeat().skip(30).batch(50)))
+    np.testing.assert_array_equal(twice[1], np.concatenate([whole[1][30:], whole[1][:30]]))
+
+
 def test_pipelines_of_numpy_functions_start_no_backend():
     import subprocess
     import sys

@@ -1,4 +1,7 @@
-"""In-memory pipelines cost about a microsecond an element; the limits leave room for a busy machine."""
+"""In-memory pipelines cost about a microsecond an element.
+
+The time is what this thread spends, and the limit leaves room for a busy machine's cold caches.
+"""
 
 import time
 
@@ -30,11 +33,11 @@ def test_shuffling_scaling_and_batching_images_is_quick(name):
     data, scale = CASES[name]
     dataset = Dataset.from_tensor_slices(data).shuffle(COUNT).map(scale).batch(200)
     best = min(microseconds_an_element(dataset) for _ in range(5))
-    assert best < 4
+    assert best < 2
 
 
 def microseconds_an_element(dataset):
-    start = time.perf_counter()
+    start = time.thread_time()
     for _ in dataset:
         pass
-    return (time.perf_counter() - start) / COUNT * 1e6
+    return (time.thread_time() - start) / COUNT * 1e6
