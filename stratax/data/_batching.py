@@ -50,6 +50,11 @@ class _Grouped(Node):
         is_even = self.drop_remainder or (self.is_indexable and not self._short)
         return self.size if is_even else None
 
+    @property
+    def group_size(self) -> int:
+        """As many as asked for."""
+        return self.size
+
     def describe(self) -> str:
         """The operation and its size."""
         return f"{self.label}({self.size})"
@@ -234,7 +239,7 @@ class Unbatch(Node):
     def length(self) -> int:
         """Known where every element has the same known number of slices."""
         length = self.children[0].length
-        sizes = {getattr(spec, "shape", None) for spec in flatten(self.children[0].spec)[0]}
+        sizes = {spec.shape for spec in flatten(self.children[0].spec)[0]}
         leading = {shape[0] if shape else None for shape in sizes}
         size = leading.pop() if len(leading) == 1 else None
         if length == 0 or (length > 0 and size is not None and self.children[0].is_uniform):

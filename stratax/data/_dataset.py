@@ -7,6 +7,7 @@ import numpy as np
 
 from stratax.data._index_ops import Concatenate, Zip
 from stratax.data._iterator import DatasetIterator, Epochs
+from stratax.data._map import Map
 from stratax.data._node import Node, walk
 from stratax.data._options import Options
 from stratax.data._sources import Random, Range, as_slices
@@ -389,8 +390,6 @@ class Dataset(Nested):
 
     @property
     def _has_known_spec(self) -> bool:
-        from stratax.data._map import Map
-
         return not any(
             isinstance(node, FlatMap) or (isinstance(node, Map) and not node.is_vectorised)
             for node in walk(self._node)

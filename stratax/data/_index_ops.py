@@ -367,7 +367,7 @@ class Concatenate(Node):
         return all(child.is_uniform for child in self.children) and self._shapes(0) == self._shapes(1)
 
     def _shapes(self, which: int) -> list[Any]:
-        return [getattr(spec, "shape", None) for spec in flatten(self.children[which].spec)[0]]
+        return [spec.shape for spec in flatten(self.children[which].spec)[0]]
 
     def _is_second(self, indices: np.ndarray) -> np.ndarray:
         length = self.children[0].length

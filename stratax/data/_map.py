@@ -78,6 +78,11 @@ class Mapper:
         elif self._expected != (structure, kinds):
             check_same(row, structure, self.spec, self.name)
 
+    def spec_for(self, row: Row) -> Any:
+        """The spec of the function's result for one element, which is not compared with others."""
+        with on_host():
+            return spec_of_row(*as_row(call(self._function, self._input_structure(), row)))
+
     def block(self, columns: Sequence[np.ndarray]) -> list[np.ndarray] | None:
         """The function's results for a block of elements, or None if it has to be called one by one."""
         with self._lock:
@@ -186,7 +191,7 @@ class Map(Node):
         size = self.child.batch_size
         if size is None:
             return None
-        shapes = [getattr(spec, "shape", None) for spec in flatten(self.spec)[0]]
+        shapes = [spec.shape for spec in flatten(self.spec)[0]]
         return (
             size if all(shape is None or (shape and shape[0] in (None, size)) for shape in shapes) else None
         )
@@ -214,9 +219,7 @@ class Map(Node):
         return unflatten(structure, specs)
 
     def _mapper_result(self, row: Row) -> Any:
-        probe = Mapper(self._mapper._function, lambda: self.child.structure)
-        probe.one(row, 0)
-        return probe.spec
+        return self._mapper.spec_for(row)
 
     def _samples(self, run: Run) -> list[Row]:
         length = self.child.length

@@ -135,6 +135,11 @@ class Node(abc.ABC):
         """Size of the leading axis where elements are batches of a known size (the last may be shorter)."""
         return self.children[0].batch_size if len(self.children) == 1 else None
 
+    @property
+    def group_size(self) -> int:
+        """How many of its child's elements one of its own is made of."""
+        return 1
+
     def gather(self, indices: np.ndarray, passes: Passes, run: Run) -> Block:
         """The elements at some positions, which all have the same :meth:`shape_ids`.
 

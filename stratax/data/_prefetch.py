@@ -217,6 +217,6 @@ def depth_at_root(node: Node) -> int:
     while len(node.children) == 1:
         if isinstance(node, Prefetch):
             return max(1, node.depth // per_element) if node.depth else 0
-        per_element *= getattr(node, "size", 1)
+        per_element *= node.group_size
         node = node.children[0]
     return 0

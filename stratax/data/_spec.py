@@ -142,6 +142,11 @@ class DatasetSpec:
         self._element_spec = element_spec
 
     @property
+    def shape(self) -> None:
+        """A Dataset has none."""
+        return None
+
+    @property
     def element_spec(self) -> Any:
         """Structure of the specs of the inner Dataset's elements."""
         return self._element_spec

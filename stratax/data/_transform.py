@@ -13,6 +13,7 @@ import os
 from collections.abc import Callable
 from typing import Any
 
+import jax
 import numpy as np
 
 from stratax.data._batching import Batch, PaddedBatch, Unbatch
@@ -131,8 +132,6 @@ def make_generator(
 
 
 def _old_signature(types: Any, shapes: Any) -> Any:
-    import jax
-
     is_shape = _is_shape_of(types)
     if shapes is None:
         return jax.tree_util.tree_map(lambda dtype: TensorSpec(None, dtype), types)
@@ -277,8 +276,6 @@ def _matching(
     argument: str,
     is_leaf: Callable[[Any], bool] = lambda part: part is None or isinstance(part, list),
 ) -> list[Any]:
-    import jax
-
     parts, other = jax.tree_util.tree_flatten(value, is_leaf=is_leaf)
     if other != structure:
         raise DataError(
