@@ -15,7 +15,7 @@ from keras.src.trainers.data_adapters.data_adapter_utils import unpack_x_y_sampl
 
 from stratax.core import _capture, value_and_grad
 from stratax.distribute import _accumulation, _contexts
-from stratax.keras import _whole_batch
+from stratax.keras import _metrics
 
 Step = Callable[[Any], Any]
 
@@ -24,20 +24,20 @@ def train_step(model: keras.Model) -> Step:
     """The training step: a function of a batch that updates the model and returns its own logs, or None."""
     override = _override(model, "train_step")
     if override is None:
-        return _whole(model, lambda data: _train(model, data))
+        return lambda data: _train(model, data)
     if _takes_state(override):
-        return _whole(model, lambda data: _with_state(model, override, data, _TRAINING))
-    return _whole(model, override)
+        return _with_global_results(model, lambda data: _with_state(model, override, data, _TRAINING))
+    return _with_global_results(model, override)
 
 
 def test_step(model: keras.Model) -> Step:
     """The evaluation step: a function of a batch that updates the metrics and returns its own logs, or None."""
     override = _override(model, "test_step")
     if override is None:
-        return _whole(model, lambda data: _test(model, data))
+        return lambda data: _test(model, data)
     if _takes_state(override):
-        return _whole(model, lambda data: _with_state(model, override, data, _TESTING))
-    return _whole(model, override)
+        return _with_global_results(model, lambda data: _with_state(model, override, data, _TESTING))
+    return _with_global_results(model, override)
 
 
 def predict_step(model: keras.Model) -> Step:
@@ -50,14 +50,14 @@ def predict_step(model: keras.Model) -> Step:
     return override
 
 
-def _whole(model: keras.Model, step: Step) -> Step:
-    """A step whose metrics and activity regularizers are those of the whole batch."""
+def _with_global_results(model: keras.Model, step: Step) -> Step:
+    """A model's own step, in which its metrics tell the results of all replicas."""
 
-    def whole(data: Any) -> Any:
-        with _whole_batch.seen_by_replicas(model):
+    def with_global_results(data: Any) -> Any:
+        with _metrics.global_results(model):
             return step(data)
 
-    return whole
+    return with_global_results
 
 
 def _override(model: keras.Model, name: str) -> Step | None:

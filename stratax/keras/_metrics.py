@@ -1,0 +1,40 @@
+"""Metrics that a step reads while it runs: the results are those of all replicas' examples (keras layer)."""
+
+import contextlib
+import functools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import keras
+
+from stratax.distribute import _contexts
+from stratax.distribute._values import REPLICA_AXIS
+
+
+@contextlib.contextmanager
+def global_results(model: keras.Model) -> Iterator[None]:
+    """A block, traced for one replica, in which `result()` of each of the model's metrics is of all replicas.
+
+    An overridden step returns `{m.name: m.result() for m in self.metrics}`, and a replica's own variables hold its part.
+    """
+    if _contexts.syncing_replicas() is None:
+        yield
+        return
+    metrics = model.metrics
+    for metric in metrics:
+        # Around Keras' own bookkeeping of attributes.
+        metric.__dict__["result"] = functools.partial(_global_result, metric, metric.result)
+    try:
+        yield
+    finally:
+        for metric in metrics:
+            del metric.__dict__["result"]
+
+
+def _global_result(metric: keras.Metric, result: Callable[[], Any]) -> Any:
+    variables = [variable for variable in metric.variables if variable.aggregation == "sum"]
+    totals = [jax.lax.psum(jnp.asarray(variable.value), REPLICA_AXIS) for variable in variables]
+    with keras.StatelessScope(state_mapping=list(zip(variables, totals, strict=True))):
+        return result()
