@@ -59,10 +59,11 @@ def test_the_import_is_quick_beyond_jax_and_keras():
 import os; os.environ["KERAS_BACKEND"] = "jax"
 import json, time
 import jax, keras
-start = time.perf_counter()
+start = time.process_time()
 import stratax
-print(json.dumps(time.perf_counter() - start))
+print(json.dumps(time.process_time() - start))
 """
+    # Processor time: what else the machine is doing does not count.
     assert min(run(program) for _ in range(5)) <= MAX_SECONDS
 
 
