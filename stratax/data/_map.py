@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from stratax.data._block import Block, Columns, Rows
+from stratax.data._block import Block, Columns, Rows, shapes_of
 from stratax.data._node import Node, Passes, Run, select_passes
 from stratax.data._purity import is_pure
 from stratax.data._spec import Nested, TensorSpec
@@ -40,6 +40,7 @@ class Mapper:
         self._candidates: list[tuple[Vectorised, bool]] | None = None
         self._checked = 0
         self._expected: tuple[Structure, tuple[tuple[np.dtype, int], ...]] | None = None
+        self._shapes: tuple[tuple[int, ...], ...] | None = None
         self.spec: Any = None
 
     @property
@@ -77,6 +78,16 @@ class Mapper:
             self.spec = spec_of_row(row, structure) if self.spec is None else self.spec
         elif self._expected != (structure, kinds):
             check_same(row, structure, self.spec, self.name)
+        shapes = shapes_of(row)
+        if shapes != self._shapes:
+            self._widen(row, structure)
+            self._shapes = shapes
+
+    def _widen(self, row: Row, structure: Structure) -> None:
+        """Makes sizes that turned out to differ None in the spec."""
+        pairs = zip(flatten(self.spec)[0], flatten(spec_of_row(row, structure))[0], strict=True)
+        specs = [a.merged(b) if isinstance(a, TensorSpec) else a for a, b in pairs]
+        self.spec = unflatten(structure, specs)
 
     def spec_for(self, row: Row) -> Any:
         """The spec of the function's result for one element, which is not compared with others."""

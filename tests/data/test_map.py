@@ -368,6 +368,9 @@ def test_sizes_may_differ_and_only_batch_minds():
     assert [x.shape for x in dataset] == [(1,), (2,), (3,), (4,)]
     with pytest.raises(DataError, match="Use padded_batch"):
         list(dataset.batch(2))
+    anew = Dataset.range(1, 5).map(lambda x: np.zeros(int(x)))
+    list(anew)
+    assert anew.element_spec == TensorSpec((None,), np.float64)
     iterator = iter(dataset)
     assert iterator.next_block(3)[0].shape == (1, 1)
     assert iterator.next_block(3)[0].shape == (1, 2)
