@@ -21,8 +21,8 @@ from stratax.distribute._reduce_op import ReduceOp
 from stratax.distribute._values import REPLICA_AXIS, PerReplica, per_replica_from_components
 from stratax.errors import BadArgumentError, BadTypeError, DeviceError, StructureError
 
-SHAPES = [(), (1,), (7,), (3, 5), (4, 1, 2), (0, 3), (64,)]
-DTYPES = ["float32", "bfloat16", "float16", "int32", "uint8", "complex64", "bool"]
+SHAPES = [(), (7,), (3, 5), (0, 3), (64,)]
+DTYPES = ["float32", "bfloat16", "int32", "complex64", "bool"]
 DEFAULT_OPS = [NcclAllReduce(), HierarchicalCopyAllReduce(), RingAllReduce(), ReductionToOneDevice()]
 OTHER_OPS = [
     NcclAllReduce(num_packs=2),
@@ -123,6 +123,12 @@ def num_collectives(ops, num_arrays):
 )
 def test_packing_decides_how_many_collectives_there_are(ops, expected):
     assert num_collectives(ops, num_arrays=6) == expected
+
+
+def test_large_arrays_travel_alone_and_the_small_ones_between_them_together():
+    small, large = jnp.ones(10), jnp.ones(1 << 17)
+    assert NcclAllReduce().plan([small, large, small, large, small]) == ((0, 2, 4), (1,), (3,))
+    assert NcclAllReduce().plan([small, small.astype(jnp.int32), small]) == ((0, 2), (1,))
 
 
 def test_hierarchical_uses_groups_only_where_the_number_of_replicas_has_divisors():
