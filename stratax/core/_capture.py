@@ -132,6 +132,15 @@ def outside_scopes() -> Iterator[None]:
         global_state.set_global_attribute("stateless_scope", scope)
 
 
+def note_created(variable: keras.Variable) -> None:
+    """Tells the program that is being traced that it created a variable."""
+    region = current_region()
+    while region is not None:
+        if isinstance(region, ProgramRegion):
+            region.created.append(variable)
+        region = region.parent
+
+
 def initialize(variable: keras.Variable) -> None:
     """Gives a variable that was created while tracing its initial value, now and for real."""
     with outside_scopes():
@@ -265,6 +274,25 @@ class ProgramRegion(Region):
             for index, leaf in enumerate(leaves)
         ]
         return jax.tree.unflatten(treedef, tracers)
+
+    def detach(self, streams: Sequence[Any]) -> list[Any]:
+        """Puts something else in the place of streams that were passed as arguments: the program outlives them.
+
+        Returns:
+            What stands for each of `streams` in the feeds from now on.
+        """
+        stand_ins = [object() for _ in streams]
+        places = {id(stream): stand_in for stream, stand_in in zip(streams, stand_ins, strict=True)}
+        feeds = {
+            id(feed): dataclasses.replace(feed, stream=places.get(id(feed.stream), feed.stream))
+            for feed in self.feeds
+        }
+        self.feeds = [feeds[id(feed)] for feed in self.feeds]
+        self.inputs = [
+            FeedLeaf(feeds[id(source.feed)], source.index) if isinstance(source, FeedLeaf) else source
+            for source in self.inputs
+        ]
+        return stand_ins
 
     def new_input(self, source: Any, shape: Sequence[int], dtype: Any) -> Any:
         """A tracer of this region's trace for a value that `source` stands for."""

@@ -1,10 +1,8 @@
 """`stratax.function`: a Python function, state and all, as a compiled program (core layer)."""
 
 import collections
-import dataclasses
 import functools
 import inspect
-import warnings
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -14,15 +12,24 @@ import keras
 import numpy as np
 
 from stratax import errors
-from stratax.core import _autograph, _capture, _program, _reads, _signature, _stages
+from stratax.core import _autograph, _capture, _program, _reads, _retracing, _signature, _stages
 
 MAX_PROGRAMS = 256
 """How many programs one function keeps; the oldest goes first."""
+_MAX_VARIANTS = 32
+"""How many of them for arguments of one kind, where they differ in what streams hold."""
 _TRACES_BEFORE_WARNING = 5
 
 
-class Function:
+class Function(_signature.Alias):
     """A Python function that runs as one compiled program. Made by :func:`function`.
+
+    Args:
+        python_function: The function to wrap.
+        autograph: Whether loops and conditions become compiled control flow.
+        donate: Whether variables' old buffers may be reused.
+        traces_before_warning: After how many traces another one warns; 0 for never.
+        calls_argument: Whether the function calls its first argument, so that traces are counted for each of those.
 
     Attributes:
         python_function: The function that was wrapped.
@@ -35,9 +42,11 @@ class Function:
         autograph: bool = True,
         donate: bool = True,
         traces_before_warning: int = _TRACES_BEFORE_WARNING,
+        calls_argument: bool = False,
     ) -> None:
         functools.update_wrapper(self, python_function)
-        self._traces_before_warning = traces_before_warning
+        self._identity = object()
+        self._history = _retracing.History(traces_before_warning, by_callee=calls_argument)
         self.python_function = python_function
         self._autograph = autograph
         self._donate = donate
@@ -45,22 +54,26 @@ class Function:
         self._signature = inspect.signature(python_function)
         self._plain = _takes_positional_only_defaults(self._signature)
         self._programs: collections.OrderedDict[Any, _Variants] = collections.OrderedDict()
-        self._num_traces = 0
-        self._last_trace: _Trace | None = None
-        self._bound: weakref.WeakKeyDictionary[Any, Function] = weakref.WeakKeyDictionary()
+        self._bound: dict[int, Function] = {}
         self._has_closure = bool(getattr(inspect.unwrap(python_function), "__closure__", None))
 
     def __get__(self, instance: Any, owner: type | None = None) -> "Function":
         if instance is None:
             return self
-        bound = self._bound.get(instance)
-        if bound is None:
-            method = _weak_method(self.python_function, instance)
-            bound = self._bound[instance] = Function(method, autograph=self._autograph, donate=self._donate)
-        return bound
+        shared = self._bound.get(id(instance))
+        if shared is None:
+            method = _bound_method(self.python_function, instance, self._bound)
+            shared = self._bound[id(instance)] = Function(
+                method, autograph=self._autograph, donate=self._donate
+            )
+        return _BoundFunction(shared, instance)
 
     def __repr__(self) -> str:
         return f"<stratax.function {getattr(self.python_function, '__qualname__', self.python_function)!r}>"
+
+    @property
+    def identity(self) -> Any:
+        return self._identity
 
     @property
     def num_programs(self) -> int:
@@ -117,9 +130,10 @@ class Function:
         for program, traced in variants:
             if program.matches(arguments.streams, traced, arguments.dynamic):
                 return program, traced
-        self._warn_of_retracing(arguments)
-        entry = self._trace(arguments), list(arguments.streams)
+        self._history.warn(self, arguments)
+        entry = self._trace(arguments)
         variants.append(entry)
+        del variants[:-_MAX_VARIANTS]
         return entry
 
     def _trace_jaxpr(
@@ -144,22 +158,18 @@ class Function:
             _capture.initialize_pending()
         return closed, region, outputs[-1]
 
-    def _trace(self, arguments: _signature.Arguments) -> _program.Program:
+    def _trace(self, arguments: _signature.Arguments) -> tuple[_program.Program, list[Any]]:
+        """The program for arguments of a kind, and what stands in it for each of their streams."""
         region = _capture.ProgramRegion(known=arguments.dynamic)
         closed, _, outputs = self._trace_jaxpr(arguments, region)
-        self._check_created(region)
-        self._num_traces += 1
-        self._last_trace = _Trace.of(arguments)
-        return build_program(
-            closed,
-            region,
-            outputs,
-            name=getattr(self.python_function, "__name__", "function"),
-            donate=self._donate,
-        )
+        self._check_created(region, arguments)
+        self._history.add(arguments)
+        stand_ins = region.detach(arguments.streams)
+        name = getattr(self.python_function, "__name__", "function")
+        return build_program(closed, region, outputs, name=name, donate=self._donate), stand_ins
 
-    def _check_created(self, region: _capture.ProgramRegion) -> None:
-        if region.created and self._num_traces:
+    def _check_created(self, region: _capture.ProgramRegion, arguments: _signature.Arguments) -> None:
+        if region.created and self._history.is_known(arguments):
             names = ", ".join(repr(variable.path) for variable in region.created)
             raise errors.VariableCreationError(
                 f"A compiled function created variables on a later call. Expected: variables are created on the first "
@@ -167,17 +177,19 @@ class Function:
                 "the function is called, or keep them (`if self.v is None: self.v = stratax.Variable(...)`)."
             )
 
-    def _warn_of_retracing(self, arguments: _signature.Arguments) -> None:
-        if self._last_trace is None or self._num_traces % self._traces_before_warning:
-            return
-        change = _what_changed(self._last_trace, _Trace.of(arguments))
-        warnings.warn(
-            f"{self!r} was traced {self._num_traces} times and is traced again, which is slow. {change} "
-            "Pass numbers that change as arrays (`jax.numpy.asarray(n)`), keep shapes equal (`drop_remainder=True`, "
-            "padding), and define the function outside of loops.",
-            RuntimeWarning,
-            stacklevel=4,
-        )
+
+class _BoundFunction(Function):
+    """A compiled method of one object: the state that all of them for this object share, and the object.
+
+    The shared state only has a weak reference to the object, so that the table of methods keeps no object alive; a
+    method that was taken out of an object does.
+    """
+
+    __slots__ = ("instance",)
+
+    def __init__(self, shared: Function, instance: Any) -> None:
+        self.__dict__ = shared.__dict__
+        self.instance = instance
 
 
 def function(
@@ -203,6 +215,7 @@ def function(
         A :class:`Function`, called like `func`. Arrays in its results are `jax.Array`.
 
     Raises:
+        BadTypeError: If an array among the arguments is of a dtype that devices don't have.
         TracingError: If the function does what a compiled program can't.
         VariableCreationError: If it creates variables on a later call than its first.
 
@@ -315,6 +328,12 @@ def _sort_outputs(result: Any) -> tuple[list[Any], Any]:
 
 
 def _abstract(value: Any) -> Any:
+    if np.dtype(value.dtype).kind in "OSUMm":
+        raise errors.BadTypeError(
+            "An array that is passed to a compiled function must have a dtype that devices compute with: numbers or "
+            f"booleans. Received: an array of dtype {value.dtype} and shape {value.shape}. Pass text as a str, and "
+            "arrays of objects as a list."
+        )
     dtype = jax.dtypes.canonicalize_dtype(value.dtype)
     return jax.ShapeDtypeStruct(value.shape, dtype, weak_type=getattr(value, "weak_type", False))
 
@@ -326,9 +345,15 @@ def _takes_positional_only_defaults(signature: inspect.Signature) -> int:
     return len(kinds) if all(kind in plain for kind in kinds) else -1
 
 
-def _weak_method(python_function: Callable[..., Any], instance: Any) -> Callable[..., Any]:
-    """A bound method that does not keep its instance alive, so that the table of methods does not either."""
-    reference = weakref.ref(instance)
+def _bound_method(
+    python_function: Callable[..., Any], instance: Any, table: dict[int, Any]
+) -> Callable[..., Any]:
+    """A bound method that does not keep its instance alive; it leaves the table of methods together with it."""
+    try:
+        weakref.finalize(instance, table.pop, id(instance), None).atexit = False
+        reference: Callable[[], Any] = weakref.ref(instance)
+    except TypeError:  # An object that can't be referred to weakly (`__slots__`, a namedtuple) stays.
+        reference = functools.partial(_itself, instance)
 
     @functools.wraps(python_function)
     def method(*args: Any, **kwargs: Any) -> Any:
@@ -339,28 +364,8 @@ def _weak_method(python_function: Callable[..., Any], instance: Any) -> Callable
     return method
 
 
-def _what_changed(before: "_Trace", now: "_Trace") -> str:
-    if before.structure != now.structure:
-        return f"The structure of its arguments changed from {before.structure} to {now.structure}."
-    for path, old, new in zip(now.paths, before.leaves, now.leaves, strict=True):
-        if old != new:
-            return f"Argument {path} changed from {old} to {new}."
-    return "What it closes over changed."
+def _itself(value: Any) -> Any:
+    return value
 
 
 _Variants = list[tuple[_program.Program, list[Any]]]
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Trace:
-    """What a warning needs to know of the arguments of a trace; it holds none of them."""
-
-    structure: str
-    paths: list[str]
-    leaves: list[str]
-
-    @classmethod
-    def of(cls, arguments: _signature.Arguments) -> "_Trace":
-        numbered = jax.tree.unflatten(arguments.treedef, range(len(arguments.leaves)))
-        paths = [jax.tree_util.keystr(path) for path, _ in jax.tree_util.tree_flatten_with_path(numbered)[0]]
-        return cls(str(arguments.treedef), paths, [_signature.describe(leaf) for leaf in arguments.leaves])

@@ -4,6 +4,7 @@ Arrays are dynamic: only their shape and dtype count. Everything else is static,
 None by value, other objects by identity, functions by their code and what they close over.
 """
 
+import abc
 import dataclasses
 import enum
 import functools
@@ -17,7 +18,7 @@ import numpy as np
 
 from stratax.core import _stream
 
-_BY_VALUE = (bool, int, float, complex, str, bytes, type(None), enum.Enum, np.dtype, type, range, slice)
+_BY_VALUE = (bool, int, str, bytes, type(None), enum.Enum, np.dtype, type, range, slice)
 _ARRAYS = (jax.Array, np.ndarray, np.generic)
 
 
@@ -34,6 +35,15 @@ class Ref:
 
     def __hash__(self) -> int:
         return id(self.target)
+
+
+class Alias(abc.ABC):
+    """An object that may be made anew every time it is asked for, and is the same as all with its identity."""
+
+    @property
+    @abc.abstractmethod
+    def identity(self) -> Any:
+        """What is the same in all objects that stand for one thing."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -69,7 +79,7 @@ def sort_arguments(arguments: Any) -> Arguments:
     streams: list[_stream.Stream] = []
     for leaf in leaves:
         if isinstance(leaf, _ARRAYS):
-            parts.append((leaf.shape, leaf.dtype))
+            parts.append((leaf.shape, leaf.dtype, getattr(leaf, "weak_type", False)))
             dynamic.append(leaf)
         elif isinstance(leaf, _stream.Stream):
             parts.append(leaf.signature)
@@ -83,6 +93,10 @@ def static_key(value: Any, seen: frozenset[int] = frozenset()) -> Hashable:
     """A key for a value that a program is specialised on."""
     if isinstance(value, _BY_VALUE):
         return (type(value), value) if not isinstance(value, slice) else (slice, repr(value))
+    if isinstance(value, (float, complex)):
+        return (type(value), repr(value))  # 0.0 == -0.0, and nan != nan.
+    if isinstance(value, Alias):
+        return Ref(value.identity)
     if id(value) in seen:
         return "recursion"
     if isinstance(value, types.FunctionType):
@@ -122,5 +136,6 @@ def _is_static_container(value: Any) -> bool:
 def describe(leaf: Any) -> str:
     """A leaf in an error message or warning: arrays by type, everything else by value."""
     if isinstance(leaf, _ARRAYS):
-        return f"{np.dtype(leaf.dtype).name}[{','.join(map(str, leaf.shape))}]"
+        weak = "weakly typed " if getattr(leaf, "weak_type", False) else ""
+        return f"{weak}{np.dtype(leaf.dtype).name}[{','.join(map(str, leaf.shape))}]"
     return repr(leaf)

@@ -70,6 +70,7 @@ class Variable(keras.Variable):
             autocast=autocast,
         )
         if _capture.current_region() is not None:
+            _capture.note_created(self)
             _capture.initialize(self)
 
     def read_value(self) -> Any:

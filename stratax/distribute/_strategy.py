@@ -42,8 +42,10 @@ class Strategy:
         self._devices = tuple(devices)
         self._cross_device_ops = cross_device_ops or NcclAllReduce()
         self._mesh = Mesh(np.asarray(self._devices), (REPLICA_AXIS,), axis_types=(AxisType.Auto,))
-        self._compiled_run = _function.Function(self._run_in_program, autograph=False)
-        self._compiled_reduce = _function.Function(self._reduce_in_program, autograph=False)
+        self._compiled_run = _function.Function(self._run_in_program, autograph=False, calls_argument=True)
+        self._compiled_reduce = _function.Function(
+            self._reduce_in_program, autograph=False, traces_before_warning=0
+        )
 
     # What there is.
 

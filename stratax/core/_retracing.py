@@ -1,0 +1,83 @@
+"""What a function was traced for, to say what makes it be traced again and again (core layer)."""
+
+import dataclasses
+import warnings
+from collections.abc import Hashable
+from typing import Any, Self
+
+import jax
+
+from stratax.core import _signature
+
+_MAX_GROUPS = 256
+
+
+class History:
+    """Counts the traces of a function and remembers what the last one was for.
+
+    Args:
+        traces_before_warning: After how many traces another one warns; 0 for never.
+        by_callee: Whether to count by themselves the traces for each function that is the first argument.
+    """
+
+    def __init__(self, traces_before_warning: int, *, by_callee: bool) -> None:
+        self._limit = traces_before_warning
+        self._by_callee = by_callee
+        self._last: dict[Hashable, tuple[int, _Trace]] = {}
+
+    def is_known(self, arguments: _signature.Arguments) -> bool:
+        """Whether the function was traced before."""
+        return self._group(arguments) in self._last
+
+    def add(self, arguments: _signature.Arguments) -> None:
+        """Notes that the function was traced."""
+        group = self._group(arguments)
+        count = self._last.pop(group)[0] if group in self._last else 0
+        self._last[group] = count + 1, _Trace.of(arguments)
+        if len(self._last) > _MAX_GROUPS:
+            del self._last[next(iter(self._last))]
+
+    def warn(self, function: Any, arguments: _signature.Arguments) -> None:
+        """Warns where `function` is about to be traced once more than it should."""
+        count, last = self._last.get(self._group(arguments), (0, None))
+        if last is None or not self._limit or count % self._limit:
+            return
+        name = f"{arguments.leaves[0]!r}, run by {function!r}," if self._by_callee else repr(function)
+        warnings.warn(
+            f"{name} was traced {count} times and is traced again, which is slow. "
+            f"{last.difference(_Trace.of(arguments))} "
+            "Pass numbers that change as arrays (`jax.numpy.asarray(n)`), keep shapes equal (`drop_remainder=True`, "
+            "padding), and define the function outside of loops.",
+            RuntimeWarning,
+            stacklevel=4,
+        )
+
+    def _group(self, arguments: _signature.Arguments) -> Hashable:
+        if not self._by_callee:
+            return None
+        callee = arguments.leaves[0]
+        return getattr(callee, "__code__", None) or _signature.static_key(callee)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Trace:
+    """What a warning needs to know of the arguments of a trace; it holds none of them."""
+
+    structure: str
+    paths: list[str]
+    leaves: list[str]
+
+    @classmethod
+    def of(cls, arguments: _signature.Arguments) -> Self:
+        numbered = jax.tree.unflatten(arguments.treedef, range(len(arguments.leaves)))
+        paths = [jax.tree_util.keystr(path) for path, _ in jax.tree_util.tree_flatten_with_path(numbered)[0]]
+        return cls(str(arguments.treedef), paths, [_signature.describe(leaf) for leaf in arguments.leaves])
+
+    def difference(self, now: "_Trace") -> str:
+        """A sentence about the first difference to the arguments of a later trace."""
+        if self.structure != now.structure:
+            return f"The structure of its arguments changed from {self.structure} to {now.structure}."
+        for path, old, new in zip(now.paths, self.leaves, now.leaves, strict=True):
+            if old != new:
+                return f"Argument {path} changed from {old} to {new}."
+        return "What it closes over changed."
