@@ -1,0 +1,305 @@
+"""Functions of `tf` that rearrange arrays or look into them (tf layer).
+
+All but the linear algebra keep NumPy arrays on the host (see `stratax.tf._host`).
+"""
+
+from typing import Any
+
+import numpy as np
+from keras import ops
+
+from stratax.errors import BadArgumentError
+from stratax.tf._creation import convert_to_tensor, sizes_of
+from stratax.tf._dtypes import as_dtype, device_dtype
+from stratax.tf._host import is_on_host
+
+
+def _library(*operands: Any) -> Any:
+    return np if is_on_host(*operands) else ops
+
+
+def cast(x: Any, dtype: Any, name: str | None = None) -> Any:
+    """`x` with another dtype, as `tf.cast`.
+
+    Args:
+        x: An array, on a device or on the host, or a number.
+        dtype: The dtype. On a device, 64-bit dtypes become 32-bit ones.
+        name: Ignored.
+
+    Returns:
+        An array of x's shape, where `x` is.
+
+    Example:
+        >>> import numpy as np
+        >>> import stratax.tf as tf
+        >>> tf.cast(np.array([1, 2], np.uint8), tf.float32)
+        array([1., 2.], dtype=float32)
+    """
+    if hasattr(type(x), "__array_ufunc__"):
+        return x.astype(as_dtype(dtype))
+    return ops.cast(x, device_dtype(dtype))
+
+
+def identity(input: Any, name: str | None = None) -> Any:
+    """The same values, as `tf.identity`: of a variable its value now."""
+    return input if is_on_host(input) else convert_to_tensor(input)
+
+
+def stop_gradient(input: Any, name: str | None = None) -> Any:
+    """The same values, through which no gradient passes, as `tf.stop_gradient`."""
+    return input if is_on_host(input) else ops.stop_gradient(convert_to_tensor(input))
+
+
+def shape(input: Any, out_type: Any = "int32", name: str | None = None) -> Any:
+    """The sizes of `input`, as `tf.shape`.
+
+    Returns:
+        A NumPy array on the host, since shapes are always known; of a symbolic Keras tensor a tuple, with None for
+        sizes that are not.
+    """
+    sizes = tuple(input.shape) if hasattr(input, "shape") else np.shape(input)
+    return sizes if None in sizes else np.asarray(sizes, as_dtype(out_type))
+
+
+def rank(input: Any, name: str | None = None) -> int:
+    """The number of dimensions of `input`, an int, as `tf.rank`."""
+    return len(input.shape) if hasattr(input, "shape") else np.ndim(input)
+
+
+def size(input: Any, out_type: Any = "int32", name: str | None = None) -> Any:
+    """The number of elements of `input`, a NumPy scalar, as `tf.size`."""
+    return as_dtype(out_type).type(np.prod(shape(input), dtype=np.int64))
+
+
+def reshape(tensor: Any, shape: Any, name: str | None = None) -> Any:
+    """`tensor` with another shape, as `tf.reshape`.
+
+    Args:
+        tensor: An array, on a device or on the host.
+        shape: The sizes, one of which may be -1: what is left.
+        name: Ignored.
+
+    Returns:
+        An array of that shape, where `tensor` is.
+
+    Raises:
+        BadTypeError: If `shape` is not known while a program is traced.
+    """
+    return _library(tensor).reshape(tensor, sizes_of("shape", shape))
+
+
+def expand_dims(input: Any, axis: int, name: str | None = None) -> Any:
+    """`input` with a dimension of size 1 at `axis`, as `tf.expand_dims`."""
+    return _library(input).expand_dims(input, axis)
+
+
+def squeeze(input: Any, axis: Any = None, name: str | None = None) -> Any:
+    """`input` without its dimensions of size 1, or those in `axis`, as `tf.squeeze`."""
+    return _library(input).squeeze(input, axis=None if axis is None else sizes_of("axis", axis))
+
+
+def transpose(a: Any, perm: Any = None, conjugate: bool = False, name: str | None = None) -> Any:
+    """`a` with its dimensions in the order `perm` (None: reversed), as `tf.transpose`."""
+    library = _library(a)
+    moved = library.transpose(a, None if perm is None else sizes_of("perm", perm))
+    return library.conj(moved) if conjugate else moved
+
+
+def broadcast_to(input: Any, shape: Any, name: str | None = None) -> Any:
+    """`input` repeated to `shape`, as `tf.broadcast_to`."""
+    return _library(input).broadcast_to(input, sizes_of("shape", shape))
+
+
+def tile(input: Any, multiples: Any, name: str | None = None) -> Any:
+    """`input` repeated `multiples[i]` times along dimension i, as `tf.tile`."""
+    return _library(input).tile(input, sizes_of("multiples", multiples))
+
+
+def repeat(input: Any, repeats: Any, axis: int | None = None, name: str | None = None) -> Any:
+    """Every element (or slice along `axis`) of `input` `repeats` times, as `tf.repeat`."""
+    return _library(input).repeat(input, repeats, axis=axis)
+
+
+def reverse(tensor: Any, axis: Any, name: str | None = None) -> Any:
+    """`tensor` back to front along the dimensions `axis`, as `tf.reverse`."""
+    axes = sizes_of("axis", axis)
+    return _library(tensor).flip(tensor, axis=axes[0] if len(axes) == 1 else axes)
+
+
+def stack(values: Any, axis: int = 0, name: str = "stack") -> Any:
+    """Arrays of one shape side by side on a new dimension, as `tf.stack`; on the host if all are."""
+    return _library(values).stack(list(values), axis=axis)
+
+
+def unstack(value: Any, num: int | None = None, axis: int = 0, name: str = "unstack") -> list[Any]:
+    """The slices of `value` along a dimension, as a list, as `tf.unstack`; `num` may be left out."""
+    if not is_on_host(value):
+        return list(ops.unstack(convert_to_tensor(value), num, axis))
+    return list(np.moveaxis(np.asarray(value), axis, 0))
+
+
+def concat(values: Any, axis: int, name: str = "concat") -> Any:
+    """Arrays one after another along a dimension, as `tf.concat`; on the host if all are."""
+    return _library(values).concatenate(list(values), axis=int(axis))
+
+
+def split(
+    value: Any, num_or_size_splits: Any, axis: int = 0, num: int | None = None, name: str = "split"
+) -> list[Any]:
+    """The parts of `value` along a dimension, as `tf.split`.
+
+    Args:
+        value: An array, on a device or on the host.
+        num_or_size_splits: How many equal parts, or the size of each (one may be -1: what is left).
+        axis: The dimension.
+        num: Ignored.
+        name: Ignored.
+
+    Returns:
+        A list of arrays, where `value` is.
+
+    Raises:
+        BadArgumentError: If the sizes do not add up to that of the dimension.
+    """
+    library = _library(value)
+    if np.ndim(num_or_size_splits) == 0:
+        return list(library.split(value, int(num_or_size_splits), axis=axis))
+    parts, total = list(sizes_of("num_or_size_splits", num_or_size_splits)), np.shape(value)[axis]
+    if parts.count(-1) == 1:
+        parts[parts.index(-1)] = total - sum(parts) - 1
+    if sum(parts) != total or min(parts, default=0) < 0:
+        raise BadArgumentError(
+            f"The parts must add up to the dimension's size. Expected: {total} in all, with at most one -1. "
+            f"Received: num_or_size_splits={num_or_size_splits!r}."
+        )
+    return list(library.split(value, [int(end) for end in np.cumsum(parts)[:-1]], axis=axis))
+
+
+def gather(
+    params: Any,
+    indices: Any,
+    validate_indices: Any = None,
+    axis: int | None = None,
+    batch_dims: int = 0,
+    name: str | None = None,
+) -> Any:
+    """The slices of `params` that `indices` says, as `tf.gather`.
+
+    Args:
+        params: An array, on a device or on the host.
+        indices: Whole numbers of any shape.
+        validate_indices: Ignored. On a device an index out of range gives NaN (floating point) or the last slice;
+            TensorFlow gives 0 on a GPU and raises on a CPU.
+        axis: The dimension of `params` that the indices count; 0 if None.
+        batch_dims: Must be 0: use `keras.ops.take_along_axis` where each example has indices of its own.
+        name: Ignored.
+
+    Returns:
+        An array whose dimension `axis` is replaced by those of `indices`; on the host if both operands are.
+
+    Raises:
+        BadArgumentError: If `batch_dims` is not 0.
+    """
+    if batch_dims != 0:
+        raise BadArgumentError(
+            "`tf.gather` supports batch_dims=0 only. "
+            f"Received: batch_dims={batch_dims!r}. Use `keras.ops.take_along_axis`."
+        )
+    return _library(params, indices).take(params, indices, axis=0 if axis is None else axis)
+
+
+def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Any:
+    """`x` where `condition` holds, else `y`, as `tf.where`.
+
+    Args:
+        condition: Booleans.
+        x: An array or number that broadcasts with `condition`.
+        y: Another.
+        name: Ignored.
+
+    Returns:
+        An array of the broadcast shape; on the host if all operands are.
+
+    Raises:
+        BadArgumentError: If `x` or `y` is missing: the number of places would depend on the values.
+    """
+    if x is None or y is None:
+        raise BadArgumentError(
+            "`tf.where` needs both values: a result whose shape depends on the condition can't be compiled. "
+            f"Received: x={x!r}, y={y!r}. For the places where it holds use `numpy.argwhere` on the host."
+        )
+    return _library(condition, x, y).where(condition, x, y)
+
+
+def one_hot(
+    indices: Any,
+    depth: int,
+    on_value: Any = None,
+    off_value: Any = None,
+    axis: int | None = None,
+    dtype: Any = None,
+    name: str | None = None,
+) -> Any:
+    """Vectors that are `on_value` at an index and `off_value` elsewhere, as `tf.one_hot`.
+
+    Args:
+        indices: Whole numbers; outside of 0 to `depth` - 1 a vector is all `off_value`.
+        depth: The length of the vectors.
+        on_value: 1 if None.
+        off_value: 0 if None.
+        axis: Where the new dimension goes; None and -1: last.
+        dtype: The dtype; float32 if None.
+        name: Ignored.
+
+    Returns:
+        An array with one dimension more; on the host if `indices` is.
+    """
+    kind = as_dtype(dtype or "float32")
+    on, off = (1 if on_value is None else on_value), (0 if off_value is None else off_value)
+    if is_on_host(indices):
+        indices = np.asarray(indices) if isinstance(indices, (list, tuple)) else indices
+        hot = np.where(indices[..., None] == np.arange(depth), kind.type(on), kind.type(off))
+        return hot if axis in (None, -1) else np.moveaxis(hot, -1, axis)
+    hot = ops.one_hot(indices, depth, axis=-1 if axis is None else axis, dtype="bool")
+    return ops.where(hot, ops.cast(on, device_dtype(kind)), ops.cast(off, device_dtype(kind)))
+
+
+def matmul(
+    a: Any, b: Any, transpose_a: bool = False, transpose_b: bool = False, name: str | None = None
+) -> Any:
+    """The matrix product, on a device, as `tf.matmul`.
+
+    Args:
+        a: Matrices, shape `(..., m, k)`.
+        b: Matrices, shape `(..., k, n)`.
+        transpose_a: Whether the last two dimensions of `a` are swapped first.
+        transpose_b: The same for `b`.
+        name: Ignored.
+
+    Returns:
+        An array of shape `(..., m, n)` on the device of the enclosing `tf.device`, or where the operands are.
+
+    Example:
+        >>> import stratax.tf as tf
+        >>> tf.matmul([[1.0, 2.0]], [[3.0], [4.0]]).tolist()
+        [[11.0]]
+    """
+    a, b = convert_to_tensor(a), convert_to_tensor(b)
+    return ops.matmul(
+        ops.swapaxes(a, -1, -2) if transpose_a else a, ops.swapaxes(b, -1, -2) if transpose_b else b
+    )
+
+
+def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Any:
+    """The product of `a` and `b` summed over `axes`, on a device, as `tf.tensordot`."""
+    return ops.tensordot(convert_to_tensor(a), convert_to_tensor(b), axes=axes)
+
+
+def einsum(equation: str, *inputs: Any) -> Any:
+    """Sums of products by Einstein's notation, on a device, as `tf.einsum`."""
+    return ops.einsum(equation, *(convert_to_tensor(operand) for operand in inputs))
+
+
+def top_k(input: Any, k: int = 1, sorted: bool = True, name: str | None = None) -> Any:
+    """The `k` largest elements along the last dimension and their places, on a device, as `tf.math.top_k`."""
+    return ops.top_k(convert_to_tensor(input), k, sorted=sorted)

@@ -1,0 +1,149 @@
+"""Functions of `tf` that make arrays (tf layer).
+
+What they make is on a device, except that `zeros_like` and `ones_like` follow their operand.
+"""
+
+from typing import Any
+
+import jax
+import keras
+import numpy as np
+from keras import ops
+
+from stratax.errors import BadArgumentError, BadTypeError
+from stratax.tf._dtypes import device_dtype
+from stratax.tf._host import is_on_host
+
+
+def sizes_of(name: str, shape: Any) -> tuple[int, ...]:
+    """A shape given as ints, as an array of ints, or as one int, as a tuple.
+
+    Raises:
+        BadTypeError: It is none of these, or known only when a compiled program runs.
+    """
+    parts = shape if isinstance(shape, (tuple, list)) else np.atleast_1d(_known(name, shape))
+    return tuple(int(_known(name, size)) for size in parts)
+
+
+def _known(name: str, value: Any) -> Any:
+    array = None if isinstance(value, jax.core.Tracer) or value is None else np.asarray(value)
+    if array is None or (array.dtype.kind not in "iu" and array.size):
+        raise BadTypeError(
+            f"`{name}` must be whole numbers that are known while a program is traced. "
+            f"Received: {name}={value!r}. Compute it from shapes, which are always known, and not from arrays."
+        )
+    return array
+
+
+def convert_to_tensor(value: Any, dtype: Any = None, dtype_hint: Any = None, name: str | None = None) -> Any:
+    """An array on the device for anything that can be one, as `tf.convert_to_tensor`.
+
+    Args:
+        value: A number, a nested list of numbers or arrays, a NumPy or JAX array, a variable (its value).
+        dtype: The dtype; by default that of `value`, float32 for Python floats and int32 for Python ints. JAX has no
+            64-bit numbers unless its setting `jax_enable_x64` is on: float64 becomes float32, int64 int32.
+        dtype_hint: Ignored.
+        name: Ignored.
+
+    Returns:
+        A `jax.Array` on the device of the enclosing `tf.device`, else on JAX's default device.
+
+    Raises:
+        BadTypeError: If `value` is text, which devices do not hold.
+
+    Example:
+        >>> import stratax.tf as tf
+        >>> tf.convert_to_tensor([1, 2]).dtype
+        dtype('int32')
+    """
+    if isinstance(value, (str, bytes)) or getattr(getattr(value, "dtype", None), "kind", "") in (
+        "S",
+        "U",
+        "O",
+    ):
+        raise BadTypeError(
+            "Devices hold numbers, not text or objects. Expected: a number, or a nested list or array of numbers. "
+            f"Received: value={value!r}. Keep it as a Python or NumPy value."
+        )
+    return ops.convert_to_tensor(value, dtype=None if dtype is None else device_dtype(dtype))
+
+
+def constant(value: Any, dtype: Any = None, shape: Any = None, name: str = "Const") -> Any:
+    """An array of given values, as `tf.constant`.
+
+    Args:
+        value: A number or a nested list of numbers, or an array.
+        dtype: As in :func:`convert_to_tensor`.
+        shape: The shape; a single value fills it. By default that of `value`.
+        name: Ignored.
+
+    Returns:
+        A `jax.Array` on the device of the enclosing `tf.device`, else on JAX's default device.
+
+    Raises:
+        BadTypeError: If `value` is text.
+        BadArgumentError: If `value` has neither one element nor as many as `shape`.
+
+    Example:
+        >>> import stratax.tf as tf
+        >>> tf.constant([[1.0, 2.0]]).shape
+        (1, 2)
+    """
+    array = convert_to_tensor(value, dtype)
+    if shape is None:
+        return array
+    sizes = sizes_of("shape", shape)
+    if array.size == 1:
+        return ops.broadcast_to(ops.reshape(array, ()), sizes)
+    if array.size != int(np.prod(sizes, dtype=np.int64)):
+        raise BadArgumentError(
+            f"The values do not fill the shape. Expected: one value, or as many as shape={sizes!r} has. "
+            f"Received: {array.size} values."
+        )
+    return ops.reshape(array, sizes)
+
+
+def fill(dims: Any, value: Any, name: str | None = None) -> Any:
+    """An array of shape `dims` filled with a scalar, as `tf.fill`; on a device."""
+    return ops.broadcast_to(convert_to_tensor(value), sizes_of("dims", dims))
+
+
+def zeros(shape: Any, dtype: Any = "float32", name: str | None = None) -> Any:
+    """An array of zeros on a device, as `tf.zeros`."""
+    return ops.zeros(sizes_of("shape", shape), dtype=device_dtype(dtype))
+
+
+def ones(shape: Any, dtype: Any = "float32", name: str | None = None) -> Any:
+    """An array of ones on a device, as `tf.ones`."""
+    return ops.ones(sizes_of("shape", shape), dtype=device_dtype(dtype))
+
+
+def eye(
+    num_rows: int, num_columns: int | None = None, dtype: Any = "float32", name: str | None = None
+) -> Any:
+    """An identity matrix on a device, as `tf.eye` without `batch_shape`."""
+    return ops.eye(num_rows, num_columns, dtype=device_dtype(dtype))
+
+
+def linspace(start: Any, stop: Any, num: int, name: str | None = None) -> Any:
+    """`num` evenly spaced numbers from `start` to `stop`, both included, on a device; as `tf.linspace`."""
+    return ops.linspace(start, stop, num)
+
+
+def zeros_like(input: Any, dtype: Any = None, name: str | None = None) -> Any:
+    """Zeros of the shape and, unless `dtype` says otherwise, the dtype of `input`, where it is."""
+    if is_on_host(input):
+        return np.zeros_like(input, dtype=dtype)
+    return ops.zeros_like(input, dtype=None if dtype is None else device_dtype(dtype))
+
+
+def ones_like(input: Any, dtype: Any = None, name: str | None = None) -> Any:
+    """Ones of the shape and, unless `dtype` says otherwise, the dtype of `input`, where it is."""
+    if is_on_host(input):
+        return np.ones_like(input, dtype=dtype)
+    return ops.ones_like(input, dtype=None if dtype is None else device_dtype(dtype))
+
+
+def is_tensor(x: Any) -> bool:
+    """Whether `x` is an array or variable of this library, as `tf.is_tensor`; NumPy arrays are not."""
+    return isinstance(x, (jax.Array, keras.Variable, keras.KerasTensor))

@@ -1,0 +1,141 @@
+"""Functions of `tf` and `tf.math` that work element by element (tf layer).
+
+All keep NumPy arrays on the host (see `stratax.tf._host`). Operands of different dtypes are promoted as `keras.ops`
+and NumPy do, where TensorFlow raises.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from keras import ops
+
+from stratax.tf._host import is_on_host
+
+
+def _unary(name: str, numpy_function: Callable[..., Any], what: str, keras_name: str = "") -> Any:
+    device_function = getattr(ops, keras_name or name)
+
+    def function(x: Any, name: str | None = None) -> Any:
+        return numpy_function(x) if is_on_host(x) else device_function(x)
+
+    return _named(function, name, f"{what}, as `tf.math.{name}`.\n\n{_UNARY_DOC}")
+
+
+def _binary(name: str, numpy_function: Callable[..., Any], what: str, keras_name: str = "") -> Any:
+    device_function = getattr(ops, keras_name or name)
+
+    def function(x: Any, y: Any, name: str | None = None) -> Any:
+        return numpy_function(x, y) if is_on_host(x, y) else device_function(x, y)
+
+    return _named(function, name, f"{what}, as `tf.math.{name}`.\n\n{_BINARY_DOC}")
+
+
+_UNARY_DOC = """Args:
+    x: An array, on a device or on the host.
+    name: Ignored.
+
+Returns:
+    An array of x's shape, where `x` is."""
+
+_BINARY_DOC = """Args:
+    x: An array or number.
+    y: Another, of a shape that broadcasts with x's.
+    name: Ignored.
+
+Returns:
+    An array of the broadcast shape; on the host if both operands are."""
+
+
+def _named(function: Callable[..., Any], name: str, doc: str) -> Callable[..., Any]:
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = doc
+    return function
+
+
+def _rsqrt(x: Any) -> Any:
+    return np.reciprocal(np.sqrt(x))
+
+
+def _sigmoid(x: Any) -> Any:
+    return np.reciprocal(1 + np.exp(-x))
+
+
+abs = _unary("abs", np.absolute, "Absolute values")
+ceil = _unary("ceil", np.ceil, "The next whole numbers upwards")
+cos = _unary("cos", np.cos, "The cosine of angles in radians")
+exp = _unary("exp", np.exp, "e to the power of x")
+expm1 = _unary("expm1", np.expm1, "e to the power of x, less 1, exact near 0")
+floor = _unary("floor", np.floor, "The next whole numbers downwards")
+is_finite = _unary("is_finite", np.isfinite, "Whether elements are neither infinite nor NaN", "isfinite")
+is_inf = _unary("is_inf", np.isinf, "Whether elements are infinite", "isinf")
+is_nan = _unary("is_nan", np.isnan, "Whether elements are NaN", "isnan")
+log = _unary("log", np.log, "Natural logarithms")
+log1p = _unary("log1p", np.log1p, "Natural logarithms of 1 + x, exact near 0")
+logical_not = _unary("logical_not", np.logical_not, "Whether elements are False")
+negative = _unary("negative", np.negative, "-x")
+reciprocal = _unary("reciprocal", np.reciprocal, "1 / x")
+round = _unary("round", np.round, "The nearest whole numbers, halves to even")
+rsqrt = _unary("rsqrt", _rsqrt, "1 / sqrt(x)")
+sigmoid = _unary("sigmoid", _sigmoid, "1 / (1 + exp(-x))")
+sign = _unary("sign", np.sign, "-1, 0 or 1 for elements below, equal to and above 0")
+sin = _unary("sin", np.sin, "The sine of angles in radians")
+sqrt = _unary("sqrt", np.sqrt, "Square roots")
+square = _unary("square", np.square, "x * x")
+tan = _unary("tan", np.tan, "The tangent of angles in radians")
+tanh = _unary("tanh", np.tanh, "Hyperbolic tangents")
+
+add = _binary("add", np.add, "x + y")
+atan2 = _binary("atan2", np.arctan2, "The angles of points (y, x): the first argument is y", "arctan2")
+divide = _binary("divide", np.true_divide, "x / y")
+divide_no_nan = _binary("divide_no_nan", lambda x, y: _safe_divide(x, y), "x / y, and 0 where y is 0")
+equal = _binary("equal", np.equal, "x == y")
+floordiv = _binary("floordiv", np.floor_divide, "x // y", "floor_divide")
+greater = _binary("greater", np.greater, "x > y")
+greater_equal = _binary("greater_equal", np.greater_equal, "x >= y")
+less = _binary("less", np.less, "x < y")
+less_equal = _binary("less_equal", np.less_equal, "x <= y")
+logical_and = _binary("logical_and", np.logical_and, "x and y")
+logical_or = _binary("logical_or", np.logical_or, "x or y")
+logical_xor = _binary("logical_xor", np.logical_xor, "Whether exactly one of x and y is True")
+maximum = _binary("maximum", np.maximum, "The larger of x and y")
+minimum = _binary("minimum", np.minimum, "The smaller of x and y")
+mod = _binary("mod", np.mod, "The remainder of x // y, with the sign of y")
+multiply = _binary("multiply", np.multiply, "x * y")
+not_equal = _binary("not_equal", np.not_equal, "x != y")
+pow = _binary("pow", np.power, "x to the power of y", "power")
+subtract = _binary("subtract", np.subtract, "x - y")
+
+
+def squared_difference(x: Any, y: Any, name: str | None = None) -> Any:
+    """(x - y) squared, as `tf.math.squared_difference`.
+
+    Args:
+        x: An array or number.
+        y: Another, of a shape that broadcasts with x's.
+        name: Ignored.
+
+    Returns:
+        An array of the broadcast shape; on the host if both operands are.
+    """
+    return square(subtract(x, y))
+
+
+def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | None = None) -> Any:
+    """`t` with elements outside of the limits replaced by the nearer limit, as `tf.clip_by_value`.
+
+    Args:
+        t: An array.
+        clip_value_min: The lower limit, of a shape that broadcasts with t's.
+        clip_value_max: The upper limit, likewise.
+        name: Ignored.
+
+    Returns:
+        An array of t's shape; on the host if the operands are.
+    """
+    return maximum(minimum(t, clip_value_max), clip_value_min)
+
+
+def _safe_divide(x: Any, y: Any) -> Any:
+    is_zero = np.equal(y, 0)
+    return np.where(is_zero, 0, np.true_divide(x, np.where(is_zero, 1, y)))

@@ -1,0 +1,27 @@
+"""Where an array function computes: NumPy's arrays stay on the host, everything else goes to the devices (tf layer).
+
+The functions that `Dataset.map` calls see NumPy arrays. Sending each to a device, to compute one cast there, would cost
+far more than the cast; so the functions of this layer that make sense in a pipeline answer NumPy with NumPy. JAX
+arrays, tracers, Keras variables and symbolic Keras tensors go to `keras.ops`.
+"""
+
+from typing import Any
+
+_NUMBERS = (bool, int, float, complex)
+
+
+def is_on_host(*operands: Any) -> bool:
+    """Whether operands are NumPy arrays or Python numbers, with one array at least.
+
+    Lists and tuples count as what they hold. What poses as a NumPy array (the batched stand-ins of
+    `Dataset.map`) is one.
+    """
+    leaves = [leaf for operand in operands for leaf in _leaves(operand)]
+    arrays = [leaf for leaf in leaves if not isinstance(leaf, _NUMBERS)]
+    return bool(arrays) and all(hasattr(type(array), "__array_ufunc__") for array in arrays)
+
+
+def _leaves(operand: Any) -> list[Any]:
+    if isinstance(operand, (list, tuple)):
+        return [leaf for part in operand for leaf in _leaves(part)]
+    return [operand]

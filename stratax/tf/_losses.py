@@ -1,0 +1,131 @@
+"""The losses and the non-linearities of `tf.nn` (tf layer). All compute on a device."""
+
+from typing import Any
+
+from keras import ops, random
+
+from stratax.tf._creation import convert_to_tensor, sizes_of
+
+
+def softmax_cross_entropy_with_logits(
+    labels: Any, logits: Any, axis: int = -1, name: str | None = None
+) -> Any:
+    """The cross entropy of every example, as `tf.nn.softmax_cross_entropy_with_logits`.
+
+    Args:
+        labels: Probabilities, shape `(..., classes)`. Gradients pass through them too.
+        logits: Unscaled logarithms of probabilities, of the same shape.
+        axis: The dimension of the classes.
+        name: Ignored.
+
+    Returns:
+        The losses, shape `(...)`, of the logits' dtype.
+
+    Example:
+        >>> import stratax.tf as tf
+        >>> tf.nn.softmax_cross_entropy_with_logits(labels=[[1.0]], logits=[[3.0]]).tolist()
+        [0.0]
+    """
+    logits = convert_to_tensor(logits)
+    labels = ops.cast(labels, logits.dtype)
+    return -ops.sum(labels * ops.log_softmax(logits, axis=axis), axis=axis)
+
+
+def sparse_softmax_cross_entropy_with_logits(labels: Any, logits: Any, name: str | None = None) -> Any:
+    """The cross entropy of every example, as `tf.nn.sparse_softmax_cross_entropy_with_logits`.
+
+    Args:
+        labels: The classes' numbers, shape `(...)`.
+        logits: Unscaled logarithms of probabilities, shape `(..., classes)`.
+        name: Ignored.
+
+    Returns:
+        The losses, shape `(...)`, of the logits' dtype.
+    """
+    log_probabilities = ops.log_softmax(convert_to_tensor(logits), axis=-1)
+    places = ops.expand_dims(ops.cast(labels, "int32"), -1)
+    return -ops.squeeze(ops.take_along_axis(log_probabilities, places, axis=-1), -1)
+
+
+def sigmoid_cross_entropy_with_logits(labels: Any = None, logits: Any = None, name: str | None = None) -> Any:
+    """The cross entropy of independent yes-or-no answers, as `tf.nn.sigmoid_cross_entropy_with_logits`.
+
+    Args:
+        labels: Probabilities.
+        logits: Unscaled, of the same shape.
+        name: Ignored.
+
+    Returns:
+        The losses, of that shape and the logits' dtype.
+    """
+    logits = convert_to_tensor(logits)
+    labels = ops.cast(labels, logits.dtype)
+    return ops.relu(logits) - logits * labels + ops.softplus(-ops.abs(logits))
+
+
+def l2_loss(t: Any, name: str | None = None) -> Any:
+    """Half the sum of the squares, a scalar, as `tf.nn.l2_loss`."""
+    return ops.sum(ops.square(convert_to_tensor(t))) / 2
+
+
+def relu(features: Any, name: str | None = None) -> Any:
+    """max(x, 0), as `tf.nn.relu`."""
+    return ops.relu(features)
+
+
+def relu6(features: Any, name: str | None = None) -> Any:
+    """min(max(x, 0), 6), as `tf.nn.relu6`."""
+    return ops.relu6(features)
+
+
+def leaky_relu(features: Any, alpha: float = 0.2, name: str | None = None) -> Any:
+    """x, and `alpha` * x below 0, as `tf.nn.leaky_relu`."""
+    return ops.leaky_relu(features, negative_slope=alpha)
+
+
+def elu(features: Any, name: str | None = None) -> Any:
+    """x, and exp(x) - 1 below 0, as `tf.nn.elu`."""
+    return ops.elu(features)
+
+
+def gelu(features: Any, approximate: bool = False, name: str | None = None) -> Any:
+    """X times the normal distribution's share below x, as `tf.nn.gelu`."""
+    return ops.gelu(features, approximate=approximate)
+
+
+def silu(features: Any, beta: float = 1.0) -> Any:
+    """X * sigmoid(beta * x), as `tf.nn.silu` and `tf.nn.swish`."""
+    features = convert_to_tensor(features)
+    return features * ops.sigmoid(beta * features)
+
+
+def softplus(features: Any, name: str | None = None) -> Any:
+    """log(1 + exp(x)), as `tf.nn.softplus`."""
+    return ops.softplus(features)
+
+
+def softmax(logits: Any, axis: int | None = None, name: str | None = None) -> Any:
+    """exp(x) / sum(exp(x)) along a dimension (None: the last), as `tf.nn.softmax`."""
+    return ops.softmax(convert_to_tensor(logits), axis=-1 if axis is None else axis)
+
+
+def log_softmax(logits: Any, axis: int | None = None, name: str | None = None) -> Any:
+    """X - log(sum(exp(x))) along a dimension (None: the last), as `tf.nn.log_softmax`."""
+    return ops.log_softmax(convert_to_tensor(logits), axis=-1 if axis is None else axis)
+
+
+def dropout(x: Any, rate: float, noise_shape: Any = None, seed: Any = None, name: str | None = None) -> Any:
+    """`x` with a share of `rate` of its elements set to 0 and the others scaled up, as `tf.nn.dropout`.
+
+    Args:
+        x: An array.
+        rate: The share, from 0 up to but not 1.
+        noise_shape: The shape of the decisions, which are broadcast.
+        seed: As for `tf.random.normal`.
+        name: Ignored.
+
+    Returns:
+        An array of x's shape. Replicas make different decisions.
+    """
+    shape = None if noise_shape is None else sizes_of("noise_shape", noise_shape)
+    return random.dropout(convert_to_tensor(x), rate, noise_shape=shape, seed=seed)

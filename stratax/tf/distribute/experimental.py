@@ -1,0 +1,13 @@
+"""`tf.distribute.experimental` (tf layer)."""
+
+from stratax.distribute import CentralStorageStrategy as CentralStorageStrategy
+from stratax.distribute import TPUStrategy as TPUStrategy
+from stratax.distribute import ValueContext as ValueContext
+from stratax.tf._names import missing_name
+
+__all__ = [
+    "CentralStorageStrategy",
+    "TPUStrategy",
+    "ValueContext",
+]
+__getattr__ = missing_name(__name__, __all__)
