@@ -1,0 +1,116 @@
+import os
+import pathlib
+import re
+import shlex
+import subprocess
+import sys
+
+import pytest
+
+from stratax.cli import _main
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+GUIDES = sorted((ROOT / "docs").glob("*.md"))
+FENCE = re.compile(r"^```(\w*)$")
+OTHERS = {"benchmarks", "compatibility", "glossary"}
+"""Pages that are reference, not guides: their code is tested where they are."""
+
+
+def blocks_of(path):
+    """The page's blocks of code as (language, line number of the first line, lines)."""
+    found, opened = [], None
+    for number, line in enumerate(path.read_text().splitlines(), start=1):
+        fence = FENCE.match(line)
+        if fence and opened is None:
+            opened = (fence[1], number + 1, [])
+        elif fence:
+            found.append(opened)
+            opened = None
+        elif opened is not None:
+            opened[2].append(line)
+    assert opened is None, f"a block of {path} has no end"
+    return found
+
+
+def program_of(path):
+    """A program with the page's Python blocks on the lines that they have there, and checks of what they print."""
+    lines = [""] * (len(path.read_text().splitlines()) + 1)
+    lines[0] = "from tests.docs.guide_output import expect as __expect, forget as __forget"
+    before = None
+    for language, first, code in blocks_of(path):
+        if language == "python":
+            lines[first - 2] += "__forget()"
+            lines[first - 1 : first - 1 + len(code)] = code
+        elif language == "text" and before is not None and "".join(lines[before : first - 2]).strip() == "":
+            lines[first - 1] = f"__expect({chr(10).join(code) + chr(10)!r})"
+        before = first - 1 + len(code) if language == "python" else None
+    return "\n".join(lines)
+
+
+def guides():
+    return [path for path in GUIDES if path.stem not in OTHERS and any(b[0] == "python" for b in blocks_of(path))]
+
+
+def run(path, folder):
+    simulated = re.search(r"STRATAX_SIMULATE=(\w+:\d+)", path.read_text())
+    program = folder / f"{path.stem}.py"
+    program.write_text(program_of(path))
+    return subprocess.run(
+        [sys.executable, str(program)],
+        env=os.environ
+        | {"STRATAX_SIMULATE": simulated[1] if simulated else "", "PYTHONPATH": str(ROOT), "JAX_PLATFORMS": "cpu"},
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=280,
+        check=False,
+    )
+
+
+@pytest.mark.processes
+@pytest.mark.parametrize("path", guides(), ids=lambda path: path.stem)
+def test_processes_run_the_code_of_a_guide_and_it_prints_what_the_guide_says(path, tmp_path):
+    done = run(path, tmp_path)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.processes
+def test_processes_notice_a_guide_that_says_what_its_code_does_not_print(tmp_path):
+    page = tmp_path / "wrong.md"
+    page.write_text("# Wrong\n\n```python\nprint(1 + 1)\n```\n\n```text\n3\n```\n")
+    done = run(page, tmp_path)
+    assert done.returncode == 1
+    assert "The guide says" in done.stderr
+    assert "line 8" in done.stderr
+
+
+@pytest.mark.parametrize("path", GUIDES, ids=lambda path: path.stem)
+def test_every_link_of_a_page_leads_to_a_file_and_heading_that_is_there(path):
+    for link in re.findall(r"\]\(([^)\s]+)\)", path.read_text()):
+        if link.startswith("https://"):
+            continue
+        name, _, anchor = link.partition("#")
+        target = (path.parent / name) if name else path
+        assert target.exists(), link
+        assert not anchor or anchor in _anchors(target), link
+
+
+def _anchors(path):
+    headings = re.findall(r"^#+ (.*)$", path.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def test_the_map_links_to_every_page():
+    text = (ROOT / "docs" / "index.md").read_text()
+    assert [path.name for path in GUIDES if path.stem != "index" and f"({path.name})" not in text] == []
+
+
+def test_every_stratax_command_in_the_documentation_can_be_called_so():
+    pages = [ROOT / "README.md", *GUIDES]
+    code = [line for page in pages for language, _, lines in blocks_of(page) if language == "" for line in lines]
+    commands = [shlex.split(line, comments=True) for line in code if re.match(r"(\w+=\S+ )*stratax ", line)]
+    calls = [words[words.index("stratax") + 1 :] for words in commands]
+    assert len(calls) > 3
+    for name, *options in calls:
+        command = _main.program.commands[name]
+        command.make_context(name, options)
