@@ -6,6 +6,7 @@ Assignments change what the region hands out and leave the variable itself alone
 jaxpr whose marker equations (:data:`input_p`) say which values have to be fed in, so that one trace is enough.
 """
 
+import abc
 import contextlib
 import dataclasses
 import threading
@@ -49,6 +50,27 @@ def equal_on_all_replicas() -> Iterator[None]:
         _agreement.depth -= 1
 
 
+class Spread(abc.ABC):
+    """A variable's value as several parties hold it for a while, each its own, before they are one again.
+
+    A loop whose iterations run replicas carries these instead of merging in every iteration.
+
+    Args:
+        variable: The variable.
+    """
+
+    def __init__(self, variable: keras.Variable) -> None:
+        self.variable = variable
+
+    @abc.abstractmethod
+    def spread(self, value: Any) -> Any:
+        """All parties' values, as one array with a leading dimension, of a variable's one value."""
+
+    @abc.abstractmethod
+    def merge(self, array: Any) -> Any:
+        """The variable's one value of all parties' values."""
+
+
 class Region(keras.StatelessScope):
     """Hands out and collects variables' values while one region of a program is traced.
 
@@ -63,6 +85,7 @@ class Region(keras.StatelessScope):
         self.reads: dict[int, keras.Variable] = {}
         self.writes: dict[int, keras.Variable] = {}
         self.in_agreement: set[int] = set()
+        self.spreads: dict[int, Spread] = {}
         self._values: dict[int, Any] = {}
 
     def __enter__(self) -> "Region":
@@ -71,8 +94,16 @@ class Region(keras.StatelessScope):
         return self
 
     def get_current_value(self, variable: keras.Variable) -> Any:
-        """The value of `variable` at this point of the region, as a tracer of this region or an outer one."""
+        """The value of `variable` at this point of the region, as a tracer of this region or an outer one.
+
+        Of a :class:`Spread` it is all parties' values.
+        """
         key = id(variable)
+        if isinstance(variable, Spread):
+            return self._values[key] if key in self._values else self._spread(variable)
+        if key in self.spreads:
+            with jax_core.set_current_trace(self.trace):
+                return self.spreads[key].merge(self._values[id(self.spreads[key])])
         if key not in self._values:
             self.reads[key] = variable
             self._values[key] = self.lift(variable)
@@ -83,10 +114,25 @@ class Region(keras.StatelessScope):
     def add_update(self, update: tuple[keras.Variable, Any]) -> None:
         """Records an assignment made inside this region."""
         variable, value = update
+        if isinstance(variable, Spread) and id(variable) not in self._values:
+            variable, value = variable.variable, variable.merge(value)
+        elif id(variable) in self.spreads:
+            variable, value = self.spreads[id(variable)], self.spreads[id(variable)].spread(value)
         _check_belongs(self, variable, value)
         self.writes[id(variable)] = variable
         self._values[id(variable)] = value
         (self.in_agreement.add if _agreement.depth else self.in_agreement.discard)(id(variable))
+
+    def adopt(self, spread: Spread) -> None:
+        """Has this region carry a variable's value as the parties hold it."""
+        if id(spread) not in self._values:
+            self._values[id(spread)] = self.lift(spread)
+            self.spreads[id(spread.variable)] = spread
+
+    def _spread(self, spread: Spread) -> Any:
+        value = self.get_current_value(spread.variable)
+        with jax_core.set_current_trace(self.trace):
+            return spread.spread(value)
 
     def take_over(self, variable: keras.Variable, value: Any, *inner: "Region") -> None:
         """Records an assignment that regions inside this one have made (a loop's body, a condition's branches)."""

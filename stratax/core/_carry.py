@@ -11,6 +11,8 @@ import keras
 from stratax import errors
 from stratax.core import _body, _capture, _conditions, _locals
 
+_STATE = (keras.Variable, _capture.Spread)
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Elements:
@@ -87,7 +89,7 @@ class Carry:
         self._read = {
             id(source): parent.get_current_value(source)
             for source in traced.region.inputs
-            if isinstance(source, keras.Variable) and id(source) not in self._slot_of
+            if isinstance(source, _STATE) and id(source) not in self._slot_of
         }
 
     def _collect_locals(self) -> None:
@@ -132,7 +134,7 @@ class Carry:
         taken = iter(blocks)
         inputs = []
         for source in self._traced.region.inputs:
-            if not isinstance(source, keras.Variable):
+            if not isinstance(source, _STATE):
                 inputs.append(next(taken))
             elif id(source) in self._slot_of:
                 inputs.append(values[self._slot_of[id(source)]])

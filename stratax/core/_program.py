@@ -200,7 +200,7 @@ def _runs(feed: _capture.StreamFeed, stream: _stream.Stream, skip: int, count: i
 def _same_structure(left: Any, right: Any) -> bool:
     if left is right:
         return True
-    if jax.tree.structure(left) != jax.tree.structure(right):
+    if not bool(jax.tree.structure(left) == jax.tree.structure(right)):  # type: ignore[operator]
         return False
     pairs = zip(jax.tree.leaves(left), jax.tree.leaves(right), strict=True)
     return all(a.shape == b.shape and a.dtype == b.dtype for a, b in pairs)

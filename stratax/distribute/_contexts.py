@@ -133,7 +133,7 @@ class ReplicaContext:
             dim = check_axis(axis, array.ndim)
             if self._num_replicas == 1:
                 return array
-            return jax.lax.all_gather(array, REPLICA_AXIS, axis=dim, tiled=True)
+            return self._strategy.cross_device_ops.gather_in_replica(array, dim, REPLICA_AXIS)
 
         return jax.tree.map(gather, value)
 
@@ -150,8 +150,8 @@ class ReplicaContext:
             What `merge_fn` returns; of a `PerReplica`, this replica's component.
         """
         kwargs = kwargs or {}
-        if self._num_replicas > 1:
-            args, kwargs = jax.tree.map(lambda leaf: _all_components(leaf), (args, kwargs))
+        if len(self._strategy.devices) > 1:
+            args, kwargs = jax.tree.map(self._all_components, (args, kwargs))
         with entered(self._strategy, None):
             result = merge_fn(self._strategy, *args, **kwargs)
 
@@ -162,11 +162,12 @@ class ReplicaContext:
 
         return jax.tree.map(own, result, is_leaf=is_per_replica)
 
-
-def _all_components(leaf: Any) -> Any:
-    if not isinstance(leaf, (jax.Array, np.ndarray, np.generic)):
-        return leaf
-    return PerReplica(jax.lax.all_gather(leaf, REPLICA_AXIS))
+    def _all_components(self, leaf: Any) -> Any:
+        if not isinstance(leaf, (jax.Array, np.ndarray, np.generic)):
+            return leaf
+        if self._num_replicas == 1:
+            return PerReplica(jnp.asarray(leaf), solo=True)
+        return PerReplica(jax.lax.all_gather(leaf, REPLICA_AXIS))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -215,6 +216,19 @@ def in_cross_replica_context() -> bool:
     return bool(_frames.stack) and _frames.stack[-1].replica is None
 
 
+def in_replica() -> bool:
+    """Whether the caller runs in a function that `strategy.run` calls, `merge_call` included."""
+    return any(frame.replica is not None and frame.strategy is not _default[0]() for frame in _frames.stack)
+
+
+def num_participants(strategy: "Strategy") -> int | None:
+    """How many replicas of `strategy` compute together in the replica that the caller is in, or None outside of one."""
+    for frame in reversed(_frames.stack):
+        if frame.strategy is strategy and frame.replica is not None:
+            return frame.replica.num_replicas_in_sync
+    return None
+
+
 def get_replica_context() -> ReplicaContext | None:
     """The context of the replica that the caller runs in, or None in the cross-replica context."""
     if _frames.stack:
@@ -251,6 +265,8 @@ __all__ = [
     "get_strategy",
     "has_strategy",
     "in_cross_replica_context",
+    "in_replica",
+    "num_participants",
     "set_default",
     "syncing_replicas",
 ]

@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import keras
 from jax.extend import core as jax_core
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from stratax.core import _capture
 from stratax.distribute._values import REPLICA_AXIS
@@ -44,12 +45,16 @@ class ReplicaRegion(_capture.Region):
     Args:
         parent: The region that `strategy.run` was called in.
         num_replicas: How many replicas there are.
+        local: The replica's own values of variables that stay spread over the replicas, by the variables' ids.
     """
 
     parent: _capture.Region
 
-    def __init__(self, parent: _capture.Region, num_replicas: int) -> None:
+    def __init__(
+        self, parent: _capture.Region, num_replicas: int, local: dict[int, Any] | None = None
+    ) -> None:
         super().__init__(parent)
+        self._local = local or {}
         self._num_replicas = num_replicas
         self.postponed: list[PostponedUpdate] = []
 
@@ -72,6 +77,8 @@ class ReplicaRegion(_capture.Region):
                 update.make(update.arrays)
 
     def lift(self, variable: keras.Variable) -> Any:
+        if id(variable) in self._local:
+            return self._local[id(variable)]
         value = self.parent.get_current_value(variable)
         with jax_core.set_current_trace(self.trace):
             if is_seed_state(variable):
@@ -82,29 +89,66 @@ class ReplicaRegion(_capture.Region):
                 return jnp.where(jax.lax.axis_index(REPLICA_AXIS) == 0, value, jnp.zeros_like(value))
         return value
 
-    def merged(self) -> list[Any]:
-        """The one value of every variable that was written, in the order of `writes`; one collective per dtype."""
-        variables = list(self.writes.values())
+    def differing(self) -> list[keras.Variable]:
+        """The variables whose values differ between replicas, in the order of `writes`."""
+        return [v for k, v in self.writes.items() if k not in self.in_agreement or v.aggregation == "sum"]
+
+    def merged(self) -> tuple[list[keras.Variable], list[Any]]:
+        """The variables that were written and do not stay spread, and their one value; one collective per dtype."""
+        variables = [v for key, v in self.writes.items() if key not in self._local]
         values = [self.final_value(variable) for variable in variables]
-        to_sum = [
-            index
-            for index, variable in enumerate(variables)
-            if id(variable) not in self.in_agreement or variable.aggregation == "sum"
-        ]
+        differing = {id(variable) for variable in self.differing()}
+        to_sum = [index for index, variable in enumerate(variables) if id(variable) in differing]
         shares = [self._share(variables[index], values[index]) for index in to_sum]
         for index, total in zip(to_sum, _packed_sum(shares), strict=True):
             values[index] = total.astype(values[index].dtype)
-        return values
+        return variables, values
 
     def _share(self, variable: keras.Variable, value: Any) -> Any:
         """What this replica contributes to the sum that becomes the variable's value."""
         value = jnp.asarray(value)
         if variable.aggregation == "sum":
             return value
-        averaged = jnp.issubdtype(value.dtype, jnp.floating) and variable.aggregation != "only_first_replica"
-        if averaged and not is_seed_state(variable):
+        if _is_averaged(variable, value.dtype):
             return value / self._num_replicas
         return jnp.where(jax.lax.axis_index(REPLICA_AXIS) == 0, value, jnp.zeros_like(value))
+
+
+class ReplicaSpread(_capture.Spread):
+    """What the replicas hold of a variable between the iterations of a loop.
+
+    Args:
+        variable: The variable.
+        mesh: The mesh of the replicas.
+    """
+
+    def __init__(self, variable: keras.Variable, mesh: Mesh) -> None:
+        super().__init__(variable)
+        self._mesh = mesh
+
+    def spread(self, value: Any) -> Any:
+        """See `Spread.spread`; the leading dimension counts replicas. The inverse of :meth:`merge`."""
+        count = self._mesh.size
+        array = jnp.broadcast_to(value, (count, *value.shape))
+        if is_seed_state(self.variable):
+            folds = jnp.arange(count, dtype=value.dtype) * jnp.asarray(_FOLD, value.dtype)
+            array = jnp.bitwise_xor(array, jnp.stack([folds, jnp.zeros_like(folds)], 1))
+        elif self.variable.aggregation == "sum":
+            first = jnp.arange(count).reshape(-1, *(1,) * value.ndim) == 0
+            array = jnp.where(first, array, jnp.zeros_like(array))
+        return jax.lax.with_sharding_constraint(array, NamedSharding(self._mesh, PartitionSpec(REPLICA_AXIS)))
+
+    def merge(self, array: Any) -> Any:
+        """See `Spread.merge`."""
+        if self.variable.aggregation == "sum":
+            return jnp.sum(array, 0, dtype=array.dtype)
+        return jnp.mean(array, 0) if _is_averaged(self.variable, array.dtype) else array[0]
+
+
+def _is_averaged(variable: keras.Variable, dtype: Any) -> bool:
+    """Whether replicas' values become their mean; else, where they are not added up, they become the first's."""
+    floating = jnp.issubdtype(dtype, jnp.floating)
+    return bool(floating) and variable.aggregation != "only_first_replica" and not is_seed_state(variable)
 
 
 def is_seed_state(variable: keras.Variable) -> bool:

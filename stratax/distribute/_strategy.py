@@ -1,6 +1,7 @@
 """`Strategy`: what runs where, with one meaning for every kind of hardware (distribute layer)."""
 
 import contextlib
+import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -13,7 +14,7 @@ from keras.src.backend.common import global_state  # The attribute that Keras' o
 
 from stratax import errors
 from stratax.cluster._devices import device_name
-from stratax.core import _autograph, _capture, _function
+from stratax.core import _autograph, _body, _capture, _function
 from stratax.distribute import _contexts, _input, _ownership, _replica_region
 from stratax.distribute._cross_device_ops import NcclAllReduce
 from stratax.distribute._cross_device_ops_base import CrossDeviceOps
@@ -56,10 +57,7 @@ class Strategy:
         Inside a function that `run` calls it is the number that takes part there: 1 while the remainder of a batch is
         computed, which one replica's meaning stands for (see `experimental_distribute_dataset`).
         """
-        replica = _contexts.get_replica_context()
-        if replica is not None and replica.strategy is self:
-            return replica.num_replicas_in_sync
-        return len(self._devices)
+        return _contexts.num_participants(self) or len(self._devices)
 
     @property
     def devices(self) -> tuple[jax.Device, ...]:
@@ -177,10 +175,15 @@ class Strategy:
             raise errors.BadTypeError(
                 f"strategy.run expects keyword arguments as a dict. Received: kwargs={kwargs!r}."
             )
-        if not _contexts.in_cross_replica_context() and _contexts.has_strategy():
+        if _contexts.in_replica():
             raise errors.StrategyError(
                 "strategy.run was called inside a replica, by a function that strategy.run had called. Replicas can't "
                 f"be nested. Received: fn={fn!r}. Call the function directly."
+            )
+        if _contexts.has_strategy() and _contexts.get_strategy() is not self:
+            raise errors.StrategyError(
+                "strategy.run was called inside the scope of another strategy; strategies can't be nested. "
+                f"Received: {self!r} inside the scope of {_contexts.get_strategy()!r}. Leave that scope first."
             )
         for leaf in jax.tree.leaves((args, kwargs), is_leaf=is_per_replica):
             if isinstance(leaf, PerReplica) and not leaf.solo and leaf.num_components != len(self._devices):
@@ -232,7 +235,7 @@ class Strategy:
 
     def _run_alone(self, fn: Callable[..., Any], leaves: list[Any], treedef: Any) -> Any:
         """One replica's meaning for everything: on its device, or, for a remainder, on all devices alike."""
-        plain = [leaf.array if isinstance(leaf, PerReplica) else leaf for leaf in leaves]
+        plain = [_only_component(leaf) if isinstance(leaf, PerReplica) else leaf for leaf in leaves]
         args, kwargs = jax.tree.unflatten(treedef, plain)
         with _contexts.entered(self, _contexts.ReplicaContext(self, 1, stands_for=len(self._devices))):
             result = fn(*args, **kwargs)
@@ -251,35 +254,64 @@ class Strategy:
         context: _contexts.ReplicaContext,
     ) -> Any:
         split = [index for index, leaf in enumerate(leaves) if isinstance(leaf, PerReplica)]
-        found: list[Any] = []
+        found: list[_Traced] = []
 
-        def body(components: list[Any]) -> tuple[list[Any], tuple[list[Any], list[list[Any]]]]:
+        def body(components: list[Any], local: dict[int, Any]) -> Any:
             own = list(leaves)
             for index, component in zip(split, components, strict=True):
                 own[index] = jnp.squeeze(component, 0)
             args, kwargs = jax.tree.unflatten(treedef, own)
-            replica = _replica_region.ReplicaRegion(region, len(self._devices))
+            mine = {key: jnp.squeeze(value, 0) for key, value in local.items()}
+            replica = _replica_region.ReplicaRegion(region, len(self._devices), mine)
             with replica, _contexts.entered(self, context):
                 result = fn(*args, **kwargs)
                 outputs, structure = jax.tree.flatten(_values_of_variables(result))
                 arrays = [jnp.asarray(leaf)[None] for leaf in outputs if _is_array(leaf)]
-                postponed = replica.postponed
-                found.append((outputs, structure, list(replica.writes.values()), postponed))
-                return arrays, (replica.merged(), [update.arrays for update in postponed])
+                written, merged = replica.merged()
+                kept = {key: replica.final_value(v)[None] for key, v in replica.writes.items() if key in mine}
+                found.append(_Traced(replica, outputs, structure, written))
+                return (arrays, kept), (merged, [update.arrays for update in replica.postponed])
 
         spread, same = PartitionSpec(REPLICA_AXIS), PartitionSpec()
         mapped = jax.shard_map(
-            body, mesh=self._mesh, in_specs=spread, out_specs=(spread, same), check_vma=False
+            body, mesh=self._mesh, in_specs=(spread, spread), out_specs=(spread, same), check_vma=False
         )
-        arrays, (values, postponed_arrays) = mapped([leaves[index].array for index in split])
-        outputs, structure, written, postponed = found[-1]
-        for variable, value in zip(written, values, strict=True):
+        components = [leaves[index].array for index in split]
+        spreads = self._carried_spread(region, mapped, components, found)
+        local = {key: region.get_current_value(spread) for key, spread in spreads.items()}
+        (arrays, kept), (values, postponed) = mapped(components, local)
+        traced = found[-1]
+        for key, value in kept.items():
+            region.add_update((spreads[key], value))
+        for variable, value in zip(traced.written, values, strict=True):
             region.add_update((variable, value))
-        for update, update_arrays in zip(postponed, postponed_arrays, strict=True):
+        for update, update_arrays in zip(traced.replica.postponed, postponed, strict=True):
             update.make(update_arrays)
         results = iter(arrays)
-        placed = [PerReplica(next(results)) if _is_array(leaf) else leaf for leaf in outputs]
-        return jax.tree.unflatten(structure, placed)
+        placed = [PerReplica(next(results)) if _is_array(leaf) else leaf for leaf in traced.outputs]
+        return jax.tree.unflatten(traced.structure, placed)
+
+    def _carried_spread(
+        self,
+        region: _capture.Region,
+        mapped: Callable[..., Any],
+        components: list[Any],
+        found: list["_Traced"],
+    ) -> dict[int, _capture.Spread]:
+        """Directly in a loop: the variables that replicas change differently, to be merged when the loop is over.
+
+        Which ones these are only a trace can tell, so that in a loop a replica's function is traced twice.
+        """
+        if not isinstance(region, _body.LoopRegion):
+            return {}
+        used = {*region.reads, *region.writes}
+        jax.eval_shape(mapped, components, {})
+        for variable in found[-1].replica.differing():
+            key = id(variable)
+            # What the loop itself reads or writes besides must be one value in every iteration.
+            if key not in used and key not in region.spreads:
+                region.adopt(_replica_region.ReplicaSpread(variable, self._mesh))
+        return dict(region.spreads)
 
     # Combining.
 
@@ -308,6 +340,7 @@ class Strategy:
             2.0
         """
         op = as_reduce_op(reduce_op)
+        axis = int(axis) if isinstance(axis, np.integer) else axis
         self._check_cross_replica("reduce", "get_replica_context().all_reduce")
         for leaf in jax.tree.leaves(value, is_leaf=is_per_replica):
             self._check_reducible(op, leaf, axis)
@@ -326,7 +359,7 @@ class Strategy:
             _contexts.check_axis(axis, leaf.ndim if isinstance(leaf, PerReplica) else np.ndim(leaf))
 
     def _check_cross_replica(self, method: str, instead: str) -> None:
-        if _contexts.has_strategy() and not _contexts.in_cross_replica_context():
+        if _contexts.in_replica() and not _contexts.in_cross_replica_context():
             raise errors.StrategyError(
                 f"strategy.{method} was called inside a replica. Expected: outside of the function that strategy.run "
                 f"calls. Inside, use stratax.distribute.{instead}."
@@ -478,8 +511,24 @@ class Strategy:
         return self.make_experimental_numpy_dataset(numpy_input, session)
 
 
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class _Traced:
+    """What the trace of a replica's function left behind."""
+
+    replica: _replica_region.ReplicaRegion
+    outputs: list[Any]
+    structure: Any
+    written: list[keras.Variable]
+
+
 @contextlib.contextmanager
 def _scope(strategy: Strategy) -> Iterator[Strategy]:
+    if _contexts.in_replica():
+        raise errors.StrategyError(
+            "The scope of a strategy was entered inside a replica, in a function that strategy.run had called. Expected: "
+            f"outside of it, where variables and models are made. Received: {strategy!r}. Leave the scope out: the "
+            "strategy is in force there."
+        )
     if _contexts.has_strategy() and _contexts.get_strategy() is not strategy:
         raise errors.StrategyError(
             "The scope of a strategy was entered inside the scope of another one; strategies can't be nested. "
@@ -508,6 +557,11 @@ def _set_placement(region: _capture.Region | None, strategy: Strategy) -> None:
         )
     region.placement = strategy.variable_placement
     region.storage = strategy.variable_storage
+
+
+def _only_component(value: PerReplica) -> Any:
+    """The component of a value that has one."""
+    return value.array if value.solo else jnp.squeeze(value.array, 0)
 
 
 def _values_of_variables(result: Any) -> Any:
