@@ -17,7 +17,7 @@ from stratax.distribute._values import REPLICA_AXIS
 def global_results(model: keras.Model) -> Iterator[None]:
     """A block, traced for one replica, in which `result()` of each of the model's metrics is of all replicas.
 
-    An overridden step returns `{m.name: m.result() for m in self.metrics}`, and a replica's own variables hold its part.
+    An overridden step returns `{m.name: m.result() for m in self.metrics}`; a replica's own variables hold its part.
     """
     if _contexts.syncing_replicas() is None:
         yield

@@ -1,8 +1,9 @@
 """What a compiled Keras model gets so that it trains under a strategy (keras layer).
 
 Keras keeps its loop, callbacks, progress bar and history. A :class:`Trainer` replaces, on one model, the methods that
-make and call the compiled steps and those that pass state around: variables stay where they are and always hold
-their current values, so callbacks read and write them as they are.
+make the compiled steps and those that pass state around: variables stay where they are and always hold their
+current values, so callbacks read and write them as they are. What users call (`fit`, ...) comes here from
+`keras.Model`, after overrides of the user's own.
 """
 
 import functools
@@ -14,6 +15,7 @@ import jax
 import keras
 import numpy as np
 from keras.src.backend.common import global_state
+from keras.src.backend.jax import trainer as keras_trainer
 from keras.src.trainers.data_adapters import array_slicing, data_adapter_utils
 from keras.src.utils.python_utils import pythonify_logs
 
@@ -25,18 +27,15 @@ from stratax.keras import _accumulation, _blocks, _epochs, _plan, _steps
 _INPUT_BOUND = 0.25
 _EXPECTED_TRACES = 16  # Batches and their remainders, of training and validation, with and without weights.
 _METHODS = (
-    "fit",
-    "evaluate",
-    "predict",
-    "train_on_batch",
-    "test_on_batch",
-    "predict_on_batch",
     "make_train_function",
     "make_test_function",
     "make_predict_function",
     "jax_state_sync",
     "_get_jax_state",
 )
+CALLS = ("fit", "evaluate", "predict", "train_on_batch", "test_on_batch", "predict_on_batch")
+"""What users call, and may override."""
+_KERAS: dict[str, Callable[..., Any]] = {name: getattr(keras_trainer.JAXTrainer, name) for name in CALLS}
 
 
 def attach(model: keras.Model, strategy: Strategy) -> "Trainer":
@@ -181,7 +180,7 @@ class Trainer:
             if verbose and len(self.strategy.devices) > 1:
                 plan = _plan.describe(self.strategy, steps, steps_per_epoch, self.model.steps_per_execution)
                 keras.src.utils.io_utils.print_msg(plan)
-            history = type(self.model).fit(
+            history = _KERAS["fit"](
                 self.model,
                 steps,
                 epochs=epochs,
@@ -221,7 +220,7 @@ class Trainer:
         cached = kwargs.get("_use_cached_eval_dataset", False)
         adapter = x if cached else self._adapter(x, y, sample_weight, batch_size, steps, False, None)
         with self._computing(adapter):
-            return type(self.model).evaluate(
+            return _KERAS["evaluate"](
                 self.model,
                 adapter,
                 verbose=verbose,
@@ -243,9 +242,7 @@ class Trainer:
         _check_batch_size(batch_size)
         adapter = self._adapter(x, None, None, batch_size, steps, False, None)
         with self._computing(adapter, predicting=True):
-            return type(self.model).predict(
-                self.model, adapter, verbose=verbose, steps=steps, callbacks=callbacks
-            )
+            return _KERAS["predict"](self.model, adapter, verbose=verbose, steps=steps, callbacks=callbacks)
 
     def train_on_batch(
         self,
@@ -338,7 +335,7 @@ class Trainer:
 
     def own_variables(self) -> None:
         """Notes that the model's variables belong to the strategy."""
-        optimizer = self.model.optimizer
+        optimizer = getattr(self.model, "optimizer", None)  # Only a compiled model has the attribute.
         for variable in [*self.model.variables, *(optimizer.variables if optimizer is not None else ())]:
             _ownership.own(variable, self.strategy)
 
