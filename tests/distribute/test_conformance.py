@@ -1,0 +1,232 @@
+"""Every strategy gives one device's numbers: weights, losses and metrics of a custom loop over uneven batches."""
+
+import logging
+import os
+
+import jax
+import jax.numpy as jnp
+import keras
+import numpy as np
+import pytest
+
+import stratax as sx
+from stratax.distribute import (
+    AllReduceCrossDeviceOps,
+    CentralStorageStrategy,
+    HierarchicalCopyAllReduce,
+    MirroredStrategy,
+    NcclAllReduce,
+    OneDeviceStrategy,
+    ReductionToOneDevice,
+    RingAllReduce,
+    TPUStrategy,
+    compute_average_loss,
+    get_strategy,
+)
+
+NUM_ROWS, FEATURES, CLASSES, BATCH = 42, 5, 3, 16
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(NUM_ROWS, FEATURES)).astype("float32")
+Y = RNG.integers(0, CLASSES, NUM_ROWS).astype("int32")
+BATCHES = [(X[i : i + BATCH], Y[i : i + BATCH]) for i in range(0, NUM_ROWS, BATCH)]
+EPOCHS = 2
+
+
+class TreeSum(AllReduceCrossDeviceOps):
+    """A user's own: gathers everything and adds it up."""
+
+    calls = 0
+
+    def sum_buffers(self, buffers, axis_name, num_replicas):
+        TreeSum.calls += 1
+        return [jnp.sum(jax.lax.all_gather(buffer, axis_name), 0) for buffer in buffers]
+
+
+def mirrored(count, ops=None):
+    return lambda: MirroredStrategy([f"/cpu:{i}" for i in range(count)], ops)
+
+
+STRATEGIES = {
+    "default": get_strategy,
+    "one": lambda: OneDeviceStrategy("/cpu:3"),
+    "mirrored1": mirrored(1),
+    "mirrored2": mirrored(2),
+    "mirrored4": mirrored(4),
+    "mirrored8": mirrored(8),
+    "mirrored3": lambda: MirroredStrategy(["/cpu:5", "/cpu:1", "/cpu:2"]),
+    "unpacked": mirrored(4, NcclAllReduce(num_packs=0)),
+    "hierarchical": mirrored(4, HierarchicalCopyAllReduce()),
+    "ring": mirrored(4, RingAllReduce(bytes_per_pack=64)),
+    "one_device_sum": mirrored(4, ReductionToOneDevice()),
+    "own_ops": mirrored(4, TreeSum()),
+    "central": lambda: CentralStorageStrategy([f"/cpu:{i}" for i in range(4)], "/cpu:7"),
+    "central1": lambda: CentralStorageStrategy(["/cpu:2"]),
+}
+if os.environ["STRATAX_SIMULATE"].startswith("tpu"):
+    STRATEGIES = {"tpu": TPUStrategy}
+
+
+def make_model():
+    keras.utils.set_random_seed(3)
+    return keras.Sequential([keras.layers.Dense(6, "relu"), keras.layers.Dense(CLASSES)])
+
+
+loss_of_examples = keras.losses.SparseCategoricalCrossentropy(from_logits=True, reduction="none")
+
+
+@pytest.fixture(scope="module")
+def expected():
+    """The same training in plain JAX and Keras' stateless API: each step's loss, the weights, the accuracy."""
+    model = make_model()
+    model.build((None, FEATURES))
+    optimizer = keras.optimizers.Adam(0.05)
+    optimizer.build(model.trainable_variables)
+    weights = [v.value for v in model.trainable_variables]
+    slots = [v.value for v in optimizer.variables]
+
+    @jax.jit
+    def step(weights, slots, x, y):
+        def loss(weights):
+            logits, _ = model.stateless_call(weights, [], x)
+            losses = loss_of_examples(y, logits)
+            return jnp.sum(losses) / BATCH, (losses, jnp.argmax(logits, -1) == y)
+
+        (value, (losses, right)), grads = jax.value_and_grad(loss, has_aux=True)(weights)
+        weights, slots = optimizer.stateless_apply(slots, grads, weights)
+        return weights, slots, value, losses.sum(), right.sum()
+
+    values, sums, rights = [], [], []
+    for _ in range(EPOCHS):
+        for x, y in BATCHES:
+            weights, slots, value, total, right = step(weights, slots, x, y)
+            values.append(float(value))
+            sums.append(float(total))
+            rights.append(int(right))
+    seen = EPOCHS * NUM_ROWS
+    return {
+        "losses": values,
+        "weights": [np.asarray(w) for w in weights],
+        "accuracy": sum(rights) / seen,
+        "mean": sum(sums) / seen,
+    }
+
+
+class Training:
+    """A model, an optimizer and metrics under a strategy, and a compiled step."""
+
+    def __init__(self, strategy, with_tape):
+        self.strategy = strategy
+        self.with_tape = with_tape
+        with strategy.scope():
+            self.model = make_model()
+            self.optimizer = keras.optimizers.Adam(0.05)
+            self.accuracy = keras.metrics.SparseCategoricalAccuracy()
+            self.mean = keras.metrics.Mean()
+
+    def replica_step(self, x, y):
+        def loss():
+            logits = self.model(x, training=True)
+            losses = loss_of_examples(y, logits)
+            return compute_average_loss(losses, global_batch_size=BATCH), (losses, logits)
+
+        variables = lambda: self.model.trainable_variables  # noqa: E731 (the layers are built by the first call)
+        if self.with_tape:
+            with sx.GradientTape() as tape:
+                value, (losses, logits) = loss()
+            gradients = tape.gradient(value, variables())
+        else:
+            (value, (losses, logits)), gradients = sx.value_and_grad(loss, variables, has_aux=True)()
+        self.optimizer.apply_gradients(zip(gradients, variables(), strict=True))
+        self.accuracy.update_state(y, logits)
+        self.mean.update_state(losses)
+        return value
+
+    @sx.function
+    def step(self, x, y):
+        per_replica = self.strategy.run(self.replica_step, args=(x, y))
+        return self.strategy.reduce("sum", per_replica, axis=None)
+
+    def epoch(self):
+        dataset = sx.Dataset.from_tensor_slices((X, Y)).batch(BATCH)
+        return [float(self.step(x, y)) for x, y in self.strategy.experimental_distribute_dataset(dataset)]
+
+
+@pytest.mark.parametrize(
+    ("name", "with_tape"),
+    [(name, False) for name in STRATEGIES]
+    + [(name, True) for name in ("one", "mirrored4", "central", "tpu") if name in STRATEGIES],
+)
+def test_a_custom_loop_gives_one_devices_numbers_and_compiles_once(name, with_tape, expected, caplog):
+    training = Training(STRATEGIES[name](), with_tape)
+    counts = []
+    losses = []
+    with jax.log_compiles(), caplog.at_level(logging.WARNING):
+        for _ in range(EPOCHS):
+            losses += training.epoch()
+            counts.append(len([r for r in caplog.records if "Compiling" in r.getMessage()]))
+    assert counts[0] > 0
+    assert counts[1] == counts[0]
+    assert training.step.num_programs == 2
+    np.testing.assert_allclose(losses, expected["losses"], rtol=2e-6)
+    for variable, value in zip(training.model.trainable_variables, expected["weights"], strict=True):
+        np.testing.assert_allclose(variable.numpy(), value, atol=3e-6)
+    assert float(training.accuracy.result()) == pytest.approx(expected["accuracy"], rel=1e-6)
+    assert float(training.mean.result()) == pytest.approx(expected["mean"], rel=1e-6)
+    assert int(training.optimizer.iterations.value) == EPOCHS * len(BATCHES)
+
+
+@pytest.mark.skipif("own_ops" not in STRATEGIES, reason="needs eight CPU devices")
+def test_a_users_cross_device_ops_are_really_called():
+    TreeSum.calls = 0
+    strategy = STRATEGIES["own_ops"]()
+    strategy.run(lambda: sx.distribute.get_replica_context().all_reduce("sum", 1.0))
+    assert TreeSum.calls == 1
+
+
+@pytest.mark.skipif("mirrored4" not in STRATEGIES, reason="needs eight CPU devices")
+@pytest.mark.filterwarnings("ignore:.*was traced:RuntimeWarning")
+@pytest.mark.parametrize("count", [1, 2, 3, 4])
+def test_any_number_of_rows_gives_the_same_weights_loss_and_metrics(count):
+    """A linear model by hand, in float64, against 1 to 33 rows in batches of 6."""
+    strategy = mirrored(count)()
+    x = RNG.normal(size=(33, 2)).astype("float32")
+    y = (x @ [1.0, -2.0] + 0.5).astype("float32")
+    with strategy.scope():
+        w, b = sx.Variable(np.zeros(2, "float32"), name="w"), sx.Variable(0.0, name="b")
+        optimizer = keras.optimizers.SGD(0.1, momentum=0.9)
+        optimizer.build([w, b])
+        error = keras.metrics.Mean()
+
+    def replica_step(x, y):
+        def loss():
+            losses = (x @ w.value + b - y) ** 2
+            return compute_average_loss(losses), losses
+
+        (value, losses), gradients = sx.value_and_grad(loss, [w, b], has_aux=True)()
+        optimizer.apply_gradients(zip(gradients, [w, b], strict=True))
+        error.update_state(losses)
+        return value
+
+    @sx.function
+    def step(batch):
+        return strategy.reduce("sum", strategy.run(replica_step, args=batch), axis=None)
+
+    state = [w, b, *optimizer.variables, *error.variables]
+    initial = [v.numpy() for v in state]
+    for rows in range(1, 34):
+        for variable, value in zip(state, initial, strict=True):
+            variable.assign(value)
+        batches = [(x[i : min(i + 6, rows)], y[i : min(i + 6, rows)]) for i in range(0, rows, 6)]
+        losses = [float(step(batch)) for batch in strategy.experimental_distribute_dataset(batches)]
+        theta, velocity, truth, total = np.zeros(3), np.zeros(3), [], 0.0
+        for bx, by in batches:
+            design = np.concatenate([bx, np.ones((len(bx), 1))], 1).astype("float64")
+            residual = design @ theta - by
+            truth.append(np.mean(residual**2))
+            total += np.sum(residual**2)
+            velocity = 0.9 * velocity - 0.1 * (2 / len(bx)) * design.T @ residual
+            theta = theta + velocity
+        np.testing.assert_allclose(losses, truth, rtol=2e-5, atol=1e-6)
+        np.testing.assert_allclose([*w.numpy(), b.numpy()], theta, rtol=1e-5, atol=1e-5)
+        assert float(error.result()) == pytest.approx(total / rows, rel=2e-5)
+    assert step.num_programs == 6  # one for the full batch, one for each remainder of 1 to 5 rows
