@@ -5,6 +5,7 @@ from typing import Any
 from keras import ops, random
 
 from stratax.tf._creation import convert_to_tensor, sizes_of
+from stratax.tf._generator import generator_of
 
 
 def softmax_cross_entropy_with_logits(
@@ -128,4 +129,4 @@ def dropout(x: Any, rate: float, noise_shape: Any = None, seed: Any = None, name
         An array of x's shape. Replicas make different decisions.
     """
     shape = None if noise_shape is None else sizes_of("noise_shape", noise_shape)
-    return random.dropout(convert_to_tensor(x), rate, noise_shape=shape, seed=seed)
+    return random.dropout(convert_to_tensor(x), rate, noise_shape=shape, seed=generator_of(seed))

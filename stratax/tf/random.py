@@ -13,6 +13,7 @@ from keras import ops
 from stratax.errors import BadArgumentError
 from stratax.tf._creation import convert_to_tensor, sizes_of
 from stratax.tf._dtypes import as_dtype, device_dtype
+from stratax.tf._generator import generator_of, reset
 from stratax.tf._names import missing_name
 
 
@@ -26,6 +27,7 @@ def set_seed(seed: int) -> None:
         seed: A whole number from 0 to 2**32 - 1.
     """
     keras.utils.set_random_seed(seed)
+    reset(seed)
 
 
 def normal(
@@ -56,7 +58,10 @@ def normal(
         (2, 3)
     """
     sizes = sizes_of("shape", shape)
-    return keras.random.normal(sizes, 0.0, 1.0, dtype=device_dtype(dtype), seed=seed) * stddev + mean
+    return (
+        keras.random.normal(sizes, 0.0, 1.0, dtype=device_dtype(dtype), seed=generator_of(seed)) * stddev
+        + mean
+    )
 
 
 def truncated_normal(
@@ -70,7 +75,9 @@ def truncated_normal(
     """Normally distributed numbers at most two standard deviations away; arguments as for :func:`normal`."""
     sizes = sizes_of("shape", shape)
     return (
-        keras.random.truncated_normal(sizes, 0.0, 1.0, dtype=device_dtype(dtype), seed=seed) * stddev + mean
+        keras.random.truncated_normal(sizes, 0.0, 1.0, dtype=device_dtype(dtype), seed=generator_of(seed))
+        * stddev
+        + mean
     )
 
 
@@ -104,14 +111,16 @@ def uniform(
             raise BadArgumentError(
                 f"Random whole numbers need an upper end. Received: maxval=None, dtype={dtype!r}. Pass maxval."
             )
-        return keras.random.randint(sizes, minval, maxval, dtype=kind, seed=seed)
+        return keras.random.randint(sizes, minval, maxval, dtype=kind, seed=generator_of(seed))
     top = 1 if maxval is None else maxval
-    return keras.random.uniform(sizes, 0.0, 1.0, dtype=kind, seed=seed) * (top - minval) + minval
+    return (
+        keras.random.uniform(sizes, 0.0, 1.0, dtype=kind, seed=generator_of(seed)) * (top - minval) + minval
+    )
 
 
 def shuffle(value: Any, seed: Any = None, name: str | None = None) -> Any:
     """`value` with its first dimension in random order, as `tf.random.shuffle`; `seed` as for :func:`normal`."""
-    return keras.random.shuffle(convert_to_tensor(value), seed=seed)
+    return keras.random.shuffle(convert_to_tensor(value), seed=generator_of(seed))
 
 
 def categorical(
@@ -129,7 +138,7 @@ def categorical(
     Returns:
         Whole numbers, shape `(examples, num_samples)`.
     """
-    drawn = keras.random.categorical(convert_to_tensor(logits), num_samples, seed=seed)
+    drawn = keras.random.categorical(convert_to_tensor(logits), num_samples, seed=generator_of(seed))
     return ops.cast(drawn, device_dtype(np.int64 if dtype is None else dtype))
 
 

@@ -1,0 +1,61 @@
+"""The generator that random functions of `tf` draw from where no seed is given (tf layer)."""
+
+import random
+import threading
+
+import keras
+from keras.src.backend.common import global_state  # Where Keras keeps the distribution of new variables.
+
+from stratax.core import _capture
+
+_MAX_SEED = 2**31 - 1
+
+
+class _Default:
+    """Holds the one generator, and the seed that it starts from."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._generator: keras.random.SeedGenerator | None = None
+        self._seed: int | None = None
+
+    def generator(self) -> keras.random.SeedGenerator:
+        with self._lock:
+            if self._generator is None:
+                seed = random.randint(1, _MAX_SEED) if self._seed is None else self._seed
+                self._generator = _make(seed)
+            return self._generator
+
+    def reset(self, seed: int) -> None:
+        with self._lock:
+            self._seed = seed % _MAX_SEED
+            if self._generator is not None:
+                self._generator.state.assign([self._seed, 0])
+
+
+def _make(seed: int) -> keras.random.SeedGenerator:
+    """A generator that belongs to no strategy, whatever scope or program is entered."""
+    distribution = global_state.get_global_attribute("distribution")
+    global_state.set_global_attribute("distribution", None)
+    try:
+        with _capture.outside_scopes():
+            return keras.random.SeedGenerator(seed)
+    finally:
+        global_state.set_global_attribute("distribution", distribution)
+
+
+_default = _Default()
+
+
+def generator_of(seed: int | keras.random.SeedGenerator | None) -> int | keras.random.SeedGenerator:
+    """What `keras.random` is to draw from: `seed`, or for None the default generator.
+
+    Keras' own default generator refuses to be used in compiled programs. The state of this one is a variable, which
+    they capture.
+    """
+    return _default.generator() if seed is None else seed
+
+
+def reset(seed: int) -> None:
+    """Starts the sequence of `seed`, also for functions that are compiled already."""
+    _default.reset(seed)

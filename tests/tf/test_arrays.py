@@ -1,0 +1,216 @@
+"""The array functions of `stratax.tf`: on the host for NumPy arrays, on a device for all else, and equal in both."""
+
+import jax
+import jax.numpy as jnp
+import keras
+import numpy as np
+import pytest
+
+import stratax.tf as tf
+from stratax.errors import BadArgumentError, BadTypeError
+
+X = np.array([[1.5, -2.0, 0.25], [0.5, 3.0, -1.0]], np.float32)
+POSITIVE = np.abs(X) + np.float32(0.1)
+ANY = (
+    "abs",
+    "ceil",
+    "cos",
+    "exp",
+    "expm1",
+    "floor",
+    "negative",
+    "round",
+    "sigmoid",
+    "sign",
+    "sin",
+    "square",
+    "tan",
+)
+ANY += ("tanh", "is_finite", "is_inf", "is_nan")
+ABOVE_ZERO = ("log", "log1p", "reciprocal", "rsqrt", "sqrt")
+TWO = (
+    "add",
+    "atan2",
+    "divide",
+    "divide_no_nan",
+    "equal",
+    "floordiv",
+    "greater",
+    "greater_equal",
+    "less",
+    "less_equal",
+)
+TWO += ("maximum", "minimum", "mod", "multiply", "not_equal", "squared_difference", "subtract")
+REDUCTIONS = ("reduce_max", "reduce_mean", "reduce_min", "reduce_prod", "reduce_sum", "reduce_logsumexp")
+REDUCTIONS += ("reduce_std", "reduce_variance")
+
+
+def check_both(function, *operands, rtol=1e-5):
+    """The result, which has to be the same for NumPy and JAX operands, each where it came from."""
+    host = function(*operands)
+    device = function(*(jnp.asarray(operand) for operand in operands))
+    assert isinstance(host, np.ndarray | np.generic)
+    assert isinstance(device, jax.Array)
+    assert host.shape == device.shape
+    assert jax.dtypes.canonicalize_dtype(host.dtype) == device.dtype
+    np.testing.assert_allclose(host, device, rtol=rtol, atol=1e-6)
+    return host
+
+
+@pytest.mark.parametrize("name", ANY)
+def test_functions_of_one_array_agree_on_host_and_device(name):
+    check_both(getattr(tf.math, name), X)
+
+
+@pytest.mark.parametrize("name", ABOVE_ZERO)
+def test_functions_of_one_positive_array_agree_on_host_and_device(name):
+    check_both(getattr(tf.math, name), POSITIVE)
+
+
+@pytest.mark.parametrize("name", TWO)
+def test_functions_of_two_arrays_agree_on_host_and_device(name):
+    check_both(getattr(tf.math, name), X, POSITIVE[:1])
+
+
+@pytest.mark.parametrize("name", ["logical_and", "logical_or", "logical_xor"])
+def test_functions_of_truth_values_agree_on_host_and_device(name):
+    result = check_both(getattr(tf.math, name), X > 0, X < 1)
+    assert result.dtype == np.bool_
+
+
+@pytest.mark.parametrize("name", REDUCTIONS)
+@pytest.mark.parametrize(("axis", "keepdims"), [(None, False), (1, True), ([0, 1], False), (-1, False)])
+def test_reductions_agree_on_host_and_device(name, axis, keepdims):
+    if name == "reduce_logsumexp" and axis == [0, 1]:
+        axis = [1]
+    check_both(lambda x: getattr(tf.math, name)(x, axis, keepdims), X)
+
+
+def test_values_are_those_of_tensorflow():
+    # Worked out by hand from TensorFlow's documentation.
+    assert tf.reduce_mean(np.array([1, 2, 2, 0, -4, -2])) == 0
+    assert tf.reduce_mean([1, 0, 1, 0, 1]).item() == 0  # A mean of whole numbers is a whole number.
+    assert tf.reduce_mean([1.0, 1.0, 2.0, 2.0]).item() == 1.5
+    assert tf.reduce_sum(np.array([200, 100], np.uint8)).dtype == np.uint8
+    assert tf.reduce_sum(jnp.array([200, 100], jnp.uint8)).dtype == jnp.uint8
+    assert tf.math.divide_no_nan(3.0, 0.0).item() == 0
+    assert tf.round([0.5, 1.5, 2.5]).tolist() == [0, 2, 2]
+    assert tf.argmax([[1, 9], [5, 2]]).tolist() == [1, 0]
+    assert tf.math.mod(-7, 3).item() == 2
+    assert tf.cumsum([1, 2, 3], exclusive=True).tolist() == [0, 1, 3]
+    assert tf.cumsum([1, 2, 3], reverse=True).tolist() == [6, 5, 3]
+    assert tf.clip_by_value([-5, 0, 5], -1, 1).tolist() == [-1, 0, 1]
+    assert tf.norm([3.0, 4.0]).item() == 5.0
+    assert tf.norm([[3.0, -4.0]], ord=1, axis=1).tolist() == [7.0]
+
+
+def test_arg_functions_agree_on_host_and_device():
+    for name in ("argmax", "argmin"):
+        assert check_both(getattr(tf, name), X).shape == (3,)
+        assert check_both(lambda x, name=name: getattr(tf, name)(x, axis=-1), X).shape == (2,)
+
+
+@pytest.mark.parametrize(
+    ("function", "shape"),
+    [
+        (lambda x: tf.reshape(x, [-1]), (6,)),
+        (lambda x: tf.reshape(x, np.array([3, -1])), (3, 2)),
+        (lambda x: tf.expand_dims(x, -1), (2, 3, 1)),
+        (lambda x: tf.squeeze(tf.expand_dims(x, 0)), (2, 3)),
+        (lambda x: tf.squeeze(tf.expand_dims(x, 0), [0]), (2, 3)),
+        (lambda x: tf.transpose(x), (3, 2)),
+        (lambda x: tf.transpose(x, [1, 0], conjugate=True), (3, 2)),
+        (lambda x: tf.broadcast_to(x, [4, 2, 3]), (4, 2, 3)),
+        (lambda x: tf.tile(x, [1, 2]), (2, 6)),
+        (lambda x: tf.repeat(x, 2, axis=0), (4, 3)),
+        (lambda x: tf.reverse(x, [1]), (2, 3)),
+        (lambda x: tf.reverse(x, [0, 1]), (2, 3)),
+        (lambda x: tf.stack([x, x], axis=1), (2, 2, 3)),
+        (lambda x: tf.stack(tf.unstack(x, axis=1)), (3, 2)),
+        (lambda x: tf.concat([x, x], axis=-1), (2, 6)),
+        (lambda x: tf.split(x, 3, axis=1)[1], (2, 1)),
+        (lambda x: tf.split(x, [1, -1], axis=1)[1], (2, 2)),
+        (lambda x: tf.where(x > 0, x, 0), (2, 3)),
+        (lambda x: tf.identity(x), (2, 3)),
+        (lambda x: tf.stop_gradient(x), (2, 3)),
+        (lambda x: tf.zeros_like(x), (2, 3)),
+        (lambda x: tf.ones_like(x, dtype=tf.int32), (2, 3)),
+        (lambda x: tf.cast(x, tf.int32), (2, 3)),
+        (lambda x: tf.cast(x, "float16"), (2, 3)),
+        (lambda x: tf.one_hot(tf.cast(tf.abs(x), tf.int32), 3), (2, 3, 3)),
+        (lambda x: tf.one_hot(tf.cast(tf.abs(x), tf.int32), 3, on_value=5, off_value=-1, axis=0), (3, 2, 3)),
+        (lambda x: tf.cumsum(x, axis=1, exclusive=True, reverse=True), (2, 3)),
+    ],
+)
+def test_functions_that_rearrange_agree_on_host_and_device(function, shape):
+    assert check_both(function, X).shape == shape
+
+
+def test_gather_agrees_on_host_and_device():
+    assert check_both(lambda x, i: tf.gather(x, i, axis=1), X, np.array([[0, 2], [1, 1]])).shape == (2, 2, 2)
+    assert check_both(tf.gather, X, np.array(1)).tolist() == X[1].tolist()
+
+
+def test_shapes_are_known_while_a_function_is_traced():
+    @tf.function
+    def flat(x):
+        return tf.reshape(x, [tf.shape(x)[0] * tf.shape(x)[1]]) * tf.cast(tf.size(x), tf.float32)
+
+    assert flat(X).tolist() == (X.ravel() * 6).tolist()
+    assert tf.shape(X).tolist() == [2, 3]
+    assert tf.rank([[1], [2]]) == 2
+    assert tf.shape(keras.KerasTensor((None, 3))) == (None, 3)
+
+
+def test_a_host_operand_beside_a_device_operand_goes_to_the_device():
+    assert isinstance(tf.add(X, jnp.ones(3)), jax.Array)
+    assert isinstance(tf.concat([X, jnp.asarray(X)], 0), jax.Array)
+    assert isinstance(tf.maximum(X, 0.0), np.ndarray)
+    assert isinstance(tf.maximum(1.0, 0.0), jax.Array)
+
+
+def test_linear_algebra_computes_on_a_device_whatever_it_gets():
+    product = tf.matmul(X, X, transpose_b=True)
+    assert isinstance(product, jax.Array)
+    np.testing.assert_allclose(product, X @ X.T, rtol=1e-6)
+    np.testing.assert_allclose(tf.matmul(X, X, transpose_a=True), X.T @ X, rtol=1e-6)
+    np.testing.assert_allclose(tf.tensordot(X, X, 2), np.sum(X * X), rtol=1e-6)
+    np.testing.assert_allclose(tf.einsum("ij,kj->ik", X, X), X @ X.T, rtol=1e-6)
+    values, places = tf.math.top_k(X, 2)
+    assert values.tolist() == [[1.5, 0.25], [3.0, 0.5]]
+    assert places.tolist() == [[0, 2], [1, 0]]
+
+
+def test_variables_and_symbolic_tensors_go_where_they_belong():
+    variable = tf.Variable([1.0, 4.0])
+    assert isinstance(tf.sqrt(variable), jax.Array)
+    assert tf.reduce_sum(variable).item() == 5.0
+    inputs = keras.Input((4,))
+    outputs = tf.nn.relu(tf.reduce_mean(tf.square(tf.reshape(inputs, [-1, 2, 2])), axis=1))
+    model = keras.Model(inputs, outputs)
+    assert model.predict(np.full((3, 4), 2.0, np.float32), verbose=0).tolist() == [[4.0, 4.0]] * 3
+
+
+def test_a_range_can_be_computed_with():
+    assert tf.cast(tf.range(3), tf.float32).tolist() == [0.0, 1.0, 2.0]
+    assert tf.add(tf.range(1, 7, 3), 1).tolist() == [2, 5]
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: tf.where(X > 0), BadArgumentError, "needs both values"),
+        (lambda: tf.gather(X, [0], batch_dims=1), BadArgumentError, "batch_dims=0 only"),
+        (lambda: tf.split(X, [1, 1], axis=1), BadArgumentError, "must add up to the dimension's size"),
+        (lambda: tf.reshape(X, [2.5]), BadTypeError, "`shape` must be whole numbers"),
+        (lambda: tf.zeros(None), BadTypeError, "`shape` must be whole numbers"),
+        (
+            lambda: tf.function(lambda n: tf.zeros([n]))(jnp.int32(3)),
+            BadTypeError,
+            "while a program is traced",
+        ),
+    ],
+)
+def test_what_can_not_be_done_says_why(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
