@@ -14,6 +14,7 @@ import sys
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+STARTUP_SECONDS = 60.0  # a run's own limit starts when it has imported everything
 JAX_SETTINGS = (
     "STRATAX_SIMULATE",
     "JAX_NUM_CPU_DEVICES",
@@ -65,14 +66,16 @@ def run_once(*, devices: int, steps: int, limit: float, threads: int | None = No
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            timeout=limit + 10,
+            timeout=limit + STARTUP_SECONDS,
             check=False,
         )
         status, output = done.returncode, done.stdout
     except subprocess.TimeoutExpired as error:
-        status, output = None, str(error.output)
+        status, output = None, str(error.output or b"")
     seconds = time.perf_counter() - started
-    kind = "ok" if status == 0 and "OK loss" in output else "hung" if seconds >= limit else "failed"
+    # The first line of what faulthandler prints when the limit is over.
+    hung = status is None or "Timeout (" in output
+    kind = "ok" if status == 0 and "OK loss" in output else "hung" if hung else "failed"
     return Outcome(kind=kind, seconds=seconds, output=output[-4000:])
 
 

@@ -14,6 +14,6 @@ def test_a_short_run_on_eight_simulated_devices_does_not_deadlock(number):
 
 @pytest.mark.processes
 def test_a_run_that_hangs_is_noticed_and_shows_where():
-    outcome = run_once(devices=8, steps=1_000_000, limit=8)
+    outcome = run_once(devices=8, steps=1_000_000, limit=5)
     assert outcome.kind == "hung"
     assert "short_run.py" in outcome.output
