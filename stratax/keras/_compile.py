@@ -5,6 +5,7 @@ Keras has no hook for it, so `keras.Model.compile` is replaced by one that looks
 """
 
 import functools
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -35,10 +36,23 @@ def _compile_hook(original: Callable[..., None]) -> Callable[..., None]:
         _trainer.detach(self)
         original(self, *args, **kwargs)
         if strategy is not None:
+            _warn_of_uncompiled_steps(self, kwargs)
             _trainer.attach(self, strategy)
 
     compile._stratax_hook = True  # type: ignore[attr-defined]
     return compile
+
+
+def _warn_of_uncompiled_steps(model: keras.Model, given: dict[str, Any]) -> None:
+    """`run_eagerly=True` and `jit_compile=False` can't be had: replicas exist in compiled programs only."""
+    ignored = "run_eagerly=True" if model.run_eagerly else "jit_compile=False"
+    if model.run_eagerly or given.get("jit_compile", "auto") is False:
+        warnings.warn(
+            f"{ignored} is ignored under a strategy, whose steps are always compiled. To step through a model in a "
+            "debugger, compile it outside of the scope; to see values in a compiled step, use `stratax.print`.",
+            RuntimeWarning,
+            stacklevel=3,
+        )
 
 
 def _call_hook(original: Callable[..., Any], name: str) -> Callable[..., Any]:
