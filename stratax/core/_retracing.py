@@ -24,18 +24,21 @@ class History:
         self._limit = traces_before_warning
         self._by_callee = by_callee
         self._last: dict[Hashable, tuple[int, _Trace]] = {}
+        self._known: dict[Hashable, None] = {}
 
     def is_known(self, arguments: _signature.Arguments) -> bool:
-        """Whether the function was traced before."""
-        return self._group(arguments) in self._last
+        """Whether the function, and with `by_callee` the same one that it calls, was traced before."""
+        return self._callee(arguments) in self._known
 
     def add(self, arguments: _signature.Arguments) -> None:
         """Notes that the function was traced."""
         group = self._group(arguments)
         count = self._last.pop(group)[0] if group in self._last else 0
         self._last[group] = count + 1, _Trace.of(arguments)
-        if len(self._last) > _MAX_GROUPS:
-            del self._last[next(iter(self._last))]
+        self._known[self._callee(arguments)] = None
+        for table in (self._last, self._known):
+            if len(table) > _MAX_GROUPS:
+                del table[next(iter(table))]
 
     def warn(self, function: Any, arguments: _signature.Arguments) -> None:
         """Warns where `function` is about to be traced once more than it should."""
@@ -52,11 +55,15 @@ class History:
             stacklevel=4,
         )
 
+    def _callee(self, arguments: _signature.Arguments) -> Hashable:
+        """What is called: functions of one code that close over different things are different functions."""
+        return _signature.static_key(arguments.leaves[0]) if self._by_callee else None
+
     def _group(self, arguments: _signature.Arguments) -> Hashable:
+        """What is counted together: one piece of code, whatever it closes over."""
         if not self._by_callee:
             return None
-        callee = arguments.leaves[0]
-        return getattr(callee, "__code__", None) or _signature.static_key(callee)
+        return getattr(arguments.leaves[0], "__code__", None) or self._callee(arguments)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
