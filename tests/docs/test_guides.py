@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from stratax import errors
 from stratax.cli import _main
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
@@ -48,7 +49,9 @@ def program_of(path):
 
 
 def guides():
-    return [path for path in GUIDES if path.stem not in OTHERS and any(b[0] == "python" for b in blocks_of(path))]
+    return [
+        path for path in GUIDES if path.stem not in OTHERS and any(b[0] == "python" for b in blocks_of(path))
+    ]
 
 
 def run(path, folder):
@@ -58,7 +61,11 @@ def run(path, folder):
     return subprocess.run(
         [sys.executable, str(program)],
         env=os.environ
-        | {"STRATAX_SIMULATE": simulated[1] if simulated else "", "PYTHONPATH": str(ROOT), "JAX_PLATFORMS": "cpu"},
+        | {
+            "STRATAX_SIMULATE": simulated[1] if simulated else "",
+            "PYTHONPATH": str(ROOT),
+            "JAX_PLATFORMS": "cpu",
+        },
         cwd=folder,
         capture_output=True,
         text=True,
@@ -102,12 +109,24 @@ def _anchors(path):
 
 def test_the_map_links_to_every_page():
     text = (ROOT / "docs" / "index.md").read_text()
-    assert [path.name for path in GUIDES if path.stem != "index" and f"({path.name})" not in text] == []
+    pages = [path.name for path in GUIDES if path.stem not in ("index", "benchmarks")]
+    assert [page for page in pages if f"({page})" not in text] == []
+
+
+def test_the_page_on_trouble_has_every_class_of_error_and_what_it_derives_from():
+    text = (ROOT / "docs" / "troubleshooting.md").read_text()
+    classes = [value for value in vars(errors).values() if isinstance(value, type)]
+    for error in classes:
+        if error is not errors.StrataxError:
+            parent = next(base for base in error.__bases__ if base is not errors.StrataxError)
+            assert f"| `{error.__name__}` | `{parent.__name__}` |" in text
 
 
 def test_every_stratax_command_in_the_documentation_can_be_called_so():
     pages = [ROOT / "README.md", *GUIDES]
-    code = [line for page in pages for language, _, lines in blocks_of(page) if language == "" for line in lines]
+    code = [
+        line for page in pages for language, _, lines in blocks_of(page) if language == "" for line in lines
+    ]
     commands = [shlex.split(line, comments=True) for line in code if re.match(r"(\w+=\S+ )*stratax ", line)]
     calls = [words[words.index("stratax") + 1 :] for words in commands]
     assert len(calls) > 3
