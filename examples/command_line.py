@@ -1,0 +1,123 @@
+"""The options that all examples share: which strategy, on which devices, with which data, and how much of it."""
+
+import argparse
+import dataclasses
+import importlib.util
+import os
+import pathlib
+from collections.abc import Callable
+
+import stratax as sx
+import stratax.tf as tf
+
+STRATEGIES = ("one", "mirrored", "central", "tpu")
+SIMULATED_TPU = "tpu:8"
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Options:
+    """What the command line said.
+
+    Attributes:
+        strategy: One of `STRATEGIES`, or `"detect"`.
+        data: A file or folder, or None.
+        limit: How many examples to learn from at most.
+        epochs: How often they are seen.
+        batch_size: Examples in a batch.
+        width: How wide the layers are.
+    """
+
+    strategy: str
+    data: pathlib.Path | None
+    limit: int
+    epochs: int
+    batch_size: int
+    width: int
+
+    @property
+    def device_type(self) -> str:
+        """The kind of device that the strategy computes on: "TPU", "GPU" or "CPU"."""
+        kinds = [device.device_type for device in tf.config.list_logical_devices()]
+        return next(kind for kind in ("TPU", "GPU", "CPU") if kind in kinds)
+
+    def make_strategy(
+        self, resolver: tf.distribute.cluster_resolver.TPUClusterResolver | None = None
+    ) -> tf.distribute.Strategy:
+        """The strategy that was asked for; the TPU's from `resolver` if there is one already."""
+        if self.strategy == "one":
+            return tf.distribute.OneDeviceStrategy(f"/{self.device_type}:0")
+        if self.strategy == "mirrored":
+            return tf.distribute.MirroredStrategy()
+        if self.strategy == "central":
+            return tf.distribute.experimental.CentralStorageStrategy()
+        return tf.distribute.TPUStrategy(resolver)
+
+
+def parse(
+    description: str,
+    *,
+    strategy: str,
+    limit: int = 2000,
+    epochs: int = 2,
+    batch_size: int = 200,
+    width: int = 16,
+    uses: tuple[str, ...] = (),
+) -> Options:
+    """Reads the command line, and simulates devices before any is started.
+
+    Args:
+        description: What the program does.
+        strategy: The default strategy.
+        limit: Default number of examples.
+        epochs: Default number of epochs.
+        batch_size: Default batch size.
+        width: Default width of layers.
+        uses: Which of `data`, `limit`, `epochs`, `batch_size` and `width` the program has.
+    """
+    parser = argparse.ArgumentParser(description=description.splitlines()[0])
+    choices = (*STRATEGIES, strategy) if strategy not in STRATEGIES else STRATEGIES
+    parser.add_argument("--strategy", choices=choices, default=strategy, help=f"what runs where [{strategy}]")
+    parser.add_argument(
+        "--simulate",
+        metavar="KIND:COUNT",
+        help="present the CPU as several devices: tpu:8, gpu:4, cpu:2 [tpu:8 for --strategy tpu without a TPU]",
+    )
+    defaults = {"data": None, "limit": limit, "epochs": epochs, "batch_size": batch_size, "width": width}
+    for name in uses:
+        kind: Callable[[str], object] = pathlib.Path if name == "data" else positive
+        parser.add_argument(f"--{name.replace('_', '-')}", type=kind, default=defaults[name], help=HELP[name])
+    given = vars(parser.parse_args())
+    simulate(given.pop("simulate"), given["strategy"])
+    return Options(**{**defaults, **given})
+
+
+HELP = {
+    "data": "a file or folder with the examples",
+    "limit": "learn from so many examples at most [%(default)s]",
+    "epochs": "how often all examples are seen [%(default)s]",
+    "batch_size": "examples in a batch [%(default)s]",
+    "width": "channels and units of the layers [%(default)s]",
+}
+
+
+def positive(text: str) -> int:
+    """A whole number above 0."""
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"expected a number of at least 1, received {number}")
+    return number
+
+
+def simulate(specification: str | None, strategy: str) -> None:
+    """Simulates the devices asked for, or a TPU where one is needed and there is none."""
+    has_a_tpu = importlib.util.find_spec("libtpu") is not None
+    if (
+        specification is None
+        and strategy == "tpu"
+        and not has_a_tpu
+        and not os.environ.get("STRATAX_SIMULATE")
+    ):
+        specification = SIMULATED_TPU
+    if specification is not None:
+        simulated = sx.cluster.parse_specification(specification)
+        sx.simulate_devices(simulated.count, simulated.kind)
