@@ -1,0 +1,202 @@
+"""What is measured, on how many devices, and what it should come to. Imports nothing that is slow to import."""
+
+import dataclasses
+import fnmatch
+import importlib
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from benchmarks._measure import Figure, Plan
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Target:
+    """What a figure should come to.
+
+    Attributes:
+        bound: The bound.
+        at_least: Whether the figure should be at least that, instead of at most.
+        unit: The unit, empty for a ratio.
+    """
+
+    bound: float
+    at_least: bool = False
+    unit: str = ""
+
+    def is_met(self, value: float) -> bool:
+        """Whether a figure is within the bound."""
+        return value >= self.bound if self.at_least else value <= self.bound
+
+    def __str__(self) -> str:
+        return f"{'>=' if self.at_least else '<='} {self.bound:g}{self.unit and ' ' + self.unit}"
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
+class Case:
+    """One figure.
+
+    Attributes:
+        name: Its name, which `--only` looks at.
+        what: What is compared, in a few words.
+        program: What measures it, as `module:function` in this package.
+        options: The function's keyword arguments beside the plan.
+        devices: How many devices it needs.
+        target: What it should come to; None where it is only reported.
+        unit: The unit of the figure, empty for a ratio.
+    """
+
+    name: str
+    what: str
+    program: str
+    options: dict[str, Any] = dataclasses.field(default_factory=dict)
+    devices: int = 1
+    target: Target | None = None
+    unit: str = ""
+
+    def measure(self, plan: "Plan") -> "Figure":
+        """Measures it, in this process."""
+        module, function = self.program.split(":")
+        run: Callable[..., Figure] = getattr(importlib.import_module(f"benchmarks.{module}"), function)
+        return run(plan=plan, **self.options)
+
+
+def all_cases(counts: Sequence[int]) -> list[Case]:
+    """Every case, on so many devices each where that makes a difference."""
+    many = max(counts)
+    return [
+        *_steps(counts),
+        *_fits(counts),
+        *(_against_keras(many) if many > 1 else []),
+        *_fused(counts),
+        *_first_calls(counts),
+        Case(
+            name="dataset",
+            what="from_tensor_slices.shuffle.map.batch, an element of 28x28 floats",
+            program="_input:shuffled_batches",
+            target=Target(1.0, unit="us"),
+            unit="us",
+        ),
+        Case(
+            name="import",
+            what="import stratax, beyond jax and keras",
+            program="_once:importing",
+            target=Target(0.3, unit="s"),
+            unit="s",
+        ),
+        *(_all_reduces(many) if many > 1 else []),
+    ]
+
+
+def selected(cases: Sequence[Case], pattern: str | None) -> list[Case]:
+    """The cases whose names match: a pattern with `*`, or a part of the name."""
+    if pattern is None:
+        return list(cases)
+    pattern = pattern if any(sign in pattern for sign in "*?[") else f"*{pattern}*"
+    return [case for case in cases if fnmatch.fnmatch(case.name, pattern)]
+
+
+def _steps(counts: Sequence[int]) -> list[Case]:
+    return [
+        Case(
+            name=f"run-{kind}-{devices}-{steps}",
+            what=f"step of run in function / by hand, {kind.upper()}, {_dispatch(steps)}",
+            program="_step:against_hand_written",
+            options={"kind": kind, "steps": steps},
+            devices=devices,
+            target=Target(1.05),
+        )
+        for kind in ("mlp", "cnn")
+        for devices in counts
+        for steps in (1, 50)
+    ]
+
+
+def _fits(counts: Sequence[int]) -> list[Case]:
+    return [
+        Case(
+            name=f"fit-{kind}-{devices}-{steps}",
+            what=f"step of fit / by hand, {kind.upper()}, {_dispatch(steps)}",
+            program="_fit:against_hand_written",
+            options={"kind": kind, "steps": steps},
+            devices=devices,
+            target=Target(1.10),
+        )
+        for kind in ("mlp", "cnn")
+        for devices in counts
+        for steps in (1, 50)
+    ]
+
+
+def _against_keras(devices: int) -> list[Case]:
+    return [
+        Case(
+            name=f"keras-{kind}-{devices}-{steps}",
+            what=f"fit, times as fast as Keras' DataParallel, {kind.upper()}, {_dispatch(steps)}",
+            program="_fit:against_data_parallel",
+            options={"kind": kind, "steps": steps},
+            devices=devices,
+            target=Target(1.5, at_least=True),
+        )
+        for kind in ("mlp", "cnn")
+        for steps in (1, 50)
+    ]
+
+
+def _fused(counts: Sequence[int]) -> list[Case]:
+    return [
+        Case(
+            name=f"fused-mlp-{devices}",
+            what="step, 50 per dispatch / 1 per dispatch, MLP",
+            program="_step:fused_against_single",
+            options={"kind": "mlp", "steps": 50},
+            devices=devices,
+            target=Target(1.0),
+        )
+        for devices in counts
+    ]
+
+
+def _first_calls(counts: Sequence[int]) -> list[Case]:
+    return [
+        Case(
+            name=f"first-{kind}-{devices}-{steps}",
+            what=f"first call / by hand, {kind.upper()}, {_dispatch(steps)}",
+            program="_once:first_call",
+            options={"kind": kind, "steps": steps},
+            devices=devices,
+            target=Target(1.5),
+        )
+        for kind, steps in (("mlp", 1), ("mlp", 50), ("cnn", 1))
+        for devices in counts
+    ]
+
+
+def _all_reduces(devices: int) -> list[Case]:
+    gradients = ("many small", "few large")
+    packed = [
+        Case(
+            name=f"packed-{which.replace(' ', '-')}",
+            what=f"all-reduce of {which} gradients, packed / unpacked",
+            program="_all_reduce:packed_against_unpacked",
+            options={"gradients": which},
+            devices=devices,
+        )
+        for which in gradients
+    ]
+    ways = ("NcclAllReduce", "HierarchicalCopyAllReduce", "ReductionToOneDevice", "RingAllReduce")
+    return packed + [
+        Case(
+            name=f"{ops}-{which.replace(' ', '-')}",
+            what=f"{ops} of {which} gradients / psum",
+            program="_all_reduce:against_psum",
+            options={"ops": ops, "gradients": which},
+            devices=devices,
+        )
+        for ops in ways
+        for which in gradients
+    ]
+
+
+def _dispatch(steps: int) -> str:
+    return f"{steps} step{'s' if steps > 1 else ''} per dispatch"

@@ -1,0 +1,120 @@
+"""Training as one writes it in JAX by hand, with Keras' model, optimizer and metrics: what Stratax is compared with.
+
+Keras' stateless API inside `jit(shard_map(...))`, all state donated, gradients summed in one call of `psum`, metrics
+counted on each replica and summed once per dispatch, many steps as one `scan` over stacked batches.
+"""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import keras
+import numpy as np
+from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
+
+from benchmarks import _models
+
+_AXIS = "replica"
+
+
+class HandWritten:
+    """A training program.
+
+    Args:
+        kind: Which model.
+        steps: How many steps a dispatch makes.
+    """
+
+    def __init__(self, kind: str, steps: int) -> None:
+        self.model = _models.make_model(kind)
+        self.optimizer = _models.make_optimizer()
+        self.optimizer.build(self.model.trainable_variables)
+        self.loss, self.accuracy = _models.make_metrics()
+        self.steps = steps
+        devices = np.array(jax.devices())
+        self.num_replicas = len(devices)
+        mesh = Mesh(devices, (_AXIS,), axis_types=(AxisType.Auto,))
+        same = PartitionSpec()
+        batches = PartitionSpec(_AXIS) if steps == 1 else PartitionSpec(None, _AXIS)
+        self._same, self._batches = NamedSharding(mesh, same), NamedSharding(mesh, batches)
+        run = self._dispatch
+        if self.num_replicas > 1:
+            run = jax.shard_map(
+                run, mesh=mesh, in_specs=(same, batches, batches), out_specs=(same, same), check_vma=False
+            )
+        self._compiled = jax.jit(run, donate_argnums=0)
+        self.state = self.initial_state()
+
+    def initial_state(self) -> Any:
+        """The state: weights, the rest of the model's variables, the optimizer's, the metrics'."""
+        groups = (
+            self.model.trainable_variables,
+            self.model.non_trainable_variables,
+            self.optimizer.variables,
+            self._metric_variables(),
+        )
+        # Copies, because the first dispatch takes the buffers that it is given.
+        values = tuple([np.array(variable.value) for variable in group] for group in groups)
+        return jax.device_put(values, self._same)
+
+    def place(self, x: np.ndarray, y: np.ndarray) -> tuple[jax.Array, jax.Array]:
+        """Moves the examples of one dispatch to the devices: a batch, or as many batches as it makes steps."""
+        if self.steps > 1:
+            x = x.reshape(self.steps, -1, *x.shape[1:])
+            y = y.reshape(self.steps, -1)
+        return jax.device_put((x, y), self._batches)
+
+    def dispatch(self, x: jax.Array, y: jax.Array) -> jax.Array:
+        """One dispatch; returns the last step's loss."""
+        self.state, loss = self._compiled(self.state, x, y)
+        return loss
+
+    def reset_metrics(self) -> None:
+        """Starts the metrics anew."""
+        zeros = [np.zeros(value.shape, value.dtype) for value in self.state[3]]
+        self.state = (*self.state[:3], jax.device_put(zeros, self._same))
+
+    def results(self) -> dict[str, float]:
+        """The metrics."""
+        loss, accuracy = self._split(self.state[3])
+        return {
+            "loss": float(self.loss.stateless_result(loss)),
+            "accuracy": float(self.accuracy.stateless_result(accuracy)),
+        }
+
+    def _metric_variables(self) -> list[keras.Variable]:
+        return [*self.loss.variables, *self.accuracy.variables]
+
+    def _split(self, values: list[Any]) -> tuple[list[Any], list[Any]]:
+        count = len(self.loss.variables)
+        return values[:count], values[count:]
+
+    def _dispatch(self, state: Any, x: Any, y: Any) -> tuple[Any, Any]:
+        *weights, metrics = state
+        carry = (tuple(weights), [jnp.zeros_like(value) for value in metrics])
+        if self.steps == 1:
+            (new, counted), loss = self._step(carry, (x, y))
+        else:
+            (new, counted), losses = jax.lax.scan(self._step, carry, (x, y))
+            loss = losses[-1]
+        if self.num_replicas > 1:
+            counted = jax.lax.psum(counted, _AXIS)
+        return (*new, [old + more for old, more in zip(metrics, counted, strict=True)]), loss
+
+    def _step(self, carry: Any, batch: Any) -> tuple[Any, Any]:
+        (trainable, rest, slots), counted = carry
+        x, y = batch
+
+        def loss_fn(values: Any) -> tuple[Any, Any]:
+            logits, new_rest = self.model.stateless_call(values, rest, x, training=True)
+            losses = _models.losses(y, logits)
+            return jnp.sum(losses) / _models.BATCH, (losses, logits, new_rest)
+
+        (loss, (losses, logits, rest)), gradients = jax.value_and_grad(loss_fn, has_aux=True)(trainable)
+        if self.num_replicas > 1:
+            gradients, loss = jax.lax.psum((gradients, loss), _AXIS)
+        trainable, slots = self.optimizer.stateless_apply(slots, gradients, trainable)
+        mean, accuracy = self._split(counted)
+        mean = self.loss.stateless_update_state(mean, losses)
+        accuracy = self.accuracy.stateless_update_state(accuracy, y, logits)
+        return ((trainable, rest, slots), [*mean, *accuracy]), loss
