@@ -4,6 +4,7 @@
 
     StrataxError
     ├── BackendError(ImportError)          Keras runs on another backend than JAX
+    ├── MissingPackageError(ImportError)   a package that is not installed with Stratax
     ├── BadArgumentError(ValueError)       an argument's value is wrong
     │   ├── DeviceError                    a device that does not exist
     │   ├── NoTPUError                     no TPU, real or simulated
@@ -27,6 +28,10 @@ class StrataxError(Exception):
 
 class BackendError(StrataxError, ImportError):
     """Keras was imported on another backend than JAX."""
+
+
+class MissingPackageError(StrataxError, ImportError):
+    """A package is missing that Stratax does not install by itself."""
 
 
 class BadArgumentError(StrataxError, ValueError):

@@ -15,7 +15,7 @@ from keras.src.trainers import trainer as keras_trainer
 
 from stratax import errors
 from stratax.distribute import _contexts, _ownership
-from stratax.keras import _epochs, _trainer
+from stratax.keras import _epochs, _tensorboard, _trainer
 
 
 def install() -> None:
@@ -26,6 +26,7 @@ def install() -> None:
         for name in _trainer.CALLS:
             setattr(jax_trainer.JAXTrainer, name, _call_hook(getattr(jax_trainer.JAXTrainer, name), name))
     _epochs.install()
+    _tensorboard.install()
 
 
 def _compile_hook(original: Callable[..., None]) -> Callable[..., None]:

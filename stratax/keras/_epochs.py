@@ -1,7 +1,7 @@
 """Batches for Keras' loop: whatever `fit` is given, as the steps of a strategy (keras layer)."""
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import jax
@@ -172,9 +172,7 @@ class StepAdapter(data_adapter.DataAdapter):
 
     def last_batch_size(self) -> int | None:
         """The size of an epoch's last batch if it is smaller than the others, or None if it is not or unknown."""
-        if self._inner is not None:
-            return self._inner.partial_batch_size if self._inner.has_partial_batch else None
-        return None
+        return self.partial_batch_size if self.has_partial_batch else None
 
     def wait_share(self) -> float:
         """The share of the time since this adapter was made that was spent waiting for input, 0 to 1."""
@@ -213,12 +211,12 @@ class StepAdapter(data_adapter.DataAdapter):
     @property
     def has_partial_batch(self) -> bool | None:
         """Whether the last batch is smaller, or None if unknown."""
-        return self._inner.has_partial_batch if self._inner is not None else None
+        return _known(lambda: self._inner.has_partial_batch) if self._inner is not None else None
 
     @property
     def partial_batch_size(self) -> int | None:
         """The size of the last batch if it is smaller, or None."""
-        return self._inner.partial_batch_size if self._inner is not None else None
+        return _known(lambda: self._inner.partial_batch_size) if self._inner is not None else None
 
     def on_epoch_begin(self) -> None:
         """Told by Keras' loop."""
@@ -271,6 +269,14 @@ class EpochIterator(JAXEpochIterator):
             self._interrupted_warning()
         elif self._num_batches is None:
             self._num_batches = step
+
+
+def _known(ask: Callable[[], Any]) -> Any:
+    """What a Keras adapter knows of its input; those of generators raise where they know nothing."""
+    try:
+        return ask()
+    except NotImplementedError:
+        return None
 
 
 class _Passes:

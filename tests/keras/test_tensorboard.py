@@ -1,0 +1,76 @@
+"""Keras' TensorBoard callback writes without TensorFlow."""
+
+import importlib.util
+import io
+import sys
+
+import keras
+import numpy as np
+import pytest
+from keras import layers
+
+import stratax as sx
+
+pytestmark = [
+    pytest.mark.skipif(
+        importlib.util.find_spec("tensorflow") is not None, reason="TensorFlow writes the files here"
+    ),
+]
+
+
+def make():
+    model = keras.Sequential([keras.Input((6,)), layers.Dense(1)])
+    model.compile("sgd", "mse")
+    return model
+
+
+@pytest.fixture
+def read():
+    accumulator = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
+
+    def read(folder):
+        events = accumulator.EventAccumulator(str(folder), size_guidance={"tensors": 0})
+        events.Reload()
+        return {tag: events.Tensors(tag) for tag in events.Tags()["tensors"]}
+
+    return read
+
+
+def values(events):
+    return [float(event.tensor_proto.float_val[0]) for event in events], [event.step for event in events]
+
+
+def test_metrics_weights_and_the_model_are_written(mirrored, train, read, data, tmp_path):
+    x, y = data
+    callback = keras.callbacks.TensorBoard(tmp_path, histogram_freq=1, write_images=True)
+    model, history = train(
+        mirrored(2), make, x, y, batch_size=25, epochs=2, callbacks=[callback], validation_data=(x[:8], y[:8])
+    )
+    written = read(tmp_path / "train")
+    losses, steps = values(written["epoch_loss"])
+    np.testing.assert_allclose(losses, history.history["loss"], rtol=1e-6)
+    assert steps == [0, 1]
+    np.testing.assert_allclose(values(written["epoch_learning_rate"])[0], [0.01, 0.01], rtol=1e-6)
+    assert b'"Sequential"' in written["keras"][0].tensor_proto.string_val[0]
+    kernel = model.trainable_variables[0].path
+    assert len(written[f"{kernel}/histogram"]) == 2
+    width, height, png = written[f"{kernel}/image"][0].tensor_proto.string_val
+    image = pytest.importorskip("PIL.Image").open(io.BytesIO(png))
+    assert image.size == (int(width), int(height)) == (1, 6) or image.size == (6, 1)
+    validation = read(tmp_path / "validation")
+    np.testing.assert_allclose(values(validation["epoch_loss"])[0], history.history["val_loss"], rtol=1e-6)
+    assert values(validation["evaluation_loss_vs_iterations"])[1] == [2, 4]
+
+
+def test_every_second_batch_is_written_on_request(mirrored, train, read, data, tmp_path):
+    callback = keras.callbacks.TensorBoard(tmp_path, update_freq=2, write_steps_per_second=True)
+    train(mirrored(2), make, *data, batch_size=10, callbacks=[callback])
+    written = read(tmp_path / "train")
+    assert values(written["batch_loss"])[1] == [2, 4]
+    assert all(rate > 0 for rate in values(written["batch_steps_per_second"])[0])
+
+
+def test_a_missing_package_says_how_to_install_it(monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "tensorboard.summary.writer.event_file_writer", None)
+    with pytest.raises(sx.errors.MissingPackageError, match=r"pip install 'stratax\[tensorboard\]'"):
+        keras.callbacks.TensorBoard(tmp_path).summary.create_file_writer(str(tmp_path))
