@@ -9,7 +9,7 @@ import numpy as np
 from stratax import errors
 from stratax.core import _capture
 
-_AGGREGATIONS = {"none": "none", "sum": "sum", "mean": "mean", "only_first_replica": "only_first_replica"}
+_AGGREGATIONS = ("none", "sum", "mean", "only_first_replica")
 
 
 class Variable(keras.Variable):
@@ -28,7 +28,7 @@ class Variable(keras.Variable):
             `"only_first_replica"` (or TensorFlow's `VariableAggregation` members, by name).
 
     Raises:
-        BadArgumentError: If the initial value depends on a compiled function's arguments.
+        BadArgumentError: If the initial value depends on a compiled function's arguments, or `aggregation` is unknown.
 
     Example:
         >>> import stratax as sx
@@ -57,7 +57,7 @@ class Variable(keras.Variable):
                 "is computed once. Expected: a constant or a function that makes one. Received: "
                 f"initial_value={value}. Create the variable with zeros and assign to it."
             )
-        array = np.asarray(value)
+        array = np.array(value) if isinstance(value, np.ndarray) else np.asarray(value)
         kind = keras.backend.standardize_dtype(dtype) if dtype is not None else _default_dtype(value, array)
         super().__init__(
             lambda shape, dtype: keras.ops.convert_to_tensor(array, dtype=dtype),
@@ -65,7 +65,7 @@ class Variable(keras.Variable):
             dtype=kind,
             trainable=trainable,
             name=name,
-            aggregation=_AGGREGATIONS[_word(aggregation)],
+            aggregation=_checked_aggregation(aggregation),
             synchronization=_word(synchronization),
             autocast=autocast,
         )
@@ -73,9 +73,24 @@ class Variable(keras.Variable):
             _capture.note_created(self)
             _capture.initialize(self)
 
+    def _convert_to_tensor(self, value: Any, dtype: Any = None) -> Any:
+        # On the CPU, JAX shares the memory of a NumPy array, which may change later.
+        own = np.array(value) if isinstance(value, np.ndarray) else value
+        return super()._convert_to_tensor(own, dtype)
+
     def read_value(self) -> Any:
         """The current value, as an array."""
         return self.value
+
+
+def _checked_aggregation(aggregation: Any) -> str:
+    word = _word(aggregation)
+    if word not in _AGGREGATIONS:
+        raise errors.BadArgumentError(
+            f"A variable's aggregation says how the replicas' values become one. Expected: one of "
+            f"{', '.join(map(repr, _AGGREGATIONS))}. Received: aggregation={aggregation!r}."
+        )
+    return word
 
 
 def _word(option: Any) -> str:

@@ -1,0 +1,87 @@
+"""`stratax.Variable`: TensorFlow's signature on a Keras variable."""
+
+import enum
+
+import jax.numpy as jnp
+import keras
+import numpy as np
+import pytest
+
+import stratax as sx
+from stratax import errors
+
+
+@pytest.mark.parametrize(
+    ("initial", "dtype"),
+    [
+        (1.0, "float32"),
+        (1, "int32"),
+        (True, "bool"),
+        ([1.0, 2.0], "float32"),
+        ([[1, 2], [3, 4]], "int32"),
+        (np.ones(2), "float32"),
+        (np.ones(2, "float16"), "float16"),
+        (np.ones(2, "uint8"), "uint8"),
+        (jnp.ones(2, "bfloat16"), "bfloat16"),
+        (lambda: [1, 2, 3], "int32"),
+    ],
+)
+def test_the_dtype_is_that_of_the_initial_value(initial, dtype):
+    assert sx.Variable(initial).value.dtype == dtype
+
+
+def test_it_is_a_keras_variable_with_what_was_asked_for():
+    v = sx.Variable([1, 2], trainable=False, name="mine", dtype="float16", aggregation="sum")
+    assert isinstance(v, keras.Variable)
+    assert (v.name, v.trainable, v.dtype, v.aggregation, v.shape) == ("mine", False, "float16", "sum", (2,))
+    assert v.read_value().tolist() == [1, 2]
+    assert sx.Variable(v).value.tolist() == [1, 2]
+
+
+def test_aggregation_may_be_a_member_of_tensorflows_enumeration():
+    class VariableAggregation(enum.Enum):
+        NONE = 0
+        ONLY_FIRST_REPLICA = 3
+
+    assert (
+        sx.Variable(0, aggregation=VariableAggregation.ONLY_FIRST_REPLICA).aggregation == "only_first_replica"
+    )
+    assert sx.Variable(0, aggregation=VariableAggregation.NONE).aggregation == "none"
+
+
+def test_an_unknown_aggregation_is_refused():
+    with pytest.raises(errors.BadArgumentError, match="(?s)aggregation.*Received: aggregation='max'"):
+        sx.Variable(0.0, aggregation="max")
+
+
+def test_it_counts_in_and_out_of_functions():
+    v = sx.Variable([1.0, 2.0])
+    assert v.assign_add([1.0, 1.0]).tolist() == [2, 3]
+    assert v.assign_sub([0.0, 1.0]).tolist() == [2, 2]
+    result = sx.function(lambda x: v.assign(v + x))(np.float32(1))
+    assert result.tolist() == v.numpy().tolist() == [3, 3]
+
+
+def test_an_initial_value_may_not_depend_on_a_functions_arguments():
+    @sx.function
+    def make(x):
+        return sx.Variable(x)
+
+    with pytest.raises(errors.BadArgumentError, match="(?s)initial value can't depend on.*zeros and assign"):
+        make(np.ones(2, "float32"))
+
+
+def test_an_initial_value_is_copied():
+    array = np.zeros(2, "float32")
+    v = sx.Variable(array)
+    array[:] = 7
+    assert v.numpy().tolist() == [0, 0]
+
+
+def test_an_assigned_array_is_copied():
+    memory = np.zeros(1024 + 16, "float32")
+    array = memory[(-memory.ctypes.data % 64) // 4 :][:1024]  # aligned, so that JAX could share it
+    v = sx.Variable(np.ones(1024, "float32"))
+    v.assign(array)
+    array[:] = 7
+    assert float(v.value[0]) == 0
