@@ -218,7 +218,8 @@ class _InterruptDeferred:
     def __enter__(self) -> None:
         self._came: list[types.FrameType | None] = []
         self._handler: Any = None
-        if threading.get_ident() == _MAIN_THREAD:
+        # A handler that was not installed from Python could not be put back.
+        if threading.get_ident() == _MAIN_THREAD and _signal.getsignal(_SIGINT) is not None:
             came = self._came
             self._handler = _signal.signal(_SIGINT, lambda _, frame: came.append(frame))
 
