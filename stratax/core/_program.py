@@ -62,6 +62,7 @@ class Program:
         self.can_fail = can_fail
         self._output_leaves, self._output_tree = jax.tree.flatten(outputs, is_leaf=_is_output)
         self._kept_ids: list[int] = [0] * len(kept)
+        self._donated_ids: list[int] = [0] * len(donated)
         self._has_feeds = bool(feeds)
 
     def matches(
@@ -91,7 +92,7 @@ class Program:
         """Runs the program once and gives the variables that it writes their new values."""
         fed = self._take(arguments, streams, traced) if self._has_feeds else {}
         with _InterruptDeferred():
-            donated = [self._donated_value(variable) for variable in self.donated]
+            donated = [self._donated_value(position) for position in range(len(self.donated))]
             kept = [self._kept_value(position, fed) for position in range(len(self.kept))]
             try:
                 written, results = self.compiled(donated, kept, arguments)
@@ -106,14 +107,17 @@ class Program:
                 jax.block_until_ready((written, results))
             for variable, value in zip(self.written, written, strict=True):
                 variable._value = value
+            self._donated_ids = [id(value) for value in written[: len(self.donated)]]
         leaves = [
             leaf.constant if leaf.index is None else results[leaf.index] for leaf in self._output_leaves
         ]
         return jax.tree.unflatten(self._output_tree, leaves)
 
-    def _donated_value(self, variable: keras.Variable) -> jax.Array:
+    def _donated_value(self, position: int) -> jax.Array:
         """The variable's array, or a copy of it where somebody else still holds the array: it is about to go."""
-        value = _capture.concrete_value(variable)
+        value = _capture.concrete_value(self.donated[position])
+        if id(value) != self._donated_ids[position]:
+            value = self._placed(self.donated[position], value)
         # Three references: the variable's, this local name's and getrefcount's own argument's.
         return value.copy() if sys.getrefcount(value) > 3 else value
 
@@ -122,12 +126,23 @@ class Program:
         if isinstance(source, _capture.FeedLeaf):
             return fed[source]
         value = _capture.concrete_value(source)
-        if self.placement is not None and id(value) != self._kept_ids[position]:
-            # A variable that is only read would be sent to the devices again on every call.
-            if not value.sharding.is_equivalent_to(self.placement, value.ndim):
-                value = source._value = jax.device_put(value, self.placement)
+        if id(value) != self._kept_ids[position]:
+            value = self._placed(source, value)
             self._kept_ids[position] = id(value)
         return value
+
+    def _placed(self, variable: keras.Variable, value: jax.Array) -> jax.Array:
+        """The variable's array, moved to where the program needs it, for good, if it is elsewhere.
+
+        JAX would move it by itself: again on every call where it is only read, and, where it is written, with a
+        second program for the second call, when the array is where the first call left it.
+        """
+        if self.placement is None or (
+            value.committed and value.sharding.is_equivalent_to(self.placement, value.ndim)
+        ):
+            return value
+        variable._value = jax.device_put(value, self.placement)
+        return variable._value
 
     def _targets(self, *groups: Sequence[Any]) -> Any:
         """Where arrays go that were committed to other devices than the program's: its own, all of them."""
