@@ -1,0 +1,151 @@
+"""The ported programs, each run as a user runs it, in a small size. Every test starts processes of its own."""
+
+import io
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import zipfile
+
+import numpy as np
+import pytest
+
+CHECKOUT = pathlib.Path(__file__).parents[2]
+MINIMUM = "0.0022596875205636024 @ [0.01152921 0.04611686]"
+SMALL = ("--limit", "80", "--batch-size", "40", "--width", "2", "--epochs", "1")
+EVERYWHERE = [("one", "cpu:1"), ("mirrored", "gpu:2"), ("central", "cpu:2"), ("tpu", "tpu:4")]
+
+pytestmark = pytest.mark.processes
+
+
+def run(program, *arguments, simulate="tpu:2", folder=None):
+    """What a program prints. Keras' cache is an empty folder, so that nothing depends on what was downloaded."""
+    environment = {**os.environ, "STRATAX_SIMULATE": simulate, "PYTHONPATH": str(CHECKOUT)}
+    if folder is not None:
+        environment["HOME"] = str(folder)
+    done = subprocess.run(
+        [sys.executable, CHECKOUT / "examples" / program, *arguments],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def quick_and_slow(quick):
+    """All strategies, of which those not in `quick` are for the slow run."""
+    return [pytest.param(*case, marks=[] if case[0] in quick else [pytest.mark.slow]) for case in EVERYWHERE]
+
+
+@pytest.mark.parametrize(("strategy", "simulate"), quick_and_slow({"tpu", "one"}))
+def test_gradient_descent_ends_where_the_article_says(strategy, simulate):
+    printed = run("cloud_tpu_gradient_descent.py", "--strategy", strategy, simulate=simulate)
+    assert printed.splitlines()[-1] == MINIMUM
+    kind, count = simulate.split(":")
+    assert printed.count(f"device_type='{kind.upper()}'") == int(count)
+
+
+@pytest.mark.parametrize(("strategy", "simulate"), quick_and_slow({"tpu"}))
+def test_the_session_gives_every_replica_its_numbers(strategy, simulate):
+    replicas = 1 if strategy == "one" else int(simulate.split(":")[1])
+    printed = run("cloud_tpu_session.py", "--strategy", strategy, simulate=simulate)
+    whole = [np.arange(start, start + replicas) for start in range(0, 16, replicas)]
+    assert f"{whole}" in printed
+    if replicas == 1:
+        assert printed.splitlines()[-16:] == [f"[{2 * i}]" for i in range(16)]
+        return
+    assert f"  {replicas - 1}: tf.Tensor([{replicas - 1}], shape=(1,), dtype=int32)\n}}" in printed
+    doubled = re.findall(r"(\d): tf\.Tensor\(\[(\d+)\], shape=\(1,\)", printed)[replicas:]
+    assert doubled == [(str(i % replicas), str(2 * i)) for i in range(16)]
+
+
+@pytest.mark.parametrize(("strategy", "simulate"), quick_and_slow({"mirrored"}))
+def test_the_guides_model_and_loop_train(strategy, simulate):
+    replicas = 1 if strategy == "one" else int(simulate.split(":")[1])
+    printed = run("distributed_training_guide.py", "--strategy", strategy, simulate=simulate)
+    # A cross entropy over one class is 0; there is a line for every step.
+    assert len(re.findall(r"^0\.0$", printed, re.MULTILINE)) == 1000 // (5 * replicas) + 10
+    losses = [float(loss) for loss in re.findall(r"loss: ([0-9.e+-]+)", printed)]
+    assert losses[-1] < losses[0]
+
+
+@pytest.mark.parametrize(("strategy", "simulate"), quick_and_slow({"tpu"}))
+def test_the_tpu_guide_runs_whole(strategy, simulate, tmp_path):
+    printed = run("use_tpus.py", "--strategy", strategy, *SMALL, simulate=simulate, folder=tmp_path)
+    replicas = 1 if strategy == "one" else int(simulate.split(":")[1])
+    assert printed.count("[[22. 28.]\n [49. 64.]]") == 1 + replicas
+    steps = re.findall(r"Current step: (\d+), training loss: ([0-9.]+), accuracy: ([0-9.]+)%", printed)
+    assert [int(step) for step, _, _ in steps] == [2, 4]
+    assert all(1.5 < float(loss) < 3.5 and float(accuracy) <= 100 for _, loss, accuracy in steps)
+    assert printed.count("val_sparse_categorical_accuracy") == 2
+
+
+def write_photographs(path):
+    """A zip file with a few JPEG files of two classes that differ in brightness."""
+    image = pytest.importorskip("PIL.Image")
+    generator = np.random.default_rng(0)
+    with zipfile.ZipFile(path, "w") as archive:
+        for split, count in (("train", 16), ("test", 4)):
+            for kind, brightness in (("dark", 60), ("light", 190)):
+                for number in range(count):
+                    pixels = generator.integers(brightness - 40, brightness + 40, (32, 32, 3), np.uint8)
+                    file = io.BytesIO()
+                    image.fromarray(pixels).save(file, "JPEG")
+                    archive.writestr(f"{split}/{kind}/{number:04}.jpg", file.getvalue())
+
+
+def test_the_cifar_program_gives_the_same_on_one_device_and_on_two(tmp_path):
+    write_photographs(tmp_path / "images.zip")
+
+    def train(batch_size, *strategy, simulate):
+        arguments = (
+            "--data",
+            tmp_path / "images.zip",
+            "--batch-size",
+            batch_size,
+            "--epochs",
+            "2",
+            *strategy,
+        )
+        printed = run("cloud_tpu_cifar10.py", *arguments, simulate=simulate)
+        assert "Total params: 225,034" in printed
+        return [float(number) for number in re.findall(r"Loss: (\S+), Accuracy: (\S+)", printed)[0]]
+
+    alone = train("16", "--strategy", "one", simulate="cpu:1")
+    detected = train("8", simulate="tpu:2")
+    np.testing.assert_allclose(alone, detected, rtol=1e-4)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("strategy", "simulate"), [("mirrored", "gpu:2"), ("central", "gpu:2"), ("tpu", "tpu:2")]
+)
+def test_the_cifar_program_runs_with_every_strategy(strategy, simulate, tmp_path):
+    write_photographs(tmp_path / "images.zip")
+    arguments = (
+        "--data",
+        tmp_path / "images.zip",
+        "--batch-size",
+        "8",
+        "--epochs",
+        "1",
+        "--strategy",
+        strategy,
+    )
+    assert "Loss: " in run("cloud_tpu_cifar10.py", *arguments, simulate=simulate)
+
+
+def test_a_wrong_option_is_refused_before_anything_starts():
+    done = subprocess.run(
+        [sys.executable, CHECKOUT / "examples" / "use_tpus.py", "--epochs", "0"],
+        env={**os.environ, "PYTHONPATH": str(CHECKOUT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert "expected a number of at least 1" in done.stderr
