@@ -12,6 +12,7 @@ import functools
 import queue
 import threading
 import time
+import warnings
 import weakref
 from typing import Any
 
@@ -25,6 +26,7 @@ from stratax.distribute._values import PerReplica
 _UNKNOWN = -2
 _SLOW_SECONDS = 0.0005
 _POLL_SECONDS = 0.1
+_CLOSE_SECONDS = 5.0
 
 
 class Kind(enum.Enum):
@@ -143,6 +145,8 @@ class ElementReader:
     def __init__(self, dataset: Any) -> None:
         self._iterator = iter(dataset)
         self._held: list[tuple[list[np.ndarray], Any]] = []
+        self._failure: Exception | None = None
+        self._treedef: Any = None
 
     def next_elements(self, count: int) -> tuple[list[np.ndarray], Any, int]:
         """Up to `count` elements of one shape: their leaves stacked, their structure, how many."""
@@ -156,7 +160,10 @@ class ElementReader:
                 element = self._next()
             except StopIteration:
                 break
-            if not _alike(element, elements[0]):
+            except Exception as error:  # What came before it is not lost: it is raised by the next call.
+                self._failure = error
+                break
+            if not _same_shapes(element[0], elements[0][0], 0):
                 self._held.append(element)
                 break
             elements.append(element)
@@ -173,7 +180,16 @@ class ElementReader:
     def _next(self) -> tuple[list[np.ndarray], Any]:
         if self._held:
             return self._held.pop()
+        if self._failure is not None:
+            failure, self._failure = self._failure, None
+            raise failure
         leaves, treedef = jax.tree.flatten(next(self._iterator))
+        if self._treedef is None:
+            self._treedef = treedef
+        elif treedef != self._treedef:
+            raise errors.DataError(
+                f"The structure of a dataset's elements changed. Expected: {self._treedef}. Received: {treedef}."
+            )
         return [_host_array(leaf) for leaf in leaves], treedef
 
 
@@ -195,6 +211,7 @@ class _GlobalReader(Reader):
     def next_block(self, count: int) -> Block:
         leaves, treedef, taken = self._elements.next_elements(count)
         if self._num_replicas == 1:
+            _check_not_empty(leaves)
             return Block(leaves, treedef, taken, Kind.PLAIN)
         size = batch_size(leaves, 1)
         if size % self._num_replicas:
@@ -288,6 +305,7 @@ class BufferedReader:
         self._count = 0
         self._fetches = 0
         self._thread: _ReadAhead | None = None
+        self._closed = False
         self.wait_seconds = 0.0
 
     def runs(self, skip: int, count: int) -> list[tuple[Any, int]]:
@@ -350,10 +368,14 @@ class BufferedReader:
         )
 
     def close(self) -> None:
-        """Stops the thread, if there is one, and closes the source."""
+        """Stops the thread, if there is one, and closes the source; what was read ahead is dropped."""
+        self._closed = True
+        self._blocks.clear()
+        self._count = 0
         if self._thread is not None:
-            self._thread.close()
-        self._reader.close()
+            self._thread.close()  # It closes the source itself: nobody else may while it reads.
+        else:
+            self._reader.close()
 
     def _drop(self, length: int) -> None:
         block = self._blocks.popleft()
@@ -362,6 +384,10 @@ class BufferedReader:
             self._blocks.appendleft(block.part(length, block.count))
 
     def _fill(self, count: int, hint: int) -> None:
+        if self._closed:
+            raise errors.DataError(
+                "An iterator of a distributed dataset was used after close(). Make a new one with `iter(dataset)`."
+            )
         while self._count < count:
             started = time.perf_counter()
             try:
@@ -384,7 +410,7 @@ class BufferedReader:
         self._fetches += 1
         if self._fetches > 2 and time.perf_counter() - started > _SLOW_SECONDS:
             self._thread = _ReadAhead(self._reader, count, self._ahead)
-            weakref.finalize(self, self._thread.close)
+            weakref.finalize(self, self._thread.stop)
         return block
 
 
@@ -413,9 +439,21 @@ class _ReadAhead:
             raise item
         return item
 
-    def close(self) -> None:
-        """Tells the thread to stop after the block it is reading."""
+    def stop(self) -> None:
+        """Tells the thread to stop after the block it is reading, and to close the source."""
         self._stop.set()
+
+    def close(self) -> None:
+        """Stops the thread and waits for it, but not for ever: a source may be stuck."""
+        self.stop()
+        self._thread.join(_CLOSE_SECONDS)
+        if self._thread.is_alive():
+            warnings.warn(
+                f"The input of an iterator that was closed did not end within {_CLOSE_SECONDS:.0f} s; its thread "
+                "stays until the source gives its next element.",
+                RuntimeWarning,
+                stacklevel=4,
+            )
 
     def _get(self) -> Block | BaseException:
         while True:
@@ -440,6 +478,7 @@ def _read_ahead(reader: Reader, count: int, blocks: Any, stop: threading.Event) 
                 break
             except queue.Full:
                 continue
+    reader.close()
 
 
 def batch_size(leaves: list[Any], dim: int) -> int:
@@ -451,12 +490,17 @@ def batch_size(leaves: list[Any], dim: int) -> int:
             "The elements of a dataset that is distributed must be batches: all arrays with one first dimension. "
             f"Received: arrays of shapes {shapes}. Add `.batch(global_batch_size)`."
         )
+    _check_not_empty(leaves)
     (size,) = sizes
-    if size == 0:
+    return int(size)
+
+
+def _check_not_empty(leaves: list[Any]) -> None:
+    """`leaves` are stacked: their second dimension counts examples, where there are any."""
+    if any(leaf.ndim > 1 and leaf.shape[1] == 0 for leaf in leaves):
         raise errors.DataError(
             "A batch that is distributed must have at least one example. Received: an empty batch."
         )
-    return int(size)
 
 
 def _extend(runs: list[tuple[Any, int]], structure: Any, length: int) -> None:
@@ -467,16 +511,11 @@ def _extend(runs: list[tuple[Any, int]], structure: Any, length: int) -> None:
 
 
 def _host_array(leaf: Any) -> np.ndarray:
-    """A leaf of a foreign dataset (JAX, torch, TensorFlow, a number) as a NumPy array."""
-    return np.asarray(leaf)
+    """A leaf of a foreign dataset (JAX, torch, TensorFlow, a number) as a NumPy array of its own.
 
-
-def _alike(left: tuple[list[np.ndarray], Any], right: tuple[list[np.ndarray], Any]) -> bool:
-    if left[1] != right[1]:
-        raise errors.DataError(
-            f"The structure of a dataset's elements changed. Expected: {right[1]}. Received: {left[1]}."
-        )
-    return _same_shapes(left[0], right[0], 0)
+    A generator may use one buffer for all its elements, and elements are read before they are used.
+    """
+    return np.asarray(leaf) if isinstance(leaf, jax.Array) else np.array(leaf)
 
 
 def _same_shapes(left: list[np.ndarray], right: list[np.ndarray], dim: int = 1) -> bool:

@@ -525,9 +525,9 @@ class _Traced:
 def _scope(strategy: Strategy) -> Iterator[Strategy]:
     if _contexts.in_replica():
         raise errors.StrategyError(
-            "The scope of a strategy was entered inside a replica, in a function that strategy.run had called. Expected: "
-            f"outside of it, where variables and models are made. Received: {strategy!r}. Leave the scope out: the "
-            "strategy is in force there."
+            "The scope of a strategy was entered inside a replica, in a function that strategy.run had called. "
+            "Expected: outside of it, where variables and models are made. "
+            f"Received: {strategy!r}. Leave the scope out: the strategy is in force there."
         )
     if _contexts.has_strategy() and _contexts.get_strategy() is not strategy:
         raise errors.StrategyError(
