@@ -11,8 +11,7 @@ import stratax.tf as tf
 import command_line
 import example_data
 
-options = command_line.parse(
-    __doc__, strategy='detect', batch_size=32, uses=('data', 'limit', 'epochs', 'batch_size'))
+options = command_line.parse(__doc__, strategy='detect', batch_size=32, uses=('data', 'limit', 'epochs', 'batch_size'))
 
 
 def detect_strategy():

@@ -13,7 +13,6 @@ import stratax.tf as tf
 import command_line
 
 options = command_line.parse(__doc__, strategy='tpu')
-tpu = None
 if options.strategy == 'tpu':
      tpu = tf.distribute.cluster_resolver.TPUClusterResolver()
      tf.config.experimental_connect_to_cluster(tpu)
@@ -28,7 +27,7 @@ with tf.device(devices[0]):
 print(z)
 if options.strategy == 'tpu':
      tf.tpu.experimental.initialize_tpu_system(tpu)
-strategy = options.make_strategy(tpu)
+strategy = options.make_strategy()
 @tf.function
 def matmul_fn(x, y):
   """The product of two matrices"""

@@ -40,17 +40,15 @@ class Options:
         kinds = [device.device_type for device in tf.config.list_logical_devices()]
         return next(kind for kind in ("TPU", "GPU", "CPU") if kind in kinds)
 
-    def make_strategy(
-        self, resolver: tf.distribute.cluster_resolver.TPUClusterResolver | None = None
-    ) -> tf.distribute.Strategy:
-        """The strategy that was asked for; the TPU's from `resolver` if there is one already."""
+    def make_strategy(self) -> tf.distribute.Strategy:
+        """The strategy that was asked for, over the devices that are here."""
         if self.strategy == "one":
             return tf.distribute.OneDeviceStrategy(f"/{self.device_type}:0")
         if self.strategy == "mirrored":
             return tf.distribute.MirroredStrategy()
         if self.strategy == "central":
             return tf.distribute.experimental.CentralStorageStrategy()
-        return tf.distribute.TPUStrategy(resolver)
+        return tf.distribute.TPUStrategy()
 
 
 def parse(

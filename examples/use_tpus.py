@@ -14,7 +14,6 @@ import example_data
 options = command_line.parse(__doc__, strategy='tpu', uses=('data', 'limit', 'epochs', 'batch_size', 'width'))
 train_data, test_data = example_data.mnist(options.data, options.limit)
 
-resolver = None
 if options.strategy == 'tpu':
   resolver = tf.distribute.cluster_resolver.TPUClusterResolver(tpu='')
   tf.config.experimental_connect_to_cluster(resolver)
@@ -31,7 +30,7 @@ with tf.device(f'/{options.device_type}:0'):
 print("c device: ", c.device)
 print(c)
 
-strategy = options.make_strategy(resolver)
+strategy = options.make_strategy()
 
 @tf.function
 def matmul_fn(x, y):
