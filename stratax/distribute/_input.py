@@ -152,6 +152,7 @@ class DistributedIterator(_stream.Stream):
         self._options = options
         self._source = source
         self._reader = _readers.BufferedReader(source.open(), options.experimental_per_replica_buffer_size)
+        self._signature = (type(self), strategy.devices, repr(source.element_spec))
         mesh = strategy.mesh
         self._shardings: dict[_readers.Kind, list[jax.sharding.Sharding]] = {
             _readers.Kind.SPREAD: [
@@ -164,7 +165,7 @@ class DistributedIterator(_stream.Stream):
 
     @property
     def signature(self) -> Hashable:
-        return (type(self), self._strategy.devices, repr(self._source.element_spec))
+        return self._signature
 
     @property
     def element_spec(self) -> Any:

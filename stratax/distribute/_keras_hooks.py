@@ -8,6 +8,7 @@ backend they do nothing, so this module replaces the functions by ones that ask 
 import contextlib
 import functools
 import inspect
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -24,7 +25,12 @@ from stratax.distribute import _accumulation, _contexts, _replica_region
 from stratax.distribute._reduce_op import ReduceOp
 from stratax.distribute._values import REPLICA_AXIS
 
-_APPLYING: list[Any] = []
+
+class _Applying(threading.local):
+    depth = 0
+
+
+_applying = _Applying()
 
 
 def install() -> None:
@@ -72,19 +78,19 @@ def reduce_gradients(grads: Sequence[Any]) -> list[Any]:
 @contextlib.contextmanager
 def applying(optimizer: Any) -> Iterator[None]:
     """A block in which an optimizer applies gradients that are reduced already."""
-    _APPLYING.append(optimizer)
+    _applying.depth += 1
     try:
         with _capture.equal_on_all_replicas():
             yield
     finally:
-        _APPLYING.pop()
+        _applying.depth -= 1
 
 
 def _apply_hook(original: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(original)
     def apply(self: Any, grads: Sequence[Any], trainable_variables: Any = None) -> None:
         region = _capture.current_region()
-        if region is None or _APPLYING:
+        if region is None or _applying.depth:
             original(self, grads, trainable_variables)
             return
         reduced = reduce_gradients(grads)
