@@ -12,21 +12,19 @@ _BATCHES = 100
 
 
 def against_hand_written(kind: str, steps: int, plan: _measure.Plan) -> _measure.Figure:
-    """A step of `fit`, against a loop by hand over the same arrays with the same metrics; moving batches counts."""
+    """A step of `fit`, against a loop by hand over the same arrays with the same metrics; input counts."""
     data = _models.make_data(kind, _BATCHES)
     with sx.distribute.MirroredStrategy().scope():
         model = compiled_model(kind, steps)
     theirs = HandWritten(kind, steps)
-    size = steps * _models.BATCH
 
     def run_ours(epochs: int) -> None:
-        model.fit(data.x, data.y, batch_size=_models.BATCH, epochs=epochs, shuffle=False, verbose=0)
+        model.fit(data.x, data.y, batch_size=_models.BATCH, epochs=epochs, verbose=0)
 
     def run_theirs(epochs: int) -> None:
         for _ in range(epochs):
             theirs.reset_metrics()
-            for start in range(0, _BATCHES * _models.BATCH, size):
-                batch = theirs.place(data.x[start : start + size], data.y[start : start + size])
+            for batch in theirs.batches(data):
                 theirs.dispatch(*batch)
             theirs.results()
 
@@ -53,13 +51,13 @@ def against_data_parallel(kind: str, steps: int, plan: _measure.Plan) -> _measur
     keras.distribution.set_distribution(None)
 
     def run_ours(epochs: int) -> None:
-        ours.fit(data.x, data.y, batch_size=_models.BATCH, epochs=epochs, shuffle=False, verbose=0)
+        ours.fit(data.x, data.y, batch_size=_models.BATCH, epochs=epochs, verbose=0)
         jax.block_until_ready([variable.value for variable in ours.trainable_variables])
 
     def run_theirs(epochs: int) -> None:
         keras.distribution.set_distribution(parallel)
         try:
-            theirs.fit(data.x, data.y, batch_size=_models.BATCH, epochs=epochs, shuffle=False, verbose=0)
+            theirs.fit(data.x, data.y, batch_size=_models.BATCH, epochs=epochs, verbose=0)
         finally:
             keras.distribution.set_distribution(None)
         jax.block_until_ready([variable.value for variable in theirs.trainable_variables])

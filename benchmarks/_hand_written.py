@@ -4,6 +4,7 @@ Keras' stateless API inside `jit(shard_map(...))`, all state donated, gradients 
 counted on each replica and summed once per dispatch, many steps as one `scan` over stacked batches.
 """
 
+from collections.abc import Iterator
 from typing import Any
 
 import jax
@@ -63,6 +64,14 @@ class HandWritten:
             x = x.reshape(self.steps, -1, *x.shape[1:])
             y = y.reshape(self.steps, -1)
         return jax.device_put((x, y), self._batches)
+
+    def batches(self, data: _models.Data) -> Iterator[tuple[jax.Array, jax.Array]]:
+        """One pass over the data in a new random order: the examples of each dispatch, on the devices."""
+        order = np.random.permutation(len(data.y))
+        size = self.steps * _models.BATCH
+        for start in range(0, len(order), size):
+            chosen = order[start : start + size]
+            yield self.place(data.x[chosen], data.y[chosen])
 
     def dispatch(self, x: jax.Array, y: jax.Array) -> jax.Array:
         """One dispatch; returns the last step's loss."""

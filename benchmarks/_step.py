@@ -1,5 +1,7 @@
 """A step of `strategy.run` inside `stratax.function`."""
 
+import itertools
+
 import jax
 
 from benchmarks import _measure, _models
@@ -13,14 +15,12 @@ def against_hand_written(kind: str, steps: int, plan: _measure.Plan) -> _measure
     """A step, against the same in JAX by hand.
 
     One step per dispatch works on a batch that stays on the devices. Many steps take their batches from arrays on the
-    host on both sides: Stratax from a `Dataset` with `next(iterator)`, the other side as slices, stacked.
+    host, in random order, on both sides: here from a `Dataset` with `next(iterator)`, there by indexing and stacking.
     """
     data = _models.make_data(kind, _BATCHES)
     ours, theirs = CustomLoop(kind, steps, data), HandWritten(kind, steps)
-    size = steps * _models.BATCH
-    parts = [slice(start, start + size) for start in range(0, _BATCHES * _models.BATCH, size)]
-    resident = theirs.place(data.x[parts[0]], data.y[parts[0]])
-    turn = 0
+    resident = next(theirs.batches(data))
+    passes = itertools.chain.from_iterable(theirs.batches(data) for _ in itertools.count())
 
     def run_ours(count: int) -> None:
         dispatch = ours.dispatch_resident if steps == 1 else ours.dispatch
@@ -29,12 +29,8 @@ def against_hand_written(kind: str, steps: int, plan: _measure.Plan) -> _measure
         jax.block_until_ready(loss)
 
     def run_theirs(count: int) -> None:
-        nonlocal turn
         for _ in range(count):
-            part = parts[turn % len(parts)]
-            turn += 1
-            batch = resident if steps == 1 else theirs.place(data.x[part], data.y[part])
-            loss = theirs.dispatch(*batch)
+            loss = theirs.dispatch(*(resident if steps == 1 else next(passes)))
         jax.block_until_ready(loss)
 
     ours_seconds, theirs_seconds = _measure.in_turns(run_ours, run_theirs, plan=plan)

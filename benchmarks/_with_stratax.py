@@ -15,7 +15,7 @@ class CustomLoop:
     Args:
         kind: Which model.
         steps: How many steps a dispatch makes.
-        data: What it trains on, over and over, in order.
+        data: What it trains on, over and over, each time in a new random order.
     """
 
     def __init__(self, kind: str, steps: int, data: _models.Data) -> None:
@@ -25,7 +25,8 @@ class CustomLoop:
             self.optimizer = _models.make_optimizer()
             self.optimizer.build(self.model.trainable_variables)
             self.loss, self.accuracy = _models.make_metrics()
-        dataset = sx.Dataset.from_tensor_slices((data.x, data.y)).batch(_models.BATCH).repeat()
+        dataset = sx.Dataset.from_tensor_slices((data.x, data.y)).shuffle(len(data.y))
+        dataset = dataset.batch(_models.BATCH).repeat()
         self._batches = iter(self.strategy.experimental_distribute_dataset(dataset))
         self._one = next(self._batches)
         self._steps = steps
