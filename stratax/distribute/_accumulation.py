@@ -1,8 +1,9 @@
 """Gradient accumulation that equals one larger batch (distribute layer).
 
 Keras averages the gradients of `gradient_accumulation_steps` batches, whatever their sizes, and never applies those of
-an unfinished window. Here each batch counts with its number of examples, gradients are clipped and schedules
-advanced once per update, and :func:`flush` applies what is left at the end.
+an unfinished window. Here each batch counts with its number of examples (of unmasked entries, or with the sum of its
+weights, where the loss is a mean over those), gradients are clipped and schedules advanced once per update, and
+:func:`flush` applies what is left at the end.
 """
 
 import contextlib
@@ -17,21 +18,58 @@ _NAME = "accumulated_examples"
 
 
 class _Weight(threading.local):
-    examples: float = 1.0
+    examples: Any = 1.0
+    losses: "LossWeights | None" = None
 
 
 _weight = _Weight()
 
 
-def examples() -> float:
-    """Of how many examples the gradients are that are applied now."""
+class LossWeights:
+    """What the means divide by that losses computed in a block are: the weight that each has in a larger batch."""
+
+    def __init__(self) -> None:
+        self._masked: Any = None
+        self._losses: list[Any] = []
+
+    def add_mask(self, valid: Any) -> None:
+        """Notes that the loss that is computed now is a mean over `valid` entries."""
+        self._masked = valid
+
+    def add_loss(self, weight: Any) -> None:
+        """Notes that a loss was computed: its weight, or None for that of its mask or its number of examples."""
+        self._losses.append(self._masked if weight is None else weight)
+        self._masked = None
+
+    def only(self) -> list[Any]:
+        """The weight of the loss, if there is one loss and it is not simply its number of examples; or nothing."""
+        return self._losses if len(self._losses) == 1 and self._losses[0] is not None else []
+
+
+@contextlib.contextmanager
+def observing() -> Iterator[LossWeights]:
+    """Learns of the losses that are computed in a block."""
+    before, _weight.losses = _weight.losses, LossWeights()
+    try:
+        yield _weight.losses
+    finally:
+        _weight.losses = before
+
+
+def observed() -> LossWeights | None:
+    """What learns of losses now, if anything does."""
+    return _weight.losses
+
+
+def examples() -> Any:
+    """Of how many examples the gradients are that are applied now: a number or a scalar array."""
     return _weight.examples
 
 
 @contextlib.contextmanager
-def weighing(examples: float) -> Iterator[None]:
+def weighing(examples: Any) -> Iterator[None]:
     """Says of how many examples the gradients are that are applied in a block."""
-    before, _weight.examples = _weight.examples, float(examples)
+    before, _weight.examples = _weight.examples, jnp.asarray(examples, "float32")
     try:
         yield
     finally:
@@ -61,7 +99,9 @@ def apply(optimizer: Any, original: Callable[..., None], grads: Sequence[Any], v
         for slot, grad in zip(sums, grads, strict=True)
     ]
     count = total.value + _weight.examples
-    _update(optimizer, original, targets, [None if a is None else a / count for a in added], complete)
+    _update(
+        optimizer, original, targets, [None if a is None else a / _divisor(count) for a in added], complete
+    )
     for slot, value in zip(sums, added, strict=True):
         if value is not None:
             slot.assign(jnp.where(complete, jnp.zeros_like(value), value))
@@ -76,13 +116,18 @@ def flush(optimizer: Any, original: Callable[..., None]) -> None:
     targets = list(optimizer._trainable_variables)
     step = optimizer._iterations.value
     sums = [_sum(optimizer, target) for target in targets]
-    count = jnp.maximum(total.value, 1.0)
+    count = _divisor(total.value)
     _update(optimizer, original, targets, [slot.value / count for slot in sums], total.value > 0)
     for slot in sums:
         slot.assign(jnp.zeros_like(slot.value))
     total.assign(jnp.zeros_like(total.value))
     # The next window begins with the next batch.
     optimizer._iterations.assign(-(-step // window) * window)
+
+
+def _divisor(count: Any) -> Any:
+    """A window's weight, or 1 where it is empty: masked throughout."""
+    return jnp.where(count > 0, count, 1.0)
 
 
 def _update(

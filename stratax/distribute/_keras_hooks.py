@@ -114,17 +114,18 @@ def _postpone(
     """Leaves applying gradients to one place, after the replicas have computed them."""
     targets = list(variables) if variables is not None else list(optimizer._trainable_variables)
     present = [index for index, grad in enumerate(grads) if grad is not None]
-    examples = _accumulation.examples()
 
     def make(arrays: list[Any]) -> None:
         full: list[Any] = [None] * len(grads)
-        for index, array in zip(present, arrays, strict=True):
+        *reduced, examples = arrays
+        for index, array in zip(present, reduced, strict=True):
             full[index] = array
         with applying(optimizer), _accumulation.weighing(examples):
             _apply(optimizer, original, full, targets)
 
+    arrays = [*(grads[index] for index in present), jnp.asarray(_accumulation.examples())]
     changed = frozenset(id(variable) for variable in [*targets, *optimizer.variables])
-    region.postpone(_replica_region.PostponedUpdate(make, [grads[index] for index in present], changed))
+    region.postpone(_replica_region.PostponedUpdate(make, arrays, changed))
 
 
 def _apply(optimizer: Any, original: Callable[..., None], grads: list[Any], variables: Any) -> None:
@@ -154,6 +155,11 @@ def _apply_scaled(optimizer: Any, grads: list[Any], variables: Any) -> None:
 def _global_reduce_values(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def reduce_values(values: Any, sample_weight: Any = None, reduction: Any = "sum_over_batch_size") -> Any:
+        by_weight = reduction == "mean_with_sample_weight" and sample_weight is not None
+        total = _sum_over_replicas(jnp.asarray(sample_weight)) if by_weight else None
+        losses = _accumulation.observed()
+        if losses is not None:
+            losses.add_loss(jnp.ones(()) if reduction == "sum" else total)
         replicas = _contexts.syncing_replicas()
         if replicas is None or not tuple(values.shape):
             return original(values, sample_weight, reduction)
@@ -161,10 +167,9 @@ def _global_reduce_values(original: Callable[..., Any]) -> Callable[..., Any]:
         factor = replicas.num_replicas_in_sync / replicas.num_contributions
         if reduction == "sum":
             return original(values, sample_weight, reduction) * factor
-        if reduction != "mean_with_sample_weight" or sample_weight is None:
+        if total is None:
             return original(values, sample_weight, reduction)
         # The mean over the whole batch divides by all replicas' weights, not by this replica's.
-        total = jax.lax.psum(jax.lax.stop_gradient(jnp.sum(sample_weight)), REPLICA_AXIS)
         return keras.ops.divide_no_nan(jnp.sum(values), jnp.asarray(total, values.dtype)) * factor
 
     return reduce_values
@@ -173,12 +178,16 @@ def _global_reduce_values(original: Callable[..., Any]) -> Callable[..., Any]:
 def _global_apply_mask(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def apply_mask(sample_weight: Any, mask: Any, dtype: Any, reduction: Any) -> Any:
-        replicas = _contexts.syncing_replicas()
-        if mask is None or replicas is None or reduction not in ("mean", "sum_over_batch_size"):
+        replicas, losses = _contexts.syncing_replicas(), _accumulation.observed()
+        averages = mask is not None and reduction in ("mean", "sum_over_batch_size")
+        if not averages or (replicas is None and losses is None):
+            return original(sample_weight, mask, dtype, reduction)
+        valid = _sum_over_replicas(jnp.asarray(mask, dtype))
+        if losses is not None:
+            losses.add_mask(valid)
+        if replicas is None:
             return original(sample_weight, mask, dtype, reduction)
         # Keras gives valid entries the weight total / valid; both have to be counted over all replicas.
-        valid = jnp.sum(jnp.asarray(mask, dtype))
-        valid = jax.lax.psum(jax.lax.stop_gradient(valid), REPLICA_AXIS)
         total = jnp.size(mask) * replicas.num_replicas_in_sync
         weight = keras.ops.divide_no_nan(jnp.asarray(total, dtype), valid)
         scaled = jnp.where(jnp.asarray(mask, bool), weight, 0)
@@ -190,6 +199,12 @@ def _global_apply_mask(original: Callable[..., Any]) -> Callable[..., Any]:
         return sample_weight * scaled
 
     return apply_mask
+
+
+def _sum_over_replicas(array: Any) -> Any:
+    """The sum of all elements of all replicas' arrays, as a constant."""
+    total = jax.lax.stop_gradient(jnp.sum(array))
+    return total if _contexts.syncing_replicas() is None else jax.lax.psum(total, REPLICA_AXIS)
 
 
 def _synchronized_init(original: Callable[..., None]) -> Callable[..., None]:

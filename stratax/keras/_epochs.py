@@ -1,7 +1,7 @@
 """Batches for Keras' loop: whatever `fit` is given, as the steps of a strategy (keras layer)."""
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import jax
@@ -176,8 +176,11 @@ class StepAdapter(data_adapter.DataAdapter):
 
     def wait_share(self) -> float:
         """The share of the time since this adapter was made that was spent waiting for input, 0 to 1."""
-        waited = self._waited + sum(iterator.wait_seconds for iterator in self._opened)
-        return waited / max(time.perf_counter() - self._started, 1e-9)
+        return self.wait_seconds() / max(time.perf_counter() - self._started, 1e-9)
+
+    def wait_seconds(self) -> float:
+        """How long the program has waited for input, in seconds."""
+        return self._waited + sum(iterator.wait_seconds for iterator in self._opened)
 
     def _close_passes(self) -> None:
         for iterator in self._opened:
@@ -211,12 +214,12 @@ class StepAdapter(data_adapter.DataAdapter):
     @property
     def has_partial_batch(self) -> bool | None:
         """Whether the last batch is smaller, or None if unknown."""
-        return _known(lambda: self._inner.has_partial_batch) if self._inner is not None else None
+        return _known(self._inner, "has_partial_batch")
 
     @property
     def partial_batch_size(self) -> int | None:
         """The size of the last batch if it is smaller, or None."""
-        return _known(lambda: self._inner.partial_batch_size) if self._inner is not None else None
+        return _known(self._inner, "partial_batch_size")
 
     def on_epoch_begin(self) -> None:
         """Told by Keras' loop."""
@@ -271,10 +274,10 @@ class EpochIterator(JAXEpochIterator):
             self._num_batches = step
 
 
-def _known(ask: Callable[[], Any]) -> Any:
-    """What a Keras adapter knows of its input; those of generators raise where they know nothing."""
+def _known(adapter: data_adapter.DataAdapter | None, name: str) -> Any:
+    """What a Keras adapter knows of its input, or None; those of generators raise where they know nothing."""
     try:
-        return ask()
+        return None if adapter is None else getattr(adapter, name)
     except NotImplementedError:
         return None
 

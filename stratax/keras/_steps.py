@@ -83,16 +83,18 @@ def _call(model: keras.Model, x: Any, *, training: bool) -> Any:
 def _train(model: keras.Model, data: Any) -> None:
     x, y, sample_weight = unpack_x_y_sample_weight(data)
 
-    def loss_fn() -> tuple[Any, tuple[Any, Any]]:
+    def loss_fn() -> tuple[Any, tuple[Any, Any, list[Any]]]:
         y_pred = _call(model, x, training=True)
-        loss = model._compute_loss(x=x, y=y, y_pred=y_pred, sample_weight=sample_weight, training=True)
+        with _accumulation.observing() as losses:
+            loss = model._compute_loss(x=x, y=y, y_pred=y_pred, sample_weight=sample_weight, training=True)
         scaled = model.optimizer.scale_loss(loss) if model.optimizer is not None else loss
-        return scaled, (loss, y_pred)
+        return scaled, (loss, y_pred, losses.only())
 
     trainable = model.trainable_variables
-    (_, (loss, y_pred)), gradients = value_and_grad(loss_fn, trainable, has_aux=True)()
+    (_, (loss, y_pred, weights)), gradients = value_and_grad(loss_fn, trainable, has_aux=True)()
     if trainable:
-        with _accumulation.weighing(_examples(x) * _num_replicas()):
+        weight = weights[0] if weights else _examples(x) * _num_replicas()
+        with _accumulation.weighing(weight):
             model.optimizer.apply(gradients, trainable)
     _track(model, loss, x, y, y_pred, sample_weight)
 

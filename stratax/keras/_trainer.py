@@ -25,6 +25,7 @@ from stratax.distribute import Strategy, _contexts, _ownership
 from stratax.keras import _accumulation, _blocks, _epochs, _plan, _steps
 
 _INPUT_BOUND = 0.25
+_WORTH_A_WARNING_SECONDS = 0.5
 _EXPECTED_TRACES = 16  # Batches and their remainders, of training and validation, with and without weights.
 _METHODS = (
     "make_train_function",
@@ -193,12 +194,12 @@ class Trainer:
                 validation_freq=validation_freq,
             )
         history.input_wait = steps.wait_share()
-        if history.input_wait > _INPUT_BOUND:
+        if history.input_wait > _INPUT_BOUND and steps.wait_seconds() > _WORTH_A_WARNING_SECONDS:
             warnings.warn(
                 f"Training waited for its input {history.input_wait:.0%} of the time. Make the pipeline faster "
                 "(`map(num_parallel_calls=...)`, `cache()`, `prefetch()`), or the devices have nothing to do.",
                 RuntimeWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
         return history
 

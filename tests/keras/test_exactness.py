@@ -5,6 +5,8 @@ import numpy as np
 import pytest
 from keras import layers, ops
 
+import stratax as sx
+
 
 def sequential():
     model = keras.Sequential([layers.Dense(8, activation="tanh"), layers.Dense(1, activation="sigmoid")])
@@ -21,6 +23,22 @@ def test_history_and_weights_equal_those_of_keras(replicas, mirrored, train, ass
     ours = train(mirrored(replicas), sequential, x, y, **kwargs)
     assert_same_training(ours, train(None, sequential, x, y, **kwargs))
     assert all(isinstance(value, float) for values in ours[1].history.values() for value in values)
+
+
+@pytest.mark.parametrize(
+    "make_strategy",
+    [
+        lambda: sx.distribute.CentralStorageStrategy([f"/cpu:{index}" for index in range(4)]),
+        lambda: sx.distribute.OneDeviceStrategy("/cpu:1"),
+        lambda: sx.distribute.MirroredStrategy(
+            [f"/cpu:{index}" for index in range(4)], cross_device_ops=sx.distribute.RingAllReduce()
+        ),
+    ],
+    ids=["central storage", "one device", "mirrored by a ring"],
+)
+def test_every_strategy_trains_alike(make_strategy, train, assert_same_training, data):
+    ours = train(make_strategy(), sequential, *data, batch_size=16, epochs=2)
+    assert_same_training(ours, train(None, sequential, *data, batch_size=16, epochs=2))
 
 
 class Subclassed(keras.Model):
