@@ -188,7 +188,7 @@ def gather(
     Args:
         params: An array, on a device or on the host.
         indices: Whole numbers of any shape.
-        validate_indices: Ignored. On a device an index out of range gives NaN (floating point) or the last slice;
+        validate_indices: Ignored. On a device an index out of range gives NaN, or the smallest whole number;
             TensorFlow gives 0 on a GPU and raises on a CPU.
         axis: The dimension of `params` that the indices count; 0 if None.
         batch_dims: Must be 0: use `keras.ops.take_along_axis` where each example has indices of its own.

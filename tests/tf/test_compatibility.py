@@ -1,0 +1,155 @@
+"""What docs/compatibility.md says of `stratax.tf`, claim by claim, and that its list of names is complete."""
+
+import pathlib
+import re
+import sys
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import stratax.tf as tf
+from stratax import errors
+
+PAGE = pathlib.Path(__file__).parents[2] / "docs" / "compatibility.md"
+_NAMES = re.compile(r"^\| `(tf[\w.]*)` \| (.*) \|$", re.MULTILINE)
+
+
+def public_modules():
+    for path, module in sorted(sys.modules.items()):
+        if (path == "stratax.tf" or path.startswith("stratax.tf.")) and "._" not in path:
+            yield path.removeprefix("stratax."), module
+
+
+def test_the_page_lists_every_name_there_is():
+    table = PAGE.read_text("utf-8").partition("## Which names there are")[2]
+    listed = {module: set(re.findall(r"`(\w+)`", names)) for module, names in _NAMES.findall(table)}
+    assert listed == {path: set(module.__all__) for path, module in public_modules()}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(
+            "tf.config.run_functions_eagerly",
+            "tf.py_function",
+            "tf.numpy_function",
+            "tf.while_loop",
+            "tf.cond",
+        ),
+        *(
+            "tf.TensorArray",
+            "tf.custom_gradient",
+            "tf.Module",
+            "tf.string",
+            "tf.config.experimental",
+            "tf.TFRecordDataset",
+        ),
+        *("tf.distribute.MultiWorkerMirroredStrategy", "tf.distribute.Server", "tf.data.TFRecordDataset"),
+    ],
+)
+def test_what_the_page_calls_missing_is_missing(name):
+    *path, last = name.split(".")[1:]
+    module = tf
+    for part in path:
+        module = getattr(module, part)
+    with pytest.raises(AttributeError, match="docs/compatibility.md"):
+        getattr(module, last)
+
+
+def test_tensors_are_jax_arrays_without_tensorflows_methods():
+    tensor = tf.constant([1.0])
+    assert [hasattr(tensor, name) for name in ("numpy", "get_shape", "set_shape")] == [False] * 3
+    assert tf.Variable([1.0]).numpy().tolist() == [1.0]
+    assert isinstance(tf.shape(tensor), np.ndarray)
+
+
+def test_dtypes_are_promoted_and_narrow():
+    assert (tf.constant([1]) + tf.constant([1.5])).dtype == tf.float32
+    assert tf.constant(np.arange(2)).dtype == tf.int32
+    with pytest.raises(OverflowError):
+        tf.constant(2**40)
+
+
+def test_an_index_out_of_range_does_not_raise_on_a_device():
+    assert np.isnan(tf.gather(tf.constant([1.0, 2.0]), tf.constant([5]))).all()
+    assert tf.gather(tf.constant([1, 2]), tf.constant([5])).item() == np.iinfo(np.int32).min
+    with pytest.raises(IndexError):
+        tf.gather(np.array([1, 2]), np.array([5]))
+
+
+def test_ranges_are_of_whole_numbers():
+    assert tf.add(tf.range(3), 1).tolist() == [1, 2, 3]
+    with pytest.raises(errors.BadTypeError, match="counts in whole numbers"):
+        tf.range(0.0, 1.0, 0.1)
+
+
+def test_devices_that_do_not_exist_raise():
+    with pytest.raises(errors.DeviceError, match="no such device"):
+        tf.distribute.MirroredStrategy(devices=["/gpu:0", "/gpu:1"])
+    with pytest.raises(ValueError, match="no TPU"):
+        tf.distribute.cluster_resolver.TPUClusterResolver()
+
+
+def test_a_function_ignores_how_tensorflow_would_compile_it():
+    identity = tf.function(lambda x: x, input_signature=[tf.TensorSpec([None])], jit_compile=True)
+    assert identity(tf.ones([2])).shape == (2,)
+    assert not hasattr(identity, "get_concrete_function")
+
+
+def test_the_gradient_of_an_embedding_is_dense():
+    table = tf.Variable(np.ones((5, 2), np.float32))
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum(tf.gather(table, [1, 1, 3]))
+    assert tape.gradient(loss, table).tolist() == [[0, 0], [2, 2], [0, 0], [1, 1], [0, 0]]
+
+
+def test_assigning_under_a_tape_passes_the_gradient_on_in_a_compiled_function_only():
+    def gradient():
+        x, v = tf.constant(3.0), tf.Variable(1.0)
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            v.assign(x * x)
+            y = v * 2.0
+        return tape.gradient(y, x)
+
+    assert gradient() is None
+    holder = tf.Variable(1.0)
+
+    @tf.function
+    def compiled(x):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            holder.assign(x * x)
+            y = holder * 2.0
+        return tape.gradient(y, x)
+
+    assert compiled(tf.constant(3.0)).item() == 12.0
+
+
+def test_the_remainder_of_a_batch_has_one_component_and_one_replica():
+    strategy = tf.distribute.MirroredStrategy([f"/cpu:{i}" for i in range(4)])
+    seen = []
+
+    def component(x):
+        seen.append(tf.distribute.get_replica_context().num_replicas_in_sync)
+        return tf.reduce_sum(x)
+
+    batches = list(strategy.experimental_distribute_dataset(tf.data.Dataset.range(11).batch(8)))
+    sums = [strategy.run(component, args=(batch,)) for batch in batches]
+    assert [len(value.values) for value in sums] == [4, 1]
+    assert (seen[0], seen[-1]) == (4, 1)
+    total = sum(strategy.reduce(tf.distribute.ReduceOp.SUM, value, axis=None).item() for value in sums)
+    assert total == sum(range(11))
+
+
+def test_a_number_as_seed_gives_the_same_and_a_generator_a_sequence():
+    generator = tf.keras.random.SeedGenerator(1)
+    assert tf.random.normal([2], seed=1).tolist() == tf.random.normal([2], seed=1).tolist()
+    assert tf.random.normal([2], seed=generator).tolist() != tf.random.normal([2], seed=generator).tolist()
+
+
+def test_what_a_pipeline_gives_is_numpys():
+    ((pair, dictionary),) = tf.data.Dataset.from_tensors(([1.0, 2.0], {"a": jnp.int32(1)}))
+    assert isinstance(pair, np.ndarray)
+    assert dictionary["a"] == 1
