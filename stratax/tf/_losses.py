@@ -29,7 +29,7 @@ def softmax_cross_entropy_with_logits(
     """
     logits = convert_to_tensor(logits)
     labels = ops.cast(labels, logits.dtype)
-    return -ops.sum(labels * ops.log_softmax(logits, axis=axis), axis=axis)
+    return ops.sum(labels * -ops.log_softmax(logits, axis=axis), axis=axis)
 
 
 def sparse_softmax_cross_entropy_with_logits(labels: Any, logits: Any, name: str | None = None) -> Any:
