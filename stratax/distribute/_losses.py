@@ -3,6 +3,7 @@
 from typing import Any
 
 import jax.numpy as jnp
+import numpy as np
 
 from stratax import errors
 from stratax.distribute import _contexts
@@ -53,7 +54,7 @@ def compute_average_loss(
                 "call in a function that strategy.run calls. Pass global_batch_size."
             )
         global_batch_size = losses.shape[0] * replica.num_replicas_in_sync
-    elif isinstance(global_batch_size, (int, float)) and global_batch_size <= 0:
+    elif isinstance(global_batch_size, (int, float, np.integer, np.floating)) and global_batch_size <= 0:
         raise errors.BadArgumentError(
             f"global_batch_size must be positive. Received: global_batch_size={global_batch_size!r}."
         )
