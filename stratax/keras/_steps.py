@@ -60,6 +60,12 @@ def _with_global_results(model: keras.Model, step: Step) -> Step:
     return with_global_results
 
 
+def builds_model(model: keras.Model) -> bool:
+    """Whether a model's own training step is what creates its variables: a model (a GAN, say) that can't be called."""
+    override = _override(model, "train_step")
+    return override is not None and not _takes_state(override) and type(model).call is keras.Model.call
+
+
 def _override(model: keras.Model, name: str) -> Step | None:
     """The model's own version of a step, or None where it is Keras'."""
     own = getattr(type(model), name)

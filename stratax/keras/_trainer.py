@@ -33,10 +33,12 @@ _METHODS = (
     "make_predict_function",
     "jax_state_sync",
     "_get_jax_state",
+    "_symbolic_build",
 )
 CALLS = ("fit", "evaluate", "predict", "train_on_batch", "test_on_batch", "predict_on_batch")
 """What users call, and may override."""
 _KERAS: dict[str, Callable[..., Any]] = {name: getattr(keras_trainer.JAXTrainer, name) for name in CALLS}
+_KERAS_BUILD = keras_trainer.JAXTrainer._symbolic_build
 
 
 def attach(model: keras.Model, strategy: Strategy) -> "Trainer":
@@ -86,6 +88,9 @@ class Trainer:
 
     def jax_state_sync(self) -> None:
         """See `keras.Model.jax_state_sync`: there is nothing to do, the variables always hold the state."""
+
+    def _symbolic_build(self, iterator: Any = None, data_batch: Any = None) -> None:
+        """Called by Keras' loop to build the model on a batch: :meth:`build` has done so."""
 
     def _get_jax_state(
         self,
@@ -322,8 +327,10 @@ class Trainer:
             if not all(layer.built for layer in model._flatten_layers()) and predicting:
                 x, _, _ = data_adapter_utils.unpack_x_y_sample_weight(adapter.example())
                 keras.src.backend.compute_output_spec(model, jax.tree.map(_symbol, x), training=False)
+            elif not predicting and _steps.builds_model(model):
+                pass
             elif not predicting and self._is_unbuilt():
-                model._symbolic_build(data_batch=adapter.example())
+                _KERAS_BUILD(model, data_batch=adapter.example())
             elif not predicting and not model.optimizer.built:
                 model.optimizer.build(model.trainable_variables)
         self.own_variables()
@@ -368,6 +375,8 @@ class _Computing:
 
     def __exit__(self, *_: object) -> None:
         global_state.set_global_attribute("distribution", self._before)
+        # A model without `call` has created its variables in its first step.
+        self._trainer.own_variables()
 
 
 def _with_flush(callbacks: Any, strategy: Strategy) -> Any:

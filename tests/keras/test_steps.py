@@ -138,6 +138,88 @@ def test_what_a_step_returns_stands_in_the_logs_of_a_batch_even_under_a_metrics_
     assert seen == [5.0, 5.0]
 
 
+class GAN(keras.Model):
+    """Two networks, two optimizers, no `call`: all variables are created in the first step."""
+
+    def __init__(self):
+        super().__init__()
+        self.discriminator = keras.Sequential([layers.Dense(4, activation="relu"), layers.Dense(1)])
+        self.generator = keras.Sequential([layers.Dense(4, activation="relu"), layers.Dense(6)])
+        self.seeds = keras.random.SeedGenerator(1)
+        self.trackers = [keras.metrics.Mean(name="d_loss"), keras.metrics.Mean(name="g_loss")]
+
+    def compile(self, optimizers, loss):
+        super().compile()
+        self.optimizers, self.loss_function = optimizers, loss
+
+    @property
+    def metrics(self):
+        return self.trackers
+
+    def train_step(self, data):
+        real, _ = data
+        noise = keras.random.normal((real.shape[0], 3), seed=self.seeds)
+        both = ops.concatenate([self.generator(noise), real])
+        ones = ops.ones((real.shape[0], 1))
+        labels = ops.concatenate([ones, 0 * ones])
+        with sx.GradientTape() as tape:
+            d_loss = self.loss_function(labels, self.discriminator(both))
+        self._update(0, tape, d_loss, self.discriminator)
+        with sx.GradientTape() as tape:
+            g_loss = self.loss_function(0 * ones, self.discriminator(self.generator(noise)))
+        self._update(1, tape, g_loss, self.generator)
+        return {tracker.name: tracker.result() for tracker in self.trackers}
+
+    def _update(self, which, tape, loss, network):
+        gradients = tape.gradient(loss, network.trainable_weights)
+        self.optimizers[which].apply_gradients(zip(gradients, network.trainable_weights, strict=True))
+        self.trackers[which].update_state(loss)
+
+
+def test_a_gan_of_the_keras_guide_trains_without_being_built_first(mirrored, train, data):
+    def make():
+        model = GAN()
+        loss = keras.losses.BinaryCrossentropy(from_logits=True)
+        model.compile([keras.optimizers.Adam(0.01), keras.optimizers.SGD(0.01)], loss)
+        return model
+
+    model, history = train(mirrored(4), make, *data, batch_size=16, epochs=3)
+    assert set(history.history) == {"d_loss", "g_loss"}
+    assert np.isfinite(list(history.history.values())).all()
+    assert [int(optimizer.iterations.numpy()) for optimizer in model.optimizers] == [12, 12]
+    assert {len(v.value.sharding.device_set) for v in model.trainable_variables} == {4}
+    with mirrored(4).scope():
+        model.compile(model.optimizers, model.loss_function)
+    assert len(model.fit(*data, batch_size=16, verbose=0).history["d_loss"]) == 1
+
+
+def test_an_overridden_compute_loss_is_used_by_fit_and_evaluate(mirrored, train, assert_same_training, data):
+    class Squared(keras.Sequential):
+        def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
+            return 3 * ops.mean(ops.square(y - y_pred))
+
+    def make():
+        model = Squared([layers.Dense(1)])
+        model.compile(keras.optimizers.SGD(0.05), "mse", metrics=["mae"])
+        return model
+
+    def plain():
+        model = keras.Sequential([layers.Dense(1)])
+        model.compile(keras.optimizers.SGD(0.05), "mse", loss_weights=[3.0], metrics=["mae"])
+        return model
+
+    ours = train(mirrored(4), make, *data, batch_size=16, validation_data=data)
+    assert_same_training(ours, train(None, plain, *data, batch_size=16, validation_data=data))
+
+
+def test_a_loss_that_is_no_number_is_refused(mirrored, data):
+    with mirrored(2).scope():
+        model = keras.Sequential([layers.Dense(1)])
+        model.compile("sgd", keras.losses.MeanSquaredError(reduction="none"))
+    with pytest.raises(ValueError, match=r"not a scalar.*Received: shape=\(5,\)"):
+        model.fit(*data, batch_size=10, verbose=0)
+
+
 def test_batch_statistics_are_averaged_over_the_replicas(mirrored, train, data):
     x, y = data
 
