@@ -15,7 +15,8 @@
     ├── BadTypeError(TypeError)            an argument's type is wrong
     ├── StrategyError(RuntimeError)        a strategy, scope or context used where it can't be
     ├── TracingError(RuntimeError)         something that a compiled function can't do
-    └── TapeError(RuntimeError)            a GradientTape used the wrong way
+    ├── TapeError(RuntimeError)            a GradientTape used the wrong way
+    └── OutOfRangeError(StopIteration)     a compiled function took more elements than an iterator has
 
 Each derives from the built-in exception that TensorFlow, Keras or JAX raise in the same place, so that an
 `except ValueError` of a program that was carried over keeps working.
@@ -76,3 +77,11 @@ class TracingError(StrataxError, RuntimeError):
 
 class TapeError(StrataxError, RuntimeError):
     """A GradientTape was used in a way that can't give a gradient."""
+
+
+class OutOfRangeError(StrataxError, StopIteration):
+    """A compiled function asked an iterator for more elements than it has left. Nothing was run or lost.
+
+    It is a `StopIteration`, so `try: step(iterator) / except StopIteration:` ends an epoch, and it bears the name
+    that programs from TensorFlow catch (`tf.errors.OutOfRangeError`).
+    """

@@ -6,11 +6,11 @@ from stratax.core._function import function as function
 from stratax.core._gradients import value_and_grad as value_and_grad
 from stratax.core._print import print as print
 from stratax.core._range import range as range
-from stratax.core._stream import OutOfRangeError as OutOfRangeError
 from stratax.core._stream import Stream as Stream
 from stratax.core._tape import GradientTape as GradientTape
 from stratax.core._tape import UnconnectedGradients as UnconnectedGradients
 from stratax.core._variable import Variable as Variable
+from stratax.errors import OutOfRangeError as OutOfRangeError
 
 __all__ = [
     "Function",

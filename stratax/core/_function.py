@@ -100,7 +100,12 @@ class Function(_signature.Alias):
             while len(self._programs) > MAX_PROGRAMS:
                 self._programs.popitem(last=False)
         program, traced = self._find(variants, arguments)
-        return program(arguments.dynamic, arguments.streams, traced)
+        try:
+            return program(arguments.dynamic, arguments.streams, traced)
+        except jax.errors.UnexpectedTracerError as error:
+            # JAX finds a value that has left its loop when the whole program is put together, on its first call.
+            variants.remove((program, traced))
+            raise errors.TracingError(_explain(self, error)) from error
 
     @property
     def converted(self) -> Callable[..., Any]:
@@ -130,7 +135,7 @@ class Function(_signature.Alias):
         for program, traced in variants:
             if program.matches(arguments.streams, traced, arguments.dynamic):
                 return program, traced
-        self._history.warn(self, arguments)
+        self._history.warn(self, arguments, list(self._signature.parameters))
         entry = self._trace(arguments)
         variants.append(entry)
         del variants[:-_MAX_VARIANTS]
@@ -154,6 +159,8 @@ class Function(_signature.Alias):
         body.__name__ = getattr(self.python_function, "__name__", "function")
         try:
             closed = jax.make_jaxpr(body)(*[_abstract(value) for value in arguments.dynamic])
+        except _FOREIGN_ERRORS as error:
+            raise errors.TracingError(_explain(self, error)) from error
         finally:
             _capture.initialize_pending()
         return closed, region, outputs[-1]
@@ -310,6 +317,31 @@ def build_program(
 
     run.__name__ = name
     return _program.Program(compiled=jax.jit(run, donate_argnums=0), placement=placement, **description)
+
+
+_FOREIGN_ERRORS = (
+    jax.errors.UnexpectedTracerError,
+    jax.errors.ConcretizationTypeError,
+    jax.errors.TracerArrayConversionError,
+    jax.errors.TracerIntegerConversionError,
+)
+
+
+def _explain(function: Function, error: Exception) -> str:
+    """What a program that JAX refused to trace did, and how to mend it."""
+    if isinstance(error, jax.errors.UnexpectedTracerError):
+        return (
+            f"{function!r} uses a value outside of the compiled loop, condition or transformation that computed it "
+            "(a list that a loop appends to, an attribute that it sets). Expected: values leave a loop as local "
+            "variables, or in a stratax.Variable. Give the loop an array to write to (`array = array.at[i].set(x)`). "
+            f"Received: {error}"
+        )
+    return (
+        f"{function!r} needs the value of an array while it is traced, when there is none yet: `float(x)`, `int(x)`, "
+        "`numpy.asarray(x)`, a shape or an `if` in code that is not converted. Expected: operations of jax.numpy or "
+        "keras.ops on it. Pass the value as a Python number, which the program is specialised on, or compute with "
+        f"arrays. Received: {error}"
+    )
 
 
 def _sort_outputs(result: Any) -> tuple[list[Any], Any]:

@@ -1,8 +1,9 @@
 """What a function was traced for, to say what makes it be traced again and again (core layer)."""
 
 import dataclasses
+import re
 import warnings
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from typing import Any, Self
 
 import jax
@@ -40,15 +41,15 @@ class History:
             if len(table) > _MAX_GROUPS:
                 del table[next(iter(table))]
 
-    def warn(self, function: Any, arguments: _signature.Arguments) -> None:
-        """Warns where `function` is about to be traced once more than it should."""
+    def warn(self, function: Any, arguments: _signature.Arguments, parameters: Sequence[str]) -> None:
+        """Warns where `function`, which has these parameters, is about to be traced once more than it should."""
         count, last = self._last.get(self._group(arguments), (0, None))
         if last is None or not self._limit or count % self._limit:
             return
         name = f"{arguments.leaves[0]!r}, run by {function!r}," if self._by_callee else repr(function)
         warnings.warn(
             f"{name} was traced {count} times and is traced again, which is slow. "
-            f"{last.difference(_Trace.of(arguments))} "
+            f"{last.difference(_Trace.of(arguments), parameters)} "
             "Pass numbers that change as arrays (`jax.numpy.asarray(n)`), keep shapes equal (`drop_remainder=True`, "
             "padding), and define the function outside of loops.",
             RuntimeWarning,
@@ -80,11 +81,22 @@ class _Trace:
         paths = [jax.tree_util.keystr(path) for path, _ in jax.tree_util.tree_flatten_with_path(numbered)[0]]
         return cls(str(arguments.treedef), paths, [_signature.describe(leaf) for leaf in arguments.leaves])
 
-    def difference(self, now: "_Trace") -> str:
-        """A sentence about the first difference to the arguments of a later trace."""
+    def difference(self, now: "_Trace", parameters: Sequence[str]) -> str:
+        """A sentence about the first difference to the arguments of a later trace, of a function's parameters."""
         if self.structure != now.structure:
             return f"The structure of its arguments changed from {self.structure} to {now.structure}."
         for path, old, new in zip(now.paths, self.leaves, now.leaves, strict=True):
             if old != new:
-                return f"Argument {path} changed from {old} to {new}."
+                return f"Argument {_named(path, parameters)} changed from {old} to {new}."
         return "What it closes over changed."
+
+
+def _named(path: str, parameters: Sequence[str]) -> str:
+    """A place in the pair of positional and keyword arguments, by the name of its parameter."""
+    place = re.fullmatch(r"\[(?P<kind>[01])\]\[(?P<key>[^\]]*)\](?P<rest>.*)", path)
+    if place is None:
+        return path
+    key = place["key"].strip("'")
+    if place["kind"] == "0" and int(key) < len(parameters):
+        key = parameters[int(key)]
+    return f"{key!r}" + (f" (at {place['rest']})" if place["rest"] else "")

@@ -9,16 +9,8 @@ import abc
 from collections.abc import Hashable
 from typing import Any
 
-from stratax import errors
 from stratax.core import _capture
-
-
-class OutOfRangeError(errors.StrataxError, StopIteration):
-    """A compiled function asked an iterator for more elements than it has left. Nothing was run or lost.
-
-    It is a `StopIteration`, so `try: step(iterator) / except StopIteration:` ends an epoch, and it bears the name
-    that programs from TensorFlow catch (`tf.errors.OutOfRangeError`).
-    """
+from stratax.errors import OutOfRangeError
 
 
 class Stream(abc.ABC):

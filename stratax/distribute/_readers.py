@@ -20,7 +20,6 @@ import jax
 import numpy as np
 
 from stratax import errors
-from stratax.core import _stream
 from stratax.distribute._values import PerReplica
 
 _UNKNOWN = -2
@@ -393,7 +392,7 @@ class BufferedReader:
             try:
                 block = self._next_block(max(hint, count - self._count))
             except StopIteration:
-                raise _stream.OutOfRangeError(
+                raise errors.OutOfRangeError(
                     f"The input ran out: {count} more elements were asked for and {self._count} are left. Nothing was "
                     "run. Add `.repeat()` to the dataset, or take fewer steps."
                 ) from None

@@ -259,11 +259,11 @@ def test_repeated_retracing_warns_and_names_the_argument_that_changed():
 
     for rate in range(5):
         f(jnp.ones(2), {"rate": float(rate)})
-    with pytest.warns(RuntimeWarning, match=r"traced 5 times.*\[0\]\[1\]\['rate'\] changed from 4.0 to 5.0"):
+    with pytest.warns(RuntimeWarning, match=r"traced 5 times.*Argument 'options' \(at \['rate'\]\) changed from 4.0 to 5.0"):
         f(jnp.ones(2), {"rate": 5.0})
     for size in range(3, 7):
         f(jnp.ones(size), {"rate": 0.0})
-    with pytest.warns(RuntimeWarning, match=r"\[0\]\[0\] changed from float32\[6\] to float32\[7\]"):
+    with pytest.warns(RuntimeWarning, match=r"Argument 'x' changed from float32\[6\] to float32\[7\]"):
         f(jnp.ones(7), {"rate": 0.0})
     for size in range(8, 12):
         f(jnp.ones(size), {"rate": 0.0})
@@ -363,3 +363,24 @@ def test_the_program_can_be_looked_at():
     assert "sin" in str(f.jaxpr(jnp.ones(2)))
     assert f.num_programs == 0
     assert "lambda" in repr(f)
+
+
+def test_a_value_that_leaves_a_loop_in_a_list_says_how_to_mend_it():
+    @sx.function
+    def f(x):
+        kept = []
+        for _ in sx.range(3):
+            kept.append(x * 2)
+        return kept[0] + 1
+
+    with pytest.raises(sx.errors.TracingError, match=r"list that a loop appends to.*array\.at"):
+        f(jnp.ones(2))
+
+
+def test_the_value_of_an_array_that_is_needed_while_tracing_is_refused():
+    @sx.function
+    def f(x):
+        return np.asarray(x) + 1
+
+    with pytest.raises(sx.errors.TracingError, match="needs the value of an array while it is traced"):
+        f(jnp.ones(2))
