@@ -29,7 +29,8 @@ def softmax_cross_entropy_with_logits(
     """
     logits = convert_to_tensor(logits)
     labels = ops.cast(labels, logits.dtype)
-    return ops.sum(labels * -ops.log_softmax(logits, axis=axis), axis=axis)
+    # Subtracted, not negated: what is certain costs 0, as in TensorFlow, and not -0.
+    return ops.sum(labels * (0.0 - ops.log_softmax(logits, axis=axis)), axis=axis)
 
 
 def sparse_softmax_cross_entropy_with_logits(labels: Any, logits: Any, name: str | None = None) -> Any:
