@@ -259,7 +259,8 @@ def test_repeated_retracing_warns_and_names_the_argument_that_changed():
 
     for rate in range(5):
         f(jnp.ones(2), {"rate": float(rate)})
-    with pytest.warns(RuntimeWarning, match=r"traced 5 times.*Argument 'options' \(at \['rate'\]\) changed from 4.0 to 5.0"):
+    named = r"traced 5 times.*Argument 'options' \(at \['rate'\]\) changed from 4.0 to 5.0"
+    with pytest.warns(RuntimeWarning, match=named):
         f(jnp.ones(2), {"rate": 5.0})
     for size in range(3, 7):
         f(jnp.ones(size), {"rate": 0.0})
