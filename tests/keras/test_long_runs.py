@@ -1,6 +1,8 @@
 """Long runs: memory stays flat, and the time spent waiting for input is told."""
 
 import gc
+import signal
+import threading
 import time
 import weakref
 
@@ -106,3 +108,18 @@ def test_a_source_of_half_the_speed_is_reported(sleepy):
     with pytest.warns(RuntimeWarning, match=r"Training waited for its input \d+% of the time"):
         history = sleepy.fit(Slow(0.05), verbose=0)
     assert history.input_wait > 0.35
+
+
+def test_ctrl_c_leaves_every_variable_readable(mirrored, data):
+    with mirrored(4).scope():
+        model = keras.Sequential([layers.Dense(8), layers.Dense(1)])
+        model.compile("adam", "mse")
+    model.fit(*data, batch_size=16, verbose=0)
+    before = int(model.optimizer.iterations.numpy())
+    timer = threading.Timer(0.3, lambda: signal.pthread_kill(threading.main_thread().ident, signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(*data, batch_size=16, epochs=100_000, verbose=0)
+    assert int(model.optimizer.iterations.numpy()) > before
+    assert all(np.isfinite(v.numpy()).all() for v in [*model.variables, *model.optimizer.variables])
+    assert np.isfinite(model.fit(*data, batch_size=16, verbose=0).history["loss"]).all()

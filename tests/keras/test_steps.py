@@ -247,3 +247,15 @@ def test_dropout_masks_differ_between_replicas(mirrored):
     assert 0.3 < masks.mean() < 0.7
     again = model.predict(np.ones((4, 64), "float32"), batch_size=4, verbose=0) > 0
     assert (again != masks).any()
+
+
+def test_dropout_is_the_same_under_every_strategy_of_as_many_replicas(train, mirrored, data):
+    def make():
+        model = keras.Sequential([layers.Dropout(0.5, seed=2), layers.Dense(1)])
+        model.compile("sgd", "mse")
+        return model
+
+    central = sx.distribute.CentralStorageStrategy(["/cpu:0", "/cpu:1"])
+    left, right = (train(strategy, make, *data, batch_size=16)[0] for strategy in (mirrored(2), central))
+    for ours, theirs in zip(left.get_weights(), right.get_weights(), strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-5)
