@@ -14,7 +14,7 @@ from keras.src.backend.common import global_state  # The attribute that Keras' o
 
 from stratax import errors
 from stratax.cluster._devices import device_name
-from stratax.core import _autograph, _body, _capture, _function
+from stratax.core import _autograph, _body, _capture, _function, _reads
 from stratax.distribute import _contexts, _input, _ownership, _replica_region
 from stratax.distribute._cross_device_ops import NcclAllReduce
 from stratax.distribute._cross_device_ops_base import CrossDeviceOps
@@ -143,7 +143,8 @@ class Strategy:
         Raises:
             BadTypeError: If `fn` is not callable or `args` is no tuple or list.
             BadArgumentError: If a `PerReplica` has another number of components than there are replicas.
-            StrategyError: If called inside a replica.
+            StrategyError: If called inside a replica, in the scope of another strategy, or in a GradientTape outside of
+                compiled functions.
 
         Example:
             >>> import stratax as sx
@@ -155,6 +156,12 @@ class Strategy:
         self._check_run(fn, args, kwargs)
         if _capture.current_region() is not None:
             return self._run_in_program(fn, tuple(args), kwargs)
+        if len(self._devices) > 1 and _reads.has_listeners():
+            raise errors.StrategyError(
+                "strategy.run was called inside a GradientTape, which sees operations one by one; replicas run as one "
+                "program. Expected: the tape inside of the function that run calls, where gradients are a replica's. "
+                f"Received: fn={fn!r}. Move the tape there, or differentiate the whole with `stratax.value_and_grad`."
+            )
         return self._compiled_run(fn, tuple(args), kwargs)
 
     def experimental_run_v2(

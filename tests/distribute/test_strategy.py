@@ -191,6 +191,21 @@ def test_strategies_can_not_be_nested(four, one):
         four.run(lambda: one.run(lambda: 1.0))
 
 
+def test_gradients_go_through_run_by_value_and_grad_and_a_tape_belongs_into_the_replica(four, ids):
+    v = sx.Variable(2.0)
+
+    def loss():
+        return four.reduce("sum", four.run(lambda x: v * v * x, args=(ids,)), axis=None)
+
+    for call in (sx.value_and_grad(loss, v), sx.function(lambda: sx.value_and_grad(loss, v)())):
+        assert [float(n) for n in call()] == [24, 24]
+    with (
+        sx.GradientTape(),
+        pytest.raises(errors.StrategyError, match="(?s)inside a GradientTape.*Move the tape"),
+    ):
+        loss()
+
+
 # contexts
 
 
