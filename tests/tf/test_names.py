@@ -1,7 +1,10 @@
 """Which names of TensorFlow's there are, what they stand for, and what is said about the others."""
 
 import importlib
+import os
 import pathlib
+import subprocess
+import sys
 
 import keras
 import numpy as np
@@ -114,3 +117,13 @@ def test_a_graph_program_finds_the_end_of_its_data_as_in_tensorflow():
     assert strategy.reduce(tf.distribute.ReduceOp.SUM, step(iterator), axis=None).item() == 6
     with pytest.raises(tf.errors.OutOfRangeError):
         step(iterator)
+
+
+def test_the_import_starts_no_device():
+    # JAX takes this setting only as long as it has not started.
+    program = "import stratax.tf, jax; jax.config.update('jax_num_cpu_devices', 3); print(jax.device_count())"
+    environment = {name: value for name, value in os.environ.items() if name != "STRATAX_SIMULATE"}
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.stdout == "3\n", done.stderr
