@@ -56,7 +56,7 @@ def test_two_hundred_short_epochs_leave_memory_flat():
     measure(20)
     memory, arrays, threads = measure(20)
     later = measure(160)
-    assert later[1] == arrays
-    assert later[2] == threads
+    assert later[1] <= arrays
+    assert later[2] <= threads
     assert later[0] - memory < 16 * 2**20
     assert step.num_programs == 2
