@@ -343,3 +343,29 @@ def test_batches_of_two_datasets_that_divide_differently_do_not_go_together(four
     with pytest.raises(errors.StructureError, match="Dataset.zip"):
         four.run(lambda a, b: a.sum() + b.sum(), args=(whole, rest))
     assert isinstance(rest, PerReplica)
+
+
+# shuffling and sharding
+
+
+@pytest.mark.parametrize("workers", [1, 2, 3])
+@pytest.mark.parametrize("order", ["shuffle, shard, batch", "shard, shuffle, batch", "shuffle, batch, shard"])
+def test_workers_shards_of_a_shuffled_dataset_are_all_of_it_and_nothing_twice(four, workers, order):
+    def pipeline(context):
+        dataset = sx.Dataset.range(29)
+        steps = {
+            "shuffle": lambda d: d.shuffle(29, seed=5),
+            "shard": lambda d: d.shard(context.num_input_pipelines, context.input_pipeline_id),
+            "batch": lambda d: d.batch(3),
+        }
+        for name in order.split(", "):
+            dataset = steps[name](dataset)
+        return dataset
+
+    contexts = [InputContext(num_input_pipelines=workers, input_pipeline_id=i) for i in range(workers)]
+    seen = []
+    for context in contexts:
+        for step in four.experimental_distribute_dataset(pipeline(context)):
+            seen += [int(n) for c in four.experimental_local_results(step) for n in np.ravel(c)]
+    assert sorted(seen) == list(range(29))
+    assert seen != sorted(seen)
