@@ -11,11 +11,14 @@ from keras.src.backend.jax.trainer import JAXEpochIterator
 from keras.src.trainers import data_adapters
 from keras.src.trainers.data_adapters import data_adapter, data_adapter_utils
 from keras.src.trainers.data_adapters.array_data_adapter import ArrayDataAdapter
+from keras.src.trainers.data_adapters.generator_data_adapter import GeneratorDataAdapter
+from keras.src.trainers.data_adapters.py_dataset_adapter import PyDatasetAdapter
 
 from stratax import errors
 from stratax.core import OutOfRangeError
 from stratax.data import Dataset
 from stratax.distribute import DistributedDataset, DistributedIterator, Strategy, _readers
+from stratax.keras import _array_pass
 
 
 class StepIterator:
@@ -81,6 +84,8 @@ class StepAdapter(data_adapter.DataAdapter):
         self._batches = batches
         self._inner = inner
         self._next: StepIterator | None = None
+        self._structure: Any = None
+        self._has_ended = False
         self._opened: list[StepIterator] = []
         self._waited = 0.0
         self._started = time.perf_counter()
@@ -151,18 +156,38 @@ class StepAdapter(data_adapter.DataAdapter):
 
     def example(self) -> Any:
         """The shapes and dtypes of the first global batch."""
-        if isinstance(self._inner, ArrayDataAdapter):
-            # A pass of its own, as Keras makes to build a model: shuffling draws as many random numbers.
-            batch = next(iter(self._inner.get_numpy_iterator()))
-            return jax.tree.map(lambda a: jax.ShapeDtypeStruct(a.shape, a.dtype), batch)
-        if self._next is None:
-            self._next = StepIterator(iter(self.dataset))
-        try:
+        if self._structure is None:
+            try:
+                self._structure = self._first_structure()
+            except (OutOfRangeError, StopIteration):
+                raise errors.DataError(
+                    f"The input has no batches. Expected: at least one. Received: {self.dataset!r}."
+                ) from None
+        return self._structure
+
+    def _first_structure(self) -> Any:
+        if self._is_read_once():
+            if self._next is None:
+                self._next = StepIterator(iter(self.dataset))
             return self._next.first_batch()
-        except OutOfRangeError:
-            raise errors.DataError(
-                f"The input has no batches. Expected: at least one. Received: {self.dataset!r}."
-            ) from None
+        # A pass of its own, as Keras makes to build a model: shuffling draws as many random numbers, and a PyDataset
+        # is told of its beginning and end.
+        self.on_epoch_begin()
+        batch = next(iter(self._inner.get_numpy_iterator()))  # type: ignore[union-attr]
+        self.on_epoch_end()
+        self._has_ended = True
+        return jax.tree.map(lambda a: jax.ShapeDtypeStruct(a.shape, a.dtype), batch)
+
+    def _is_read_once(self) -> bool:
+        """Whether a look at the first batch has to be the beginning of the first pass.
+
+        Generators can't be begun anew; datasets may be dear to open; workers that are stopped and started again have
+        read ahead, and their batches come in another order.
+        """
+        inner = self._inner
+        if isinstance(inner, PyDatasetAdapter):
+            return inner.enqueuer is not None
+        return inner is None or isinstance(inner, GeneratorDataAdapter)
 
     def global_batch_size(self) -> int:
         """The size of the first global batch."""
@@ -223,12 +248,14 @@ class StepAdapter(data_adapter.DataAdapter):
 
     def on_epoch_begin(self) -> None:
         """Told by Keras' loop."""
+        self._has_ended = False
         if self._inner is not None:
             self._inner.on_epoch_begin()
 
     def on_epoch_end(self) -> None:
-        """Told by Keras' loop."""
-        if self._inner is not None and self._next is None:
+        """Told by Keras' loop, also before the first epoch."""
+        ended, self._has_ended = self._has_ended, False
+        if self._inner is not None and self._next is None and not ended:
             self._inner.on_epoch_end()
 
 
@@ -289,6 +316,8 @@ class _Passes:
         self._adapter = adapter
 
     def __iter__(self) -> Iterator[Any]:
+        if isinstance(self._adapter, ArrayDataAdapter):
+            return _array_pass.ArrayPass(self._adapter)
         return iter(self._adapter.get_numpy_iterator())
 
     def __len__(self) -> int:

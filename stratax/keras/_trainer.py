@@ -22,7 +22,7 @@ from keras.src.utils.python_utils import pythonify_logs
 from stratax import errors
 from stratax.core import _function
 from stratax.distribute import Strategy, _contexts, _ownership
-from stratax.keras import _accumulation, _blocks, _epochs, _plan, _steps
+from stratax.keras import _accumulation, _blocks, _callbacks, _epochs, _plan, _steps
 
 _INPUT_BOUND = 0.25
 _WORTH_A_WARNING_SECONDS = 0.5
@@ -135,9 +135,11 @@ class Trainer:
         if program is None:
             makers = {"train": _steps.train_step, "test": _steps.test_step, "predict": _steps.predict_step}
             run = _blocks.predict_block if name == "predict" else _blocks.update_block
+            # Not a closure: what those hold is compared on every call.
             block = functools.partial(run, self.model, self.strategy, makers[name](self.model))
+            block.__name__ = block.__qualname__ = f"{name}_function"  # type: ignore[attr-defined]
             program = self._programs[name] = _function.Function(
-                _named(block, f"{name}_function"), autograph=False, traces_before_warning=_EXPECTED_TRACES
+                block, autograph=False, traces_before_warning=_EXPECTED_TRACES
             )
         return program
 
@@ -191,7 +193,16 @@ class Trainer:
                 steps,
                 epochs=epochs,
                 verbose=verbose,
-                callbacks=_with_flush(callbacks, self.strategy),
+                callbacks=_callbacks.callback_list(
+                    callbacks,
+                    model=self.model,
+                    first=_accumulation.FlushAccumulatedGradients(self.strategy),
+                    add_history=True,
+                    add_progbar=verbose != 0,
+                    verbose=verbose,
+                    epochs=epochs,
+                    steps=steps_per_epoch or steps.num_batches,
+                ),
                 validation_data=validation,
                 initial_epoch=initial_epoch,
                 steps_per_epoch=steps_per_epoch,
@@ -323,6 +334,8 @@ class Trainer:
     def build(self, adapter: "_epochs.StepAdapter", *, predicting: bool) -> None:
         """Creates what is not created yet (layers, metrics) for the batches of `adapter`."""
         model = self.model
+        if adapter.num_batches == 0:
+            adapter.example()  # Raises: Keras would fail later, and not say why.
         with _contexts.entered(self.strategy, None):
             if not all(layer.built for layer in model._flatten_layers()) and predicting:
                 x, _, _ = data_adapter_utils.unpack_x_y_sample_weight(adapter.example())
@@ -377,25 +390,6 @@ class _Computing:
         global_state.set_global_attribute("distribution", self._before)
         # A model without `call` has created its variables in its first step.
         self._trainer.own_variables()
-
-
-def _with_flush(callbacks: Any, strategy: Strategy) -> Any:
-    """The user's callbacks with one before them that finishes gradient accumulation."""
-    flush = _accumulation.FlushAccumulatedGradients(strategy)
-    if isinstance(callbacks, keras.callbacks.CallbackList):
-        flush.set_model(callbacks.model)
-        callbacks.callbacks.insert(0, flush)
-        return callbacks
-    given = callbacks if isinstance(callbacks, (list, tuple)) else [callbacks] if callbacks else []
-    return [flush, *given]
-
-
-def _named(function: Callable[..., Any], name: str) -> Callable[..., Any]:
-    def named(steps: int, element: Any) -> Any:
-        return function(steps, element)
-
-    named.__name__ = named.__qualname__ = name
-    return named
 
 
 def _symbol(value: Any) -> keras.KerasTensor:

@@ -186,6 +186,56 @@ def test_class_weights_of_elements_with_weights_are_refused(model, data):
         model.fit(weighted, class_weight={0: 1.0, 1: 2.0}, verbose=0)
 
 
+def test_a_pydataset_is_told_of_epochs_as_keras_tells_it(mirrored, train, assert_same_training, data):
+    class Told(Sequence):
+        def __init__(self, *args):
+            super().__init__(*args)
+            self.log = []
+
+        def __getitem__(self, index):
+            self.log.append(index)
+            return super().__getitem__(index)
+
+        def on_epoch_begin(self):
+            self.log.append("begin")
+
+        def on_epoch_end(self):
+            self.log.append("end")
+
+    ours, theirs = Told(*data), Told(*data)
+    # Shuffled: as many random numbers are drawn.
+    assert_same_training(train(mirrored(4), linear, ours, epochs=2), train(None, linear, theirs, epochs=2))
+    assert ours.log == theirs.log
+
+
+def test_a_pydataset_builds_a_model_that_predicts_or_is_evaluated_first(mirrored, data):
+    for call in ("predict", "evaluate"):
+        with mirrored(2).scope():
+            model = linear()
+        getattr(model, call)(Sequence(*data), verbose=0)
+        assert model.predict(Sequence(*data), verbose=0).shape == (50, 1)
+
+
+@pytest.mark.parametrize("call", ["fit", "evaluate"])
+def test_arrays_without_rows_are_refused(call, mirrored, data):
+    x, y = data
+    with mirrored(2).scope():
+        model = keras.Sequential([keras.Input((6,)), layers.Dense(1)])
+        model.compile("sgd", "mse")
+    for _ in range(2):  # Built, and not built.
+        with pytest.raises(ValueError, match="no batches"):
+            getattr(model, call)(x[:0], y[:0], verbose=0)
+        model.train_on_batch(x, y)
+
+
+def test_a_generator_and_a_pydataset_as_validation_data(mirrored, train, assert_same_training, data):
+    x, y = data
+    for validation, steps in ((lambda: forever(x, y), 3), (lambda: Sequence(x, y), None)):
+        kwargs = {"batch_size": 25, "epochs": 2, "validation_steps": steps}
+        runs = [train(s, linear, x, y, validation_data=validation(), **kwargs) for s in (mirrored(2), None)]
+        assert_same_training(*runs)
+
+
 def test_an_empty_dataset_is_refused(model, data):
     with pytest.raises(ValueError, match="no batches"):
         model.fit(sx.data.Dataset.from_tensor_slices(data).batch(16).take(0), verbose=0)
