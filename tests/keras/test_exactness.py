@@ -16,12 +16,21 @@ def sequential():
     return model
 
 
-@pytest.mark.parametrize("replicas", [1, 2, 4, 8])
-def test_history_and_weights_equal_those_of_keras(replicas, mirrored, train, assert_same_training, data):
+@pytest.fixture(scope="module")
+def run(data):
+    """The arguments of a training, and the same training by Keras alone."""
     x, y = data
-    kwargs = {"batch_size": 16, "epochs": 2, "validation_data": (x[:9], y[:9])}
-    ours = train(mirrored(replicas), sequential, x, y, **kwargs)
-    assert_same_training(ours, train(None, sequential, x, y, **kwargs))
+    kwargs = {"batch_size": 16, "epochs": 2, "validation_data": (x[:9], y[:9]), "verbose": 0}
+    keras.utils.set_random_seed(0)
+    model = sequential()
+    return (x, y), kwargs, (model, model.fit(x, y, **kwargs))
+
+
+@pytest.mark.parametrize("replicas", [1, 2, 4, 8])
+def test_history_and_weights_equal_those_of_keras(replicas, mirrored, train, assert_same_training, run):
+    args, kwargs, theirs = run
+    ours = train(mirrored(replicas), sequential, *args, **kwargs)
+    assert_same_training(ours, theirs)
     assert all(isinstance(value, float) for values in ours[1].history.values() for value in values)
 
 
@@ -36,9 +45,9 @@ def test_history_and_weights_equal_those_of_keras(replicas, mirrored, train, ass
     ],
     ids=["central storage", "one device", "mirrored by a ring"],
 )
-def test_every_strategy_trains_alike(make_strategy, train, assert_same_training, data):
-    ours = train(make_strategy(), sequential, *data, batch_size=16, epochs=2)
-    assert_same_training(ours, train(None, sequential, *data, batch_size=16, epochs=2))
+def test_every_strategy_trains_alike(make_strategy, train, assert_same_training, run):
+    args, kwargs, theirs = run
+    assert_same_training(train(make_strategy(), sequential, *args, **kwargs), theirs)
 
 
 class Subclassed(keras.Model):

@@ -1,0 +1,81 @@
+"""Callbacks are told of batches where one of them listens, and cost nothing after a batch where none does."""
+
+import keras
+import numpy as np
+import pytest
+
+import stratax as sx
+from stratax.keras import _callback_list
+
+
+class Listener(keras.callbacks.Callback):
+    def __init__(self):
+        super().__init__()
+        self.batches = []
+
+    def on_train_batch_end(self, batch, logs=None):
+        self.batches.append((batch, sorted(logs)))
+
+
+class OldListener(keras.callbacks.Callback):
+    def __init__(self):
+        super().__init__()
+        self.batches = []
+
+    def on_batch_end(self, batch, logs=None):
+        self.batches.append(batch)
+
+
+@pytest.fixture
+def model():
+    with sx.distribute.OneDeviceStrategy("/cpu:0").scope():
+        model = keras.Sequential([keras.layers.Input((2,)), keras.layers.Dense(1)])
+        model.compile(optimizer="sgd", loss="mse")
+    return model
+
+
+def _fit(model, *callbacks):
+    x = np.ones((8, 2), np.float32)
+    return model.fit(x, x[:, :1], batch_size=4, epochs=2, verbose=0, callbacks=list(callbacks))
+
+
+def test_a_callback_that_looks_at_batches_is_told_of_each(model):
+    listener = Listener()
+    _fit(model, listener)
+    assert listener.batches == [(0, ["loss"]), (1, ["loss"])] * 2
+
+
+def test_a_callback_with_the_old_name_of_the_hook_is_told_too(model):
+    listener = OldListener()
+    _fit(model, listener)
+    assert listener.batches == [0, 1] * 2
+
+
+def test_logs_become_no_numbers_after_a_batch_that_nobody_looks_at(model, monkeypatch):
+    converted = []
+    pythonify = keras.src.utils.python_utils.pythonify_logs
+    monkeypatch.setattr(
+        keras.src.utils.python_utils, "pythonify_logs", lambda logs: converted.append(logs) or pythonify(logs)
+    )
+    history = _fit(model)
+    without = sum(bool(logs) for logs in converted)
+    assert len(history.history["loss"]) == 2
+    converted.clear()
+    _fit(model, Listener())
+    assert sum(bool(logs) for logs in converted) == without + 4
+
+
+def test_a_list_of_keras_stays_what_it_is(model):
+    first, own = Listener(), Listener()
+    given = keras.callbacks.CallbackList([own], model=model)
+    made = _callback_list.callback_list(given, model=model, first=first)
+    assert made is given
+    assert made.callbacks[:2] == [first, own]
+    assert first.model is model
+
+
+def test_one_callback_needs_no_list(model):
+    listener = Listener()
+    made = _callback_list.callback_list(listener, model=model, add_history=True)
+    assert made.callbacks[0] is listener
+    assert isinstance(made.callbacks[1], keras.callbacks.History)
