@@ -22,7 +22,7 @@ from keras.src.utils.python_utils import pythonify_logs
 from stratax import errors
 from stratax.core import _function
 from stratax.distribute import Strategy, _contexts, _ownership
-from stratax.keras import _accumulation, _blocks, _callbacks, _epochs, _plan, _steps
+from stratax.keras import _accumulation, _blocks, _callback_list, _epochs, _plan, _steps
 
 _INPUT_BOUND = 0.25
 _WORTH_A_WARNING_SECONDS = 0.5
@@ -193,7 +193,7 @@ class Trainer:
                 steps,
                 epochs=epochs,
                 verbose=verbose,
-                callbacks=_callbacks.callback_list(
+                callbacks=_callback_list.callback_list(
                     callbacks,
                     model=self.model,
                     first=_accumulation.FlushAccumulatedGradients(self.strategy),

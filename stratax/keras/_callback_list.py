@@ -1,0 +1,60 @@
+"""The callbacks of `fit`, `evaluate` and `predict`, told of batches only where one of them listens (keras layer)."""
+
+from collections.abc import Callable
+from typing import Any
+
+import keras
+from keras.src.utils.python_utils import is_default
+
+_PHASES = ("train", "test", "predict")
+
+
+class Callbacks(keras.callbacks.CallbackList):
+    """Keras' list of callbacks, without its work after each batch where no callback looks at batches.
+
+    Keras hands every batch's logs to a thread that waits for the devices and turns them into numbers, also if
+    no callback is interested. That costs as much as a small model's step.
+    """
+
+    def set_model(self, model: keras.Model) -> None:
+        """See `keras.callbacks.CallbackList.set_model`; called when all callbacks are there."""
+        super().set_model(model)
+        for phase in _PHASES:
+            if not any(_listens(callback, phase) for callback in self.callbacks):
+                # An attribute of the instance stands before the method of the class.
+                self.__dict__[f"on_{phase}_batch_end"] = _ignore
+
+
+def callback_list(
+    callbacks: Any, *, model: keras.Model, first: keras.callbacks.Callback | None = None, **params: Any
+) -> keras.callbacks.CallbackList:
+    """The callbacks as Keras' loop takes them.
+
+    Args:
+        callbacks: What a user gave: a callback, several, None, or a `CallbackList`, which stays what it is.
+        model: The model that is trained or tested.
+        first: A callback to put before the user's.
+        **params: What `keras.callbacks.CallbackList` takes beside: `add_history`, `add_progbar`, `verbose`, `epochs`,
+            `steps`.
+
+    Returns:
+        The list.
+    """
+    if isinstance(callbacks, keras.callbacks.CallbackList):
+        if first is not None:
+            first.set_model(callbacks.model)
+            callbacks.callbacks.insert(0, first)
+        return callbacks
+    given = list(callbacks) if isinstance(callbacks, (list, tuple)) else [callbacks] if callbacks else []
+    return Callbacks([*([first] if first is not None else []), *given], model=model, **params)
+
+
+def _listens(callback: keras.callbacks.Callback, phase: str) -> bool:
+    hooks: list[Callable[..., Any]] = [getattr(callback, f"on_{phase}_batch_end")]
+    if phase == "train":
+        hooks.append(callback.on_batch_end)
+    return not all(is_default(hook) for hook in hooks)
+
+
+def _ignore(batch: int, logs: Any = None) -> None:
+    """Takes a batch's logs and does nothing with them."""
