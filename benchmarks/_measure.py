@@ -5,7 +5,9 @@ import gc
 import statistics
 import time
 from collections.abc import Callable
-from typing import Any
+
+_FEWEST_ROUNDS = 5
+_LONG_SECONDS = 30.0
 
 Run = Callable[[int], None]
 """Does its work so many times and returns when all of it is finished."""
@@ -16,8 +18,8 @@ class Plan:
     """How long to measure.
 
     Attributes:
-        rounds: How often each side takes its turn.
-        seconds: How long a turn lasts, about.
+        rounds: How often each side takes its turn, if turns are short; long ones are fewer, at least 5.
+        seconds: How long a turn lasts, about, if one piece of work does not take longer.
         processes: How many fresh processes measure what happens only once in one.
     """
 
@@ -30,7 +32,7 @@ class Plan:
         """The plan of a whole run, or of one that only shows that everything works."""
         if quick:
             return cls(rounds=3, seconds=0.1, processes=1)
-        return cls(rounds=25, seconds=0.4, processes=7)
+        return cls(rounds=15, seconds=0.3, processes=5)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
@@ -50,12 +52,6 @@ class Figure:
     details: dict[str, float] = dataclasses.field(default_factory=dict)
 
 
-def measure(run: Run, *, plan: Plan) -> list[float]:
-    """The seconds that one piece of `run`'s work takes, for each round."""
-    count = _pieces(run, plan.seconds)
-    return [_time(run, count) for _ in range(plan.rounds)]
-
-
 def in_turns(ours: Run, theirs: Run, *, plan: Plan) -> tuple[list[float], list[float]]:
     """Seconds per piece of work on both sides, round by round; who goes first changes.
 
@@ -71,7 +67,10 @@ def in_turns(ours: Run, theirs: Run, *, plan: Plan) -> tuple[list[float], list[f
     count = _pieces(theirs, plan.seconds)
     _time(ours, count)
     pairs: list[tuple[float, float]] = []
+    began = time.perf_counter()
     for turn in range(plan.rounds):
+        if turn >= _FEWEST_ROUNDS and time.perf_counter() - began > _LONG_SECONDS:
+            break
         if turn % 2:
             first = _time(ours, count)
             pairs.append((first, _time(theirs, count)))
@@ -128,10 +127,3 @@ def _time(run: Run, count: int) -> float:
     took = time.perf_counter() - started
     gc.enable()
     return took / count
-
-
-def first(call: Callable[[], Any]) -> float:
-    """The seconds that one call takes."""
-    started = time.perf_counter()
-    call()
-    return time.perf_counter() - started
