@@ -118,8 +118,7 @@ class Program:
         value = _capture.concrete_value(self.donated[position])
         if id(value) != self._donated_ids[position]:
             value = self._placed(self.donated[position], value)
-        # Three references: the variable's, this local name's and getrefcount's own argument's.
-        return value.copy() if sys.getrefcount(value) > 3 else value
+return value.copy() if sys.getrefcount(value) > _REFERENCES_OF_ITS_OWN else value
 
     def _kept_value(self, position: int, fed: dict[_capture.FeedLeaf, Any]) -> jax.Array:
         source = self.kept[position]
@@ -219,6 +218,17 @@ def _same_structure(left: Any, right: Any) -> bool:
         return False
     pairs = zip(jax.tree.leaves(left), jax.tree.leaves(right), strict=True)
     return all(a.shape == b.shape and a.dtype == b.dtype for a, b in pairs)
+
+
+def _count_own_references() -> int:
+    """What `sys.getrefcount` says of a value that only an attribute holds, and the local name that it is asked by."""
+    holder = types.SimpleNamespace(value=object())
+    value = holder.value
+    return sys.getrefcount(value)
+
+
+# 3 in CPython 3.11 to 3.13; it differs between versions.
+_REFERENCES_OF_ITS_OWN = _count_own_references()
 
 
 class _InterruptDeferred:
