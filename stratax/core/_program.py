@@ -118,7 +118,7 @@ class Program:
         value = _capture.concrete_value(self.donated[position])
         if id(value) != self._donated_ids[position]:
             value = self._placed(self.donated[position], value)
-return value.copy() if sys.getrefcount(value) > _REFERENCES_OF_ITS_OWN else value
+        return value.copy() if sys.getrefcount(value) > _REFERENCES_OF_ITS_OWN else value
 
     def _kept_value(self, position: int, fed: dict[_capture.FeedLeaf, Any]) -> jax.Array:
         source = self.kept[position]
