@@ -2,6 +2,10 @@
 
 import os
 import pathlib
+import signal
+
+# A shell starts what it runs in the background with Ctrl-C ignored, and children inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Before anything imports JAX or Keras. A process has one number of devices, so every test gets eight; the tests
 # that need another number or kind start a process of their own.
