@@ -4,9 +4,6 @@ import os
 import pathlib
 import signal
 
-# A shell starts what it runs in the background with Ctrl-C ignored, and children inherit that.
-signal.signal(signal.SIGINT, signal.default_int_handler)
-
 # Before anything imports JAX or Keras. A process has one number of devices, so every test gets eight; the tests
 # that need another number or kind start a process of their own.
 os.environ["KERAS_BACKEND"] = "jax"
@@ -16,6 +13,9 @@ os.environ.setdefault("JAX_PLATFORMS", "cpu")
 import pytest
 
 import stratax  # noqa: F401  (applies STRATAX_SIMULATE, whatever a test imports first)
+
+# A shell starts what it runs in the background with Ctrl-C ignored, and children inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 CHECKOUT = pathlib.Path(__file__).resolve().parent.parent
 
