@@ -9,7 +9,7 @@ import keras
 from jax.extend import core as jax_core
 
 from stratax import errors
-from stratax.core import _capture
+from stratax.core import _capture, _convolutions
 
 
 class BranchRegion(_capture.Region):
@@ -163,6 +163,7 @@ def trace_block(
             return body(list(values))
 
     closed, shapes = jax.make_jaxpr(traced, return_shape=True)(*arguments)
+    closed = _convolutions.prepare(closed)
     count = len(region.inputs) if isinstance(region, LoopRegion) else 0
     flat = _capture.lift_inputs(closed, count)
     return Block(region, lambda inputs, values: flat(*inputs, *values), list(shapes), bool(closed.effects))
