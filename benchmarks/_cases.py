@@ -146,13 +146,14 @@ def _against_keras(devices: int) -> list[Case]:
 def _fused(counts: Sequence[int]) -> list[Case]:
     return [
         Case(
-            name=f"fused-mlp-{devices}",
-            what="step, 50 per dispatch / 1 per dispatch, MLP",
+            name=f"fused-{kind}-{devices}",
+            what=f"step, 50 per dispatch / 1 per dispatch, {kind.upper()}",
             program="_step:fused_against_single",
-            options={"kind": "mlp", "steps": 50},
+            options={"kind": kind, "steps": 50},
             devices=devices,
-            target=Target(1.0),
+            target=Target(1.0) if kind == "mlp" else None,
         )
+        for kind in ("mlp", "cnn")
         for devices in counts
     ]
 

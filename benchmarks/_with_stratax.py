@@ -27,8 +27,9 @@ class CustomLoop:
             self.loss, self.accuracy = _models.make_metrics()
         dataset = sx.Dataset.from_tensor_slices((data.x, data.y)).shuffle(len(data.y))
         dataset = dataset.batch(_models.BATCH).repeat()
-        self._batches = iter(self.strategy.experimental_distribute_dataset(dataset))
-        self._one = next(self._batches)
+        distributed = self.strategy.experimental_distribute_dataset(dataset)
+        self._one = next(iter(distributed))
+        self._batches = iter(distributed)
         self._steps = steps
 
     def dispatch_resident(self) -> jax.Array:
