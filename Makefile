@@ -69,7 +69,7 @@ format: setup
 	@$(BIN)/ruff check --quiet --fix $(CODE) || true
 	@$(BIN)/ruff format --quiet $(CODE)
 
-lock: setup
+lock:
 	@rm -rf $(VENV)-lock && $(PYTHON) -m venv $(VENV)-lock
 	@$(VENV)-lock/bin/python $(PIP) --upgrade setuptools -e '.[dev]'
 	@$(VENV)-lock/bin/python -m tools.lock && rm -rf $(VENV)-lock

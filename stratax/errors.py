@@ -12,6 +12,8 @@
     │   ├── VariableCreationError          a variable created where it can't be
     │   ├── StructureError                 nested structures that do not match
     │   └── DataError                      a Dataset function or element that breaks its contract
+    │       └── DataLossError              a file whose content is damaged, cut off or not what it should be
+    ├── FileMissingError(FileNotFoundError) a file that is not there, or a pattern that fits none
     ├── BadTypeError(TypeError)            an argument's type is wrong
     ├── StrategyError(RuntimeError)        a strategy, scope or context used where it can't be
     ├── TracingError(RuntimeError)         something that a compiled function can't do
@@ -61,6 +63,36 @@ class VariableCreationError(BadArgumentError):
 
 class DataError(BadArgumentError):
     """A Dataset's element or function breaks the contract of its pipeline."""
+
+
+class DataLossError(DataError):
+    """The content of a file is damaged, cut off, or not of the kind that it is read as.
+
+    Attributes:
+        filename: The file, as it was named.
+        record: The number of the record in the file, from 0; None where there are none.
+        offset: Where the record begins, in bytes (of the uncompressed content); None if unknown.
+    """
+
+    def __init__(
+        self, message: str, *, filename: str | None = None, record: int | None = None, offset: int | None = None
+    ) -> None:
+        super().__init__(message)
+        self.filename = filename
+        self.record = record
+        self.offset = offset
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (_data_loss_error, (str(self), self.filename, self.record, self.offset))
+
+
+def _data_loss_error(message: str, filename: str | None, record: int | None, offset: int | None) -> DataLossError:
+    """Makes the error again in another process."""
+    return DataLossError(message, filename=filename, record=record, offset=offset)
+
+
+class FileMissingError(StrataxError, FileNotFoundError):
+    """A file was named that is not there, or a pattern that fits no file."""
 
 
 class BadTypeError(StrataxError, TypeError):
