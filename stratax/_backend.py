@@ -1,9 +1,16 @@
-"""The one setting that importing Stratax makes: Keras runs on JAX (lowest layer)."""
+"""What importing Stratax does to Keras without importing it: it runs on JAX and learns of strategies (lowest layer)."""
 
+import functools
+import importlib
+import importlib.abc
+import importlib.machinery
 import json
 import os
 import pathlib
 import sys
+import types
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from stratax import errors
 
@@ -29,6 +36,75 @@ def choose_backend() -> None:
         f"Stratax needs Keras on its JAX backend. Expected: KERAS_BACKEND=jax, or none. Received: {how}. Set "
         "KERAS_BACKEND=jax in the environment, or import stratax before keras."
     )
+
+
+def hook_keras(hooks: str, strategies: str) -> None:
+    """Has Keras' models follow strategies, however the program comes to import Keras.
+
+    Args:
+        hooks: The module that puts the hooks in place when it is imported. It is when `strategies` is, or when the
+            first model is compiled.
+        strategies: The module without which there is no strategy to follow.
+    """
+    _after_import(strategies, lambda: importlib.import_module(hooks))
+    _after_import("keras", lambda: _import_before_compile(hooks))
+
+
+def _import_before_compile(hooks: str) -> None:
+    """Imports `hooks` when a model is compiled, because Keras may just be imported by what they import themselves."""
+    from keras.src.trainers.trainer import Trainer
+
+    original = Trainer.compile
+
+    @functools.wraps(original)
+    def compile(self: Any, *args: Any, **kwargs: Any) -> None:
+        if Trainer.compile is not compile:
+            return original(self, *args, **kwargs)
+        Trainer.compile = original
+        importlib.import_module(hooks)
+        return Trainer.compile(self, *args, **kwargs)
+
+    Trainer.compile = compile
+
+
+def _after_import(name: str, then: Callable[[], object]) -> None:
+    """Calls `then` once the module `name` is imported: now, if it is already."""
+    if name in sys.modules:
+        then()
+    else:
+        sys.meta_path.insert(0, _Watch(name, then))
+
+
+class _Watch(importlib.abc.MetaPathFinder):
+    """Finds one module as the other finders do, and calls a function when it has run."""
+
+    def __init__(self, name: str, then: Callable[[], object]) -> None:
+        self._name = name
+        self._then = then
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: types.ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        """The module's spec, from the other finders, if it is the one that is waited for."""
+        if fullname != self._name:
+            return None
+        others = (finder for finder in sys.meta_path if not isinstance(finder, _Watch))
+        found = (finder.find_spec(fullname, path, target) for finder in others)
+        spec = next((spec for spec in found if spec is not None), None)
+        if spec is not None and spec.loader is not None:
+            self._watch(spec.loader)
+        return spec
+
+    def _watch(self, loader: Any) -> None:
+        execute = loader.exec_module
+
+        def exec_module(module: types.ModuleType) -> None:
+            execute(module)
+            if self in sys.meta_path:
+                sys.meta_path.remove(self)
+                self._then()
+
+        loader.exec_module = exec_module
 
 
 def _configured() -> str:

@@ -40,7 +40,7 @@ def public_names(module: types.ModuleType) -> list[str]:
 
 def describe(modules: list[types.ModuleType]) -> list[str]:
     """One line for every public name, and for every public member of a public class."""
-    described = {id(value) for module in modules for value in map(vars(module).get, public_names(module))}
+    described = {id(getattr(module, name)) for module in modules for name in public_names(module)}
     first_paths: dict[int, str] = {}
     lines = []
     for module in sorted(modules, key=lambda module: (module.__name__.count("."), module.__name__)):

@@ -1,33 +1,5 @@
 """Input pipelines with tf.data's names and meaning, on NumPy (data layer)."""
 
-from stratax.data._dataset import Dataset
-from stratax.data._iterator import DatasetIterator
-from stratax.data._options import (
-    AutoShardPolicy,
-    AutotuneOptions,
-    DistributeOptions,
-    Options,
-    ThreadingOptions,
-)
-from stratax.data._spec import (
-    AUTOTUNE,
-    INFINITE_CARDINALITY,
-    UNKNOWN_CARDINALITY,
-    DatasetSpec,
-    TensorSpec,
-)
+import lazy_loader
 
-__all__ = [
-    "AUTOTUNE",
-    "INFINITE_CARDINALITY",
-    "UNKNOWN_CARDINALITY",
-    "AutoShardPolicy",
-    "AutotuneOptions",
-    "Dataset",
-    "DatasetIterator",
-    "DatasetSpec",
-    "DistributeOptions",
-    "Options",
-    "TensorSpec",
-    "ThreadingOptions",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

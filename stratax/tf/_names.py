@@ -1,28 +1,34 @@
 """What a module of `stratax.tf` says about a name of TensorFlow's that it does not have (tf layer)."""
 
 import difflib
-import sys
-import types
+import importlib
+import pkgutil
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NoReturn
+from typing import Any
 
 _ROOT = "stratax.tf"
 _NUM_SUGGESTIONS = 3
 
 
-def missing_name(module: str, names: Sequence[str]) -> Callable[[str], NoReturn]:
+def missing_name(
+    module: str, names: Sequence[str], load: Callable[[str], Any] | None = None
+) -> Callable[[str], Any]:
     """Makes a module's `__getattr__`, which is called for names that the module does not have.
 
     Args:
         module: The module's `__name__`.
         names: Its `__all__`.
+        load: Imports one of those names, where that is left to its first use.
 
     Returns:
         A function that raises an `AttributeError` naming what there is instead.
     """
 
-    def __getattr__(name: str) -> NoReturn:
-        if name.startswith("__"):
+    def __getattr__(name: str) -> Any:
+        if load is not None and name in names:
+            return load(name)
+        # Private names are asked for by Python itself, before it imports a submodule of that name.
+        if name.startswith("_"):
             raise AttributeError(f"module {module!r} has no attribute {name!r}", name=name)
         raise AttributeError(
             f"{_tensorflow_name(module)} has no name {name!r} here. {_suggestion(module, names, name)}"
@@ -45,9 +51,9 @@ def _tensorflow_name(path: str) -> str:
 
 
 def _all_names() -> Iterator[tuple[str, Sequence[str]]]:
-    """Every imported public module of `stratax.tf`, with its names."""
-    for path, module in sorted(sys.modules.items()):
-        is_public = (path == _ROOT or path.startswith(f"{_ROOT}.")) and "._" not in path
-        if is_public and isinstance(module, types.ModuleType):
-            names: Any = vars(module).get("__all__", ())
-            yield path, names
+    """Every public module of `stratax.tf`, with its names."""
+    root = importlib.import_module(_ROOT)
+    found = (module.name for module in pkgutil.walk_packages(root.__path__, f"{_ROOT}."))
+    for path in sorted((_ROOT, *(name for name in found if "._" not in name))):
+        names: Any = vars(importlib.import_module(path)).get("__all__", ())
+        yield path, names

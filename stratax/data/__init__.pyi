@@ -1,0 +1,12 @@
+from ._dataset import Dataset as Dataset
+from ._iterator import DatasetIterator as DatasetIterator
+from ._options import AutoShardPolicy as AutoShardPolicy
+from ._options import AutotuneOptions as AutotuneOptions
+from ._options import DistributeOptions as DistributeOptions
+from ._options import Options as Options
+from ._options import ThreadingOptions as ThreadingOptions
+from ._spec import AUTOTUNE as AUTOTUNE
+from ._spec import INFINITE_CARDINALITY as INFINITE_CARDINALITY
+from ._spec import UNKNOWN_CARDINALITY as UNKNOWN_CARDINALITY
+from ._spec import DatasetSpec as DatasetSpec
+from ._spec import TensorSpec as TensorSpec
