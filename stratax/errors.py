@@ -18,6 +18,7 @@
     ├── StrategyError(RuntimeError)        a strategy, scope or context used where it can't be
     ├── TracingError(RuntimeError)         something that a compiled function can't do
     ├── TapeError(RuntimeError)            a GradientTape used the wrong way
+    ├── WorkerError(RuntimeError)          a worker process died, or does nothing any more
     └── OutOfRangeError(StopIteration)     a compiled function took more elements than an iterator has
 
 Each derives from the built-in exception that TensorFlow, Keras or JAX raise in the same place, so that an
@@ -109,6 +110,10 @@ class TracingError(StrataxError, RuntimeError):
 
 class TapeError(StrataxError, RuntimeError):
     """A GradientTape was used in a way that can't give a gradient."""
+
+
+class WorkerError(StrataxError, RuntimeError):
+    """A process that worked for this one has died, or does nothing any more."""
 
 
 class OutOfRangeError(StrataxError, StopIteration):
