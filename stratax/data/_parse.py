@@ -1,0 +1,240 @@
+"""Parsing of serialized Examples and SequenceExamples to arrays (data layer).
+
+The meaning stands here, on protobuf's messages; `_columnar_parse.py` is the quick way for batches of Examples that are
+alike, and whatever it does not recognise comes here.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from google.protobuf.message import DecodeError
+
+from stratax.data._example import Example
+from stratax.data._features import (
+    BYTES,
+    KINDS,
+    FixedLenSequenceFeature,
+    Kind,
+    ParsedFeature,
+    Ragged,
+    Where,
+)
+from stratax.errors import BadArgumentError, BadTypeError, DataError, DataLossError
+
+Parsed = dict[str, Any]
+_SHOWN_BYTES = 32
+
+
+def parse_single_example(
+    serialized: Any, features: Mapping[str, ParsedFeature], example_names: Any = None, name: str | None = None
+) -> Parsed:
+    """The features of one serialized Example as arrays, as `tf.io.parse_single_example`.
+
+    Batches are parsed many times faster: batch first, then `map(lambda records: parse_example(records, features))`.
+
+    Args:
+        serialized: The record: `bytes`.
+        features: What to make of each feature, by name; others are passed over.
+        example_names: The Example's name, for messages.
+        name: Ignored.
+
+    Returns:
+        A dict with an array (a scalar, or `bytes`, for shape `[]`; a `SparseTensor` for a `VarLenFeature`) for each of
+        `features`, on the host.
+
+    Raises:
+        DataLossError: `serialized` is no Example.
+        DataError: A feature is missing, of another dtype or of another size; the message names it.
+        BadArgumentError: `features` is empty, or has a sequence without `allow_missing=True`.
+        BadTypeError: `serialized` is not `bytes`, or `features` not made of features.
+
+    Example:
+        >>> from stratax.data import Example, Feature, Features, FixedLenFeature, Int64List, parse_single_example
+        >>> example = Example(features=Features(feature={"label": Feature(int64_list=Int64List(value=[7]))}))
+        >>> parse_single_example(example.SerializeToString(), {"label": FixedLenFeature([], "int64")})
+        {'label': np.int64(7)}
+    """
+    check_features(features)
+    data = as_record(serialized)
+    held = _decoded(Example, data, 0, single=True).features.feature
+    names = None if example_names is None else [example_names]
+    parsed = {}
+    for key, feature in features.items():
+        where = Where(key, names, single=True)
+        values = _values(held[key], feature.kind, where, 0) if key in held else None
+        parsed[key] = feature.one(values, where)
+    return parsed
+
+
+def parse_example(
+    serialized: Any, features: Mapping[str, ParsedFeature], example_names: Any = None, name: str | None = None
+) -> Parsed:
+    """The features of a batch of serialized Examples as arrays, as `tf.io.parse_example`.
+
+    Args:
+        serialized: The records: a sequence of `bytes`, or a 1-D array of them (dtype object). A single record is parsed
+            as :func:`parse_single_example` does.
+        features: What to make of each feature, by name; others are passed over.
+        example_names: A name for each Example, for messages.
+        name: Ignored.
+
+    Returns:
+        A dict with one array for each of `features`, on the host: shape `(examples, *shape)` for a `FixedLenFeature`,
+        `(examples, longest, *shape)` for a `FixedLenSequenceFeature`, a `SparseTensor` of shape
+        `(examples, most values)` for a `VarLenFeature`.
+
+    Raises:
+        DataLossError: A record is no Example; the message gives its index in the batch.
+        DataError: A feature is missing, of another dtype or of another size; the message names it and the index.
+        BadArgumentError: `features` is empty, or has a sequence without `allow_missing=True`.
+        BadTypeError: `serialized` is not made of `bytes`, or `features` not of features.
+
+    Example:
+        >>> from stratax.data import Example, Feature, Features, FixedLenFeature, Int64List, parse_example
+        >>> records = [
+        ...     Example(features=Features(feature={"n": Feature(int64_list=Int64List(value=[n]))})).SerializeToString()
+        ...     for n in range(3)
+        ... ]
+        >>> parse_example(records, {"n": FixedLenFeature([], "int64")})
+        {'n': array([0, 1, 2])}
+    """
+    if isinstance(serialized, bytes) or np.ndim(serialized) == 0:
+        return parse_single_example(serialized, features, example_names)
+    check_features(features)
+    records = as_records(serialized)
+    names = None if example_names is None else list(example_names)
+    found = parse_messages(records, features, range(len(records)), names)
+    return {key: feature.many(found[key], Where(key, names)) for key, feature in features.items()}
+
+
+def parse_messages(
+    records: Sequence[bytes],
+    features: Mapping[str, ParsedFeature],
+    indices: Iterable[int],
+    names: Sequence[Any] | None,
+) -> dict[str, Ragged]:
+    """The values of some features in some Examples, read by protobuf.
+
+    Args:
+        records: All Examples of the batch, serialized.
+        features: The features to read.
+        indices: Which Examples.
+        names: The names of all Examples.
+
+    Returns:
+        The values by name of the feature.
+    """
+    columns: dict[str, list[np.ndarray | None]] = {key: [] for key in features}
+    for index in indices:
+        held = _decoded(Example, records[index], index).features.feature
+        for key, feature in features.items():
+            values = _values(held[key], feature.kind, Where(key, names), index) if key in held else None
+            columns[key].append(values)
+    return {key: as_ragged(column, features[key].kind) for key, column in columns.items()}
+
+
+def as_ragged(column: Sequence[np.ndarray | None], kind: Kind) -> Ragged:
+    """Values of Examples one by one, None where they are missing, as one array."""
+    there = [values for values in column if values is not None]
+    joined = np.concatenate(there) if there else np.empty(0, kind.dtype)
+    counts = np.array([0 if values is None else len(values) for values in column], np.int64)
+    return Ragged(joined, counts, np.array([values is None for values in column], bool))
+
+
+def _decoded(message: Any, data: bytes, index: int, *, single: bool = False) -> Any:
+    try:
+        return message.FromString(data)
+    except DecodeError as e:
+        place = "The record" if single else f"Record {index} of the batch"
+        raise DataLossError(
+            f"{place} is not a serialized {message.DESCRIPTOR.name}, or it is damaged ({e}). "
+            f"Received: {len(data)} bytes that begin with {data[:_SHOWN_BYTES]!r}. Check what the file holds, and that "
+            "its compression_type is right."
+        ) from e
+
+
+def _values(feature: Any, kind: Kind, where: Where, index: int) -> np.ndarray | None:
+    """The values of a `Feature` message; None if it has none of any kind."""
+    held = feature.WhichOneof("kind")
+    if held == kind.field:
+        return as_values(getattr(feature, held).value, kind)
+    if held is None:
+        return None
+    other = KINDS[held]
+    raise DataError(
+        f"{where.of(index)} has another dtype. Expected: values of {kind.label}. Received: "
+        f"{len(getattr(feature, held).value)} value(s) of {other.label}. Mend the dtype in features."
+    )
+
+
+def as_values(values: Sequence[Any], kind: Kind) -> np.ndarray:
+    """A repeated field as a 1-D array."""
+    if kind is BYTES:
+        array = np.empty(len(values), object)
+        array[:] = values
+        return array
+    return np.array(values, kind.dtype)
+
+
+def check_features(features: Any) -> None:
+    """Raises unless `features` says what to make of at least one feature of an Example."""
+    if not isinstance(features, Mapping):
+        raise BadTypeError(
+            "features is a dict of FixedLenFeature, FixedLenSequenceFeature and VarLenFeature by name. "
+            f"Received: features={features!r}."
+        )
+    if not features:
+        raise BadArgumentError(
+            f"features names at least one feature. Received: features={features!r}. Pass, for instance, "
+            "{'label': FixedLenFeature([], 'int64')}."
+        )
+    for key, feature in features.items():
+        if not isinstance(key, str) or not isinstance(feature, ParsedFeature):
+            raise BadTypeError(
+                "features is a dict of FixedLenFeature, FixedLenSequenceFeature and VarLenFeature by name. "
+                f"Received: features[{key!r}]={feature!r}."
+            )
+        if isinstance(feature, FixedLenSequenceFeature) and not feature.allow_missing:
+            raise BadArgumentError(
+                "A FixedLenSequenceFeature of an Example needs allow_missing=True. "
+                f"Received: features[{key!r}]={feature!r}. "
+                "Pass allow_missing=True: a missing feature is an empty sequence."
+            )
+
+
+def as_record(serialized: Any) -> bytes:
+    """One record as `bytes`."""
+    value = serialized[()] if isinstance(serialized, np.ndarray) and serialized.ndim == 0 else serialized
+    if not isinstance(value, bytes) or isinstance(value, np.bytes_):
+        raise BadTypeError(
+            f"A serialized Example is one `bytes`. Received: serialized={_shown(serialized)} of type "
+            f"{type(serialized).__name__}. Use parse_example for a batch of them."
+        )
+    return value
+
+
+def as_records(serialized: Any) -> list[bytes]:
+    """A batch of records as a list of `bytes`."""
+    if isinstance(serialized, np.ndarray) and (serialized.dtype != object or serialized.ndim != 1):
+        raise BadTypeError(
+            "A batch of serialized Examples is a 1-D array of dtype object, or a list of `bytes` (NumPy's fixed-length "
+            f"strings lose zeros at the end). Received: an array of dtype {serialized.dtype} and shape "
+            f"{serialized.shape}. Pass a list of `bytes`."
+        )
+    try:
+        records = serialized.tolist() if isinstance(serialized, np.ndarray) else list(serialized)
+    except TypeError:
+        records = [serialized]
+    if not set(map(type, records)) <= {bytes}:
+        first = next(record for record in records if type(record) is not bytes)
+        raise BadTypeError(
+            f"A batch of serialized Examples is made of `bytes`. Received: {_shown(first)} of type "
+            f"{type(first).__name__} in serialized."
+        )
+    return records
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 2 * _SHOWN_BYTES else text[: 2 * _SHOWN_BYTES] + "..."
