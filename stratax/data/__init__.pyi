@@ -26,3 +26,6 @@ from ._spec import INFINITE_CARDINALITY as INFINITE_CARDINALITY
 from ._spec import UNKNOWN_CARDINALITY as UNKNOWN_CARDINALITY
 from ._spec import DatasetSpec as DatasetSpec
 from ._spec import TensorSpec as TensorSpec
+from ._tfrecord import TFRecordDataset as TFRecordDataset
+from ._tfrecord_writer import TFRecordOptions as TFRecordOptions
+from ._tfrecord_writer import TFRecordWriter as TFRecordWriter

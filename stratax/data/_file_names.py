@@ -1,0 +1,46 @@
+"""The names of files that a source reads: given one by one, as a list, or as a Dataset (data layer)."""
+
+import os
+from typing import Any
+
+import numpy as np
+
+from stratax.data._dataset import Dataset
+from stratax.data._files import as_file_name
+from stratax.data._node import Node
+from stratax.data._sources import Slices
+from stratax.data._structure import flatten
+from stratax.data._transform import as_count
+
+_SINGLE = flatten(0)[1]
+
+
+def names_node(filenames: Any) -> Node:
+    """The node that gives the names of `filenames`: one name, a sequence or array of names, or a Dataset of names.
+
+    Raises:
+        BadTypeError: A name is not a string or a path.
+    """
+    if isinstance(filenames, Dataset):
+        return filenames._node
+    if isinstance(filenames, str | bytes | os.PathLike) or np.ndim(filenames) == 0:
+        filenames = [filenames]
+    elif isinstance(filenames, np.ndarray):
+        filenames = filenames.ravel().tolist()
+    return listed_names("FileNames", [as_file_name(name) for name in filenames])
+
+
+def listed_names(label: str, names: list[str]) -> Slices:
+    """A node that gives some names, as bytes."""
+    column = np.empty(len(names), object)
+    column[:] = [os.fsencode(name) for name in names]
+    return Slices(label, [column], _SINGLE)
+
+
+def as_buffer_size(buffer_size: Any, default: int) -> int:
+    """How many bytes to read at once: `default` for None or 0.
+
+    Raises:
+        BadArgumentError: It is negative.
+    """
+    return as_count("buffer_size", buffer_size, 0) or default if buffer_size is not None else default

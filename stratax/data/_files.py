@@ -1,0 +1,290 @@
+"""Files as streams of bytes: where they lie, whether they are compressed, what is wrong with them (data layer).
+
+Names are paths, or URLs of whatever fsspec opens (`gs://`, `s3://`, `memory://`).
+"""
+
+import abc
+import os
+import zlib
+from typing import Any
+
+from stratax.errors import BadArgumentError, BadTypeError, DataLossError, FileMissingError
+
+FileName = str | bytes | os.PathLike[str]
+
+_WINDOW_BITS = {"": 0, "ZLIB": zlib.MAX_WBITS, "GZIP": zlib.MAX_WBITS + 16}
+_COMPRESSED_PIECE = 1 << 18
+
+
+def as_compression(compression_type: str | None) -> str:
+    """`""`, `"ZLIB"` or `"GZIP"`.
+
+    Raises:
+        BadArgumentError: It is something else.
+    """
+    name = "" if compression_type is None else compression_type
+    if name not in _WINDOW_BITS:
+        raise BadArgumentError(
+            "compression_type is 'GZIP', 'ZLIB', or '' or None for none. "
+            f"Received: compression_type={compression_type!r}."
+        )
+    return name
+
+
+def as_file_name(name: Any) -> str:
+    """A path or URL as text.
+
+    Raises:
+        BadTypeError: It is not a string, bytes or a path.
+    """
+    value = name.item() if hasattr(name, "item") and getattr(name, "ndim", 1) == 0 else name
+    if not isinstance(value, str | bytes | os.PathLike):
+        raise BadTypeError(
+            "The name of a file is a string or a path. "
+            f"Received: filename={name!r} of type {type(name).__name__}. Pass a str, bytes or os.PathLike."
+        )
+    return os.fsdecode(value)
+
+
+def local_path(name: str) -> str | None:
+    """The path in this machine's file system, None for a URL of something else."""
+    if name.startswith("file://"):
+        return name.removeprefix("file://")
+    return None if "://" in name or "::" in name else name
+
+
+def file_missing(name: str) -> FileMissingError:
+    """The error for a file that is not there."""
+    return FileMissingError(
+        f"There is no such file. Received: filename={name!r}. Check the path, or list_files."
+    )
+
+
+class ByteStream(abc.ABC):
+    """The content of a file from front to back.
+
+    Attributes:
+        name: The file, as it was named.
+        damage: Why the content ended early, None while it did not.
+    """
+
+    name: str
+    damage: str | None = None
+
+    @property
+    @abc.abstractmethod
+    def remaining(self) -> int | None:
+        """How many bytes are left, None if only reading tells."""
+
+    @abc.abstractmethod
+    def more(self, tail: bytes, count: int) -> bytes:
+        """`tail`, the last bytes that were read, and up to `count` bytes after them; `tail` alone at the end."""
+
+    @abc.abstractmethod
+    def skip(self, count: int) -> int:
+        """Passes over `count` bytes; gives how many there were."""
+
+    @abc.abstractmethod
+    def close(self) -> None:
+        """Lets go of the file."""
+
+
+class LocalBytes(ByteStream):
+    """A file of this machine, read at positions: neither buffered twice nor mapped into memory."""
+
+    def __init__(self, name: str, path: str) -> None:
+        self.name = name
+        try:
+            self._file = open(path, "rb", buffering=0)  # noqa: SIM115 (closed by close)
+        except FileNotFoundError as e:
+            raise file_missing(name) from e
+        except IsADirectoryError as e:
+            raise is_directory(name) from e
+        self._size = os.fstat(self._file.fileno()).st_size
+        self._position = 0
+
+    @property
+    def remaining(self) -> int:
+        """What the file's size says."""
+        return max(0, self._size - self._position)
+
+    def more(self, tail: bytes, count: int) -> bytes:
+        """Reads a short tail again, which costs less than moving what comes after it."""
+        again = len(tail) if len(tail) < count else 0
+        wanted = again + min(count, self.remaining)
+        content = os.pread(self._file.fileno(), wanted, self._position - again)
+        self._position += max(0, len(content) - again)
+        if not again:
+            return tail + content
+        return content if len(content) >= again else tail
+
+    def skip(self, count: int) -> int:
+        """Moves the position."""
+        passed = min(count, self.remaining)
+        self._position += passed
+        return passed
+
+    def close(self) -> None:
+        """Closes the file."""
+        self._file.close()
+
+
+class RemoteBytes(ByteStream):
+    """A file that fsspec opens."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        import fsspec
+
+        filesystem, path = fsspec.core.url_to_fs(name)
+        try:
+            if filesystem.isdir(path):
+                raise is_directory(name)
+            self._file = filesystem.open(path, "rb", cache_type="readahead")
+        except FileNotFoundError as e:
+            raise file_missing(name) from e
+        size = filesystem.size(path)
+        self._size = None if size is None else int(size)
+        self._position = 0
+
+    @property
+    def remaining(self) -> int | None:
+        """What the store says."""
+        return None if self._size is None else max(0, self._size - self._position)
+
+    def more(self, tail: bytes, count: int) -> bytes:
+        """Reads on."""
+        content: bytes = self._file.read(count)
+        self._position += len(content)
+        return tail + content
+
+    def skip(self, count: int) -> int:
+        """Moves the position where the size is known, else reads on."""
+        if self._size is None:
+            return _skip_by_reading(self, count)
+        passed = min(count, self._size - self._position)
+        self._position += passed
+        self._file.seek(self._position)
+        return passed
+
+    def close(self) -> None:
+        """Closes the file."""
+        self._file.close()
+
+
+def _skip_by_reading(stream: ByteStream, count: int) -> int:
+    passed = 0
+    while passed < count and (piece := stream.more(b"", min(count - passed, 1 << 20))):
+        passed += len(piece)
+    return passed
+
+
+def is_directory(name: str) -> DataLossError:
+    """The error for a directory where a file was expected."""
+    return DataLossError(
+        f"A file was expected and a directory is there. Received: filename={name!r}. "
+        "Name the files in it, for instance with list_files(name + '/*').",
+        filename=name,
+    )
+
+
+class Decompressed(ByteStream):
+    """The content of a compressed file; several compressed streams one after another are one content.
+
+    Args:
+        source: The compressed bytes.
+        compression: "GZIP" or "ZLIB".
+    """
+
+    def __init__(self, source: ByteStream, compression: str) -> None:
+        self.name = source.name
+        self._source = source
+        self._compression = compression
+        self._input = b""
+        self._machine = zlib.decompressobj(_WINDOW_BITS[compression])
+        self._is_empty = source.remaining == 0
+
+    @property
+    def remaining(self) -> None:
+        """Only reading tells."""
+        return None
+
+    def more(self, tail: bytes, count: int) -> bytes:
+        """Decompresses on, never more than asked for."""
+        pieces = [tail]
+        missing = count
+        while missing and (piece := self._piece(missing)):
+            pieces.append(piece)
+            missing -= len(piece)
+        return b"".join(pieces)
+
+    def _piece(self, limit: int) -> bytes:
+        """1 to `limit` bytes; nothing at the end, or where the damage is."""
+        while self.damage is None:
+            self._input = self._input or self._source.more(b"", _COMPRESSED_PIECE)
+            if not self._input or (self._machine.eof and not self._input.strip(b"\0")):
+                self._check_end()
+                return b""
+            if self._machine.eof:
+                self._machine = zlib.decompressobj(_WINDOW_BITS[self._compression])
+            if content := self._decompress(limit):
+                return content
+        return b""
+
+    def _decompress(self, limit: int) -> bytes:
+        before = self._machine.copy()
+        try:
+            content = self._machine.decompress(self._input, limit)
+        except zlib.error as e:
+            self.damage = f"it is not {self._compression} content here ({e})"
+            return _up_to_damage(before, self._input, limit)
+        self._input = self._machine.unused_data if self._machine.eof else self._machine.unconsumed_tail
+        return content
+
+    def _check_end(self) -> None:
+        if not self._machine.eof and not self._is_empty:
+            self.damage = f"the {self._compression} content is cut off"
+
+    def skip(self, count: int) -> int:
+        """Decompresses on."""
+        return _skip_by_reading(self, count)
+
+    def close(self) -> None:
+        """Closes the file."""
+        self._source.close()
+
+
+def _up_to_damage(machine: Any, content: bytes, limit: int) -> bytes:
+    """What can be decompressed of damaged content."""
+    pieces: list[bytes] = []
+    try:
+        for i in range(len(content)):
+            pieces.append(machine.decompress(content[i : i + 1], limit))
+    except zlib.error:
+        pass
+    return b"".join(pieces)[:limit]
+
+
+def open_bytes(name: str, compression: str = "") -> ByteStream:
+    """The content of a file.
+
+    Args:
+        name: A path or URL.
+        compression: As :func:`as_compression` gives it.
+
+    Raises:
+        FileMissingError: There is no such file.
+        DataLossError: It is a directory.
+        PermissionError: It may not be read.
+    """
+    path = local_path(name)
+    source = RemoteBytes(name) if path is None else LocalBytes(name, path)
+    return Decompressed(source, compression) if compression else source
+
+
+def guess_compression(start: bytes) -> str:
+    """What kind of compressed content begins like this; "" for none that is known."""
+    if start[:2] == b"\x1f\x8b":
+        return "GZIP"
+    is_zlib = len(start) >= 2 and start[0] == 0x78 and int.from_bytes(start[:2], "big") % 31 == 0
+    return "ZLIB" if is_zlib else ""

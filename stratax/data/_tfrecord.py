@@ -1,0 +1,55 @@
+"""TFRecordDataset: the records of TFRecord files (data layer)."""
+
+from typing import Any
+
+from stratax.data._dataset import Dataset
+from stratax.data._file_names import as_buffer_size, names_node
+from stratax.data._file_source import FileSource
+from stratax.data._files import as_compression
+from stratax.data._tfrecord_reader import DEFAULT_BUFFER, TFRecordFormat
+
+
+class TFRecordDataset(Dataset):
+    """The records of TFRecord files, as `tf.data.TFRecordDataset`; an element is a `bytes`.
+
+    A record that can't be read raises a :class:`~stratax.errors.DataLossError` that names file, record and offset when
+    it is its turn. The next reading goes on with the next record where the data was damaged, and with the next file
+    where the length was or the file is cut off.
+
+    Args:
+        filenames: A path or URL (of whatever fsspec opens), a list of them, or a Dataset of them.
+        compression_type: "GZIP", "ZLIB", or "" or None for none.
+        buffer_size: How many bytes to read at once; default 256 KB.
+        num_parallel_reads: How many files are read at a time, their records taken in turn; AUTOTUNE for a good number,
+            None or 1 for one file after another.
+        name: Ignored.
+        check_crc: Whether the checksums of the data are compared; those of the lengths always are.
+
+    Raises:
+        BadArgumentError: `compression_type` or a number is none that is allowed.
+        BadTypeError: A name is not a string or a path.
+
+    Example:
+        >>> import os, tempfile
+        >>> from stratax.data import TFRecordDataset, TFRecordWriter
+        >>> path = os.path.join(tempfile.mkdtemp(), "words.tfrecord")
+        >>> with TFRecordWriter(path) as writer:
+        ...     writer.write(b"first")
+        ...     writer.write(b"second")
+        >>> list(TFRecordDataset(path))
+        [b'first', b'second']
+    """
+
+    def __init__(
+        self,
+        filenames: Any,
+        compression_type: str | None = None,
+        buffer_size: int | None = None,
+        num_parallel_reads: int | None = None,
+        name: str | None = None,
+        *,
+        check_crc: bool = True,
+    ) -> None:
+        size = as_buffer_size(buffer_size, DEFAULT_BUFFER)
+        form = TFRecordFormat(as_compression(compression_type), size, check_crc)
+        super().__init__(FileSource(names_node(filenames), form))

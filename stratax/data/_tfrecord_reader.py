@@ -1,0 +1,273 @@
+"""Reads TFRecord files: length, its masked CRC-32C, data, its masked CRC-32C (data layer).
+
+Large pieces of the file are read at once and the checksums of all records in one are compared together, because what
+reading costs is mostly what Python does for each record.
+"""
+
+import contextlib
+import dataclasses
+import struct
+
+import crc32c
+import numpy as np
+
+from stratax.data._files import ByteStream, guess_compression, open_bytes
+from stratax.data._record_stream import Piece, RecordFormat, RecordStream
+from stratax.errors import DataLossError
+
+HEADER_BYTES = 12
+FOOTER_BYTES = 4
+DEFAULT_BUFFER = 1 << 18
+
+HEADER = struct.Struct("<QI")
+_MASK_DELTA = 0xA282EAD8
+_MAX_KNOWN_HEADERS = 1 << 14
+_MAX_GROWTH = 1 << 24
+
+
+def masked_crc(data: bytes | memoryview) -> int:
+    """The CRC-32C of some bytes, rotated and shifted as the format wants it."""
+    crc = crc32c.crc32c(data)
+    return (((crc >> 15) | (crc << 17)) + _MASK_DELTA) & 0xFFFFFFFF
+
+
+def masked_crcs(records: list[bytes]) -> np.ndarray:
+    """:func:`masked_crc` of each of some records, uint32 [n]."""
+    crcs = np.fromiter(map(crc32c.crc32c, records), np.uint32, len(records))
+    return ((crcs >> 15) | (crcs << 17)) + np.uint32(_MASK_DELTA)
+
+
+def length_of(header: bytes) -> int | None:
+    """The length that a record's first 12 bytes tell, None if its checksum says that they are damaged."""
+    length, crc = HEADER.unpack(header)
+    return int(length) if masked_crc(header[:8]) == crc else None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class TFRecordFormat(RecordFormat):
+    """How TFRecord files are read.
+
+    Attributes:
+        compression: "", "GZIP" or "ZLIB".
+        buffer_size: How many bytes to read at once.
+        check_crc: Whether the checksums of the data are compared (those of the lengths always are).
+    """
+
+    compression: str = ""
+    buffer_size: int = DEFAULT_BUFFER
+    check_crc: bool = True
+    label = "TFRecord"
+
+    def open(self, name: str) -> "TFRecordStream":
+        """The records of a file."""
+        return TFRecordStream(open_bytes(name, self.compression), self)
+
+    def describe(self) -> str:
+        """The kind of file; what else is set does not change the records."""
+        return self.label
+
+
+class TFRecordStream(RecordStream):
+    """The records of one TFRecord file.
+
+    Args:
+        stream: The file's content, uncompressed.
+        form: How to read it.
+    """
+
+    def __init__(self, stream: ByteStream, form: TFRecordFormat) -> None:
+        self._stream = stream
+        self._form = form
+        self._window = b""
+        self._position = 0
+        self._base = 0
+        self._record = 0
+        self._known: dict[bytes, int] = {}
+        self._has_ended = False
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """Behind what was read or skipped."""
+        return self._base + self._position, self._record
+
+    def seek(self, offset: int, record: int) -> None:
+        """Passes over the bytes before."""
+        self._base = self._stream.skip(offset)
+        self._record = record
+
+    def close(self) -> None:
+        """Closes the file."""
+        self._has_ended = True
+        self._window = b""
+        self._stream.close()
+
+    def read(self) -> Piece:
+        """The records that are in memory as a whole, after reading on if there are none."""
+        if self._has_ended:
+            raise StopIteration
+        records, stops, failure = self._scan()
+        while not records and failure is None:
+            failure = self._load()
+            if self._has_ended and failure is None:
+                raise StopIteration
+            if failure is None:
+                records, stops, failure = self._scan()
+        return self._piece(records, stops, failure)
+
+    def _scan(self) -> tuple[list[bytes], list[int], DataLossError | None]:
+        """The whole records in the window; stops at its end or before a damaged length."""
+        window, position, known = self._window, self._position, self._known
+        end = len(window) - FOOTER_BYTES
+        records: list[bytes] = []
+        stops: list[int] = []
+        failure = None
+        while True:
+            start = position + HEADER_BYTES
+            header = window[position:start]
+            length = known.get(header)
+            if length is None:
+                if len(header) < HEADER_BYTES:
+                    break
+                length = self._learn(header)
+                if length is None:
+                    failure = self._bad_length(position, self._record + len(records))
+                    break
+            stop = start + length
+            if stop > end:
+                break
+            records.append(window[start:stop])
+            position = stop + FOOTER_BYTES
+            stops.append(stop)
+        self._position = position
+        return records, stops, failure
+
+    def _learn(self, header: bytes) -> int | None:
+        """The length that a header tells, remembered: headers of equal lengths are equal."""
+        length = length_of(header)
+        if length is not None and len(self._known) < _MAX_KNOWN_HEADERS:
+            self._known[header] = length
+        return length
+
+    def _piece(self, records: list[bytes], stops: list[int], failure: DataLossError | None) -> Piece:
+        places = np.array(stops, np.int64)
+        failures = self._damaged(records, places) if records and self._form.check_crc else {}
+        self._record += len(records)
+        if failure is not None:
+            self._has_ended = True
+        return Piece(records, places + (self._base + FOOTER_BYTES), failures, failure)
+
+    def _damaged(self, records: list[bytes], stops: np.ndarray) -> dict[int, DataLossError]:
+        """The errors of the records whose checksum differs, by index."""
+        window = np.frombuffer(self._window, np.uint8)
+        stored = window[stops[:, None] + np.arange(FOOTER_BYTES)].view("<u4")[:, 0]
+        differ = np.flatnonzero(stored != masked_crcs(records))
+        return {int(i): self._bad_data(int(stops[i]) - len(records[i]), int(i)) for i in differ}
+
+    def _load(self) -> DataLossError | None:
+        """Reads on until the next record is in memory as a whole; ends the stream where there is none."""
+        tail = self._window[self._position :]
+        self._base += self._position
+        self._position = 0
+        length = self._known_length(tail)
+        missing = HEADER_BYTES if length is None else HEADER_BYTES + length + FOOTER_BYTES
+        missing -= len(tail)
+        left = self._stream.remaining
+        if left is not None and length is not None and missing > left:
+            self._has_ended = True
+            return self._cut_off(tail, length, left)
+        # A damaged length may tell anything, so memory grows with what was there so far.
+        growth = missing if left is not None else min(missing, max(_MAX_GROWTH, len(tail)))
+        self._window = self._stream.more(tail, max(self._form.buffer_size, growth))
+        if len(self._window) > len(tail):
+            return None
+        self._has_ended = True
+        if not tail and self._stream.damage is None:
+            return None
+        return self._cut_off(tail, length, 0)
+
+    def _known_length(self, tail: bytes) -> int | None:
+        return length_of(tail[:HEADER_BYTES]) if len(tail) >= HEADER_BYTES else None
+
+    def skip(self, count: int) -> int:
+        """Goes from length to length; the data is not looked at."""
+        passed = 0
+        while passed < count and not self._has_ended:
+            header = self._window[self._position : self._position + HEADER_BYTES]
+            length = length_of(header) if len(header) == HEADER_BYTES else None
+            if length is None and len(header) == HEADER_BYTES:
+                self._has_ended = True
+                return passed + 1
+            if length is None:
+                passed += self._load_header()
+            else:
+                passed += self._skip_one(HEADER_BYTES + length + FOOTER_BYTES)
+        return passed
+
+    def _load_header(self) -> int:
+        """Reads on; 1 if that ends the stream with a failure."""
+        return int(self._load() is not None)
+
+    def _skip_one(self, size: int) -> int:
+        stop = self._position + size
+        beyond = stop - len(self._window)
+        if beyond > 0:
+            if self._stream.skip(beyond) < beyond:
+                self._has_ended = True
+                return 1
+            self._base += stop
+            self._window = b""
+            stop = 0
+        self._position = stop
+        self._record += 1
+        return 1
+
+    # What is wrong
+
+    def _bad_length(self, position: int, record: int) -> DataLossError:
+        offset = self._base + position
+        kind = guess_compression(self._window[position : position + 2]) if offset == 0 else ""
+        if kind:
+            hint = f"It looks like a {kind} file: pass compression_type={kind!r}."
+        elif offset == 0:
+            hint = "It may not be a TFRecord file, or be compressed: see compression_type."
+        else:
+            hint = "Where the next record begins is unknown, so the rest of the file is lost; make the file again."
+        return self._error("The length of a record is damaged (its CRC-32C differs)", record, offset, hint)
+
+    def _bad_data(self, position: int, index: int) -> DataLossError:
+        offset = self._base + position - HEADER_BYTES
+        hint = "Make the file again, or leave the record out with ignore_errors()."
+        return self._error(
+            "The data of a record is damaged (its CRC-32C differs)", self._record + index, offset, hint
+        )
+
+    def _cut_off(self, tail: bytes, length: int | None, left: int) -> DataLossError:
+        if self._stream.damage is not None:
+            what = f"The file can't be read on: {self._stream.damage}"
+            hint = self._hint_plain() if self._base == 0 else "Make the file again."
+            return self._error(what, self._record, self._base, hint)
+        there = len(tail) + left
+        expected = "its length" if length is None else f"{HEADER_BYTES + length + FOOTER_BYTES} bytes"
+        what = f"The file is cut off: a record of {expected} was expected and {there} bytes are left"
+        return self._error(
+            what, self._record, self._base, "Make the file again, or copy it again as a whole."
+        )
+
+    def _hint_plain(self) -> str:
+        with contextlib.closing(open_bytes(self._stream.name)) as plain:
+            start = plain.more(b"", HEADER_BYTES)
+        if len(start) == HEADER_BYTES and length_of(start) is not None:
+            return "It looks like a file that is not compressed: pass compression_type=None."
+        kind = guess_compression(start)
+        if kind and kind != self._form.compression:
+            return f"It looks like a {kind} file: pass compression_type={kind!r}."
+        return "Make the file again."
+
+    def _error(self, what: str, record: int, offset: int, hint: str) -> DataLossError:
+        name = self._stream.name
+        return DataLossError(
+            f"{what}. Received: filename={name!r}, record={record}, offset={offset}. {hint}",
+            filename=name,
+            record=record,
+            offset=offset,
+        )

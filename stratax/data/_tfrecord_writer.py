@@ -1,0 +1,265 @@
+"""Writes TFRecord files, whole or not at all (data layer)."""
+
+import contextlib
+import os
+import tempfile
+import warnings
+import weakref
+import zlib
+from types import TracebackType
+from typing import Any, BinaryIO, Self
+
+from stratax.data._files import FileName, as_compression, as_file_name, file_missing, is_directory, local_path
+from stratax.data._tfrecord_reader import HEADER, masked_crc
+from stratax.errors import BadArgumentError, BadTypeError
+
+_GZIP_BITS = 16
+_MAX_MEMORY_LEVEL = 9
+
+
+class TFRecordOptions:
+    """How a TFRecord file is compressed, as `tf.io.TFRecordOptions`; the numbers are zlib's.
+
+    Args:
+        compression_type: "GZIP", "ZLIB", "" or None for none; or another TFRecordOptions.
+        flush_mode: How `flush` flushes the compressor; `zlib.Z_NO_FLUSH`, the default, leaves it alone.
+        input_buffer_size: Ignored.
+        output_buffer_size: Ignored.
+        window_bits: Size of zlib's window, 8 to 15 (in bits); default 15.
+        compression_level: 0 to 9, default zlib's own (-1).
+        compression_method: 8 (deflate), the only one there is.
+        mem_level: 1 to 9, default 9.
+        compression_strategy: Default `zlib.Z_DEFAULT_STRATEGY`.
+
+    Raises:
+        BadArgumentError: `compression_type` is none of these.
+
+    Example:
+        >>> from stratax.data import TFRecordOptions
+        >>> TFRecordOptions("GZIP", compression_level=9).compression_type
+        'GZIP'
+    """
+
+    def __init__(
+        self,
+        compression_type: "str | TFRecordOptions | None" = None,
+        flush_mode: int | None = None,
+        input_buffer_size: int | None = None,
+        output_buffer_size: int | None = None,
+        window_bits: int | None = None,
+        compression_level: int | None = None,
+        compression_method: int | None = None,
+        mem_level: int | None = None,
+        compression_strategy: int | None = None,
+    ) -> None:
+        if isinstance(compression_type, TFRecordOptions):
+            compression_type = compression_type.compression_type
+        self.compression_type = as_compression(compression_type)
+        self.flush_mode = flush_mode
+        self.input_buffer_size = input_buffer_size
+        self.output_buffer_size = output_buffer_size
+        self.window_bits = window_bits
+        self.compression_level = compression_level
+        self.compression_method = compression_method
+        self.mem_level = mem_level
+        self.compression_strategy = compression_strategy
+
+    def compressor(self) -> Any:
+        """A `zlib.compressobj` with these settings; None if nothing is to be compressed."""
+        if not self.compression_type:
+            return None
+        bits = _given(self.window_bits, zlib.MAX_WBITS)
+        return zlib.compressobj(
+            _given(self.compression_level, zlib.Z_DEFAULT_COMPRESSION),
+            _given(self.compression_method, zlib.DEFLATED),
+            bits + _GZIP_BITS if self.compression_type == "GZIP" else bits,
+            _given(self.mem_level, _MAX_MEMORY_LEVEL),
+            _given(self.compression_strategy, zlib.Z_DEFAULT_STRATEGY),
+        )
+
+
+def _given(value: int | None, default: int) -> int:
+    return default if value is None else value
+
+
+def as_options(options: TFRecordOptions | str | None) -> TFRecordOptions:
+    """The options that are meant: themselves, a compression type, or none.
+
+    Raises:
+        BadTypeError: It is something else.
+    """
+    if isinstance(options, TFRecordOptions):
+        return options
+    if options is None or isinstance(options, str):
+        return TFRecordOptions(options)
+    raise BadTypeError(
+        "options is a TFRecordOptions, the name of a compression, or None. "
+        f"Received: options={options!r} of type {type(options).__name__}. Pass TFRecordOptions('GZIP')."
+    )
+
+
+class TFRecordWriter:
+    """Writes a TFRecord file, as `tf.io.TFRecordWriter`; without compression byte for byte what TensorFlow writes.
+
+    The file stands under its name only when the writer was closed: until then it is a temporary file beside it (for
+    a URL, one of this machine, which is uploaded). A writer whose `with` block ends by an exception, that is
+    garbage collected unclosed, or whose process dies leaves nothing under the name, and an older file as it was.
+
+    Args:
+        path: A path, or a URL that fsspec opens.
+        options: A :class:`TFRecordOptions`, or just a compression type; default none.
+
+    Raises:
+        FileMissingError: The folder does not exist.
+        DataLossError: The path is a directory.
+
+    Example:
+        >>> import os, tempfile
+        >>> from stratax.data import TFRecordDataset, TFRecordWriter
+        >>> path = os.path.join(tempfile.mkdtemp(), "numbers.tfrecord")
+        >>> with TFRecordWriter(path) as writer:
+        ...     for i in range(3):
+        ...         writer.write(str(i).encode())
+        >>> list(TFRecordDataset(path))
+        [b'0', b'1', b'2']
+    """
+
+    def __init__(self, path: FileName, options: TFRecordOptions | str | None = None) -> None:
+        self._name = as_file_name(path)
+        self._options = as_options(options)
+        self._compressor = self._options.compressor()
+        self._local = local_path(self._name)
+        self._file: BinaryIO | None
+        self._file, self._temporary = _temporary_file(self._name, self._local)
+        self._finalizer = weakref.finalize(self, _abandon, self._file, self._temporary, self._name)
+
+    def write(self, record: bytes) -> None:
+        """Appends a record.
+
+        Args:
+            record: Its bytes: `bytes`, `bytearray`, `memoryview` or a NumPy bytes scalar.
+
+        Raises:
+            BadTypeError: It is something else, for instance a `str`.
+            BadArgumentError: The writer is closed.
+        """
+        if not isinstance(record, bytes):
+            record = _as_bytes(record)
+        length = HEADER.pack(len(record), 0)[:8]
+        self._write(
+            HEADER.pack(len(record), masked_crc(length)) + record + masked_crc(record).to_bytes(4, "little")
+        )
+
+    def _write(self, content: bytes) -> None:
+        file = self._open_file()
+        file.write(content if self._compressor is None else self._compressor.compress(content))
+
+    def _open_file(self) -> BinaryIO:
+        if self._file is None:
+            raise BadArgumentError(
+                f"The writer is closed. Received: filename={self._name!r}. Open a new TFRecordWriter, which replaces "
+                "the file."
+            )
+        return self._file
+
+    def flush(self) -> None:
+        """Hands what was written to the system (still under the temporary name)."""
+        file = self._open_file()
+        if self._compressor is not None and self._options.flush_mode:
+            file.write(self._compressor.flush(self._options.flush_mode))
+        file.flush()
+
+    def close(self) -> None:
+        """Finishes the file and puts it under its name; nothing if that was done."""
+        if self._file is None:
+            return
+        if self._compressor is not None:
+            self._file.write(self._compressor.flush())
+        file, self._file = self._file, None
+        self._finalizer.detach()
+        try:
+            _publish(file, self._temporary, self._name, self._local)
+        finally:
+            _remove(self._temporary)
+
+    def _discard(self) -> None:
+        if self._file is not None:
+            file, self._file = self._file, None
+            self._finalizer.detach()
+            file.close()
+            _remove(self._temporary)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None:
+            self.close()
+        else:
+            self._discard()
+
+
+def _as_bytes(record: Any) -> bytes:
+    if isinstance(record, bytearray | memoryview):
+        return bytes(record)
+    value = record.item() if hasattr(record, "item") and getattr(record, "ndim", 1) == 0 else record
+    if isinstance(value, bytes):
+        return value
+    raise BadTypeError(
+        f"A record is bytes. Received: record={record!r} of type {type(record).__name__}. "
+        "Serialize it first: text.encode(), example.SerializeToString(), array.tobytes()."
+    )
+
+
+def _temporary_file(name: str, local: str | None) -> tuple[BinaryIO, str]:
+    """A file beside the one that is to be, under a name that no pattern for it fits."""
+    if local is not None and os.path.isdir(local):
+        raise is_directory(name)
+    folder = None if local is None else os.path.dirname(local) or "."
+    prefix = "." + os.path.basename(local or name)[:100] + "."
+    try:
+        descriptor, temporary = tempfile.mkstemp(".tmp", prefix, folder)
+    except FileNotFoundError as e:
+        raise file_missing(str(folder)) from e
+    return open(descriptor, "wb", buffering=1 << 18), temporary
+
+
+def _publish(file: BinaryIO, temporary: str, name: str, local: str | None) -> None:
+    file.flush()
+    if local is None:
+        file.close()
+        import fsspec
+
+        filesystem, path = fsspec.core.url_to_fs(name)
+        filesystem.put_file(temporary, path)
+        return
+    os.fsync(file.fileno())
+    file.close()
+    os.chmod(temporary, 0o666 & ~_umask())
+    os.replace(temporary, local)
+
+
+def _umask() -> int:
+    """The permissions that new files do not get (to read it, it has to be set)."""
+    current = os.umask(0o022)
+    os.umask(current)
+    return current
+
+
+def _abandon(file: BinaryIO, temporary: str, name: str) -> None:
+    """For a writer that nobody closed."""
+    file.close()
+    _remove(temporary)
+    warnings.warn(
+        f"A TFRecordWriter was not closed, so its file was not made. Received: path={name!r}. Use it in a `with` "
+        "block, or call close().",
+        RuntimeWarning,
+        stacklevel=2,
+    )
+
+
+def _remove(temporary: str) -> None:
+    with contextlib.suppress(FileNotFoundError):
+        os.remove(temporary)

@@ -1,0 +1,172 @@
+"""TFRecordDataset: what is read, in which order, and what is said about damaged files."""
+
+import gzip
+import pathlib
+import struct
+
+import numpy as np
+import pytest
+
+from stratax.data import TFRecordDataset, TFRecordWriter
+from stratax.data._tfrecord_reader import masked_crc
+from stratax.errors import BadArgumentError, BadTypeError, DataLossError, FileMissingError
+
+RECORDS = [b"", b"a", b"bc" * 40, bytes(range(256)) * 5, b"end"]
+
+
+def write(path, records=RECORDS, options=None):
+    with TFRecordWriter(path, options) as writer:
+        for record in records:
+            writer.write(record)
+    return str(path)
+
+
+def content_of(path, records):
+    return pathlib.Path(write(path, records)).read_bytes()
+
+
+def outcomes(dataset):
+    """Every element, and every error with its place."""
+    found = []
+    elements = iter(dataset)
+    while True:
+        try:
+            found.append(next(elements))
+        except StopIteration:
+            return found
+        except DataLossError as e:
+            found.append((e.record, e.offset))
+
+
+@pytest.mark.parametrize(("kind", "compression"), [("plain", None), ("gzip", "GZIP"), ("zlib", "ZLIB")])
+def test_golden_files_read_back_exactly(shared, kind, compression):
+    folder = shared / "golden" / "tfrecord"
+    records = list(TFRecordDataset(folder / f"{kind}.tfrecord", compression))
+    assert len(records) == 102
+    assert records[-2:] == [b"", bytes(70_000)]
+    assert records == list(TFRecordDataset([str(folder / "plain.tfrecord")]))
+
+
+def test_an_element_is_bytes_and_a_batch_an_object_array(tmp_path):
+    ds = TFRecordDataset(write(tmp_path / "a"))
+    assert [type(record) for record in ds] == [bytes] * len(RECORDS)
+    batch = next(iter(ds.batch(3)))
+    assert batch.dtype == object
+    assert batch.tolist() == RECORDS[:3]
+
+
+def test_files_are_read_one_after_another(tmp_path):
+    names = [write(tmp_path / "a", [b"1", b"2"]), write(tmp_path / "b", []), write(tmp_path / "c", [b"3"])]
+    assert list(TFRecordDataset(names)) == [b"1", b"2", b"3"]
+    assert list(TFRecordDataset(np.array(names))) == [b"1", b"2", b"3"]
+    assert list(TFRecordDataset(tmp_path / "a")) == [b"1", b"2"]
+
+
+@pytest.mark.parametrize("buffer_size", [1, 13, 100, 1 << 20])
+@pytest.mark.parametrize("compression", [None, "GZIP", "ZLIB"])
+def test_the_size_of_the_buffer_does_not_matter(tmp_path, buffer_size, compression):
+    path = write(tmp_path / "a", options=compression)
+    assert list(TFRecordDataset(path, compression, buffer_size)) == RECORDS
+
+
+def test_an_empty_file_has_no_records(tmp_path):
+    (tmp_path / "empty").touch()
+    assert list(TFRecordDataset(tmp_path / "empty")) == []
+    assert list(TFRecordDataset(tmp_path / "empty", "GZIP")) == []
+
+
+@pytest.mark.parametrize("cut", range(1, 17 + 16 + 20))
+def test_a_cut_off_file_is_told_at_the_record_that_is_cut(tmp_path, cut):
+    whole = content_of(tmp_path / "a", [b"", b"x", b"yyyy"])
+    (tmp_path / "cut").write_bytes(whole[:cut])
+    found = outcomes(TFRecordDataset([tmp_path / "cut", write(tmp_path / "next", [b"n"])]))
+    starts = [0, 16, 33, 53]
+    whole_records = sum(stop <= cut for stop in starts[1:])
+    expected = [b"", b"x", b"yyyy"][:whole_records]
+    if cut not in starts:
+        expected.append((whole_records, starts[whole_records]))
+    assert found == [*expected, b"n"]
+
+
+@pytest.mark.parametrize(
+    ("byte", "expected"),
+    [
+        (17 + 3, [b"1", (1, 17)]),
+        (17 + 9, [b"1", (1, 17)]),
+        (17 + 12, [b"1", (1, 17), b"3"]),
+        (17 + 14, [b"1", (1, 17), b"3"]),
+    ],
+    ids=["length", "length's checksum", "data", "data's checksum"],
+)
+@pytest.mark.parametrize("compression", [None, "GZIP"])
+def test_a_flipped_bit_costs_one_record_where_the_format_allows(tmp_path, byte, expected, compression):
+    content = bytearray(content_of(tmp_path / "a", [b"1", b"2", b"3"]))
+    content[byte] ^= 4
+    (tmp_path / "a").write_bytes(gzip.compress(content) if compression else content)
+    ds = TFRecordDataset([tmp_path / "a", write(tmp_path / "b", [b"n"], compression)], compression)
+    assert outcomes(ds) == [*expected, b"n"]
+
+
+def test_the_error_names_file_record_and_offset(tmp_path):
+    content = bytearray(content_of(tmp_path / "a", [b"1", b"2"]))
+    content[17 + 12] ^= 1
+    (tmp_path / "a").write_bytes(content)
+    with pytest.raises(
+        DataLossError, match=r"data of a record is damaged.*a', record=1, offset=17"
+    ) as caught:
+        list(TFRecordDataset(tmp_path / "a"))
+    assert (caught.value.filename, caught.value.record, caught.value.offset) == (str(tmp_path / "a"), 1, 17)
+
+
+def test_damaged_data_is_given_where_nobody_wants_it_checked(tmp_path):
+    content = bytearray(content_of(tmp_path / "a", [b"1"]))
+    content[12] ^= 1
+    (tmp_path / "a").write_bytes(content)
+    assert list(TFRecordDataset(tmp_path / "a", check_crc=False)) == [b"0"]
+
+
+def test_nothing_is_allocated_on_the_word_of_a_length(tmp_path):
+    length = struct.pack("<Q", 1 << 60)
+    header = length + struct.pack("<I", masked_crc(length))
+    (tmp_path / "a").write_bytes(header + bytes(100))
+    with pytest.raises(
+        DataLossError, match="cut off: a record of 1152921504606846992 bytes was expected and 112"
+    ):
+        list(TFRecordDataset(tmp_path / "a"))
+
+
+def test_a_compressed_file_read_as_plain_is_recognised(tmp_path):
+    for kind in ("GZIP", "ZLIB"):
+        with pytest.raises(DataLossError, match=f"pass compression_type='{kind}'"):
+            list(TFRecordDataset(write(tmp_path / "a", options=kind)))
+
+
+def test_a_plain_file_read_as_compressed_is_recognised(tmp_path):
+    path = write(tmp_path / "a")
+    for kind in ("GZIP", "ZLIB"):
+        with pytest.raises(DataLossError, match="pass compression_type=None"):
+            list(TFRecordDataset(path, kind))
+    with pytest.raises(DataLossError, match="pass compression_type='GZIP'"):
+        list(TFRecordDataset(write(tmp_path / "b", options="GZIP"), "ZLIB"))
+
+
+def test_a_file_that_is_not_one_is_told(tmp_path):
+    (tmp_path / "text").write_text("a text that is long enough")
+    with pytest.raises(DataLossError, match="may not be a TFRecord file"):
+        list(TFRecordDataset(tmp_path / "text"))
+
+
+def test_a_missing_file_and_a_directory_are_told(tmp_path):
+    with pytest.raises(FileMissingError, match="no such file.*nothing"):
+        list(TFRecordDataset(tmp_path / "nothing"))
+    with pytest.raises(DataLossError, match="a directory is there"):
+        list(TFRecordDataset(tmp_path))
+
+
+def test_wrong_arguments_are_told():
+    with pytest.raises(BadArgumentError, match="compression_type is 'GZIP'"):
+        TFRecordDataset("a", "BZIP")
+    with pytest.raises(BadTypeError, match="name of a file is a string or a path"):
+        TFRecordDataset([3])
+    with pytest.raises(BadArgumentError, match="buffer_size"):
+        TFRecordDataset("a", buffer_size=-1)
