@@ -1,6 +1,6 @@
 """The command's root: its subcommands, its exit codes, and how it leaves (cli layer).
 
-Exit codes: 0 done, 1 it failed, 2 it was called wrongly, 130 it was interrupted with Ctrl-C.
+Exit codes: 0 done, 1 it failed, 2 it was called wrongly, 130 it was interrupted with Ctrl-C, 143 with SIGTERM.
 """
 
 import sys
@@ -9,9 +9,10 @@ from collections.abc import Sequence
 import click
 
 from stratax._version import __version__
+from stratax.cli._convert import convert
 from stratax.cli._demo import demo
 from stratax.cli._devices import devices
-from stratax.errors import BadArgumentError, BadTypeError, StrataxError
+from stratax.errors import BadArgumentError, BadTypeError, DataError, StrataxError
 
 FAILED = 1
 MISUSED = 2
@@ -24,6 +25,7 @@ def program() -> None:
     """One training program for a CPU, several GPUs or a TPU: only the strategy changes."""
 
 
+program.add_command(convert)
 program.add_command(demo)
 program.add_command(devices)
 
@@ -60,5 +62,11 @@ def run(arguments: Sequence[str] | None = None) -> int:
         return error.exit_code
     except StrataxError as error:
         click.echo(f"Error: {error}", err=True)
-        return MISUSED if isinstance(error, (BadArgumentError, BadTypeError)) else FAILED
+        return _code_of(error)
     return code if isinstance(code, int) else 0
+
+
+def _code_of(error: StrataxError) -> int:
+    """Data that is not as it should be is no wrong call."""
+    is_misuse = isinstance(error, (BadArgumentError, BadTypeError)) and not isinstance(error, DataError)
+    return MISUSED if is_misuse else FAILED
