@@ -14,7 +14,7 @@ from stratax.data._node import Node, Passes, Run, select_passes
 from stratax.data._purity import is_pure
 from stratax.data._spec import Nested, TensorSpec
 from stratax.data._structure import Row, Structure, as_row, check_same, flatten, spec_of_row, unflatten
-from stratax.data._vectorise import Vectorised, WithJAX, WithNumPy, block_agrees, call, on_host
+from stratax.data._vectorise import Vectorised, WithJAX, WithNumPy, block_agrees, call, on_host, uses_jax
 from stratax.errors import DataError
 
 _CHECKED_ROWS = 16
@@ -112,11 +112,10 @@ class Mapper:
         if not is_pure(self._function):
             return []
         structure = self._input_structure()
-        return [
-            (WithNumPy(self._function, structure), True),
-            (WithJAX(self._function, structure, compiled=False), False),
-            (WithJAX(self._function, structure, compiled=True), False),
-        ]
+        ways: list[tuple[Vectorised, bool]] = [(WithNumPy(self._function, structure), True)]
+        if uses_jax():
+            ways += [(WithJAX(self._function, structure, compiled), False) for compiled in (False, True)]
+        return ways
 
     def _attempt(
         self, way: Vectorised, exactly: bool, columns: Sequence[np.ndarray]

@@ -7,11 +7,11 @@ and hidden inputs. The scan is conservative: what it does not know is called ele
 import builtins
 import dis
 import functools
+import sys
 import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import jax
 import numpy as np
 
 _TRUSTED = {"jax", "jaxlib", "keras", "math", "ml_dtypes", "numpy", "operator", "_operator", "stratax"}
@@ -150,7 +150,7 @@ def _check_value(value: Any, writes_items: bool, depth: int) -> None:
         raise _Impure
     if isinstance(value, _HARMLESS):
         return
-    if isinstance(value, np.ndarray | jax.Array):
+    if isinstance(value, np.ndarray) or _is_jax_array(value):
         if writes_items:
             raise _Impure
     elif isinstance(value, tuple | frozenset):
@@ -165,6 +165,14 @@ def _check_value(value: Any, writes_items: bool, depth: int) -> None:
         _check_module(value)
     elif not (isinstance(value, type) and value.__name__ in _BUILTINS):
         _check_callable(value, depth)
+
+
+def _is_jax_array(value: Any) -> bool:
+    if "jax" not in sys.modules:
+        return False
+    from jax import Array
+
+    return isinstance(value, Array)
 
 
 def _check_module(module: types.ModuleType) -> None:

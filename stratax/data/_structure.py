@@ -1,45 +1,74 @@
 """Elements as structures of leaves: flattening, naming, conversion to NumPy (data layer).
 
-Tuples, namedtuples, dicts and None are structure, as in TensorFlow; a list is data and becomes an array.
-JAX' pytrees do the work (they start no device).
+Tuples, namedtuples, dicts and None are structure, as in TensorFlow; a list is data and becomes an array. So is what a
+program registered as a pytree with JAX. optree does the work, because pipelines and their worker processes need no JAX.
 """
 
-from collections.abc import Sequence
+import collections
+import contextlib
+import sys
+from collections.abc import Callable, Sequence
 from typing import Any
 
-import jax
 import numpy as np
+import optree
 
 from stratax.data._spec import DatasetSpec, Nested, TensorSpec
 from stratax.errors import DataError
 
 Structure = Any
-"""A `jax.tree_util.PyTreeDef` (which type checkers take for untyped)."""
+"""An `optree.PyTreeSpec`; two are equal if the same leaves stand in the same places (keys of a dict in any order)."""
 Row = list[Any]
 """The leaves of one element, in the order of its structure."""
 
-_SINGLE = jax.tree_util.tree_structure(0)
+_NAMESPACE = "stratax"
+_SINGLE = optree.tree_structure(0, namespace=_NAMESPACE)
 
 
-def _is_leaf(value: Any) -> bool:
-    return isinstance(value, list)
+def _is_data(value: Any) -> bool:
+    return isinstance(value, list | collections.deque)
 
 
-def flatten(value: Any) -> tuple[Row, Structure]:
-    """The leaves of `value` and what puts them together again; a list counts as a leaf."""
-    return jax.tree_util.tree_flatten(value, is_leaf=_is_leaf)
+def flatten(value: Any, is_leaf: Callable[[Any], bool] = _is_data) -> tuple[Row, Structure]:
+    """The leaves of `value` and what puts them together again; by default a list counts as a leaf."""
+    leaves, structure = optree.tree_flatten(value, is_leaf, namespace=_NAMESPACE)
+    unknown = {type(leaf): leaf for leaf in leaves if _is_node_of_jax(leaf) and not is_leaf(leaf)}
+    if not unknown:
+        return leaves, structure
+    for leaf in unknown.values():
+        _adopt(leaf)
+    return flatten(value, is_leaf)
+
+
+def _is_node_of_jax(leaf: Any) -> bool:
+    """Whether a program has told JAX, if it uses JAX at all, that such values are structure."""
+    if isinstance(leaf, np.ndarray | np.generic | int | float | list) or "jax" not in sys.modules:
+        return False
+    from jax import tree_util
+
+    return not tree_util.all_leaves([leaf])
+
+
+def _adopt(example: Any) -> None:
+    """Takes the values of a type apart as JAX does."""
+    from jax import tree_util
+
+    def to_parts(value: Any) -> tuple[list[Any], Any]:
+        return tree_util.tree_flatten(value, is_leaf=lambda part: part is not value)
+
+    # Another thread may have been quicker.
+    with contextlib.suppress(ValueError):
+        optree.register_pytree_node(type(example), to_parts, tree_util.tree_unflatten, namespace=_NAMESPACE)
 
 
 def unflatten(structure: Structure, leaves: Sequence[Any]) -> Any:
     """The value whose leaves were taken apart by :func:`flatten`."""
-    return jax.tree_util.tree_unflatten(structure, leaves)
+    return optree.tree_unflatten(structure, leaves)
 
 
 def leaf_names(structure: Structure) -> list[str]:
     """A readable name for every leaf: `element['image']`, `element[1]`, or `element` if there is one only."""
-    value = unflatten(structure, list(range(structure.num_leaves)))
-    paths, _ = jax.tree_util.tree_flatten_with_path(value)
-    return ["element" + jax.tree_util.keystr(path) for path, _ in paths]
+    return [accessor.codify("element") for accessor in structure.accessors()]
 
 
 def as_array(value: Any) -> Any:

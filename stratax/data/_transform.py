@@ -13,7 +13,6 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-import jax
 import numpy as np
 
 from stratax.data._batching import Batch, PaddedBatch, Unbatch
@@ -32,7 +31,7 @@ from stratax.data._spec import (
     as_dtype,
     as_shape,
 )
-from stratax.data._structure import flatten, leaf_names
+from stratax.data._structure import flatten, leaf_names, unflatten
 from stratax.errors import BadArgumentError, BadTypeError, DataError
 
 _MAX_THREADS = 16
@@ -132,18 +131,17 @@ def make_generator(
 
 
 def _old_signature(types: Any, shapes: Any) -> Any:
-    is_shape = _is_shape_of(types)
+    dtypes, structure = flatten(types, is_leaf=lambda part: False)
     if shapes is None:
-        return jax.tree_util.tree_map(lambda dtype: TensorSpec(None, dtype), types)
-    dtypes, structure = jax.tree_util.tree_flatten(types)
-    listed, other = jax.tree_util.tree_flatten(shapes, is_leaf=is_shape)
-    if structure != other:  # type: ignore[operator]
+        return unflatten(structure, [TensorSpec(None, dtype) for dtype in dtypes])
+    listed, other = flatten(shapes, is_leaf=_is_shape_of(types))
+    if structure != other:
         raise BadArgumentError(
             "output_shapes needs the structure of output_types. "
             f"Received: output_types={types!r}, output_shapes={shapes!r}. Pass output_signature instead."
         )
     specs = [TensorSpec(shape, dtype) for shape, dtype in zip(listed, dtypes, strict=True)]
-    return jax.tree_util.tree_unflatten(structure, specs)
+    return unflatten(structure, specs)
 
 
 def _is_shape_of(types: Any) -> Callable[[Any], bool]:
@@ -276,7 +274,7 @@ def _matching(
     argument: str,
     is_leaf: Callable[[Any], bool] = lambda part: part is None or isinstance(part, list),
 ) -> list[Any]:
-    parts, other = jax.tree_util.tree_flatten(value, is_leaf=is_leaf)
+    parts, other = flatten(value, is_leaf)
     if other != structure:
         raise DataError(
             f"{argument} needs the structure of the elements, with components {names}. "

@@ -2,14 +2,13 @@
 
 import contextlib
 import functools
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-import jax
 import numpy as np
 
 from stratax.data._batched_element import BatchedElement, CannotVectorise
-from stratax.data._numpy_program import NumPyProgram, trace
 from stratax.data._structure import Row, Structure, as_array, flatten, unflatten
 
 _MAX_PROGRAMS = 32
@@ -20,9 +19,19 @@ Vectorised = Callable[[Sequence[np.ndarray]], Result]
 """Maps component columns to the columns and structure of the results."""
 
 
+def uses_jax() -> bool:
+    """Whether the process has imported JAX. Where it has not, a pipeline does not either."""
+    return "jax" in sys.modules
+
+
 @contextlib.contextmanager
 def on_host() -> Iterator[None]:
     """Runs JAX code of a pipeline on the CPU, eagerly, whatever is being traced or taped around it."""
+    if not uses_jax():
+        yield
+        return
+    import jax
+
     platforms: str | None = jax.config.jax_platforms  # type: ignore[attr-defined]
     has_cpu = not platforms or "cpu" in platforms.split(",")
     device = jax.default_device("cpu") if has_cpu else contextlib.nullcontext()
@@ -86,6 +95,10 @@ class WithJAX:
         return program(columns), structure
 
     def _build(self, columns: Sequence[np.ndarray]) -> tuple[Callable[..., Any], Structure]:
+        import jax
+
+        from stratax.data._numpy_program import NumPyProgram, trace
+
         structures: list[Structure] = []
 
         def on_leaves(*leaves: Any) -> tuple[Any, ...]:
@@ -101,7 +114,9 @@ class WithJAX:
 
 
 def _traced_leaf(leaf: Any) -> Any:
-    return leaf if isinstance(leaf, jax.core.Tracer) else np.asarray(as_array(leaf))
+    from jax.core import Tracer
+
+    return leaf if isinstance(leaf, Tracer) else np.asarray(as_array(leaf))
 
 
 def _run_compiled(program: Callable[..., Any], columns: Sequence[np.ndarray]) -> list[np.ndarray]:

@@ -1,7 +1,7 @@
 """`tf.errors` (tf layer)."""
 
-from stratax.core import OutOfRangeError as OutOfRangeError
 from stratax.errors import BadArgumentError as InvalidArgumentError
+from stratax.errors import OutOfRangeError as OutOfRangeError
 from stratax.tf._names import missing_name
 
 __all__ = [
