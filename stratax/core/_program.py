@@ -14,7 +14,7 @@ import keras
 import numpy as np
 from jax.extend import core as jax_core
 
-from stratax.core import _capture, _stream
+from stratax.core import _capture, _placement, _stream
 
 _CALLBACKS = ("pure_callback", "io_callback", "debug_callback", "python_callback")
 
@@ -99,9 +99,7 @@ class Program:
             except ValueError as error:
                 if self.placement is None or "incompatible devices" not in str(error):
                     raise
-                donated, kept, arguments = jax.device_put(
-                    (donated, kept, arguments), self._targets(donated, kept, arguments)
-                )
+                donated, kept, arguments = (self._moved(group) for group in (donated, kept, arguments))
                 written, results = self.compiled(donated, kept, arguments)
             if self.can_fail:
                 jax.block_until_ready((written, results))
@@ -140,21 +138,21 @@ class Program:
             value.committed and value.sharding.is_equivalent_to(self.placement, value.ndim)
         ):
             return value
-        variable._value = jax.device_put(value, self.placement)
+        variable._value = _placement.place(value, self.placement)
         return variable._value
 
-    def _targets(self, *groups: Sequence[Any]) -> Any:
-        """Where arrays go that were committed to other devices than the program's: its own, all of them."""
-        devices = self.placement.device_set if self.placement is not None else set()
-        return tuple(
-            [
-                array.sharding
-                if isinstance(array, jax.Array) and array.sharding.device_set == devices
-                else self.placement
-                for array in group
-            ]
-            for group in groups
-        )
+    def _moved(self, group: Sequence[Any]) -> list[Any]:
+        """The arrays, those that were committed to other devices than the program's on its own, all of them."""
+        placement = self.placement
+        if placement is None:
+            return list(group)
+        devices = placement.device_set
+        return [
+            array
+            if isinstance(array, jax.Array) and array.sharding.device_set == devices
+            else _placement.place(array, placement)
+            for array in group
+        ]
 
     def _take(
         self, arguments: list[Any], streams: Sequence[_stream.Stream], traced: Sequence[_stream.Stream]

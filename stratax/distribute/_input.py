@@ -8,7 +8,7 @@ import jax
 from jax.sharding import NamedSharding, PartitionSpec
 
 from stratax import errors
-from stratax.core import _stream
+from stratax.core import _placement, _stream
 from stratax.distribute import _readers
 from stratax.distribute._values import REPLICA_AXIS
 
@@ -85,16 +85,6 @@ class InputOptions:
                 "experimental_per_replica_buffer_size must be at least 1. Received: "
                 f"experimental_per_replica_buffer_size={self.experimental_per_replica_buffer_size!r}."
             )
-
-
-def global_batches(dataset: Any, strategy: "Strategy") -> "_readers.Source":
-    """A source of steps from a dataset of global batches."""
-    return _readers.GlobalBatches(dataset, len(strategy.devices))
-
-
-def replica_batches(dataset: Any, strategy: "Strategy") -> "_readers.Source":
-    """A source of steps from a dataset of per-replica batches."""
-    return _readers.ReplicaBatches(dataset, len(strategy.devices))
 
 
 class DistributedDataset:
@@ -213,5 +203,16 @@ class DistributedIterator(_stream.Stream):
     def _place(self, block: "_readers.Block", *, stacked: bool) -> Any:
         arrays: list[Any] = block.leaves
         if self._options.experimental_fetch_to_device is not False:
-            arrays = jax.device_put(arrays, self._shardings[block.kind][int(stacked)])
+            sharding = self._shardings[block.kind][int(stacked)]
+            if block.processes > 1 and block.kind is _readers.Kind.SPREAD:
+                arrays = [self._place_share(block, leaf, sharding, stacked) for leaf in arrays]
+            else:
+                arrays = _placement.place(arrays, sharding)
         return block.wrap(arrays)
+
+    @staticmethod
+    def _place_share(
+        block: "_readers.Block", leaf: Any, sharding: jax.sharding.Sharding, stacked: bool
+    ) -> jax.Array:
+        lead, shape = (leaf.shape[:1], leaf.shape[1:]) if stacked else ((), leaf.shape)
+        return _placement.place_local(leaf, sharding, (*lead, *block.shape_of(shape)))

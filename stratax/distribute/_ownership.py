@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import jax
 import keras
 
+from stratax.core import _placement
+
 if TYPE_CHECKING:
     from stratax.distribute._strategy import Strategy
 
@@ -56,6 +58,7 @@ def place_new_variables(strategy: "Strategy") -> None:
     _pending.clear()
     present = [v for v in variables if v is not None and isinstance(v._value, jax.Array)]
     present = [v for v in present if not isinstance(v._value, jax.core.Tracer)]
-    placed: list[Any] = jax.device_put([v._value for v in present], strategy.variable_storage)
+    values = strategy.agreed([v._value for v in present])
+    placed: list[Any] = _placement.place(values, strategy.variable_storage)
     for variable, value in zip(present, placed, strict=True):
         variable._value = value

@@ -49,16 +49,25 @@ class Block:
         treedef: The structure of a step.
         count: How many steps.
         kind: How they belong to the replicas.
+        processes: Among how many processes the replicas of spread steps are divided; the arrays hold this one's.
     """
 
     leaves: list[Any]
     treedef: Any
     count: int
     kind: Kind
+    processes: int = 1
 
     def key(self) -> Any:
         """What blocks whose steps can be stacked have in common."""
-        return (self.kind, self.treedef, tuple((leaf.shape[1:], leaf.dtype) for leaf in self.leaves))
+        types = tuple((self.shape_of(leaf.shape[1:]), leaf.dtype) for leaf in self.leaves)
+        return (self.kind, self.treedef, types)
+
+    def shape_of(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        """The shape over all processes of what has `shape` here; `shape` begins with the replicas."""
+        if self.processes == 1 or self.kind is not Kind.SPREAD:
+            return shape
+        return (shape[0] * self.processes, *shape[1:])
 
     def wrap(self, arrays: list[Any]) -> Any:
         """The structure of a step, with `arrays` in the places of its own."""
@@ -71,7 +80,9 @@ class Block:
 
     def part(self, start: int, stop: int) -> "Block":
         """Some of the steps."""
-        return Block([leaf[start:stop] for leaf in self.leaves], self.treedef, stop - start, self.kind)
+        return dataclasses.replace(
+            self, leaves=[leaf[start:stop] for leaf in self.leaves], count=stop - start
+        )
 
 
 @functools.lru_cache(maxsize=256)
@@ -192,20 +203,49 @@ class ElementReader:
         return [_host_array(leaf) for leaf in leaves], treedef
 
 
+@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
+class Share:
+    """Which of a strategy's replicas are this process's; every process has as many.
+
+    Attributes:
+        processes: How many processes there are.
+        index: The number of this one.
+    """
+
+    processes: int = 1
+    index: int = 0
+
+    def of(self, count: int) -> slice:
+        """Which of `count` things, as many for every process, are this one's."""
+        each = count // self.processes
+        return slice(self.index * each, (self.index + 1) * each)
+
+
 class GlobalBatches(Source):
-    """A dataset of global batches: each is divided among the replicas, or, where it does not divide, kept whole."""
+    """A dataset of global batches: each is divided among the replicas, or, where it does not divide, kept whole.
+
+    Args:
+        dataset: The dataset, the same in all processes.
+        num_replicas: How many replicas there are.
+        share: Which of them are this process's.
+    """
+
+    def __init__(self, dataset: Any, num_replicas: int, share: Share | None = None) -> None:
+        super().__init__(dataset, num_replicas)
+        self._share = share or Share()
 
     def cardinality(self) -> int:
         return self.elements()
 
     def open(self) -> Reader:
-        return _GlobalReader(self.dataset, self.num_replicas)
+        return _GlobalReader(self.dataset, self.num_replicas, self._share)
 
 
 class _GlobalReader(Reader):
-    def __init__(self, dataset: Any, num_replicas: int) -> None:
+    def __init__(self, dataset: Any, num_replicas: int, share: Share) -> None:
         self._elements = ElementReader(dataset)
         self._num_replicas = num_replicas
+        self._share = share
 
     def next_block(self, count: int) -> Block:
         leaves, treedef, taken = self._elements.next_elements(count)
@@ -216,8 +256,9 @@ class _GlobalReader(Reader):
         if size % self._num_replicas:
             return Block(leaves, treedef, taken, Kind.SOLO)
         each = size // self._num_replicas
-        spread = [leaf.reshape(taken, self._num_replicas, each, *leaf.shape[2:]) for leaf in leaves]
-        return Block(spread, treedef, taken, Kind.SPREAD)
+        mine = self._share.of(self._num_replicas)
+        spread = [leaf.reshape(taken, self._num_replicas, each, *leaf.shape[2:])[:, mine] for leaf in leaves]
+        return Block(spread, treedef, taken, Kind.SPREAD, self._share.processes)
 
     def close(self) -> None:
         self._elements.close()
@@ -231,7 +272,7 @@ class ReplicaBatches(Source):
         return elements if elements < 0 else -(-elements // self.num_replicas)
 
     def open(self) -> Reader:
-        reader = _GlobalReader(self.dataset, 1)
+        reader = _GlobalReader(self.dataset, 1, Share())
         return reader if self.num_replicas == 1 else _ReplicaReader(self.dataset, self.num_replicas)
 
 
@@ -331,7 +372,7 @@ class BufferedReader:
         """The structure of the next step with the replicas' parts put together again."""
         block = self._blocks[0]
         skip = 2 if block.kind is Kind.SPREAD else 1
-        lead = block.leaves[0].shape[1] if block.kind is Kind.SPREAD else 1
+        lead = block.leaves[0].shape[1] * block.processes if block.kind is Kind.SPREAD else 1
         leaves = [
             jax.ShapeDtypeStruct((lead * leaf.shape[skip], *leaf.shape[skip + 1 :]), leaf.dtype)
             for leaf in block.leaves
@@ -343,7 +384,7 @@ class BufferedReader:
         self._fill(1, hint=1)
         block = self._blocks[0]
         self._drop(1)
-        return Block([leaf[0] for leaf in block.leaves], block.treedef, 1, block.kind)
+        return dataclasses.replace(block, leaves=[leaf[0] for leaf in block.leaves], count=1)
 
     def take(self, count: int, capacity: int) -> Block:
         """Takes `count` steps of one structure, padded to `capacity`."""
@@ -362,8 +403,8 @@ class BufferedReader:
         if len(parts) == 1 and taken == capacity:
             return parts[0]
         columns = zip(*[part.leaves for part in parts], padding, strict=True)
-        return Block(
-            [np.concatenate(column) for column in columns], parts[0].treedef, capacity, parts[0].kind
+        return dataclasses.replace(
+            parts[0], leaves=[np.concatenate(column) for column in columns], count=capacity
         )
 
     def close(self) -> None:

@@ -15,7 +15,7 @@ from keras.src.backend.common import global_state  # The attribute that Keras' o
 from stratax import errors
 from stratax.cluster._devices import device_name
 from stratax.core import _autograph, _body, _capture, _function, _reads
-from stratax.distribute import _contexts, _input, _ownership, _replica_region
+from stratax.distribute import _contexts, _input, _ownership, _readers, _replica_region
 from stratax.distribute._cross_device_ops import NcclAllReduce
 from stratax.distribute._cross_device_ops_base import CrossDeviceOps
 from stratax.distribute._reduce_op import ReduceOp, as_reduce_op
@@ -47,6 +47,9 @@ class Strategy:
         self._compiled_reduce = _function.Function(
             self._reduce_in_program, autograph=False, traces_before_warning=0
         )
+        self._compiled_gather = _function.Function(
+            self._gather_in_program, autograph=False, traces_before_warning=0
+        )
 
     # What there is.
 
@@ -73,6 +76,15 @@ class Strategy:
     def mesh(self) -> Mesh:
         """The one-dimensional mesh of the replicas; its axis is `"replica"`."""
         return self._mesh
+
+    @property
+    def share(self) -> "_readers.Share":
+        """Which of the replicas are this process's: all of them, unless a subclass has replicas on other hosts."""
+        return _readers.Share()
+
+    def agreed(self, values: list[Any]) -> list[Any]:
+        """The values that new variables begin with: where there are several workers, the chief's on each of them."""
+        return values
 
     @property
     def cross_device_ops(self) -> CrossDeviceOps:
@@ -373,7 +385,15 @@ class Strategy:
             )
 
     def _reduce_in_program(self, op: ReduceOp, value: Any, axis: int | None) -> Any:
-        return jax.tree.map(lambda leaf: self._reduce_leaf(op, leaf, axis), value, is_leaf=is_per_replica)
+        return jax.tree.map(
+            lambda leaf: self.to_all(self._reduce_leaf(op, leaf, axis)), value, is_leaf=is_per_replica
+        )
+
+    def to_all(self, array: Any) -> Any:
+        """Has a combined value on every device, where other processes hold a part of it; not for users."""
+        if self.share.processes == 1:
+            return array
+        return jax.lax.with_sharding_constraint(array, self.variable_placement)
 
     def _reduce_leaf(self, op: ReduceOp, leaf: Any, axis: int | None) -> Any:
         if not isinstance(leaf, PerReplica) or leaf.solo:
@@ -400,19 +420,14 @@ class Strategy:
             StrategyError: If called in a replica; use `get_replica_context().all_gather` there.
         """
         self._check_cross_replica("gather", "get_replica_context().all_gather")
+        for leaf in jax.tree.leaves(value, is_leaf=is_per_replica):
+            _contexts.check_axis(axis, leaf.ndim if isinstance(leaf, PerReplica) else np.ndim(leaf))
+        if self.share.processes > 1 and _capture.current_region() is None:
+            return self._compiled_gather(value, axis)
+        return self._gather_in_program(value, axis)
 
-        def gather(leaf: Any) -> Any:
-            if not isinstance(leaf, PerReplica):
-                _contexts.check_axis(axis, np.ndim(leaf))
-                return jnp.asarray(leaf)
-            dim = _contexts.check_axis(axis, leaf.ndim)
-            if leaf.solo:
-                return leaf.array
-            moved = jnp.moveaxis(leaf.array, 0, dim)
-            shape = (*moved.shape[:dim], moved.shape[dim] * moved.shape[dim + 1], *moved.shape[dim + 2 :])
-            return moved.reshape(shape)
-
-        return jax.tree.map(gather, value, is_leaf=is_per_replica)
+    def _gather_in_program(self, value: Any, axis: int) -> Any:
+        return jax.tree.map(lambda leaf: self.to_all(_gathered(leaf, axis)), value, is_leaf=is_per_replica)
 
     def experimental_local_results(self, value: Any) -> tuple[Any, ...]:
         """The components of a value that this process holds, as a tuple, in the order of the replicas.
@@ -453,7 +468,7 @@ class Strategy:
             BadTypeError: If `dataset` can't be iterated.
             DataError: If its elements are no batches.
         """
-        return _input.DistributedDataset(self, _input.global_batches(dataset, self), options)
+        return _input.DistributedDataset(self, self.source_of_batches(dataset), options)
 
     def distribute_datasets_from_function(
         self, dataset_fn: Callable[["_input.InputContext"], Any], options: Any = None
@@ -473,9 +488,21 @@ class Strategy:
                 "distribute_datasets_from_function expects a function that takes an InputContext and returns a "
                 f"dataset. Received: dataset_fn={dataset_fn!r}."
             )
-        context = _input.InputContext(num_replicas_in_sync=len(self._devices))
+        context = _input.InputContext(
+            num_input_pipelines=self.share.processes,
+            input_pipeline_id=self.share.index,
+            num_replicas_in_sync=len(self._devices),
+        )
         dataset = dataset_fn(context)
-        return _input.DistributedDataset(self, _input.replica_batches(dataset, self), options)
+        return _input.DistributedDataset(self, self.source_of_replica_batches(dataset), options)
+
+    def source_of_batches(self, dataset: Any) -> "_readers.Source":
+        """The steps of a dataset of global batches; not for users."""
+        return _readers.GlobalBatches(dataset, len(self._devices))
+
+    def source_of_replica_batches(self, dataset: Any) -> "_readers.Source":
+        """The steps of a dataset of per-replica batches; not for users."""
+        return _readers.ReplicaBatches(dataset, len(self._devices))
 
     def experimental_distribute_datasets_from_function(
         self, dataset_fn: Callable[["_input.InputContext"], Any], options: Any = None
@@ -495,7 +522,8 @@ class Strategy:
         """
         count = len(self._devices)
         contexts = [
-            _input.ValueContext(replica_id_in_sync_group=i, num_replicas_in_sync=count) for i in range(count)
+            _input.ValueContext(replica_id_in_sync_group=i, num_replicas_in_sync=count)
+            for i in range(count)[self.share.of(count)]
         ]
         values = [value_fn(context) for context in contexts]
         treedefs = {jax.tree.structure(value) for value in values}
@@ -564,6 +592,18 @@ def _set_placement(region: _capture.Region | None, strategy: Strategy) -> None:
         )
     region.placement = strategy.variable_placement
     region.storage = strategy.variable_storage
+
+
+def _gathered(leaf: Any, axis: int) -> Any:
+    """The components of a value one after another along a dimension."""
+    if not isinstance(leaf, PerReplica):
+        return jnp.asarray(leaf)
+    if leaf.solo:
+        return leaf.array
+    dim = _contexts.check_axis(axis, leaf.ndim)
+    moved = jnp.moveaxis(leaf.array, 0, dim)
+    shape = (*moved.shape[:dim], moved.shape[dim] * moved.shape[dim + 1], *moved.shape[dim + 2 :])
+    return moved.reshape(shape)
 
 
 def _only_component(value: PerReplica) -> Any:

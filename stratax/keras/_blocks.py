@@ -30,7 +30,10 @@ def update_block(model: keras.Model, strategy: Strategy, step: Step, steps: int,
     own = strategy.run_one_device_code(_repeated(step, steps), (_by_replica(element, steps),))
     if not isinstance(own, dict):
         return dict(model.get_metrics_result())
-    return {name: jax.tree.map(_mean, value, is_leaf=is_per_replica) for name, value in own.items()}
+    return {
+        name: jax.tree.map(lambda leaf: strategy.to_all(_mean(leaf)), value, is_leaf=is_per_replica)
+        for name, value in own.items()
+    }
 
 
 def predict_block(model: keras.Model, strategy: Strategy, step: Step, steps: int, element: Any) -> Any:
@@ -47,7 +50,9 @@ def predict_block(model: keras.Model, strategy: Strategy, step: Step, steps: int
         A structure of arrays whose first dimension counts examples.
     """
     outputs = strategy.run_one_device_code(_repeated(step, steps, keep=True), (_by_replica(element, steps),))
-    return jax.tree.map(lambda output: _in_order(output, steps), outputs, is_leaf=is_per_replica)
+    return jax.tree.map(
+        lambda output: strategy.to_all(_in_order(output, steps)), outputs, is_leaf=is_per_replica
+    )
 
 
 def _by_replica(element: Any, steps: int) -> Any:

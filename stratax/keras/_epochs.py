@@ -17,7 +17,7 @@ from keras.src.trainers.data_adapters.py_dataset_adapter import PyDatasetAdapter
 from stratax import errors
 from stratax.core import OutOfRangeError
 from stratax.data import Dataset
-from stratax.distribute import DistributedDataset, DistributedIterator, Strategy, _readers
+from stratax.distribute import DistributedDataset, DistributedIterator, Strategy
 from stratax.keras import _array_pass
 
 
@@ -118,7 +118,7 @@ class StepAdapter(data_adapter.DataAdapter):
             shuffle=shuffle,
             class_weight=class_weight,
         )
-        source = _readers.GlobalBatches(_Passes(inner), len(strategy.devices))
+        source = strategy.source_of_batches(_Passes(inner))
         return cls(strategy, DistributedDataset(strategy, source), inner.num_batches, inner)
 
     @classmethod

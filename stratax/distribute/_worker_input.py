@@ -1,0 +1,260 @@
+"""Input of several workers that each have data of their own (distribute layer).
+
+Workers agree on each stretch of steps before they take it: as many as all of them have ready. Where one has fewer
+examples for a step than the others, or none left, the step's examples are exchanged and divided anew, so that
+nobody waits for data that does not come and no example is dropped.
+"""
+
+import collections
+import dataclasses
+import io
+import itertools
+import json
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import jax
+import numpy as np
+
+from stratax import errors
+from stratax.distribute._readers import (
+    Block,
+    GlobalBatches,
+    Kind,
+    Reader,
+    ReplicaBatches,
+    Share,
+    Source,
+    batch_size,
+)
+
+Exchange = Callable[[str, bytes, threading.Event], list[bytes]]
+"""Gives every worker all workers' values under one name: `exchange(name, value, stop)`."""
+
+_MOST_STEPS = 64
+_numbers = itertools.count()
+
+
+class OwnBatches(Source):
+    """A worker's own part of the data: its share of each step's examples comes from a dataset of its own.
+
+    Args:
+        local: The worker's dataset as the steps of its own replicas.
+        num_replicas: How many replicas all workers have.
+        share: Which of them are this worker's.
+        exchange: What the workers agree through.
+    """
+
+    def __init__(self, local: Source, num_replicas: int, share: Share, exchange: Exchange) -> None:
+        super().__init__(local.dataset, num_replicas)
+        self._local = local
+        self._share = share
+        self._exchange = exchange
+        self._name = f"input/{next(_numbers)}"
+        self._passes = itertools.count()
+        self._cardinality: int | None = None
+
+    def cardinality(self) -> int:
+        """As many steps as the worker with the most data has; the workers tell one another once."""
+        if self._cardinality is None:
+            own = str(self._local.cardinality()).encode()
+            counts = [int(count) for count in self._exchange(f"{self._name}/steps", own, threading.Event())]
+            self._cardinality = max(counts) if min(counts) >= 0 else min(counts)
+        return self._cardinality
+
+    def open(self) -> Reader:
+        """Begins a pass, in all workers together."""
+        name = f"{self._name}/{next(self._passes)}"
+        return _AgreedReader(self._local.open(), self, name)
+
+    def exchange(self, name: str, value: bytes, stop: threading.Event) -> list[bytes]:
+        """All workers' values."""
+        return self._exchange(name, value, stop)
+
+    @property
+    def share(self) -> Share:
+        """Which replicas are this worker's."""
+        return self._share
+
+    def treedef(self) -> Any:
+        """The structure of a step, for a worker that has no examples; None if nobody can know it here."""
+        return None if self.element_spec is None else jax.tree.structure(self.element_spec)
+
+
+def own_global_batches(dataset: Any, num_replicas: int, share: Share, exchange: Exchange) -> OwnBatches:
+    """A source of a worker's own batches, each its part of a global one."""
+    return OwnBatches(GlobalBatches(dataset, num_replicas // share.processes), num_replicas, share, exchange)
+
+
+def own_replica_batches(dataset: Any, num_replicas: int, share: Share, exchange: Exchange) -> OwnBatches:
+    """A source of a worker's own batches, each for one of its replicas."""
+    return OwnBatches(ReplicaBatches(dataset, num_replicas // share.processes), num_replicas, share, exchange)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Offer:
+    """What a worker has ready.
+
+    Attributes:
+        steps: How many whole steps of one structure.
+        key: Their structure.
+        rows: How many examples its next step has; 0 at the end.
+        failure: What went wrong in reading, or an empty text.
+    """
+
+    steps: int
+    key: str
+    rows: int
+    failure: str = ""
+
+    def to_bytes(self) -> bytes:
+        return json.dumps(dataclasses.astuple(self)).encode()
+
+    @classmethod
+    def from_bytes(cls, text: bytes) -> "_Offer":
+        return cls(*json.loads(text))
+
+
+class _AgreedReader(Reader):
+    """One pass, in step with the other workers'."""
+
+    def __init__(self, inner: Reader, source: OwnBatches, name: str) -> None:
+        self._inner = inner
+        self._source = source
+        self._name = name
+        self._rounds = itertools.count()
+        self._held: collections.deque[Block] = collections.deque()
+        self._ended = False
+        self._failure: Exception | None = None
+        self._treedef: Any = None
+        self._ahead = 1
+        self._stop = threading.Event()
+
+    def next_block(self, count: int) -> Block:
+        self._fill(min(max(count, self._ahead), _MOST_STEPS))
+        offers = [_Offer.from_bytes(text) for text in self._agree(self._offer().to_bytes())]
+        self._check(offers)
+        if all(offer.rows == 0 for offer in offers):
+            raise StopIteration
+        steps = min(offer.steps for offer in offers)
+        if steps and len({offer.key for offer in offers}) == 1:
+            self._ahead = min(2 * self._ahead, _MOST_STEPS)
+            return self._taken(min(steps, _MOST_STEPS))
+        return self._exchanged()
+
+    def close(self) -> None:
+        self._stop.set()
+        self._inner.close()
+
+    def stop_waiting(self) -> None:
+        """Ends a wait for other workers in another thread."""
+        self._stop.set()
+
+    def _agree(self, value: bytes) -> list[bytes]:
+        return self._source.exchange(f"{self._name}/{next(self._rounds)}", value, self._stop)
+
+    def _fill(self, count: int) -> None:
+        """Reads until the first block is there, and what comes with it."""
+        if self._held or self._ended or self._failure is not None:
+            return
+        try:
+            block = self._inner.next_block(count)
+        except StopIteration:
+            self._ended = True
+        except Exception as error:  # The others are told before it is raised.
+            self._failure = error
+        else:
+            self._treedef = block.treedef
+            self._held.append(_with_replicas(block))
+
+    def _offer(self) -> _Offer:
+        if self._failure is not None:
+            return _Offer(0, "", 0, f"{type(self._failure).__name__}: {self._failure}")
+        if not self._held:
+            return _Offer(0, "", 0)
+        block = self._held[0]
+        steps = block.count if block.kind is Kind.SPREAD else 0
+        return _Offer(steps, str((block.treedef, *block.key()[2:])), _rows_of_step(block))
+
+    def _check(self, offers: list[_Offer]) -> None:
+        if self._failure is not None:
+            failure, self._failure = self._failure, None
+            raise failure
+        for index, offer in enumerate(offers):
+            if offer.failure:
+                raise errors.DataError(
+                    f"The input of worker {index} failed, so no worker can go on. Received from it: {offer.failure}. "
+                    "Its own log has the traceback."
+                )
+
+    def _taken(self, steps: int) -> Block:
+        block = self._held.popleft()
+        if steps < block.count:
+            self._held.appendleft(block.part(steps, block.count))
+            block = block.part(0, steps)
+        return dataclasses.replace(block, processes=self._source.share.processes)
+
+    def _exchanged(self) -> Block:
+        """One step of all the examples that the workers have for it, divided anew."""
+        leaves: list[np.ndarray] = []
+        if self._held:
+            block = self._held.popleft()
+            if block.count > 1:
+                self._held.appendleft(block.part(1, block.count))
+                block = block.part(0, 1)
+            leaves = _rows(block)
+        parts = [_unpacked(text) for text in self._agree(_packed(leaves))]
+        columns = [np.concatenate(column) for column in zip(*[part for part in parts if part], strict=True)]
+        return self._divided([column[None] for column in columns])
+
+    def _divided(self, leaves: list[np.ndarray]) -> Block:
+        treedef = self._treedef if self._treedef is not None else self._source.treedef()
+        if treedef is None or treedef.num_leaves != len(leaves):
+            raise errors.DataError(
+                "This worker's dataset has no elements and does not say what they would look like, so it can't take "
+                f"its part of the others' examples. Expected: a dataset with an element_spec of {len(leaves)} arrays. "
+                f"Received: {self._source.dataset!r}. Give every worker data, or a stratax.data.Dataset."
+            )
+        size, num_replicas = batch_size(leaves, 1), self._source.num_replicas
+        if size % num_replicas:
+            return Block(leaves, treedef, 1, Kind.SOLO)
+        share = self._source.share
+        spread = [leaf.reshape(1, num_replicas, size // num_replicas, *leaf.shape[2:]) for leaf in leaves]
+        mine = share.of(num_replicas)
+        return Block([leaf[:, mine] for leaf in spread], treedef, 1, Kind.SPREAD, share.processes)
+
+
+def _with_replicas(block: Block) -> Block:
+    """A block of a worker with one replica, as one of replicas."""
+    if block.kind is not Kind.PLAIN:
+        return block
+    return dataclasses.replace(block, leaves=[leaf[:, None] for leaf in block.leaves], kind=Kind.SPREAD)
+
+
+def _rows_of_step(block: Block) -> int:
+    shape = block.leaves[0].shape
+    return int(shape[1] * shape[2] if block.kind is Kind.SPREAD else shape[1])
+
+
+def _rows(block: Block) -> list[np.ndarray]:
+    """The examples of a block of one step."""
+    if block.kind is Kind.SPREAD:
+        return [leaf.reshape(-1, *leaf.shape[3:]) for leaf in block.leaves]
+    return [leaf[0] for leaf in block.leaves]
+
+
+def _packed(leaves: list[np.ndarray]) -> bytes:
+    buffer = io.BytesIO()
+    for leaf in leaves:
+        np.lib.format.write_array(buffer, np.ascontiguousarray(leaf), allow_pickle=False)
+    return buffer.getvalue()
+
+
+def _unpacked(text: bytes) -> list[np.ndarray]:
+    return list(_arrays(io.BytesIO(text), len(text)))
+
+
+def _arrays(buffer: io.BytesIO, size: int) -> Iterator[np.ndarray]:
+    while buffer.tell() < size:
+        yield np.lib.format.read_array(buffer, allow_pickle=False)
