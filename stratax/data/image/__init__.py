@@ -1,0 +1,106 @@
+"""Images: decoding, resizing, cropping, colors and random changes, under `tf.image`'s names (data layer).
+
+Every operation takes NumPy arrays, in a pipeline, and JAX arrays, in a model, and answers with the same kind.
+"""
+
+from stratax.data.image._color import (
+    adjust_brightness,
+    adjust_contrast,
+    adjust_gamma,
+    adjust_hue,
+    adjust_saturation,
+    grayscale_to_rgb,
+    hsv_to_rgb,
+    per_image_standardization,
+    rgb_to_grayscale,
+    rgb_to_hsv,
+)
+from stratax.data.image._decode import (
+    decode_bmp,
+    decode_gif,
+    decode_image,
+    decode_jpeg,
+    decode_png,
+    extract_jpeg_shape,
+    is_jpeg,
+)
+from stratax.data.image._dtypes import convert_image_dtype, saturate_cast
+from stratax.data.image._encode import encode_jpeg, encode_png
+from stratax.data.image._geometry import (
+    central_crop,
+    crop_to_bounding_box,
+    flip_left_right,
+    flip_up_down,
+    pad_to_bounding_box,
+    resize_image_with_crop_or_pad,
+    resize_with_crop_or_pad,
+    rot90,
+    transpose,
+    transpose_image,
+)
+from stratax.data.image._random import (
+    random_brightness,
+    random_contrast,
+    random_crop,
+    random_flip_left_right,
+    random_flip_up_down,
+    random_hue,
+    random_saturation,
+)
+from stratax.data.image._stateless import (
+    stateless_random_brightness,
+    stateless_random_contrast,
+    stateless_random_crop,
+    stateless_random_flip_left_right,
+    stateless_random_flip_up_down,
+    stateless_random_hue,
+    stateless_random_saturation,
+)
+
+__all__ = [
+    "adjust_brightness",
+    "adjust_contrast",
+    "adjust_gamma",
+    "adjust_hue",
+    "adjust_saturation",
+    "central_crop",
+    "convert_image_dtype",
+    "crop_to_bounding_box",
+    "decode_bmp",
+    "decode_gif",
+    "decode_image",
+    "decode_jpeg",
+    "decode_png",
+    "encode_jpeg",
+    "encode_png",
+    "extract_jpeg_shape",
+    "flip_left_right",
+    "flip_up_down",
+    "grayscale_to_rgb",
+    "hsv_to_rgb",
+    "is_jpeg",
+    "pad_to_bounding_box",
+    "per_image_standardization",
+    "random_brightness",
+    "random_contrast",
+    "random_crop",
+    "random_flip_left_right",
+    "random_flip_up_down",
+    "random_hue",
+    "random_saturation",
+    "resize_image_with_crop_or_pad",
+    "resize_with_crop_or_pad",
+    "rgb_to_grayscale",
+    "rgb_to_hsv",
+    "rot90",
+    "saturate_cast",
+    "stateless_random_brightness",
+    "stateless_random_contrast",
+    "stateless_random_crop",
+    "stateless_random_flip_left_right",
+    "stateless_random_flip_up_down",
+    "stateless_random_hue",
+    "stateless_random_saturation",
+    "transpose",
+    "transpose_image",
+]

@@ -1,0 +1,111 @@
+"""Random image operations, given where their random numbers come from (data layer)."""
+
+from typing import Any
+
+import jax
+import numpy as np
+
+from stratax.data.image._arrays import as_image, is_numpy, static_sizes
+from stratax.data.image._color import adjust_brightness, adjust_contrast, adjust_hue, adjust_saturation
+from stratax.data.image._draws import Draw
+from stratax.data.image._geometry import flip_left_right, flip_up_down
+from stratax.errors import BadArgumentError
+
+
+def flipped_left_right(image: Any, draw: Draw) -> Any:
+    """Each image mirrored or not."""
+    return _chosen(image, flip_left_right(image), draw)
+
+
+def flipped_up_down(image: Any, draw: Draw) -> Any:
+    """Each image upside down or not."""
+    return _chosen(image, flip_up_down(image), draw)
+
+
+def _chosen(image: Any, flipped: Any, draw: Draw) -> Any:
+    image, xp = as_image(image)
+    if image.ndim == 4:
+        return xp.where(xp.asarray(draw((image.shape[0], 1, 1, 1))) < 0.5, flipped, image)
+    number = draw(())
+    if isinstance(number, jax.Array):
+        return xp.where(number < 0.5, flipped, image)
+    return flipped if number < 0.5 else image
+
+
+def cropped(value: Any, size: Any, draw: Draw) -> Any:
+    """A part of a given size, all places being equally likely.
+
+    Raises:
+        BadArgumentError: The size has another rank, or is larger.
+    """
+    value, _ = as_image(value)
+    sizes = static_sizes("size", size)
+    if len(sizes) != value.ndim or any(a > b or a < 0 for a, b in zip(sizes, value.shape, strict=False)):
+        raise BadArgumentError(
+            f"The size of a random crop has one number for each axis, at most the array's, which are "
+            f"{tuple(value.shape)}. Received: size={size!r}. Pass the whole size of axes that are not to be cropped."
+        )
+    room = np.array(value.shape, np.int32) - np.array(sizes, np.int32) + 1
+    numbers = draw((value.ndim,))
+    if is_numpy(value):
+        # A product of float32 can be rounded up to the room itself.
+        starts = np.minimum((np.asarray(numbers) * room).astype(np.int32), room - 1).tolist()
+        return value[tuple(slice(a, a + n) for a, n in zip(starts, sizes, strict=True))]
+    starts = jax.numpy.minimum((numbers * room).astype("int32"), room - 1)
+    return jax.lax.dynamic_slice(value, list(starts), sizes)
+
+
+def with_brightness(image: Any, max_delta: Any, draw: Draw) -> Any:
+    """Brightness changed by at most `max_delta`.
+
+    Raises:
+        BadArgumentError: It is negative.
+    """
+    if max_delta < 0:
+        raise BadArgumentError(f"max_delta has to be at least 0. Received: max_delta={max_delta!r}.")
+    return adjust_brightness(image, _between(-max_delta, max_delta, draw))
+
+
+def with_hue(image: Any, max_delta: Any, draw: Draw) -> Any:
+    """Hue turned by at most `max_delta`.
+
+    Raises:
+        BadArgumentError: It is not from 0 to 0.5.
+    """
+    if not 0 <= max_delta <= 0.5:
+        raise BadArgumentError(
+            "The largest turn of a random hue is from 0 to 0.5, which is half a turn either way. "
+            f"Received: max_delta={max_delta!r}."
+        )
+    return adjust_hue(image, _between(-max_delta, max_delta, draw))
+
+
+def with_contrast(image: Any, lower: Any, upper: Any, draw: Draw) -> Any:
+    """Contrast multiplied by a factor between two.
+
+    Raises:
+        BadArgumentError: They are not in order.
+    """
+    _check_factors(lower, upper)
+    return adjust_contrast(image, _between(lower, upper, draw))
+
+
+def with_saturation(image: Any, lower: Any, upper: Any, draw: Draw) -> Any:
+    """Saturation multiplied by a factor between two.
+
+    Raises:
+        BadArgumentError: They are not in order.
+    """
+    _check_factors(lower, upper)
+    return adjust_saturation(image, _between(lower, upper, draw))
+
+
+def _check_factors(lower: Any, upper: Any) -> None:
+    if not 0 <= lower < upper:
+        raise BadArgumentError(
+            f"The smallest factor is at least 0 and less than the largest. Received: lower={lower!r}, upper={upper!r}."
+        )
+
+
+def _between(low: Any, high: Any, draw: Draw) -> Any:
+    return draw(()) * (high - low) + low

@@ -1,0 +1,51 @@
+"""Where the random numbers of an image operation come from (data layer)."""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import numpy as np
+
+from stratax.data._element_random import element_generator
+from stratax.data._permutation import generator
+from stratax.errors import BadArgumentError
+
+Draw = Callable[[tuple[int, ...]], Any]
+"""Gives numbers from 0 up to but not 1, in a shape."""
+
+
+def draw_of(image: Any, seed: Any) -> Draw:
+    """For NumPy arrays from the pipeline, for JAX arrays from `keras.random`.
+
+    Args:
+        image: The array.
+        seed: None, or an integer (or, for JAX arrays, a `keras.random.SeedGenerator`).
+    """
+    if not isinstance(image, jax.Array):
+        return element_generator(None if seed is None else int(seed)).random
+    import keras  # Only for what computes on a device; it takes seconds to import.
+
+    return lambda shape: keras.random.uniform(shape, dtype="float32", seed=seed)
+
+
+def stateless_draw_of(image: Any, seed: Any) -> Draw:
+    """A function of `seed` alone.
+
+    Args:
+        image: The array.
+        seed: Two integers; they may be traced if `image` is a JAX array.
+
+    Raises:
+        BadArgumentError: There are not two.
+    """
+    if np.shape(seed) != (2,):
+        raise BadArgumentError(
+            "The seed of a stateless operation is two integers. "
+            f"Received: seed={seed!r}. Pass for instance (1, 2)."
+        )
+    if not isinstance(image, jax.Array):
+        first, second = np.asarray(seed).tolist()
+        return generator((first, second)).random
+    data = jax.numpy.asarray(seed).astype("uint32")
+    key = jax.random.wrap_key_data(data, impl="threefry2x32")
+    return lambda shape: jax.random.uniform(key, shape)
