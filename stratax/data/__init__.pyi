@@ -1,4 +1,7 @@
+from ._csv_dataset import CsvDataset as CsvDataset
+from ._csv_dataset import decode_csv as decode_csv
 from ._dataset import Dataset as Dataset
+from ._decode_raw import decode_raw as decode_raw
 from ._example import BytesList as BytesList
 from ._example import Example as Example
 from ._example import Feature as Feature
@@ -19,6 +22,8 @@ from ._options import Options as Options
 from ._options import ThreadingOptions as ThreadingOptions
 from ._parse import parse_example as parse_example
 from ._parse import parse_single_example as parse_single_example
+from ._parse_sequence import parse_sequence_example as parse_sequence_example
+from ._parse_sequence import parse_single_sequence_example as parse_single_sequence_example
 from ._sparse import SparseTensor as SparseTensor
 from ._sparse import sparse_to_dense as sparse_to_dense
 from ._spec import AUTOTUNE as AUTOTUNE
@@ -26,6 +31,8 @@ from ._spec import INFINITE_CARDINALITY as INFINITE_CARDINALITY
 from ._spec import UNKNOWN_CARDINALITY as UNKNOWN_CARDINALITY
 from ._spec import DatasetSpec as DatasetSpec
 from ._spec import TensorSpec as TensorSpec
+from ._tensor_proto import parse_tensor as parse_tensor
+from ._tensor_proto import serialize_tensor as serialize_tensor
 from ._tfrecord import TFRecordDataset as TFRecordDataset
 from ._tfrecord_writer import TFRecordOptions as TFRecordOptions
 from ._tfrecord_writer import TFRecordWriter as TFRecordWriter

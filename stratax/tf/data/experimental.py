@@ -7,6 +7,7 @@ from stratax.data import INFINITE_CARDINALITY as INFINITE_CARDINALITY
 from stratax.data import UNKNOWN_CARDINALITY as UNKNOWN_CARDINALITY
 from stratax.data import AutoShardPolicy as AutoShardPolicy
 from stratax.data import AutotuneOptions as AutotuneOptions
+from stratax.data import CsvDataset as CsvDataset
 from stratax.data import Dataset
 from stratax.data import DistributeOptions as DistributeOptions
 from stratax.tf._names import missing_name
@@ -23,6 +24,7 @@ __all__ = [
     "UNKNOWN_CARDINALITY",
     "AutoShardPolicy",
     "AutotuneOptions",
+    "CsvDataset",
     "DistributeOptions",
     "cardinality",
 ]

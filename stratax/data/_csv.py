@@ -1,0 +1,454 @@
+"""CSV files: records parsed by Python's csv module, columns converted block by block (data layer)."""
+
+import csv
+import dataclasses
+import io
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from stratax.data._block import Block, Columns
+from stratax.data._cursor import Cursor, State
+from stratax.data._files import as_file_name, guess_compression, open_bytes
+from stratax.data._node import Node, Run
+from stratax.data._spec import UNKNOWN_CARDINALITY, TensorSpec
+from stratax.data._structure import Row
+from stratax.errors import DataError, DataLossError
+
+Record = list[str]
+
+CSV_PIECE = 1 << 18
+"""How many bytes are read at a time where nothing else is asked for."""
+
+_READ_AHEAD = 256
+_MOST_RECORDS = 1 << 14
+_LONGEST_LINE = 1 << 24
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class CsvField:
+    """One column that is read.
+
+    Attributes:
+        index: Its place in a record, from 0.
+        dtype: int32, int64, float32, float64, or object for byte strings.
+        default: What takes the place of an empty field; None if every record has to have a value.
+    """
+
+    index: int
+    dtype: np.dtype
+    default: Any
+
+    @property
+    def spec(self) -> TensorSpec:
+        """A scalar."""
+        return TensorSpec((), self.dtype)
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class CsvFormat:
+    """How records stand in a file.
+
+    Bytes are read as Latin-1 text, which loses none of them, and become bytes again: so any encoding passes in which
+    the delimiter, quotes and line ends are the bytes of ASCII.
+
+    Attributes:
+        fields: The columns that are read, in the order of the element's components.
+        num_columns: How many columns every record has; None if only those that are read matter.
+        delimiter: Between two fields.
+        use_quotes: Whether fields may stand in double quotes.
+        na_value: What stands for a missing value, beside nothing.
+        has_header: Whether the first record of a file is passed over.
+    """
+
+    fields: tuple[CsvField, ...]
+    num_columns: int | None
+    delimiter: str = ","
+    use_quotes: bool = True
+    na_value: str = ""
+    has_header: bool = False
+
+    def parser(self, lines: Iterator[str]) -> Iterator[Record]:
+        """The records of some lines; takes no line before it is needed."""
+        quoting = csv.QUOTE_MINIMAL if self.use_quotes else csv.QUOTE_NONE
+        return csv.reader(lines, delimiter=self.delimiter, quoting=quoting, strict=True)
+
+    def convert(self, records: Sequence[Record]) -> list[np.ndarray]:
+        """The columns of some records, [count] each.
+
+        Raises:
+            ValueError: One of them does not fit; :meth:`explain` says what is wrong with it.
+        """
+        counts = set(map(len, records))
+        if self.num_columns is None:
+            if min(counts) <= max(field.index for field in self.fields):
+                raise ValueError(self._too_few(min(counts)))
+        elif counts != {self.num_columns}:
+            raise ValueError(self._wrong_count(counts))
+        columns = list(zip(*records, strict=False))
+        return [self._column(field, columns[field.index]) for field in self.fields]
+
+    def _too_few(self, count: int) -> str:
+        needed = max(field.index for field in self.fields) + 1
+        return f"Expected at least {needed} columns. Received: {count} columns"
+
+    def _wrong_count(self, counts: set[int]) -> str:
+        wrong = next(count for count in counts if count != self.num_columns)
+        return f"Expected {self.num_columns} columns. Received: {wrong} columns"
+
+    def _column(self, field: CsvField, texts: Sequence[str]) -> np.ndarray:
+        if field.dtype.kind == "O":
+            parse: Callable[[str], Any] = _encode
+        else:
+            parse = float if field.dtype.kind == "f" else int
+            if "_" in "".join(texts):  # Python's own notation for digits, and not a number in a file.
+                raise ValueError("An underscore is not part of a number")
+        missing = {"", self.na_value}
+        if missing.isdisjoint(texts):
+            values = list(map(parse, texts))
+        elif field.default is None:
+            raise ValueError("A value is required and missing")
+        else:
+            values = [field.default if text in missing else parse(text) for text in texts]
+        return np.array(values, dtype=field.dtype)
+
+    def explain(self, record: Record) -> str:
+        """What is wrong with a record that :meth:`convert` refuses."""
+        try:
+            self.convert([record])
+        except (ValueError, OverflowError) as error:
+            for field in self.fields:
+                problem = self._problem(field, record)
+                if problem:
+                    return problem
+            return f"{error}: record={[_encode(text) for text in record]!r}"
+        return ""
+
+    def _problem(self, field: CsvField, record: Record) -> str:
+        if field.index >= len(record) or (self.num_columns is not None and len(record) != self.num_columns):
+            return ""
+        try:
+            self._column(field, record[field.index : field.index + 1])
+        except (ValueError, OverflowError):
+            required = ", with a value in every record, as it has no default" if field.default is None else ""
+            return (
+                f"Expected: column {field.index} of dtype={_dtype_name(field.dtype)}{required}. "
+                f"Received: column {field.index} with value={_encode(record[field.index])!r}"
+            )
+        return ""
+
+
+def _encode(text: str) -> bytes:
+    return text.encode("latin-1")
+
+
+def _dtype_name(dtype: np.dtype) -> str:
+    return "string" if dtype.kind == "O" else dtype.name
+
+
+@dataclasses.dataclass(slots=True)
+class _Place:
+    """The beginning of a record in a file: byte offset, number of the record, number of the line (all from 0)."""
+
+    offset: int = 0
+    record: int = 0
+    line: int = 0
+
+
+class _FileRecords:
+    """The records of one file from a place on."""
+
+    def __init__(self, name: str, layout: CsvFormat, compression: str, piece: int, place: _Place) -> None:
+        self._name = name
+        self._layout = layout
+        self._piece = piece
+        self._stream = open_bytes(name, compression)
+        self._stream.skip(place.offset)
+        self.place = place
+        self._line_source = self._lines()
+        self._parser = self._layout.parser(self._line_source)
+        if self._layout.has_header and place.offset == 0:
+            self._skip_header()
+
+    def _skip_header(self) -> None:
+        try:
+            next(self._parser, None)
+        except csv.Error as e:
+            self.close()
+            raise self._damaged(str(e)) from e
+
+    def _lines(self) -> Iterator[str]:
+        """Lines with their ends; the place is behind the line that was taken last."""
+        place, rest = self.place, b""
+        while len(content := self._stream.more(rest, self._piece)) > len(rest):
+            if place.offset == 0 and guess_compression(content) == "GZIP":
+                raise csv.Error("the content is compressed. Pass compression_type='GZIP'")
+            whole = content.rfind(b"\n") + 1
+            rest = content[whole:]
+            if len(rest) > _LONGEST_LINE:
+                raise csv.Error(
+                    f"a line has more than {_LONGEST_LINE} bytes; the rest of the file is passed over"
+                )
+            for line in io.StringIO(content[:whole].decode("latin-1"), newline="\n"):
+                place.offset += len(line)
+                place.line += 1
+                yield line
+        if self._stream.damage is not None:
+            raise csv.Error(f"{self._stream.damage}, behind byte {place.offset}")
+        if rest:
+            place.offset += len(rest)
+            place.line += 1
+            yield rest.decode("latin-1")
+
+    def read(self, count: int) -> tuple[list[Record], DataLossError | None]:
+        """Up to `count` records, and what was wrong with the one behind them; neither at the end of the file."""
+        records: list[Record] = []
+        try:
+            for record in itertools.islice(self._parser, count):
+                records.append(record or [""])
+        except csv.Error as e:
+            self.place.record += len(records)
+            failure = self._damaged(str(e))
+            failure.__cause__ = e
+            self.place.record += 1
+            self._parser = self._layout.parser(self._line_source)
+            return records, failure
+        self.place.record += len(records)
+        return records, None
+
+    def _damaged(self, what: str) -> DataLossError:
+        hint = ""
+        if "field limit" in what:
+            hint = " Raise the limit with csv.field_size_limit(n) if such fields are meant."
+        return DataLossError(
+            f"A record of a CSV file can't be read: {what}. Expected: fields divided by the delimiter, quotes in "
+            f"pairs. Received: file={self._name!r}, record {self.place.record}, which ends in line {self.place.line}."
+            f"{hint}",
+            filename=self._name,
+            record=self.place.record,
+        )
+
+    def close(self) -> None:
+        """Closes the file."""
+        self._stream.close()
+
+
+def read_records(name: str, compression: str, layout: CsvFormat) -> Iterator[Record]:
+    """The records of one file as text, for finding out what its columns are."""
+    file = _FileRecords(name, layout, compression, CSV_PIECE, _Place())
+    try:
+        while True:
+            records, failure = file.read(_READ_AHEAD)
+            yield from records
+            if failure is not None:
+                raise failure
+            if not records:
+                return
+    finally:
+        file.close()
+
+
+class CsvRecords(Node):
+    """The records of CSV files, one file after another; an element is a tuple with a scalar for each column.
+
+    Args:
+        names: A node that gives the files' names, in order.
+        layout: How records stand in them.
+        compression: As `as_compression` gives it.
+        buffer_size: How many bytes are read at a time.
+    """
+
+    label = "Csv"
+    is_indexable = False
+    is_uniform = True
+    batch_size = None
+
+    def __init__(
+        self, names: Node, layout: CsvFormat, compression: str = "", buffer_size: int = CSV_PIECE
+    ) -> None:
+        self.children = (names,)
+        self.layout = layout
+        self.compression = compression
+        self.buffer_size = buffer_size
+
+    @property
+    def names(self) -> Node:
+        """The node that gives the names."""
+        return self.children[0]
+
+    def with_names(self, names: Node) -> "CsvRecords":
+        """The same with other files."""
+        return CsvRecords(names, self.layout, self.compression, self.buffer_size)
+
+    @property
+    def spec(self) -> Any:
+        """A tuple of scalars."""
+        return tuple(field.spec for field in self.layout.fields)
+
+    @property
+    def length(self) -> int:
+        """Only reading tells."""
+        return 0 if self.names.length == 0 else UNKNOWN_CARDINALITY
+
+    def describe(self) -> str:
+        """The columns."""
+        return "Csv(" + ",".join(str(field.index) for field in self.layout.fields) + ")"
+
+    def open(self, run: Run, passes: int = 0) -> "CsvCursor":
+        """At the first record of the first file."""
+        names = [as_file_name(row[0]) for row in self.names.rows(run, passes)]
+        cursor = CsvCursor(self, names)
+        run.on_close(lambda wait: cursor.close())
+        return cursor
+
+    def rows(self, run: Run, passes: int = 0) -> Iterator[Row]:
+        """Record by record."""
+        return self.open(run, passes).rows()
+
+
+class CsvCursor(Cursor):
+    """Reads CSV files record by record.
+
+    Its place is that of a block's first record (file, byte offset, record, line), with how many of the block have
+    been read since.
+    """
+
+    def __init__(self, node: CsvRecords, names: Sequence[str]) -> None:
+        self._node = node
+        self._names = names
+        self._number = 0
+        self._file: _FileRecords | None = None
+        self._begin = _Place()
+        self._taken = 0
+        self._pending: list[Record] = []
+        self._failure: DataLossError | None = None
+
+    def read(self, limit: int) -> Block:
+        """Up to `limit` records."""
+        self._fill(limit)
+        records = self._pending[:limit] if limit < len(self._pending) else self._pending
+        try:
+            leaves = self._node.layout.convert(records)
+        except (ValueError, OverflowError) as error:
+            return self._before_the_bad_one(records, error)
+        self._drop(len(records))
+        return Columns(leaves, len(records))
+
+    def _fill(self, limit: int) -> None:
+        """Reads on until there is a record, or raises what is wrong with the next."""
+        while not self._pending:
+            if self._failure is not None:
+                failure, self._failure = self._failure, None
+                self._taken += 1
+                raise failure
+            if self._file is None:
+                self._open()
+            self._advance(min(max(limit, _READ_AHEAD), _MOST_RECORDS))
+
+    def _open(self) -> None:
+        if self._number >= len(self._names):
+            raise StopIteration
+        try:
+            self._file = self._records_from_begin()
+        except Exception:
+            # The next reading goes on with the next file.
+            self._next_file()
+            raise
+
+    def _records_from_begin(self) -> _FileRecords:
+        node, place = self._node, dataclasses.replace(self._begin)
+        return _FileRecords(self._names[self._number], node.layout, node.compression, node.buffer_size, place)
+
+    def _advance(self, count: int) -> None:
+        if self._file is None:
+            return
+        self._begin, self._taken = dataclasses.replace(self._file.place), 0
+        self._pending, self._failure = self._file.read(count)
+        if not self._pending and self._failure is None:
+            self._next_file()
+
+    def _next_file(self) -> None:
+        self.close()
+        self._number += 1
+        self._begin, self._taken = _Place(), 0
+
+    def _before_the_bad_one(self, records: list[Record], error: Exception) -> Block:
+        """The records before the first that can't be converted; if there are none, raises what is wrong with it."""
+        layout = self._node.layout
+        bad = next((i for i, record in enumerate(records) if layout.explain(record)), None)
+        if bad is None:
+            raise DataError(
+                f"Records of a CSV file can't be converted together. Received: {error}."
+            ) from error
+        if bad:
+            self._drop(bad)
+            return Columns(layout.convert(records[:bad]), bad)
+        self._drop(1)
+        name = self._names[self._number]
+        number = self._begin.record + self._taken - 1
+        raise DataLossError(
+            f"A record of a CSV file has a value that does not fit. {layout.explain(records[0])}, in file={name!r}, "
+            f"record {number}, line {self._line_of(number) + 1}. Mend the file, or change record_defaults.",
+            filename=name,
+            record=number,
+        ) from error
+
+    def _line_of(self, number: int) -> int:
+        """The line of a record of this block: it is read again up to there, as records may have several lines."""
+        file = self._records_from_begin()
+        try:
+            file.read(number - self._begin.record)
+            return file.place.line
+        finally:
+            file.close()
+
+    def _drop(self, count: int) -> None:
+        self._taken += count
+        self._pending = self._pending[count:]
+
+    def skip(self, count: int) -> int:
+        """Parses records without converting them."""
+        passed = 0
+        while passed < count:
+            try:
+                self._fill(_READ_AHEAD)
+            except StopIteration:
+                break
+            except DataLossError:
+                passed += 1
+                continue
+            step = min(len(self._pending), count - passed)
+            self._drop(step)
+            passed += step
+        return passed
+
+    def get_state(self) -> State:
+        """File, place of the block, records read since."""
+        return {"file": self._number, **dataclasses.asdict(self._begin), "taken": self._taken}
+
+    def set_state(self, state: State) -> None:
+        """Opens that file at that place."""
+        self.close()
+        self._number = state["file"]
+        self._begin = _Place(state["offset"], state["record"], state["line"])
+        self._taken = 0
+        if state["taken"]:
+            self._skip_in_file(state["taken"])
+
+    def _skip_in_file(self, count: int) -> None:
+        self._open()
+        self._advance(max(count, _READ_AHEAD))
+        passed = min(count, len(self._pending))
+        self._drop(passed)
+        if passed < count and self._failure is not None:
+            self._failure = None
+            self._taken += 1
+
+    def close(self) -> None:
+        """Closes the file that is open."""
+        file, self._file = self._file, None
+        self._pending, self._failure = [], None
+        if file is not None:
+            file.close()
