@@ -57,12 +57,12 @@ def parse_single_example(
     """
     check_features(features)
     data = as_record(serialized)
-    held = _decoded(Example, data, 0, single=True).features.feature
+    held = decoded(Example, data, 0, single=True).features.feature
     names = None if example_names is None else [example_names]
     parsed = {}
     for key, feature in features.items():
         where = Where(key, names, single=True)
-        values = _values(held[key], feature.kind, where, 0) if key in held else None
+        values = values_of(held[key], feature.kind, where, 0) if key in held else None
         parsed[key] = feature.one(values, where)
     return parsed
 
@@ -127,9 +127,9 @@ def parse_messages(
     """
     columns: dict[str, list[np.ndarray | None]] = {key: [] for key in features}
     for index in indices:
-        held = _decoded(Example, records[index], index).features.feature
+        held = decoded(Example, records[index], index).features.feature
         for key, feature in features.items():
-            values = _values(held[key], feature.kind, Where(key, names), index) if key in held else None
+            values = values_of(held[key], feature.kind, Where(key, names), index) if key in held else None
             columns[key].append(values)
     return {key: as_ragged(column, features[key].kind) for key, column in columns.items()}
 
@@ -142,7 +142,8 @@ def as_ragged(column: Sequence[np.ndarray | None], kind: Kind) -> Ragged:
     return Ragged(joined, counts, np.array([values is None for values in column], bool))
 
 
-def _decoded(message: Any, data: bytes, index: int, *, single: bool = False) -> Any:
+def decoded(message: Any, data: bytes, index: int, *, single: bool = False) -> Any:
+    """A message of a class; raises a DataLossError that gives the index if `data` is none."""
     try:
         return message.FromString(data)
     except DecodeError as e:
@@ -154,7 +155,7 @@ def _decoded(message: Any, data: bytes, index: int, *, single: bool = False) -> 
         ) from e
 
 
-def _values(feature: Any, kind: Kind, where: Where, index: int) -> np.ndarray | None:
+def values_of(feature: Any, kind: Kind, where: Where, index: int) -> np.ndarray | None:
     """The values of a `Feature` message; None if it has none of any kind."""
     held = feature.WhichOneof("kind")
     if held == kind.field:

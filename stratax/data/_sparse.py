@@ -65,6 +65,7 @@ def sparse_to_dense(
             "Pass what a VarLenFeature was parsed to, or SparseTensor(indices, values, dense_shape)."
         )
     shape, values = sp_input.shape, np.asarray(sp_input.values)
+    values = values.astype(object) if values.dtype.kind == "S" else values
     indices = np.asarray(sp_input.indices, np.int64).reshape(-1, len(shape))
     _check_inside(indices, shape)
     if validate_indices:

@@ -4,11 +4,13 @@ from . import data as data
 from . import distribute as distribute
 from . import dtypes as dtypes
 from . import errors as errors
+from . import io as io
 from . import linalg as linalg
 from . import math as math
 from . import nest as nest
 from . import nn as nn
 from . import random as random
+from . import sparse as sparse
 from . import tpu as tpu
 from . import train as train
 from ._arrays import broadcast_to as broadcast_to
@@ -72,6 +74,7 @@ from ._dtypes import int16 as int16
 from ._dtypes import int32 as int32
 from ._dtypes import int64 as int64
 from ._dtypes import int8 as int8
+from ._dtypes import string as string
 from ._dtypes import uint16 as uint16
 from ._dtypes import uint32 as uint32
 from ._dtypes import uint64 as uint64
@@ -122,3 +125,13 @@ from ._spec import TensorSpec as TensorSpec
 from ._spec import __version__ as __version__
 from ._variables import VariableAggregation as VariableAggregation
 from ._variables import VariableSynchronization as VariableSynchronization
+from .io import FixedLenFeature as FixedLenFeature
+from .io import FixedLenSequenceFeature as FixedLenSequenceFeature
+from .io import VarLenFeature as VarLenFeature
+from .io import decode_raw as decode_raw
+from .io import parse_example as parse_example
+from .io import parse_single_example as parse_single_example
+from .io import parse_single_sequence_example as parse_single_sequence_example
+from .io import parse_tensor as parse_tensor
+from .io import serialize_tensor as serialize_tensor
+from .sparse import SparseTensor as SparseTensor

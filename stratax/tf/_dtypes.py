@@ -16,6 +16,7 @@ int8, int16, int32, int64 = (np.dtype(f"int{bits}") for bits in (8, 16, 32, 64))
 uint8, uint16, uint32, uint64 = (np.dtype(f"uint{bits}") for bits in (8, 16, 32, 64))
 complex64, complex128 = np.dtype("complex64"), np.dtype("complex128")
 bool = np.dtype("bool")
+string = np.dtype(object)
 
 
 def device_dtype(dtype: Any) -> str:

@@ -16,6 +16,7 @@ from stratax.tf._dtypes import int8 as int8
 from stratax.tf._dtypes import int16 as int16
 from stratax.tf._dtypes import int32 as int32
 from stratax.tf._dtypes import int64 as int64
+from stratax.tf._dtypes import string as string
 from stratax.tf._dtypes import uint8 as uint8
 from stratax.tf._dtypes import uint16 as uint16
 from stratax.tf._dtypes import uint32 as uint32
@@ -39,6 +40,7 @@ __all__ = [
     "int16",
     "int32",
     "int64",
+    "string",
     "uint8",
     "uint16",
     "uint32",

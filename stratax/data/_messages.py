@@ -1,0 +1,71 @@
+"""Protobuf messages that are described in Python, in pools of their own (data layer).
+
+A pool of one's own has room for names that another package, TensorFlow for one, uses in the same process.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+
+_PACKAGE = "tensorflow"
+_FieldProto = descriptor_pb2.FieldDescriptorProto
+_SCALARS = {
+    "bool": _FieldProto.TYPE_BOOL,
+    "bytes": _FieldProto.TYPE_BYTES,
+    "double": _FieldProto.TYPE_DOUBLE,
+    "float": _FieldProto.TYPE_FLOAT,
+    "int32": _FieldProto.TYPE_INT32,
+    "int64": _FieldProto.TYPE_INT64,
+    "string": _FieldProto.TYPE_STRING,
+    "uint32": _FieldProto.TYPE_UINT32,
+    "uint64": _FieldProto.TYPE_UINT64,
+}
+
+Fields = Mapping[str, tuple[int, str]]
+"""Number and type of each field by name. A type: a scalar or a message, after `repeated`, `oneof` or `map` (of text)."""
+
+
+def make_messages(file_name: str, messages: Mapping[str, Fields]) -> dict[str, Any]:
+    """Makes classes of messages.
+
+    Args:
+        file_name: A name for the whole.
+        messages: The fields of each message by its name.
+
+    Returns:
+        The classes by name.
+    """
+    file = descriptor_pb2.FileDescriptorProto(name=file_name, package=_PACKAGE, syntax="proto3")
+    for name, fields in messages.items():
+        message = file.message_type.add(name=name)
+        for field, (number, kind) in fields.items():
+            _add_field(message, field, number, kind)
+    pool = descriptor_pool.DescriptorPool()
+    pool.Add(file)
+    found = {name: pool.FindMessageTypeByName(f"{_PACKAGE}.{name}") for name in messages}
+    return {name: message_factory.GetMessageClass(descriptor) for name, descriptor in found.items()}
+
+
+def _add_field(message: Any, name: str, number: int, kind: str) -> None:
+    how, _, kind = kind.rpartition(" ")
+    if how == "map":
+        kind = _add_map_entry(message, name, kind)
+    field = message.field.add(name=name, number=number, type=_SCALARS.get(kind, _FieldProto.TYPE_MESSAGE))
+    field.label = _FieldProto.LABEL_REPEATED if how in ("map", "repeated") else _FieldProto.LABEL_OPTIONAL
+    if kind not in _SCALARS:
+        field.type_name = f".{_PACKAGE}.{kind}"
+    if how == "oneof":
+        if not message.oneof_decl:
+            message.oneof_decl.add(name="kind")
+        field.oneof_index = 0
+
+
+def _add_map_entry(message: Any, field: str, value: str) -> str:
+    """The message that a map is made of on the wire; its name is fixed by the field's."""
+    name = "".join(word.capitalize() for word in field.split("_")) + "Entry"
+    entry = message.nested_type.add(name=name)
+    entry.options.map_entry = True
+    _add_field(entry, "key", 1, "string")
+    _add_field(entry, "value", 2, value)
+    return f"{message.name}.{name}"
