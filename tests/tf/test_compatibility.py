@@ -2,7 +2,6 @@
 
 import pathlib
 import re
-import sys
 
 import jax.numpy as jnp
 import numpy as np
@@ -10,15 +9,15 @@ import pytest
 
 import stratax.tf as tf
 from stratax import errors
+from tests import public_api
 
 PAGE = pathlib.Path(__file__).parents[2] / "docs" / "compatibility.md"
 _NAMES = re.compile(r"^\| `(tf[\w.]*)` \| (.*) \|$", re.MULTILINE)
 
 
 def public_modules():
-    for path, module in sorted(sys.modules.items()):
-        if (path == "stratax.tf" or path.startswith("stratax.tf.")) and "._" not in path:
-            yield path.removeprefix("stratax."), module
+    for module in public_api.public_modules("stratax.tf"):
+        yield module.__name__.removeprefix("stratax."), module
 
 
 def test_the_page_lists_every_name_there_is():
