@@ -24,7 +24,7 @@ def run(program, **variables):
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    return json.loads(done.stdout.splitlines()[-1])
 
 
 def test_the_import_starts_no_device():
@@ -83,6 +83,7 @@ def test_the_front_doors_are_imported_quickly_beyond_numpy():
         "import stratax.tf",
         "import stratax.tf as tf; tf.TensorSpec, tf.__version__, tf.data, tf.errors",
         "import stratax; dir(stratax), stratax.errors, stratax.__version__",
+        "from stratax.cli._main import run; run(['--version'])",
     ],
 )
 def test_what_needs_neither_jax_nor_keras_imports_neither(program):

@@ -14,9 +14,9 @@ from stratax.cli._options import apply_simulation, simulate_option
 from stratax.cli._pictures import draw
 from stratax.cli._plan import Plan
 from stratax.cli._strategies import STRATEGIES, build_strategy
-from stratax.cluster import SimulatedDevices
 
 if TYPE_CHECKING:
+    from stratax.cluster import SimulatedDevices
     from stratax.distribute import Strategy
 
 _NUM_SHOWN = 4
@@ -107,7 +107,7 @@ class Outcome:
 )
 def demo(
     strategy: str,
-    simulate: SimulatedDevices | None,
+    simulate: "SimulatedDevices | None",
     dataset: str,
     path: pathlib.Path | None,
     epochs: int | None,

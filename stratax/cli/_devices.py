@@ -4,12 +4,15 @@ import dataclasses
 import json
 import os
 import platform
+from typing import TYPE_CHECKING
 
 import click
 
 from stratax._version import __version__
 from stratax.cli._options import apply_simulation, simulate_option
-from stratax.cluster import SimulatedDevices
+
+if TYPE_CHECKING:
+    from stratax.cluster import SimulatedDevices
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
@@ -53,7 +56,7 @@ class HostReport:
 @click.command()
 @simulate_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
-def devices(simulate: SimulatedDevices | None, as_json: bool) -> None:
+def devices(simulate: "SimulatedDevices | None", as_json: bool) -> None:
     """Shows the devices that are here, with versions and memory."""
     apply_simulation(simulate)
     report = collect_report()

@@ -1,9 +1,13 @@
 """Options that several subcommands share (cli layer)."""
 
+from typing import TYPE_CHECKING
+
 import click
 
-from stratax.cluster import SimulatedDevices, parse_specification, simulate_devices
 from stratax.errors import SimulationError
+
+if TYPE_CHECKING:
+    from stratax.cluster import SimulatedDevices
 
 
 class SimulatedDevicesType(click.ParamType):
@@ -13,8 +17,10 @@ class SimulatedDevicesType(click.ParamType):
 
     def convert(
         self, value: object, parameter: click.Parameter | None, context: click.Context | None
-    ) -> SimulatedDevices:
+    ) -> "SimulatedDevices":
         """Reads `value`; a wrong one fails as click's own types do, with exit code 2."""
+        from stratax.cluster import SimulatedDevices, parse_specification
+
         if isinstance(value, SimulatedDevices):
             return value
         try:
@@ -30,7 +36,9 @@ simulate_option = click.option(
 )
 
 
-def apply_simulation(simulated: SimulatedDevices | None) -> None:
+def apply_simulation(simulated: "SimulatedDevices | None") -> None:
     """Simulates what `--simulate` asked for, if it was given; JAX must not have started."""
     if simulated is not None:
+        from stratax.cluster import simulate_devices
+
         simulate_devices(simulated.count, simulated.kind)
