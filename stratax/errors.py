@@ -6,6 +6,7 @@
     ├── BackendError(ImportError)          Keras runs on another backend than JAX
     ├── MissingPackageError(ImportError)   a package that is not installed with Stratax
     ├── BadArgumentError(ValueError)       an argument's value is wrong
+    │   ├── ClusterError                   TF_CONFIG or another description of a cluster that can't be right
     │   ├── DeviceError                    a device that does not exist
     │   ├── NoTPUError                     no TPU, real or simulated
     │   ├── SimulationError                devices can't be simulated (any more)
@@ -13,8 +14,10 @@
     │   ├── StructureError                 nested structures that do not match
     │   └── DataError                      a Dataset function or element that breaks its contract
     │       └── DataLossError              a file whose content is damaged, cut off or not what it should be
+    ├── ClusterTimeoutError(TimeoutError)  a wait for other tasks of the cluster that ended at its deadline
     ├── FileMissingError(FileNotFoundError) a file that is not there, or a pattern that fits none
     ├── BadTypeError(TypeError)            an argument's type is wrong
+    ├── PeerLostError(RuntimeError)        another task of the cluster died, failed, left or stands still
     ├── StrategyError(RuntimeError)        a strategy, scope or context used where it can't be
     ├── TracingError(RuntimeError)         something that a compiled function can't do
     ├── TapeError(RuntimeError)            a GradientTape used the wrong way
@@ -40,6 +43,10 @@ class MissingPackageError(StrataxError, ImportError):
 
 class BadArgumentError(StrataxError, ValueError):
     """An argument has a value that can't work."""
+
+
+class ClusterError(BadArgumentError):
+    """TF_CONFIG, or another description of a cluster, can't be right, or does not fit what this process is."""
 
 
 class DeviceError(BadArgumentError):
@@ -76,7 +83,12 @@ class DataLossError(DataError):
     """
 
     def __init__(
-        self, message: str, *, filename: str | None = None, record: int | None = None, offset: int | None = None
+        self,
+        message: str,
+        *,
+        filename: str | None = None,
+        record: int | None = None,
+        offset: int | None = None,
     ) -> None:
         super().__init__(message)
         self.filename = filename
@@ -87,7 +99,9 @@ class DataLossError(DataError):
         return (_data_loss_error, (str(self), self.filename, self.record, self.offset))
 
 
-def _data_loss_error(message: str, filename: str | None, record: int | None, offset: int | None) -> DataLossError:
+def _data_loss_error(
+    message: str, filename: str | None, record: int | None, offset: int | None
+) -> DataLossError:
     """Makes the error again in another process."""
     return DataLossError(message, filename=filename, record=record, offset=offset)
 
@@ -98,6 +112,30 @@ class FileMissingError(StrataxError, FileNotFoundError):
 
 class BadTypeError(StrataxError, TypeError):
     """An argument has a type that can't work."""
+
+
+class ClusterTimeoutError(StrataxError, TimeoutError):
+    """A wait for other tasks of the cluster ended at its deadline.
+
+    Attributes:
+        tasks: The tasks that were missing, for example ``("/job:worker/task:1",)``.
+    """
+
+    def __init__(self, message: str, *, tasks: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.tasks = tasks
+
+
+class PeerLostError(StrataxError, RuntimeError):
+    """Another task of the cluster died, raised, left in mid-training or stands still: this one can't go on alone.
+
+    Attributes:
+        tasks: The tasks at fault, for example ``("/job:worker/task:1",)``.
+    """
+
+    def __init__(self, message: str, *, tasks: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.tasks = tasks
 
 
 class StrategyError(StrataxError, RuntimeError):

@@ -1,72 +1,20 @@
-"""Resolvers: what this program runs on, and how it gets hold of it (cluster layer)."""
+"""The TPU: its resolver, and the calls that every TPU program makes (cluster layer)."""
 
-import abc
 import dataclasses
 from typing import Any, Self
 
 import jax
 
+from stratax.cluster._cluster_resolver import ClusterResolver
+from stratax.cluster._cluster_spec import ClusterSpec
+from stratax.cluster._connection import connect, experimental_connect_to_cluster
 from stratax.cluster._devices import device_name, list_logical_devices, local_devices
 from stratax.cluster._simulate import ENVIRONMENT_VARIABLE
+from stratax.cluster._tpu_pod import pod_cluster
 from stratax.errors import BadArgumentError, BadTypeError, NoTPUError
 
 LOCAL_ADDRESSES = ("", "local", "localhost")
 """The values of `tpu` that mean the TPU of this host, as in TensorFlow."""
-
-
-class ClusterResolver(abc.ABC):
-    """Finds out which tasks and devices a program has, as ``tf.distribute.cluster_resolver.ClusterResolver``.
-
-    Attributes:
-        task_type: This process's job, for example ``"worker"``.
-        task_id: Its number within the job.
-    """
-
-    task_type: str
-    task_id: int
-
-    @property
-    def environment(self) -> str:
-        """Where the program runs: ``"google"`` inside Google's own systems in TensorFlow, here always empty."""
-        return ""
-
-    @abc.abstractmethod
-    def cluster_spec(self) -> dict[str, list[str]]:
-        """Returns the addresses of every job's tasks.
-
-        Returns:
-            From the name of a job to its tasks' addresses, in order; empty where this process is alone.
-        """
-
-    @abc.abstractmethod
-    def master(
-        self, task_type: str | None = None, task_id: int | None = None, rpc_layer: str | None = None
-    ) -> str:
-        """Returns the address of a task.
-
-        Args:
-            task_type: The task's job; None: this process's.
-            task_id: Its number; None: this process's.
-            rpc_layer: A protocol to put before the address, as in ``grpc://``; None: none.
-
-        Returns:
-            The address; empty where this process is alone.
-        """
-
-    @abc.abstractmethod
-    def num_accelerators(
-        self, task_type: str | None = None, task_id: int | None = None, config_proto: None = None
-    ) -> dict[str, int]:
-        """Counts the accelerators of a task.
-
-        Args:
-            task_type: The task's job; None: this process's.
-            task_id: Its number; None: this process's.
-            config_proto: Only for TensorFlow's signature: must be None.
-
-        Returns:
-            From the kind of accelerator to their number, for example ``{"TPU": 8}``.
-        """
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
@@ -125,6 +73,9 @@ class TPUClusterResolver(ClusterResolver):
     connect to, so `tpu` is empty, ``"local"`` or a name given for the record. Programs find out with the
     `ValueError` whether there is a TPU and fall back to another strategy if not. Starts JAX.
 
+    On a pod, where a TPU has several hosts, the same program is started on each; the resolver reads them from the
+    TPU's environment (``TPU_WORKER_HOSTNAMES``, ``TPU_WORKER_ID``) and connects them before JAX starts.
+
     Args:
         tpu: None, ``""``, ``"local"`` or the name of the TPU that this host belongs to.
         zone: For the record: not needed on the TPU's own host.
@@ -139,6 +90,8 @@ class TPUClusterResolver(ClusterResolver):
     Raises:
         BadTypeError: If `tpu` is not a string or None.
         BadArgumentError: If `tpu` is the address of a remote worker, or an unused argument is given.
+        ClusterError: If the environment names the pod's hosts but not this one.
+        ClusterTimeoutError: If hosts of the pod do not join in time.
         NoTPUError: If there is no TPU, neither a real nor a simulated one; it is a `ValueError`.
 
     Example:
@@ -173,9 +126,13 @@ class TPUClusterResolver(ClusterResolver):
                     f"{name} has no meaning here: the program runs on the TPU's own host. Leave it out. "
                     f"Received: {name}={value!r}."
                 )
+        self._job_name = self.task_type = job_name
+        self._cluster, self.task_id = pod_cluster(job_name)
+        if self._cluster:
+            connect(self)
         self._devices = _tpu_devices()
-        self.task_type = job_name
-        self.task_id = jax.process_index()
+        if not self._cluster:
+            self.task_id = jax.process_index()
         self._tpu = tpu or ""
         self._zone = zone
         self._project = project
@@ -207,9 +164,9 @@ class TPUClusterResolver(ClusterResolver):
         """The name that was given, or an empty string."""
         return self._tpu
 
-    def cluster_spec(self) -> dict[str, list[str]]:
-        """Returns an empty mapping: JAX connects the hosts of a TPU by itself."""
-        return {}
+    def cluster_spec(self) -> ClusterSpec:
+        """Returns the hosts of a pod; empty where the TPU has one host."""
+        return self._cluster
 
     def master(
         self, task_type: str | None = None, task_id: int | None = None, rpc_layer: str | None = None
@@ -223,7 +180,7 @@ class TPUClusterResolver(ClusterResolver):
 
     def get_job_name(self) -> str:
         """Returns the job of the TPU's hosts."""
-        return self.task_type
+        return self._job_name
 
     def num_accelerators(
         self, task_type: str | None = None, task_id: int | None = None, config_proto: None = None
@@ -251,24 +208,6 @@ class TPUClusterResolver(ClusterResolver):
 
     def __exit__(self, *_: object) -> None:
         return None
-
-
-def experimental_connect_to_cluster(
-    cluster_spec_or_resolver: ClusterResolver, job_name: str = "localhost"
-) -> None:
-    """Connects to the cluster that a resolver found, as ``tf.config.experimental_connect_to_cluster``.
-
-    A TPU's devices are in this process, so there is nothing to connect; the call is kept because every TPU
-    program makes it, and it checks its argument.
-
-    Args:
-        cluster_spec_or_resolver: A `ClusterResolver`.
-        job_name: This process's job, for TensorFlow's signature; not used.
-
-    Raises:
-        BadTypeError: If it is not a resolver.
-    """
-    _check_resolver(cluster_spec_or_resolver, "cluster_spec_or_resolver")
 
 
 def experimental_connect_to_host(remote_host: str | None = None, job_name: str = "worker") -> None:
@@ -371,13 +310,6 @@ def _check_address(tpu: Any) -> None:
         raise BadArgumentError(
             "A program runs on the TPU's own host, so the TPU can't be given as the address of a remote worker. "
             f"Start the program there and leave tpu out. Received: tpu={tpu!r}."
-        )
-
-
-def _check_resolver(resolver: Any, name: str) -> None:
-    if not isinstance(resolver, ClusterResolver):
-        raise BadTypeError(
-            f"{name} must be a ClusterResolver, for example TPUClusterResolver(). Received: {name}={resolver!r}."
         )
 
 

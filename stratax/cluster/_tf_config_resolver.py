@@ -1,0 +1,49 @@
+"""`TFConfigClusterResolver`: the cluster that TF_CONFIG describes (cluster layer)."""
+
+import os
+
+from stratax.cluster._cluster_resolver import ListedClusterResolver
+from stratax.cluster._tf_config import ENVIRONMENT_VARIABLE, check_task, parse_tf_config
+
+
+class TFConfigClusterResolver(ListedClusterResolver):
+    """Reads TF_CONFIG, as ``tf.distribute.cluster_resolver.TFConfigClusterResolver``.
+
+    TF_CONFIG is read and checked once, here; without it this process is alone. The arguments, where given, win over
+    what it says.
+
+    Args:
+        task_type: This process's job.
+        task_id: Its number.
+        rpc_layer: The protocol that `master` puts before an address; ``"grpc"`` if neither says anything.
+        environment: Where the program runs; for the record.
+
+    Raises:
+        ClusterError: If TF_CONFIG is wrong; the message names the field.
+
+    Example:
+        >>> TFConfigClusterResolver().cluster_spec()
+        ClusterSpec({})
+    """
+
+    def __init__(
+        self,
+        task_type: str | None = None,
+        task_id: int | None = None,
+        rpc_layer: str | None = None,
+        environment: str | None = None,
+    ) -> None:
+        self._text = os.environ.get(ENVIRONMENT_VARIABLE, "")
+        config = parse_tf_config(self._text)
+        self._cluster = config.cluster
+        self.task_type = config.task_type if task_type is None else task_type
+        self.task_id = config.task_id if task_id is None else task_id
+        self.rpc_layer = rpc_layer or config.rpc_layer or "grpc"
+        self.environment = config.environment if environment is None else environment
+        if self._cluster and self.task_type is not None and self.task_id is not None:
+            check_task(self._cluster, self.task_type, self.task_id)
+
+    @property
+    def has_changed(self) -> bool:
+        """Whether TF_CONFIG is another one now than when it was read: then what this resolver says is out of date."""
+        return os.environ.get(ENVIRONMENT_VARIABLE, "") != self._text

@@ -1,0 +1,44 @@
+"""The hosts of a TPU pod, as the TPU's own environment lists them (cluster layer)."""
+
+import os
+
+from stratax.cluster._cluster_spec import ClusterSpec
+from stratax.errors import ClusterError
+
+COORDINATOR_PORT = 8482
+"""The port on a pod's first host at which its hosts meet; the one that JAX uses too."""
+
+_HOSTS = ("TPU_WORKER_HOSTNAMES", "TPU_PROCESS_ADDRESSES")
+_INDEX = "TPU_WORKER_ID"
+
+
+def pod_cluster(job_name: str) -> tuple[ClusterSpec, int]:
+    """Reads which hosts the TPU has and which of them this is.
+
+    The TPU's runtime sets ``TPU_WORKER_HOSTNAMES`` (or ``TPU_PROCESS_ADDRESSES``) and ``TPU_WORKER_ID``.
+
+    Args:
+        job_name: The job that the hosts are the tasks of.
+
+    Returns:
+        The cluster, empty where the TPU has one host, and this host's number.
+
+    Raises:
+        ClusterError: If the number is missing or not that of a host.
+    """
+    hosts = _hosts()
+    if len(hosts) < 2:
+        return ClusterSpec({}), 0
+    index = os.environ.get(_INDEX, "").strip()
+    if not index.isdecimal() or int(index) >= len(hosts):
+        raise ClusterError(
+            f"On a TPU with {len(hosts)} hosts the environment variable {_INDEX} must be a number from 0 to "
+            f"{len(hosts) - 1}. Received: {_INDEX}={os.environ.get(_INDEX)!r}."
+        )
+    return ClusterSpec({job_name: [f"{host}:{COORDINATOR_PORT}" for host in hosts]}), int(index)
+
+
+def _hosts() -> list[str]:
+    listed = next((os.environ[name] for name in _HOSTS if os.environ.get(name, "").strip()), "")
+    # Ports that stand in the list are those of the TPU's own runtime.
+    return [entry.strip().rsplit(":", 1)[0] for entry in listed.split(",") if entry.strip()]
