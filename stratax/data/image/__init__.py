@@ -47,6 +47,16 @@ from stratax.data.image._random import (
     random_hue,
     random_saturation,
 )
+from stratax.data.image._resize import (
+    ResizeMethod,
+    resize,
+    resize_area,
+    resize_bicubic,
+    resize_bilinear,
+    resize_images,
+    resize_nearest_neighbor,
+    resize_with_pad,
+)
 from stratax.data.image._stateless import (
     stateless_random_brightness,
     stateless_random_contrast,
@@ -58,6 +68,7 @@ from stratax.data.image._stateless import (
 )
 
 __all__ = [
+    "ResizeMethod",
     "adjust_brightness",
     "adjust_contrast",
     "adjust_gamma",
@@ -88,8 +99,15 @@ __all__ = [
     "random_flip_up_down",
     "random_hue",
     "random_saturation",
+    "resize",
+    "resize_area",
+    "resize_bicubic",
+    "resize_bilinear",
     "resize_image_with_crop_or_pad",
+    "resize_images",
+    "resize_nearest_neighbor",
     "resize_with_crop_or_pad",
+    "resize_with_pad",
     "rgb_to_grayscale",
     "rgb_to_hsv",
     "rot90",

@@ -70,7 +70,7 @@ def adjust_gamma(image: Any, gamma: Any = 1, gain: Any = 1) -> Any:
     Raises:
         BadArgumentError: If `gamma` is known and negative.
     """
-    if isinstance(gamma, int | float | np.generic) and gamma < 0:
+    if _is_known(gamma) and gamma < 0:
         raise BadArgumentError(f"gamma has to be at least 0. Received: gamma={gamma!r}.")
     image, xp = as_image(image)
     floats = to_float(image)
@@ -116,7 +116,7 @@ def adjust_hue(image: Any, delta: Any, name: str | None = None) -> Any:
     Raises:
         BadArgumentError: If the last axis has not three entries, or `delta` is known and out of its range.
     """
-    if isinstance(delta, int | float | np.generic) and not -1 <= delta <= 1:
+    if _is_known(delta) and not -1 <= delta <= 1:
         raise BadArgumentError(f"The turn of a hue is from -1 to 1. Received: delta={delta!r}.")
     image, xp = as_image(image)
     check_channels(image, 3)
@@ -243,6 +243,11 @@ def _check_three(image: Any, name: str) -> None:
             "An image has the shape [height, width, channels], several have more axes before. "
             f"Received: {name} of shape={tuple(image.shape)}. Add the missing axes."
         )
+
+
+def _is_known(value: Any) -> bool:
+    """Whether a parameter is a number, and not one that is traced or one for each image."""
+    return isinstance(value, int | float | np.number)
 
 
 def _number(value: Any, like: Any, xp: Namespace) -> Any:

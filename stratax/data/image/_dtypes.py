@@ -77,6 +77,9 @@ def _to_float(image: Any, target: np.dtype) -> Any:
 
 
 def _from_float(image: Any, target: np.dtype, saturate: bool, xp: Namespace) -> Any:
+    if np.iinfo(target).bits > 8:
+        # The largest numbers are beyond what 16 bits hold.
+        image = image.astype(np.promote_types(image.dtype, np.float32))
     # Half a step more than the largest makes the cast, which cuts off, round.
     scaled = image * np.dtype(image.dtype).type(np.iinfo(target).max + 0.5)
     return _saturated(scaled, target, xp) if saturate else _wrapped(scaled, target)

@@ -1,0 +1,76 @@
+"""Applying the weights of a resize to the rows and columns of images (data layer)."""
+
+from typing import Any
+
+import jax
+import numpy as np
+
+from stratax.data.image._arrays import is_numpy
+from stratax.data.image._kernels import Taps
+
+_FEW_TAPS = 6
+
+
+def take_pixels(image: Any, rows: np.ndarray, columns: np.ndarray, xp: Any) -> Any:
+    """The pixels at some rows and columns of `[..., height, width, channels]`."""
+    return xp.take(xp.take(image, rows, axis=-3), columns, axis=-2)
+
+
+def interpolate(image: Any, rows: Taps, columns: Taps, xp: Any) -> Any:
+    """Two pixels in either direction, columns first as in TensorFlow: float32."""
+    if not is_numpy(image):
+        return _interpolated(_interpolated(image.astype(np.float32), columns, -2, xp), rows, -3, xp)
+    *batch, height, width, channels = image.shape
+    lines = image.reshape(*batch, height, width * channels)
+    upper, lower = rows.indices.T
+    if height > 2 * len(upper):
+        # Most rows are never looked at.
+        lines = lines.take(rows.indices.T.ravel(), axis=-2)
+        upper, lower = np.arange(2 * len(upper)).reshape(2, -1)
+    within = _between_columns(lines, columns, channels)
+    result = _blend(within.take(upper, axis=-2), within.take(lower, axis=-2), rows.weights[:, 1:])
+    return result.reshape(*batch, len(upper), -1, channels)
+
+
+def _between_columns(lines: np.ndarray, columns: Taps, channels: int) -> np.ndarray:
+    """Lines of pixels whose channels lie side by side; single values are gathered faster than pixels."""
+    places = (columns.indices.T[:, :, None] * channels + np.arange(channels)).reshape(2, -1)
+    left, right = (lines.take(place, axis=-1).astype(np.float32, copy=False) for place in places)
+    return _blend(left, right, np.repeat(columns.weights[:, 1], channels))
+
+
+def _blend(first: np.ndarray, second: np.ndarray, share: np.ndarray) -> np.ndarray:
+    """First + (second - first) * share, computed in `second`."""
+    second -= first
+    second *= share
+    second += first
+    return second
+
+
+def _interpolated(image: Any, taps: Taps, axis: int, xp: Any) -> Any:
+    first, second = (xp.take(image, places, axis=axis) for places in taps.indices.T)
+    return first + (second - first) * _along(taps.weights[:, 1], axis)
+
+
+def weigh(image: Any, rows: Taps, columns: Taps, xp: Any) -> Any:
+    """Weighted sums of any number of pixels in either direction: float32."""
+    return _weighed(_weighed(image.astype(np.float32), rows, -3, xp), columns, -2, xp)
+
+
+def _weighed(image: Any, taps: Taps, axis: int, xp: Any) -> Any:
+    if taps.indices.shape[1] > _FEW_TAPS:
+        return xp.moveaxis(_product(taps.matrix(), xp.moveaxis(image, axis, -1)), -1, axis)
+    total = 0
+    for places, weights in zip(taps.indices.T, taps.weights.T, strict=True):
+        total = total + xp.take(image, places, axis=axis) * _along(weights, axis)
+    return total
+
+
+def _product(matrix: np.ndarray, image: Any) -> Any:
+    if isinstance(image, jax.Array):
+        return jax.numpy.matmul(image, matrix.T, precision="highest")
+    return np.matmul(image, matrix.T)
+
+
+def _along(weights: np.ndarray, axis: int) -> np.ndarray:
+    return weights.reshape(-1, *[1] * (-axis - 1))
