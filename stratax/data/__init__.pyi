@@ -1,3 +1,4 @@
+from . import image as image
 from ._csv_dataset import CsvDataset as CsvDataset
 from ._csv_dataset import decode_csv as decode_csv
 from ._dataset import Dataset as Dataset
@@ -14,7 +15,9 @@ from ._example import SequenceExample as SequenceExample
 from ._features import FixedLenFeature as FixedLenFeature
 from ._features import FixedLenSequenceFeature as FixedLenSequenceFeature
 from ._features import VarLenFeature as VarLenFeature
+from ._fixed_length import FixedLengthRecordDataset as FixedLengthRecordDataset
 from ._iterator import DatasetIterator as DatasetIterator
+from ._list_files import glob as glob
 from ._options import AutoShardPolicy as AutoShardPolicy
 from ._options import AutotuneOptions as AutotuneOptions
 from ._options import DistributeOptions as DistributeOptions
@@ -33,6 +36,9 @@ from ._spec import DatasetSpec as DatasetSpec
 from ._spec import TensorSpec as TensorSpec
 from ._tensor_proto import parse_tensor as parse_tensor
 from ._tensor_proto import serialize_tensor as serialize_tensor
+from ._text_lines import TextLineDataset as TextLineDataset
 from ._tfrecord import TFRecordDataset as TFRecordDataset
+from ._tfrecord import tf_record_iterator as tf_record_iterator
+from ._tfrecord_writer import TFRecordCompressionType as TFRecordCompressionType
 from ._tfrecord_writer import TFRecordOptions as TFRecordOptions
 from ._tfrecord_writer import TFRecordWriter as TFRecordWriter

@@ -4,6 +4,7 @@ from . import data as data
 from . import distribute as distribute
 from . import dtypes as dtypes
 from . import errors as errors
+from . import image as image
 from . import io as io
 from . import linalg as linalg
 from . import math as math

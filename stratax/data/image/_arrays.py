@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import array_api_compat
-import jax
 import numpy as np
 
 from stratax.data._structure import as_array
@@ -27,7 +26,7 @@ def as_image(image: Any) -> tuple[Any, Namespace]:
     Returns:
         The array and its namespace.
     """
-    if isinstance(image, np.ndarray | np.generic | jax.Array):
+    if isinstance(image, np.ndarray | np.generic) or array_api_compat.is_jax_array(image):
         return image, array_api_compat.array_namespace(image)
     if hasattr(type(image), "__array_ufunc__"):
         # What poses as a NumPy array: the stand-in for all elements of a block.
@@ -93,12 +92,14 @@ def static_sizes(name: str, sizes: Any) -> tuple[int, ...]:
     Raises:
         BadTypeError: They are traced, or are not integers.
     """
-    if isinstance(sizes, jax.core.Tracer):
+    try:
+        values: Sequence[Any] = np.asarray(sizes).reshape(-1).tolist()
+    except Exception as e:
+        # What JAX raises for a number that it does not know yet.
         raise BadTypeError(
             "The shape of a result has to be known while a program is traced. "
             f"Received: {name}={sizes!r}. Pass Python integers."
-        )
-    values: Sequence[Any] = np.asarray(sizes).reshape(-1).tolist() if np.ndim(sizes) else [sizes]
-    if not all(isinstance(value, int | np.integer) for value in values):
+        ) from e
+    if not all(isinstance(value, int) for value in values):
         raise BadTypeError(f"{name} has to hold integers. Received: {name}={sizes!r}. Round it first.")
     return tuple(int(value) for value in values)

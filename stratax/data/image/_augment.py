@@ -2,7 +2,7 @@
 
 from typing import Any
 
-import jax
+import array_api_compat
 import numpy as np
 
 from stratax.data.image._arrays import as_image, is_numpy, static_sizes
@@ -27,7 +27,7 @@ def _chosen(image: Any, flipped: Any, draw: Draw) -> Any:
     if image.ndim == 4:
         return xp.where(xp.asarray(draw((image.shape[0], 1, 1, 1))) < 0.5, flipped, image)
     number = draw(())
-    if isinstance(number, jax.Array):
+    if array_api_compat.is_jax_array(number):
         return xp.where(number < 0.5, flipped, image)
     return flipped if number < 0.5 else image
 
@@ -51,6 +51,8 @@ def cropped(value: Any, size: Any, draw: Draw) -> Any:
         # A product of float32 can be rounded up to the room itself.
         starts = np.minimum((np.asarray(numbers) * room).astype(np.int32), room - 1).tolist()
         return value[tuple(slice(a, a + n) for a, n in zip(starts, sizes, strict=True))]
+    import jax  # It is there already: the value is its array.
+
     starts = jax.numpy.minimum((numbers * room).astype("int32"), room - 1)
     return jax.lax.dynamic_slice(value, list(starts), sizes)
 

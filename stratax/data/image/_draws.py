@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-import jax
+import array_api_compat
 import numpy as np
 
 from stratax.data._element_random import element_generator
@@ -21,7 +21,7 @@ def draw_of(image: Any, seed: Any) -> Draw:
         image: The array.
         seed: None, or an integer (or, for JAX arrays, a `keras.random.SeedGenerator`).
     """
-    if not isinstance(image, jax.Array):
+    if not array_api_compat.is_jax_array(image):
         return element_generator(None if seed is None else int(seed)).random
     import keras  # Only for what computes on a device; it takes seconds to import.
 
@@ -43,9 +43,11 @@ def stateless_draw_of(image: Any, seed: Any) -> Draw:
             "The seed of a stateless operation is two integers. "
             f"Received: seed={seed!r}. Pass for instance (1, 2)."
         )
-    if not isinstance(image, jax.Array):
+    if not array_api_compat.is_jax_array(image):
         first, second = np.asarray(seed).tolist()
         return generator((first, second)).random
+    import jax  # It is there already: the image is its array.
+
     data = jax.numpy.asarray(seed).astype("uint32")
     key = jax.random.wrap_key_data(data, impl="threefry2x32")
     return lambda shape: jax.random.uniform(key, shape)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-import jax
+import array_api_compat
 import numpy as np
 
 from stratax.data.image._arrays import is_numpy
@@ -67,7 +67,9 @@ def _weighed(image: Any, taps: Taps, axis: int, xp: Any) -> Any:
 
 
 def _product(matrix: np.ndarray, image: Any) -> Any:
-    if isinstance(image, jax.Array):
+    if array_api_compat.is_jax_array(image):
+        import jax  # It is there already: the image is its array.
+
         return jax.numpy.matmul(image, matrix.T, precision="highest")
     return np.matmul(image, matrix.T)
 
