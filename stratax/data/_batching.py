@@ -1,13 +1,14 @@
 """Batches: stacking, padding, and taking apart again (data layer)."""
 
-import itertools
-from collections.abc import Iterator
+import abc
 from typing import Any
 
 import numpy as np
 
-from stratax.data._block import Block, Columns, stack_rows
-from stratax.data._node import Node, Passes, Run, select_passes
+from stratax.data._batch_cursors import BatchCursor, UnbatchCursor
+from stratax.data._block import Block, Columns, concatenate_blocks, stack_rows
+from stratax.data._cursor import Cursor
+from stratax.data._node import Node, Passes, Run, feed_of, select_passes
 from stratax.data._spec import DatasetSpec, Shape, TensorSpec
 from stratax.data._structure import Row, flatten, leaf_names, unflatten
 from stratax.errors import DataError
@@ -59,11 +60,13 @@ class _Grouped(Node):
         """The operation and its size."""
         return f"{self.label}({self.size})"
 
-    def _groups(self, run: Run, passes: int) -> Iterator[list[Row]]:
-        rows = self.child.rows(run, passes)
-        while group := list(itertools.islice(rows, self.size)):
-            if len(group) == self.size or not self.drop_remainder:
-                yield group
+    def stream(self, run: Run, passes: int) -> Cursor:
+        """Group after group."""
+        return BatchCursor(self.child.open(run, passes), self.size, self.drop_remainder, self.joined)
+
+    @abc.abstractmethod
+    def joined(self, pieces: list[Block]) -> Row:
+        """The components of one group."""
 
 
 class Batch(_Grouped):
@@ -119,11 +122,11 @@ class Batch(_Grouped):
             return inner if own is None else own
         return own + 2 * inner
 
-    def rows(self, run: Run, passes: int = 0) -> Iterator[Row]:
-        """Batch after batch."""
-        if self.is_indexable:
-            return super().rows(run, passes)
-        return (stack_rows(group) for group in self._groups(run, passes))
+    def joined(self, pieces: list[Block]) -> Row:
+        """Stacked."""
+        if any(piece.shapes != pieces[0].shapes for piece in pieces):
+            return stack_rows([piece.row(i) for piece in pieces for i in range(piece.count)])
+        return concatenate_blocks(pieces).columns()
 
 
 class PaddedBatch(_Grouped):
@@ -177,9 +180,9 @@ class PaddedBatch(_Grouped):
         """Each on its own."""
         return np.arange(len(indices))
 
-    def rows(self, run: Run, passes: int = 0) -> Iterator[Row]:
-        """Batch after batch."""
-        return (self._padded(group) for group in self._groups(run, passes))
+    def joined(self, pieces: list[Block]) -> Row:
+        """Padded and stacked."""
+        return self._padded([piece.row(i) for piece in pieces for i in range(piece.count)])
 
     def _padded(self, rows: list[Row]) -> Row:
         names = leaf_names(self.child.structure)
@@ -188,7 +191,7 @@ class PaddedBatch(_Grouped):
     def _pad(self, parts: list[Any], component: int, name: str) -> np.ndarray:
         shape = self._target([np.shape(part) for part in parts], self._shapes[component], name)
         if not shape:
-            return np.stack(parts)
+            return stack_rows([[part] for part in parts])[0]
         out = np.full((len(parts), *shape), self._values[component], dtype=parts[0].dtype)
         for place, part in zip(out, parts, strict=True):
             place[tuple(slice(size) for size in np.shape(part))] = part
@@ -256,14 +259,6 @@ class Unbatch(Node):
         """Not known."""
         return None
 
-    def rows(self, run: Run, passes: int = 0) -> Iterator[Row]:
+    def stream(self, run: Run, passes: int) -> Cursor:
         """Slice after slice."""
-        for row in self.children[0].rows(run, passes):
-            sizes = {len(leaf) if np.ndim(leaf) else None for leaf in row}
-            if len(sizes) != 1 or None in sizes:
-                raise DataError(
-                    "unbatch needs components with the same first dimension. "
-                    f"Received: an element with shapes={[np.shape(leaf) for leaf in row]!r}."
-                )
-            for parts in zip(*row, strict=True):
-                yield [part.copy() if isinstance(part, np.ndarray) else part for part in parts]
+        return UnbatchCursor(feed_of(self.children[0], run, passes))

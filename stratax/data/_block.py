@@ -82,7 +82,7 @@ class Rows(Block):
         return stack_rows(self.rows)
 
     def split(self, limit: int) -> "tuple[Rows, Rows | None]":
-        """The leading elements of one shape, at most `limit`, and the others if there are any."""
+        """The leading elements of one shape, at most `limit`, and the others; a failure stands alone."""
         count = 0
         while count < min(limit, len(self.rows)) and shapes_of(self.rows[count]) == shapes_of(self.rows[0]):
             count += 1
@@ -123,12 +123,21 @@ def _stack(parts: list[Any], component: int) -> np.ndarray:
             f"Received: component {component} with shapes={sorted(shapes)!r}. "
             "Use padded_batch, or make the shapes equal in a map."
         )
+    if isinstance(parts[0], bytes):
+        return as_objects(parts)
     if not isinstance(parts[0], np.ndarray | np.generic):
         raise DataError(
             f"Datasets can't be stacked into a batch. Received: component {component} of type "
             f"{type(parts[0]).__name__}. Flatten the windows first: ds.flat_map(lambda window: window.batch(n))."
         )
     return np.stack(parts)
+
+
+def as_objects(values: Sequence[Any]) -> np.ndarray:
+    """Python objects, such as byte strings, in an array of their own: object [n]."""
+    array = np.empty(len(values), object)
+    array[:] = values
+    return array
 
 
 def shapes_of(row: Row) -> tuple[tuple[int, ...], ...]:
@@ -140,6 +149,15 @@ def concatenate_blocks(blocks: Sequence[Block]) -> Block:
     """One block with the elements of `blocks`, in order."""
     if len(blocks) == 1:
         return blocks[0]
+    if any(isinstance(block, Rows) for block in blocks):
+        return Rows([block.row(i) for block in blocks for i in range(block.count)])
     parts = [block.columns() for block in blocks]
     leaves = [np.concatenate([part[i] for part in parts]) for i in range(len(parts[0]))]
     return Columns(leaves, sum(block.count for block in blocks))
+
+
+def beside(blocks: Sequence[Block]) -> Block:
+    """One block whose elements have the components of each of `blocks`, which are equally long."""
+    if all(isinstance(block, Columns) for block in blocks):
+        return Columns([leaf for block in blocks for leaf in block.columns()], blocks[0].count)
+    return Rows([[leaf for block in blocks for leaf in block.row(i)] for i in range(blocks[0].count)])

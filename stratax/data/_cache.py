@@ -1,12 +1,12 @@
 """`cache`: elements kept in memory after they were made once (data layer)."""
 
 import threading
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from stratax.data._block import Block, Columns, Rows, stack_rows
+from stratax.data._cursor import Cursor, State
 from stratax.data._node import Node, Passes, Run, walk
 from stratax.data._structure import Row
 from stratax.errors import DataError
@@ -114,18 +114,92 @@ class Cache(Node):
         """The child's in its first pass."""
         return None if self.is_uniform else self.child.shape_ids(indices, 0, self._frozen(run))
 
-    def rows(self, run: Run, passes: int = 0) -> Iterator[Row]:
+    def stream(self, run: Run, passes: int) -> Cursor:
         """From memory after the first whole pass."""
-        return super().rows(run, passes) if self.is_indexable else self._stream(run)
+        return CacheCursor(self, self._frozen(run), self._key(run))
 
-    def _stream(self, run: Run) -> Iterator[Row]:
-        key = self._key(run)
-        if key not in self._streamed:
-            rows = []
-            for row in self.child.rows(self._frozen(run), 0):
-                rows.append(row)
-                yield [_copied(leaf) for leaf in row]
-            self._streamed = {key: rows}
-            return
-        for row in self._streamed[key]:
-            yield [_copied(leaf) for leaf in row]
+    def streamed(self, key: tuple[int, ...]) -> list[Row] | None:
+        """The elements of a whole pass, if there was one."""
+        return self._streamed.get(key)
+
+    def keep(self, key: tuple[int, ...], rows: list[Row]) -> None:
+        """Keeps the elements of a whole pass."""
+        self._streamed = {key: rows}
+
+
+class CacheCursor(Cursor):
+    """Keeps what it reads of the child, until that was read once from its beginning to its end.
+
+    Args:
+        node: Keeps the elements.
+        run: The run of the first pass.
+        key: Tells orders apart.
+    """
+
+    def __init__(self, node: Cache, run: Run, key: tuple[int, ...]) -> None:
+        self._node = node
+        self._run = run
+        self._key = key
+        self._position = 0
+        self._rows = node.streamed(key)
+        self._child: Cursor | None = None
+        self._read_rows: list[Row] | None = []
+
+    def _opened(self) -> Cursor:
+        if self._child is None:
+            self._child = self._node.child.open(self._run, 0)
+        return self._child
+
+    def read(self, limit: int) -> Block:
+        """Copies."""
+        if self._rows is not None:
+            return self._kept(self._rows, limit)
+        try:
+            block = self._opened().read(limit)
+        except StopIteration:
+            if self._read_rows is not None:
+                self._node.keep(self._key, self._read_rows)
+            raise
+        except Exception:
+            # A pass with a gap is not kept.
+            self._position, self._read_rows = self._position + 1, None
+            raise
+        self._position += block.count
+        if self._read_rows is not None:
+            self._read_rows.extend([_copied(leaf) for leaf in block.row(i)] for i in range(block.count))
+        return block
+
+    def _kept(self, rows: list[Row], limit: int) -> Block:
+        found, _ = Rows(rows[self._position : self._position + limit]).split(limit)
+        if not found.count:
+            raise StopIteration
+        self._position += found.count
+        return Rows([[_copied(leaf) for leaf in row] for row in found.rows])
+
+    def skip(self, count: int) -> int:
+        """From then on this pass keeps nothing."""
+        if self._rows is not None:
+            passed = min(count, len(self._rows) - self._position)
+        else:
+            self._read_rows = None if count else self._read_rows
+            passed = self._opened().skip(count)
+        self._position += passed
+        return passed
+
+    def get_state(self) -> State:
+        """The position, and the child's place while it is read."""
+        child = self._child.get_state() if self._child is not None else None
+        return {"position": self._position, "child": child}
+
+    def set_state(self, state: State) -> None:
+        """Goes there, in the elements kept if they are here."""
+        if self._rows is None and state["child"] is not None:
+            self._position, self._read_rows = state["position"], None
+            self._opened().set_state(state["child"])
+        else:
+            self.skip(state["position"])
+
+    def close(self) -> None:
+        """Closes the child."""
+        if self._child is not None:
+            self._child.close()

@@ -6,13 +6,15 @@ from typing import Any
 import numpy as np
 
 from stratax.data._index_ops import Concatenate, Zip
+from stratax.data._interleave import FlatMap, Interleave
 from stratax.data._iterator import DatasetIterator, Epochs
+from stratax.data._list_files import matching_files
 from stratax.data._map import Map
 from stratax.data._node import Node, walk
 from stratax.data._options import Options
 from stratax.data._sources import Random, Range, as_slices
 from stratax.data._spec import INFINITE_CARDINALITY, Nested
-from stratax.data._streaming import Filter, FlatMap, Window
+from stratax.data._streaming import Filter, Window
 from stratax.data._structure import as_row, check_same, flatten, spec_of_row, unflatten
 from stratax.data._transform import (
     as_count,
@@ -121,6 +123,26 @@ class Dataset(Nested):
     ) -> "Dataset":
         """Endless random integers from 0 to 2**32 - 1 (int64), the same in every iteration unless rerandomized."""
         return Dataset(Random(make_order(seed, bool(rerandomize_each_iteration))))
+
+    @staticmethod
+    def list_files(
+        file_pattern: Any, shuffle: bool | None = None, seed: int | None = None, name: str | None = None
+    ) -> "Dataset":
+        """The names (bytes) of the files that fit a pattern, as they are found now.
+
+        Args:
+            file_pattern: A path or URL, or a list of them, with `*`, `?` and `[...]`.
+            shuffle: Whether each iteration has another order; None means True. If False, the names are sorted.
+            seed: Fixes the order.
+            name: Ignored.
+
+        Raises:
+            FileMissingError: No file fits.
+        """
+        names = matching_files(file_pattern)
+        if shuffle is not None and not shuffle:
+            return Dataset(names)
+        return Dataset(make_shuffle(names, names.length, seed, True))
 
     @staticmethod
     def zip(*args: Any, datasets: Any = None, name: str | None = None) -> "Dataset":
@@ -391,7 +413,7 @@ class Dataset(Nested):
     @property
     def _has_known_spec(self) -> bool:
         return not any(
-            isinstance(node, FlatMap) or (isinstance(node, Map) and not node.is_vectorised)
+            isinstance(node, Interleave) or (isinstance(node, Map) and not node.is_vectorised)
             for node in walk(self._node)
         )
 

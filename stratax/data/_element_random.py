@@ -1,13 +1,13 @@
 """Randomness of functions given to `map`: fixed by the pipeline's seed and the element's place (data layer).
 
-A function that draws random numbers gives the same for an element whenever it is made: in whatever thread or process,
-before a restart or after it. The numbers are a function of (seed of the `map`, iteration, pass, position of the element,
-how many draws came before).
+A function that draws random numbers gives the same for an element whenever it is made: in whatever thread or
+process, before a restart or after it. The numbers are a function of (seed of the `map`, iteration, pass, position of
+the element, how many draws came before).
 """
 
 import contextlib
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
 
 import numpy as np
@@ -18,24 +18,32 @@ from stratax.data._permutation import generator
 class _Draws:
     """Counts the draws for one element."""
 
-    __slots__ = ("count", "key")
+    __slots__ = ("_key", "_name", "count")
 
-    def __init__(self, key: Sequence[int]) -> None:
-        self.key = key
+    def __init__(self, name: Callable[[], Sequence[int]]) -> None:
+        self._name = name
+        self._key: Sequence[int] | None = None
         self.count = 0
+
+    @property
+    def key(self) -> Sequence[int]:
+        """Names the element; found out at the first draw, as most functions draw nothing."""
+        if self._key is None:
+            self._key = self._name()
+        return self._key
 
 
 _CURRENT: ContextVar[_Draws | None] = ContextVar("stratax_element", default=None)
 
 
 @contextlib.contextmanager
-def element_scope(key: Sequence[int]) -> Iterator[None]:
+def element_scope(name: Callable[[], Sequence[int]]) -> Iterator[None]:
     """Within it, :func:`element_generator` gives what belongs to one element.
 
     Args:
-        key: Integers that name the element: those of the order's key, then the element's position.
+        name: Gives integers that name the element: those of the order's key, then the element's position.
     """
-    token = _CURRENT.set(_Draws(key))
+    token = _CURRENT.set(_Draws(name))
     try:
         yield
     finally:
@@ -57,3 +65,10 @@ def element_generator(seed: int | None = None) -> np.random.Generator:
         return generator((random.getrandbits(63) if seed is None else seed,))
     draws.count += 1
     return generator((*draws.key, draws.count, -1 if seed is None else seed))
+
+
+def drawn_seed() -> int:
+    """A seed for a plan that was given none: the element's, where a function makes the plan, else a random one."""
+    if _CURRENT.get() is None:
+        return random.getrandbits(31)
+    return int(element_generator().integers(1 << 31))

@@ -4,16 +4,34 @@ Each also works over a stream, where it counts.
 """
 
 import abc
-import itertools
-from collections.abc import Iterator
+import functools
 from typing import Any
 
 import numpy as np
 
 from stratax.data._block import Block, Columns, Rows
-from stratax.data._node import Node, Order, Passes, Run, mix_pass, same_or_shape_ids, select_passes
-from stratax.data._permutation import Permutation, generator
+from stratax.data._cursor import Cursor
+from stratax.data._node import (
+    Node,
+    Order,
+    Passes,
+    Run,
+    feed_of,
+    mix_pass,
+    same_or_shape_ids,
+    select_passes,
+)
+from stratax.data._permutation import Permutation
+from stratax.data._shuffle_buffer import ShuffleCursor
 from stratax.data._spec import INFINITE_CARDINALITY, UNKNOWN_CARDINALITY
+from stratax.data._stream_ops import (
+    ConcatenateCursor,
+    RepeatCursor,
+    ShardCursor,
+    SkipCursor,
+    TakeCursor,
+    ZipCursor,
+)
 from stratax.data._structure import Row, flatten, unflatten
 from stratax.errors import DataError
 
@@ -76,11 +94,10 @@ class Take(Reindexed):
         """The same positions."""
         return indices, passes
 
-    def rows(self, run: Run, passes: int = 0) -> Iterator[Row]:
+    def stream(self, run: Run, passes: int) -> Cursor:
         """The first ones."""
-        if self.is_indexable or self._count < 0:
-            return super().rows(run, passes) if self.is_indexable else self.child.rows(run, passes)
-        return itertools.islice(self.child.rows(run, passes), self._count)
+        child = self.child.open(run, passes)
+        return child if self._count < 0 else TakeCursor(child, self._count)
 
 
 class Skip(Reindexed):
@@ -108,13 +125,10 @@ class Skip(Reindexed):
         """Later positions."""
         return indices + self._count, passes
 
-    def rows(self, run: Run, passes: int = 0) -> Iterator[Row]:
+    def stream(self, run: Run, passes: int) -> Cursor:
         """The later ones."""
-        if self.is_indexable:
-            return super().rows(run, passes)
-        if self._count < 0:
-            return iter(())
-        return itertools.islice(self.child.rows(run, passes), self._count, None)
+        child = self.child.open(run, passes)
+        return TakeCursor(child, 0) if self._count < 0 else SkipCursor(child, self._count)
 
 
 class Shard(Reindexed):
@@ -141,11 +155,9 @@ class Shard(Reindexed):
         """Positions with a stride."""
         return indices * self._num_shards + self._index, passes
 
-    def rows(self, run: Run, passes: int = 0) -> Iterator[Row]:
+    def stream(self, run: Run, passes: int) -> Cursor:
         """Every n-th."""
-        if self.is_indexable:
-            return super().rows(run, passes)
-        return itertools.islice(self.child.rows(run, passes), self._index, None, self._num_shards)
+        return ShardCursor(feed_of(self.child, run, passes), self._num_shards, self._index)
 
 
 class Repeat(Reindexed):
@@ -178,18 +190,9 @@ class Repeat(Reindexed):
             return indices - first * length, mix_pass(passes, first)
         return indices - numbers * length, mix_pass(passes, numbers)
 
-    def rows(self, run: Run, passes: int = 0) -> Iterator[Row]:
+    def stream(self, run: Run, passes: int) -> Cursor:
         """Pass after pass; ends if a pass is empty."""
-        return super().rows(run, passes) if self.is_indexable else self._stream(run, passes)
-
-    def _stream(self, run: Run, passes: int) -> Iterator[Row]:
-        for number in itertools.count() if self.count < 0 else range(self.count):
-            is_empty = True
-            for row in self.child.rows(run, int(mix_pass(passes, number))):
-                is_empty = False
-                yield row
-            if is_empty:
-                return
+        return RepeatCursor(lambda number: self.child.open(run, int(mix_pass(passes, number))), self.count)
 
 
 class Shuffle(Reindexed):
@@ -243,22 +246,9 @@ class Shuffle(Reindexed):
             tables[key] = Permutation(length, key)
         return tables[key]
 
-    def rows(self, run: Run, passes: int = 0) -> Iterator[Row]:
-        """Through a buffer, over a stream."""
-        return super().rows(run, passes) if self.is_indexable else self._buffered(run, passes)
-
-    def _buffered(self, run: Run, passes: int) -> Iterator[Row]:
-        rng = generator(self.order.key(run, passes))
-        rows = self.child.rows(run, passes)
-        buffer = list(itertools.islice(rows, self.buffer_size))
-        for row in rows:
-            place = int(rng.integers(len(buffer)))
-            chosen, buffer[place] = buffer[place], row
-            yield chosen
-        while buffer:
-            place = int(rng.integers(len(buffer)))
-            buffer[place], buffer[-1] = buffer[-1], buffer[place]
-            yield buffer.pop()
+    def stream(self, run: Run, passes: int) -> Cursor:
+        """Through a buffer."""
+        return ShuffleCursor(self.child.open(run, passes), self.buffer_size, self.order.key(run, passes))
 
 
 class Zip(Node):
@@ -306,12 +296,9 @@ class Zip(Node):
         """Equal where every child's are."""
         return same_or_shape_ids(self.children, [indices] * len(self.children), passes, run)
 
-    def rows(self, run: Run, passes: int = 0) -> Iterator[Row]:
+    def stream(self, run: Run, passes: int) -> Cursor:
         """One element of each."""
-        if self.is_indexable:
-            return super().rows(run, passes)
-        streams = [child.rows(run, passes) for child in self.children]
-        return ([leaf for row in rows for leaf in row] for rows in zip(*streams, strict=False))
+        return ZipCursor([feed_of(child, run, passes) for child in self.children])
 
 
 def _zipped(blocks: list[Block]) -> Rows:
@@ -402,11 +389,9 @@ class Concatenate(Node):
                 ids[chosen] = which + 2 * (0 if own is None else own)
         return ids
 
-    def rows(self, run: Run, passes: int = 0) -> Iterator[Row]:
+    def stream(self, run: Run, passes: int) -> Cursor:
         """One after the other."""
-        if self.is_indexable:
-            return super().rows(run, passes)
-        return itertools.chain.from_iterable(child.rows(run, passes) for child in self.children)
+        return ConcatenateCursor([functools.partial(child.open, run, passes) for child in self.children])
 
 
 def _interleaved(first: list[np.ndarray], second: list[np.ndarray], is_second: np.ndarray) -> Columns:

@@ -5,13 +5,15 @@ import weakref
 from typing import Any
 
 from stratax.data._block import Block, concatenate_blocks
-from stratax.data._node import IndexReader, Node, Order, Run, read_ahead, walk
-from stratax.data._prefetch import PrefetchReader, Reader, RowReader, depth_at_root
-from stratax.data._sources import Generator
+from stratax.data._cursor import Cursor
+from stratax.data._feed import Feed
+from stratax.data._node import IndexCursor, Lookahead, Node, Order, Run, walk
+from stratax.data._place import from_json, to_json
+from stratax.data._prefetch import PrefetchCursor, depth_at_root
 from stratax.data._structure import Structure, unflatten
 from stratax.errors import BadArgumentError, DataError
 
-_VERSION = 1
+_VERSION = 2
 
 
 class Epochs:
@@ -63,9 +65,7 @@ class DatasetIterator:
         self._run = Run(iteration, seeds, self._max_threads)
         self._finalizer = weakref.finalize(self, self._run.close, wait=False)
         self._position = position
-        self._held: Block | None = None
-        self._failure: Exception | None = None
-        self._reader = _reader_of(self._node, self._run, position)
+        self._feed = Feed(_cursor_of(self._node, self._run, position), Lookahead(self._node))
 
     @property
     def element_spec(self) -> Any:
@@ -77,11 +77,7 @@ class DatasetIterator:
 
     def __next__(self) -> Any:
         """The next element: NumPy arrays (scalars for rank 0) on the host, which the caller may change."""
-        if self._held is None:
-            self._held = self._read(read_ahead(self._node) if self._node.is_indexable else 1)
-        block = self._held
-        self._held = block.slice(1, block.count) if block.count > 1 else None
-        self._position += 1
+        block = self._next_of_one_shape(1)
         return self._element(block.row(0))
 
     def _element(self, leaves: list[Any]) -> Any:
@@ -106,53 +102,39 @@ class DatasetIterator:
         """
         if k < 1:
             raise BadArgumentError(f"A block has at least one element. Received: k={k!r}. Pass k >= 1.")
-        pieces = self._pieces(k)
-        block = concatenate_blocks(pieces)
-        self._position += block.count
-        return self._element(block.columns()), block.count
-
-    def _pieces(self, k: int) -> list[Block]:
-        """Blocks of one shape with up to `k` elements together, at least one."""
-        pieces: list[Block] = []
-        missing = k
-        while missing:
-            try:
-                block = self._held or self._read(missing)
-            except StopIteration:
-                if not pieces:
-                    raise
-                break
-            except Exception as e:
-                if not pieces:
-                    raise
-                self._failure = e
-                break
-            self._held = None
-            if pieces and block.shapes != pieces[0].shapes:
-                self._held = block
-                break
-            if block.count > missing:
-                self._held = block.slice(missing, block.count)
-                block = block.slice(0, missing)
+        pieces = [self._next_of_one_shape(k)]
+        missing = k - pieces[0].count
+        while missing and (block := self._more(missing, pieces[0])) is not None:
             pieces.append(block)
             missing -= block.count
-        return pieces
+        block = concatenate_blocks(pieces)
+        return self._element(block.columns()), block.count
 
-    def _read(self, limit: int) -> Block:
+    def _next_of_one_shape(self, limit: int) -> Block:
         if self._is_closed:
             raise StopIteration
-        if self._failure is not None:
-            failure, self._failure = self._failure, None
-            self._position += 1
-            raise failure
         try:
-            return self._reader.read(limit)
+            block = self._feed.read(limit)
         except StopIteration:
             self.close()
             raise
         except Exception:
             self._position += 1
             raise
+        self._position += block.count
+        return block
+
+    def _more(self, limit: int, first: Block) -> Block | None:
+        """What follows, if it is of the same shape; else it stays for the next reading, as does a failure."""
+        try:
+            block = self._feed.peek(limit)
+        except Exception:
+            return None
+        if block.shapes != first.shapes:
+            return None
+        self._feed.advance(block.count)
+        self._position += block.count
+        return block
 
     def get_state(self) -> dict[str, Any]:
         """The position as a small dict that JSON can hold.
@@ -163,25 +145,20 @@ class DatasetIterator:
         Raises:
             DataError: The pipeline reads a Python generator, whose position nobody knows.
         """
-        for node in walk(self._node):
-            if isinstance(node, Generator):
-                raise DataError(
-                    "The position of this iterator can't be saved: it reads a Python generator, which can't be put "
-                    f"back. Received: from_generator({node.name}). Use from_tensor_slices or range with map."
-                )
         return {
             "version": _VERSION,
             "plan": _fingerprint(self._node),
             "iteration": self._run.iteration,
             "position": self._position,
-            "seeds": [self._run.seeds.get(id(order), order.seed) for order in _orders(self._node)],
+            "seeds": [order.saved_seed(self._run) for order in _orders(self._node)],
+            "place": None if self._node.is_indexable else to_json(self._feed.get_state()),
         }
 
     def set_state(self, state: dict[str, Any]) -> None:
         """Goes to a position that :meth:`get_state` gave.
 
-        In an indexable plan this takes no time. A stream (`filter`, `flat_map`, a buffered `shuffle`...) is read again
-        from its beginning up to the position, which calls its functions again.
+        In an indexable plan this takes no time. A stream is read again from a place shortly before: what is in the
+        buffer of a `shuffle` is made again, for instance.
 
         Args:
             state: The saved position.
@@ -194,12 +171,15 @@ class DatasetIterator:
         self._finalizer.detach()
         self._run.close()
         self._is_closed = False
-        by_order = {id(order): seed for order, seed in zip(orders, seeds, strict=True)}
+        pairs = zip(orders, seeds, strict=True)
+        by_order = {id(order): seed for order, seed in pairs if seed is not None}
         self._start(state["iteration"], by_order, state["position"])
+        if state["place"] is not None:
+            self._feed.set_state(from_json(state["place"]))
         self._epochs.continue_after(state["iteration"], by_order)
 
     def _checked_seeds(self, state: Any, count: int) -> list[int]:
-        keys = {"version", "plan", "iteration", "position", "seeds"}
+        keys = {"version", "plan", "iteration", "position", "seeds", "place"}
         if not isinstance(state, dict) or set(state) != keys or state["version"] != _VERSION:
             raise DataError(
                 f"A state of a Dataset iterator has the keys {sorted(keys)} and version {_VERSION}. "
@@ -216,8 +196,8 @@ class DatasetIterator:
     def close(self) -> None:
         """Ends the iteration and its background threads, and waits for them."""
         self._is_closed = True
-        self._held = None
         self._run.close()
+        self._feed.close()
 
     def __enter__(self) -> "DatasetIterator":
         return self
@@ -226,19 +206,12 @@ class DatasetIterator:
         self.close()
 
 
-def _reader_of(node: Node, run: Run, position: int) -> Reader:
+def _cursor_of(node: Node, run: Run, position: int) -> Cursor:
     if not node.is_indexable:
-        rows = node.rows(run)
-        for _ in range(position):
-            next(rows, None)
-        return RowReader(rows)
-    reader = IndexReader(node, run, position=position)
+        return node.open(run)
+    cursor = IndexCursor(node, run, position=position)
     depth = depth_at_root(node)
-    if not depth:
-        return reader
-    ahead = PrefetchReader(reader, depth)
-    run.on_close(ahead.close)
-    return ahead
+    return PrefetchCursor(cursor, depth, run) if depth else cursor
 
 
 def _orders(node: Node) -> list[Order]:

@@ -2,15 +2,16 @@
 
 import math
 import threading
-from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from stratax.data._block import Block, Columns, Rows, shapes_of
-from stratax.data._node import Node, Passes, Run, select_passes
+from stratax.data._cursor import Cursor
+from stratax.data._element_random import element_scope
+from stratax.data._map_cursors import MapCursor, ThreadedMapCursor
+from stratax.data._node import Node, Order, Passes, Run, feed_of, first_row, select_passes
 from stratax.data._purity import is_pure
 from stratax.data._spec import Nested, TensorSpec
 from stratax.data._structure import Row, Structure, as_row, check_same, flatten, spec_of_row, unflatten
@@ -55,13 +56,9 @@ class Mapper:
 
     def one(self, row: Row, position: int) -> Row:
         """The function's result for one element, checked against earlier ones; errors name the position."""
-        with on_host():
-            return self.one_on_host(row, position)
-
-    def one_on_host(self, row: Row, position: int) -> Row:
-        """:meth:`one` inside `on_host`, which is entered once for many."""
         try:
-            result = as_row(call(self._function, self._input_structure(), row))
+            with on_host():
+                result = as_row(call(self._function, self._input_structure(), row))
         except Exception as e:
             e.add_note(f"{self.name} failed on element {position} of {self._describe(row)}.")
             raise
@@ -72,7 +69,9 @@ class Mapper:
         return f"its input, {spec_of_row(row, self._input_structure())!r}"
 
     def _check(self, row: Row, structure: Structure) -> None:
-        kinds = tuple((leaf.dtype, leaf.ndim) for leaf in row if not isinstance(leaf, Nested))
+        kinds = tuple(
+            (getattr(leaf, "dtype", None), np.ndim(leaf)) for leaf in row if not isinstance(leaf, Nested)
+        )
         if self._expected is None:
             self._expected = (structure, kinds)
             self.spec = spec_of_row(row, structure) if self.spec is None else self.spec
@@ -96,6 +95,8 @@ class Mapper:
 
     def block(self, columns: Sequence[np.ndarray]) -> list[np.ndarray] | None:
         """The function's results for a block of elements, or None if it has to be called one by one."""
+        if any(column.dtype.hasobject for column in columns):
+            return None
         with self._lock:
             if self._candidates is None:
                 self._candidates = self._ways()
@@ -167,11 +168,17 @@ class Map(Node):
         self.children = (child,)
         self._threads = threads
         self._mapper = Mapper(function, lambda: child.structure)
+        self._order = Order(None, reshuffle=True, lazy=True)
 
     @property
     def child(self) -> Node:
         """The node it reads from."""
         return self.children[0]
+
+    @property
+    def order(self) -> Order:
+        """Seeds what the function draws."""
+        return self._order
 
     @property
     def length(self) -> int:
@@ -236,7 +243,7 @@ class Map(Node):
         if self.child.is_indexable and length != 0:
             ends = {0, length - 1 if length > 0 else 1}
             return [self.child.gather(np.array([i]), 0, run).row(0) for i in sorted(ends)]
-        first = next(self.child.rows(run), None)
+        first = first_row(self.child)
         return [first if first is not None else _placeholder(self.child.spec)]
 
     def gather(self, indices: np.ndarray, passes: Passes, run: Run) -> Block:
@@ -272,23 +279,27 @@ class Map(Node):
             if leaves is not None:
                 return Columns(leaves, block.count)
         if self._threads > 1 and block.count > 1:
-            return self._in_threads(block, indices, run)
+            return self._in_threads(block, indices, passes, run)
         rows: list[Row] = []
-        with on_host():
-            for i in range(block.count):
-                try:
-                    rows.append(self._mapper.one_on_host(block.row(i), int(indices[i])))
-                except Exception as e:
-                    return Rows(rows, failure=e)
+        for i in range(block.count):
+            try:
+                rows.append(self._one(block.row(i), int(indices[i]), _pass_at(passes, i), run))
+            except Exception as e:
+                return Rows(rows, failure=e)
         return Rows(rows)
 
-    def _in_threads(self, block: Block, indices: np.ndarray, run: Run) -> Rows:
+    def _one(self, row: Row, position: int, number: int, run: Run) -> Row:
+        with element_scope(lambda: (*self._order.key(run, number), position)):
+            return self._mapper.one(row, position)
+
+    def _in_threads(self, block: Block, indices: np.ndarray, passes: Passes, run: Run) -> Rows:
         pool = run.pool(self._threads)
         results: list[Row] = []
         futures = []
         try:
             for i in range(block.count):
-                futures.append(pool.submit(self._mapper.one, block.row(i), int(indices[i])))
+                number = _pass_at(passes, i)
+                futures.append(pool.submit(self._one, block.row(i), int(indices[i]), number, run))
             results.extend(future.result() for future in futures)
         except Exception as e:
             for future in futures:
@@ -300,27 +311,38 @@ class Map(Node):
         """As the child's: a function of inputs of one shape is expected to give results of one shape."""
         return None if self.child.is_uniform else self.child.shape_ids(indices, passes, run)
 
-    def rows(self, run: Run, passes: int = 0) -> Iterator[Row]:
+    def stream(self, run: Run, passes: int) -> Cursor:
         """One result after another; with threads, a bounded number is under way."""
-        if self.is_indexable:
-            return super().rows(run, passes)
-        if self._threads > 1:
-            return self._stream_in_threads(run, passes)
-        return (self._mapper.one(row, position) for position, row in enumerate(self.child.rows(run, passes)))
+        calls = _Calls(self._mapper, lambda: self._order.key(run, passes))
+        if self._threads > 1 and not self._mapper.is_vectorised:
+            child = self.child.open(run, passes)
+            window = _ROWS_PER_THREAD * self._threads
+            return ThreadedMapCursor(child, calls, lambda: run.pool(self._threads), window)
+        return MapCursor(feed_of(self.child, run, passes), calls)
 
-    def _stream_in_threads(self, run: Run, passes: int) -> Iterator[Row]:
-        pool = run.pool(self._threads)
-        under_way: deque[Future] = deque()
-        try:
-            for position, row in enumerate(self.child.rows(run, passes)):
-                under_way.append(pool.submit(self._mapper.one, row, position))
-                if len(under_way) >= 2 * self._threads:
-                    yield under_way.popleft().result()
-            while under_way:
-                yield under_way.popleft().result()
-        finally:
-            for future in under_way:
-                future.cancel()
+
+class _Calls:
+    """How the stream of one pass calls the function."""
+
+    def __init__(self, mapper: Mapper, key: Callable[[], tuple[int, ...]]) -> None:
+        self._mapper = mapper
+        self._key = key
+
+    def block(self, block: Block) -> Columns | None:
+        """At once, if that is known to be right."""
+        if not isinstance(block, Columns):
+            return None
+        leaves = self._mapper.block(block.columns())
+        return None if leaves is None else Columns(leaves, block.count)
+
+    def row(self, row: Row, position: int) -> Row:
+        """One element."""
+        with element_scope(lambda: (*self._key(), position)):
+            return self._mapper.one(row, position)
+
+
+def _pass_at(passes: Passes, index: int) -> int:
+    return passes if isinstance(passes, int) else int(passes[index])
 
 
 def _placeholder(spec: Any) -> Row:

@@ -6,17 +6,21 @@ so the place an iterator has reached is one number.
 """
 
 import abc
-import random
+import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import CancelledError, ThreadPoolExecutor
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from stratax.data._block import Block, Rows
+from stratax.data._cursor import Cursor, State
+from stratax.data._element_random import drawn_seed
+from stratax.data._feed import Feed
 from stratax.data._spec import INFINITE_CARDINALITY, TensorSpec
 from stratax.data._structure import Row, Structure, flatten
+from stratax.errors import DataError
 
 Passes = int | np.ndarray
 """Which pass of the `repeat`s above an element belongs to: one number for all of them, or one each (uint64)."""
@@ -25,6 +29,8 @@ _MIX = 0x9E3779B97F4A7C15
 _MASK = (1 << 64) - 1
 _READ_AHEAD_BYTES = 1 << 18
 _READ_AHEAD_ROWS = 256
+_STRING_BYTES = 1 << 10
+_ASK_AGAIN = 32
 
 
 class Run:
@@ -44,6 +50,7 @@ class Run:
         self.memo: dict[Any, Any] = {}
         self._max_threads = max_threads
         self._pool: ThreadPoolExecutor | None = None
+        self._is_closed = False
         self._closers: list[Callable[[bool], None]] = []
 
     def child(self, iteration: int) -> "Run":
@@ -52,6 +59,9 @@ class Run:
 
     def pool(self, threads: int) -> ThreadPoolExecutor:
         """The iterator's thread pool, started at its first use."""
+        if self._is_closed:
+            # A background thread that has not noticed yet; nobody waits for what it makes.
+            raise CancelledError
         if self._pool is None:
             size = threads if self._max_threads is None else min(threads, self._max_threads)
             self._pool = ThreadPoolExecutor(max(1, size), thread_name_prefix="stratax-map")
@@ -68,6 +78,7 @@ class Run:
 
     def close(self, wait: bool = True) -> None:
         """Ends every thread that was started for this iterator; waits for it unless told otherwise."""
+        self._is_closed = True
         while self._closers:
             self._closers.pop()(wait)
         pool, self._pool = self._pool, None
@@ -79,18 +90,33 @@ class Order:
     """What identifies a source of randomness of a plan (a `shuffle`), however the plan is rewritten.
 
     Args:
-        seed: The user's seed; a random one is drawn if it is None (from Python's `random`, so that
-            `keras.utils.set_random_seed` and `random.seed` fix it).
+        seed: The user's seed; a random one is drawn if it is None: from the element whose function makes the plan,
+            or else from Python's `random`, so that `keras.utils.set_random_seed` and `random.seed` fix it.
         reshuffle: Whether each iteration and each pass of a `repeat` gets another order.
+        lazy: Whether the seed is drawn only when it is needed, which for most functions is never.
     """
 
-    def __init__(self, seed: int | None, reshuffle: bool) -> None:
-        self.seed = random.getrandbits(31) if seed is None else seed
+    def __init__(self, seed: int | None, reshuffle: bool, lazy: bool = False) -> None:
+        self._lock = threading.Lock()
+        self._seed = drawn_seed() if seed is None and not lazy else seed
         self.reshuffle = reshuffle
+
+    @property
+    def seed(self) -> int:
+        """The seed, drawn now if need be."""
+        with self._lock:
+            if self._seed is None:
+                self._seed = drawn_seed()
+            return self._seed
+
+    def saved_seed(self, run: Run) -> int | None:
+        """The seed in force, None if it was not drawn yet."""
+        return run.seeds.get(id(self), self._seed)
 
     def key(self, run: Run, number: int) -> tuple[int, ...]:
         """The key of the order in one pass."""
-        seed = run.seeds.get(id(self), self.seed)
+        seed = run.seeds.get(id(self))
+        seed = self.seed if seed is None else seed
         return (seed, run.iteration, number) if self.reshuffle else (seed,)
 
 
@@ -157,9 +183,13 @@ class Node(abc.ABC):
         """A number for each position, equal where the shapes are equal; `None` if all of them are."""
         return None
 
-    def rows(self, run: Run, passes: int = 0) -> Iterator[Row]:
-        """Its elements one after another. The default reads an indexable node in small blocks."""
-        return IndexReader(self, run, passes).rows()
+    def open(self, run: Run, passes: int = 0) -> Cursor:
+        """One pass over its elements, from the first one on."""
+        return IndexCursor(self, run, passes) if self.is_indexable else self.stream(run, passes)
+
+    def stream(self, run: Run, passes: int) -> Cursor:
+        """What :meth:`open` gives where the node can only be iterated."""
+        raise NotImplementedError(f"{self.label} has no stream")
 
     @property
     def order(self) -> Order | None:
@@ -207,17 +237,55 @@ def read_ahead(node: Node) -> int:
     limits = [limit for step in walk(node) if (limit := step.reads_ahead) is not None]
     if limits:
         return min(limits)
-    size = max(1, sum(_bytes_of(leaf) for leaf in flatten(node.spec)[0]))
+    try:
+        leaves = flatten(node.spec)[0]
+    except DataError:
+        # What is wrong with the elements will be said when one is made.
+        return 1
+    size = max(1, sum(_bytes_of(leaf) for leaf in leaves))
     return int(np.clip(_READ_AHEAD_BYTES // size, 1, _READ_AHEAD_ROWS))
 
 
 def _bytes_of(spec: Any) -> int:
     if not isinstance(spec, TensorSpec) or spec.shape is None or None in spec.shape:
         return _READ_AHEAD_BYTES
-    return int(np.prod([size or 0 for size in spec.shape], dtype=np.int64)) * spec.dtype.itemsize
+    itemsize = _STRING_BYTES if spec.dtype.hasobject else spec.dtype.itemsize
+    return int(np.prod([size or 0 for size in spec.shape], dtype=np.int64)) * itemsize
 
 
-class IndexReader:
+def feed_of(node: Node, run: Run, passes: int = 0) -> Feed:
+    """An opened node whose elements are read some ahead where that is unobservable."""
+    return Feed(node.open(run, passes), Lookahead(node))
+
+
+class Lookahead:
+    """How many elements of a node to read at once; asked again while its functions may turn out to be pure."""
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+        self._size = 0
+        self._asked = 0
+
+    def __call__(self) -> int:
+        if self._size <= 1 and self._asked < _ASK_AGAIN:
+            self._asked += 1
+            self._size = read_ahead(self._node)
+        return self._size
+
+
+def first_row(node: Node) -> Row | None:
+    """A node's first element in an iteration of its own; `None` if there is none."""
+    run = Run()
+    try:
+        cursor = node.open(run)
+        return cursor.read(1).row(0)
+    except StopIteration:
+        return None
+    finally:
+        run.close()
+
+
+class IndexCursor(Cursor):
     """Reads an indexable node from a position on.
 
     Args:
@@ -233,17 +301,22 @@ class IndexReader:
         self._passes = passes
         self.position = position
         self._pending: Rows | None = None
+        self._careful = 0
 
     def read(self, limit: int) -> Block:
         """The next 1 to `limit` elements of one shape; raises StopIteration at the end."""
         block = self._pending or self._gathered(limit)
         self._pending = None
-        if isinstance(block, Rows) and limit > 1:
+        if isinstance(block, Rows):
             block, self._pending = block.split(limit)
+            if not block.rows and block.failure is not None:
+                self.position += 1
+                raise block.failure
         self.position += block.count
         return block
 
     def _gathered(self, limit: int) -> Block:
+        limit = 1 if self.position < self._careful else limit
         stop = self.position + limit
         if self._node.length != INFINITE_CARDINALITY:
             stop = min(stop, self._node.length)
@@ -255,6 +328,10 @@ class IndexReader:
         try:
             return self._node.gather(indices, self._passes, self._run)
         except Exception:
+            if len(indices) > 1:
+                # One of them failed: those before it are delivered first.
+                self._careful = self.position + len(indices)
+                return self._gathered(1)
             # The next reading goes on behind the element that failed, as TensorFlow's does.
             self.position += 1
             raise
@@ -266,15 +343,21 @@ class IndexReader:
         other = np.flatnonzero(ids != ids[0])
         return int(other[0]) if len(other) else len(indices)
 
-    def rows(self) -> Iterator[Row]:
-        """The remaining elements one by one, gathered a few ahead where that is unobservable."""
-        while True:
-            try:
-                block = self.read(read_ahead(self._node))
-            except StopIteration:
-                return
-            for i in range(block.count):
-                yield block.row(i)
+    def skip(self, count: int) -> int:
+        """Adds to the position."""
+        length = self._node.length
+        passed = count if length == INFINITE_CARDINALITY else max(0, min(count, length - self.position))
+        self.position += passed
+        self._pending = None
+        return passed
+
+    def get_state(self) -> State:
+        """The position."""
+        return {"position": self.position}
+
+    def set_state(self, state: State) -> None:
+        """Goes to the position."""
+        self.position = state["position"]
 
 
 def same_or_shape_ids(

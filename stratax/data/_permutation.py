@@ -70,9 +70,23 @@ def _scramble(values: np.ndarray) -> np.ndarray:
     return values ^ (values >> np.uint64(31))
 
 
+class Draws:
+    """Random integers of 32 bits (as int64), one for each position, the same for the same key and position.
+
+    Args:
+        key: Integers that name them.
+    """
+
+    def __init__(self, key: Sequence[int]) -> None:
+        self._base = _entropy(key).generate_state(1, np.uint64)[0]
+
+    def __call__(self, indices: np.ndarray) -> np.ndarray:
+        """Those at some positions."""
+        with np.errstate(over="ignore"):
+            mixed = _scramble(indices.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15) + self._base)
+            return (_scramble(mixed) >> np.uint64(32)).astype(np.int64)
+
+
 def random_integers(indices: np.ndarray, key: Sequence[int]) -> np.ndarray:
-    """Random integers of 32 bits (as int64), one for each position, the same for the same key and position."""
-    base = _entropy(key).generate_state(1, np.uint64)[0]
-    with np.errstate(over="ignore"):
-        mixed = _scramble(indices.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15) + base)
-        return (_scramble(mixed) >> np.uint64(32)).astype(np.int64)
+    """As :class:`Draws`, at once."""
+    return Draws(key)(indices)

@@ -2,83 +2,98 @@
 
 import threading
 from collections import deque
-from collections.abc import Iterator
-from typing import Any, Protocol
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
-from stratax.data._block import Block, Rows, shapes_of
+from stratax.data._block import Block
+from stratax.data._cursor import Cursor, State
+from stratax.data._feed import Trail
 from stratax.data._node import Node, Passes, Run
 from stratax.data._spec import AUTOTUNE
-from stratax.data._structure import Row
 
 AUTOTUNED_DEPTH = 2
 _JOIN_SECONDS = 5.0
+_WAIT_SECONDS = 1.0
 
 
-class Reader(Protocol):
-    """Gives the elements of a plan in blocks."""
-
-    def read(self, limit: int) -> Block:
-        """The next 1 to `limit` elements of one shape; raises StopIteration at the end."""
-
-
-class RowReader:
-    """Blocks of a stream's rows.
+class PrefetchCursor(Cursor):
+    """Reads ahead on a thread of its own, at most about `depth` elements; the thread starts at the first reading.
 
     Args:
-        rows: The stream.
-    """
-
-    def __init__(self, rows: Iterator[Row]) -> None:
-        self._rows = rows
-        self._next: Row | None = None
-        self._failure: Exception | None = None
-
-    def read(self, limit: int) -> Block:
-        """The next rows of one shape; what the stream raises comes after the rows before it."""
-        if self._failure is not None:
-            failure, self._failure = self._failure, None
-            raise failure
-        first = self._next if self._next is not None else next(self._rows)
-        self._next = None
-        taken = [first]
-        while len(taken) < limit:
-            try:
-                row = next(self._rows, None)
-            except Exception as e:
-                self._failure = e
-                break
-            if row is None or shapes_of(row) != shapes_of(first):
-                self._next = row
-                break
-            taken.append(row)
-        return Rows(taken)
-
-
-class PrefetchReader:
-    """Reads ahead on a thread of its own, at most about `depth` elements.
-
-    Args:
-        reader: Where the elements come from; only the thread uses it from now on.
+        child: Where the elements come from; only the thread uses it then.
         depth: How many elements may wait, at least 1.
+        run: Ends the thread with the iterator.
     """
 
-    def __init__(self, reader: Reader, depth: int) -> None:
+    def __init__(self, child: Cursor, depth: int, run: Run) -> None:
+        self._child = child
+        self._run = run
+        self._trail = Trail(child)
         self._shared = _Shared(depth)
+        self._thread: threading.Thread | None = None
+        self._block: Block | None = None
+        self._num_passed = 0
+
+    def _start(self) -> None:
+        self._run.on_close(self._stop)
         self._thread = threading.Thread(
-            target=_produce, args=(reader, self._shared), name="stratax-prefetch", daemon=True
+            target=_produce,
+            args=(self._child, self._trail, self._shared),
+            name="stratax-prefetch",
+            daemon=True,
         )
         self._thread.start()
 
     def read(self, limit: int) -> Block:
-        """The oldest waiting block, which may have another size than asked for; later ones will have that size."""
-        return self._shared.take(limit)
+        """The oldest waiting elements; the thread reads as many at a time as are asked for here."""
+        if self._thread is None:
+            self._start()
+        block = self._block
+        if block is None:
+            block = self._shared.take(limit, self._is_alive)
+            if isinstance(block, Exception):
+                self._passed(1)
+                raise block
+        self._block = block.slice(limit, block.count) if block.count > limit else None
+        block = block.slice(0, limit) if block.count > limit else block
+        self._passed(block.count)
+        return block
 
-    def close(self, wait: bool = True) -> None:
-        """Ends the thread; waits for it unless told otherwise."""
+    def _passed(self, count: int) -> None:
+        self._num_passed += count
+        self._shared.num_passed = self._num_passed
+
+    def _is_alive(self) -> bool:
+        return self._thread is not None and self._thread.is_alive()
+
+    def get_state(self) -> State:
+        """The place behind what was given."""
+        if self._thread is None:
+            return {"child": self._child.get_state(), "skip": 0}
+        number, state = self._trail.recall(self._num_passed)
+        return {"child": state, "skip": self._num_passed - number}
+
+    def set_state(self, state: State) -> None:
+        """Goes there, before the thread starts."""
+        self._child.set_state(state["child"])
+        self._child.skip(state["skip"])
+
+    def skip(self, count: int) -> int:
+        """In the child, before the thread starts."""
+        return super().skip(count) if self._thread is not None else self._child.skip(count)
+
+    def close(self) -> None:
+        """Ends the thread."""
+        self._stop()
+        self._run.forget(self._stop)
+
+    def _stop(self, wait: bool = True) -> None:
         self._shared.stop()
-        if wait and self._thread is not threading.current_thread():
+        if self._thread is None:
+            self._child.close()
+        elif wait and self._thread is not threading.current_thread():
             self._thread.join(_JOIN_SECONDS)
 
 
@@ -93,18 +108,21 @@ class _Shared:
         self._ended = False
         self._stopped = False
         self._limit = 1
+        self.num_passed = 0
 
-    def take(self, limit: int) -> Block:
+    def take(self, limit: int, is_alive: Callable[[], bool]) -> Block | Exception:
         with self._changed:
             self._limit = limit
-            self._changed.wait_for(lambda: self._items or self._ended or self._stopped)
+            while not self._changed.wait_for(
+                lambda: self._items or self._ended or self._stopped, _WAIT_SECONDS
+            ):
+                if not is_alive():
+                    break
             if not self._items or self._stopped:
                 raise StopIteration
             item = self._items.popleft()
             self._waiting -= _count(item)
             self._changed.notify_all()
-        if isinstance(item, Exception):
-            raise item
         return item
 
     def put(self, item: Block | Exception) -> None:
@@ -135,17 +153,25 @@ def _count(item: Block | Exception) -> int:
     return item.count if isinstance(item, Block) else 1
 
 
-def _produce(reader: Reader, shared: _Shared) -> None:
+def _produce(child: Cursor, trail: Trail, shared: _Shared) -> None:
+    num_read = 0
     try:
         while limit := shared.wait_for_room():
+            trail.mark(num_read, shared.num_passed)
             try:
-                shared.put(reader.read(limit))
+                item: Block | Exception = child.read(limit)
             except StopIteration:
                 return
             except Exception as e:
-                shared.put(e)
+                item = e
+            num_read += _count(item)
+            shared.put(item)
+    except BaseException as e:
+        shared.put(e if isinstance(e, Exception) else RuntimeError(f"A background thread ended: {e!r}"))
+        raise
     finally:
         shared.end()
+        child.close()
 
 
 class Prefetch(Node):
@@ -187,25 +213,10 @@ class Prefetch(Node):
         """As the child's."""
         return self.child.shape_ids(indices, passes, run)
 
-    def rows(self, run: Run, passes: int = 0) -> Iterator[Row]:
-        """From a thread, over a stream."""
-        if self.is_indexable:
-            return super().rows(run, passes)
-        return self._ahead(run, passes) if self.depth else self.child.rows(run, passes)
-
-    def _ahead(self, run: Run, passes: int) -> Iterator[Row]:
-        reader = PrefetchReader(RowReader(self.child.rows(run, passes)), self.depth)
-        run.on_close(reader.close)
-        try:
-            while True:
-                try:
-                    block = reader.read(1)
-                except StopIteration:
-                    return
-                yield block.row(0)
-        finally:
-            reader.close()
-            run.forget(reader.close)
+    def stream(self, run: Run, passes: int) -> Cursor:
+        """From a thread."""
+        child = self.child.open(run, passes)
+        return PrefetchCursor(child, self.depth, run) if self.depth else child
 
 
 def depth_at_root(node: Node) -> int:

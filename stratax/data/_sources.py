@@ -5,11 +5,20 @@ from typing import Any
 
 import numpy as np
 
-from stratax.data._block import Block, Columns
+from stratax.data._block import Block, Columns, Rows
+from stratax.data._cursor import Cursor, State
 from stratax.data._node import Node, Order, Passes, Run
 from stratax.data._permutation import random_integers
 from stratax.data._spec import INFINITE_CARDINALITY, UNKNOWN_CARDINALITY, TensorSpec
-from stratax.data._structure import Row, Structure, as_array, flatten, leaf_names, unflatten
+from stratax.data._structure import (
+    Row,
+    Structure,
+    as_array,
+    flatten,
+    leaf_names,
+    spec_of_leaf,
+    unflatten,
+)
 from stratax.errors import DataError
 
 
@@ -176,10 +185,14 @@ class Generator(Node):
         """Not known."""
         return UNKNOWN_CARDINALITY
 
-    def rows(self, run: Run, passes: int = 0) -> Iterator[Row]:
+    @property
+    def reads_ahead(self) -> int:
+        """Nothing: whoever wrote the generator may watch it."""
+        return 1
+
+    def stream(self, run: Run, passes: int) -> Cursor:
         """The elements, converted to the signature's dtypes and checked against it."""
-        for number, element in enumerate(self._function(*self._args)):
-            yield self._converted(element, number)
+        return GeneratorCursor(lambda: iter(self._function(*self._args)), self._converted, self.name)
 
     def _converted(self, element: Any, number: int) -> Row:
         leaves, structure = flatten(self._tuples(element))
@@ -202,25 +215,65 @@ class Generator(Node):
 
     def _convert(self, leaf: Any, spec: TensorSpec, name: str, number: int) -> Any:
         array = as_array(leaf)
-        converted = array if array.dtype == spec.dtype else self._cast(array, spec, name, number)
-        if not spec.is_compatible_with(converted):
+        found = spec_of_leaf(array)
+        converted = array if found.dtype == spec.dtype else self._cast(array, spec, name, number)
+        if not spec.is_compatible_with(spec_of_leaf(converted)):
             raise DataError(
                 f"The generator {self.name} gave an element that does not fit its output_signature. "
-                f"Expected: {name}={spec!r}. Received: element {number}, {name} of shape={array.shape}. "
+                f"Expected: {name}={spec!r}. Received: element {number}, {name} of shape={found.shape}. "
                 "Use None in output_signature for sizes that differ."
             )
         return converted
 
     def _cast(self, array: Any, spec: TensorSpec, name: str, number: int) -> Any:
-        if np.can_cast(array.dtype, spec.dtype, "same_kind") or (
-            array.dtype.kind in "iub" and spec.dtype.kind in "iuf"
-        ):
+        dtype = spec_of_leaf(array).dtype
+        is_string = dtype.hasobject or spec.dtype.hasobject
+        is_number = dtype.kind in "iub" and spec.dtype.kind in "iuf"
+        if not is_string and (np.can_cast(dtype, spec.dtype, "same_kind") or is_number):
             return array.astype(spec.dtype)
         raise DataError(
             f"The generator {self.name} gave an element that does not fit its output_signature. Expected: "
-            f"{name}={spec!r}. Received: element {number}, {name} of dtype={array.dtype}. Convert it in the generator, "
+            f"{name}={spec!r}. Received: element {number}, {name} of dtype={dtype}. Convert it in the generator, "
             "or change the dtype in output_signature."
         )
+
+
+class GeneratorCursor(Cursor):
+    """Reads a Python generator, whose place nobody knows.
+
+    Args:
+        start: Starts it.
+        convert: Makes a row of what it yields and the number of that.
+        name: Its name, for messages.
+    """
+
+    def __init__(
+        self, start: Callable[[], Iterator[Any]], convert: Callable[[Any, int], Row], name: str
+    ) -> None:
+        self._start = start
+        self._convert = convert
+        self._name = name
+        self._elements: Iterator[Any] | None = None
+        self._number = 0
+
+    def read(self, limit: int) -> Block:
+        """One element."""
+        if self._elements is None:
+            self._elements = self._start()
+        element = next(self._elements)
+        self._number += 1
+        return Rows([self._convert(element, self._number - 1)])
+
+    def get_state(self) -> State:
+        """Raises."""
+        raise DataError(
+            "The position of this iterator can't be saved: it reads a Python generator, which can't be put "
+            f"back. Received: from_generator({self._name}). Use from_tensor_slices or range with map."
+        )
+
+    def set_state(self, state: State) -> None:
+        """Raises."""
+        self.get_state()
 
 
 def as_slices(label: str, tensors: Any, add_axis: bool) -> Slices:

@@ -1,16 +1,18 @@
-"""Operations whose number of elements only iterating tells: filter, flat_map; and windows (data layer)."""
+"""`filter` and `window`, which read whatever is below them as a stream (data layer)."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from stratax.data._block import Block, Rows
-from stratax.data._node import Node, Passes, Run
+from stratax.data._block import Block, Columns, Rows
+from stratax.data._cursor import Cursor, State
+from stratax.data._feed import Feed, Trail
+from stratax.data._node import Node, Passes, Run, feed_of
 from stratax.data._spec import UNKNOWN_CARDINALITY, DatasetSpec, Nested
 from stratax.data._structure import Row, flatten, unflatten
 from stratax.data._vectorise import call, on_host
-from stratax.errors import BadTypeError, DataError
+from stratax.errors import DataError
 
 
 class Filter(Node):
@@ -37,106 +39,109 @@ class Filter(Node):
         """Only iterates."""
         return False
 
-    def rows(self, run: Run, passes: int = 0) -> Iterator[Row]:
+    @property
+    def reads_ahead(self) -> int:
+        """Nothing: the predicate may be watched."""
+        return 1
+
+    def stream(self, run: Run, passes: int) -> Cursor:
         """Those that pass."""
-        structure = self.children[0].structure
-        for number, row in enumerate(self.children[0].rows(run, passes)):
-            copies = [leaf.copy() if isinstance(leaf, np.ndarray) else leaf for leaf in row]
-            try:
-                with on_host():
-                    verdict = np.asarray(call(self._predicate, structure, copies))
-            except Exception as e:
-                e.add_note(
-                    f"The predicate {_name(self._predicate)} given to filter failed on element {number}."
-                )
-                raise
-            if verdict.shape or verdict.dtype != np.bool_:
-                raise DataError(
-                    "The predicate given to filter has to return one bool. Received: "
-                    f"{_name(self._predicate)} gave dtype={verdict.dtype}, shape={verdict.shape} on element {number}. "
-                    "Return a comparison, such as x > 0."
-                )
-            if verdict:
-                yield row
+        return FilterCursor(feed_of(self.children[0], run, passes), self._passes)
+
+    def _passes(self, row: Row, number: int) -> bool:
+        copies = [leaf.copy() if isinstance(leaf, np.ndarray) else leaf for leaf in row]
+        try:
+            verdict = np.asarray(call(self._predicate, self.children[0].structure, copies))
+        except Exception as e:
+            e.add_note(f"The predicate {_name(self._predicate)} given to filter failed on element {number}.")
+            raise
+        if verdict.shape or verdict.dtype != np.bool_:
+            raise DataError(
+                "The predicate given to filter has to return one bool. Received: "
+                f"{_name(self._predicate)} gave dtype={verdict.dtype}, shape={verdict.shape} on element {number}. "
+                "Return a comparison, such as x > 0."
+            )
+        return bool(verdict)
 
 
-class FlatMap(Node):
-    """The elements of the Datasets that a function makes of each element, one Dataset after another.
+class FilterCursor(Cursor):
+    """Asks about element after element.
 
     Args:
-        child: The node.
-        function: Gives a Dataset for an element.
-        open_node: Gives the plan of a Dataset (this module does not know the class).
+        feed: The stream.
+        passes: The verdict on a row with its number.
     """
 
-    label = "FlatMap"
+    def __init__(self, feed: Feed, passes: Callable[[Row, int], bool]) -> None:
+        self._feed = feed
+        self._passes = passes
+        self._number = 0
+        self._failure: Exception | None = None
 
-    def __init__(self, child: Node, function: Callable[..., Any], open_node: Callable[[Any], Node]) -> None:
-        self.children = (child,)
-        self._function = function
-        self._open = open_node
-        self._spec: Any = None
+    def read(self, limit: int) -> Block:
+        """Those that pass among the next elements of one shape."""
+        if self._failure is not None:
+            failure, self._failure = self._failure, None
+            self._advance(1)
+            raise failure
+        while True:
+            block = self._peeked(limit)
+            kept, asked = self._asked(block)
+            if kept:
+                self._advance(asked)
+                return _selected(block, kept)
+            if self._failure is not None:
+                self._advance(asked)
+                return self.read(limit)
+            self._advance(asked)
 
-    @property
-    def spec(self) -> Any:
-        """That of the first inner Dataset; calls the function if it was not called before."""
-        if self._spec is None:
-            run = Run()
-            try:
-                first = next(self.children[0].rows(run), None)
-            finally:
-                run.close()
-            if first is None:
-                raise DataError(
-                    "The element_spec of a flat_map over an empty Dataset can't be found. "
-                    f"Received: element_spec={self.children[0].spec!r}."
-                )
-            self._spec = self._inner(first, 0).spec
-        return self._spec
-
-    @property
-    def length(self) -> int:
-        """Not known, except of nothing."""
-        return 0 if self.children[0].length == 0 else UNKNOWN_CARDINALITY
-
-    @property
-    def is_indexable(self) -> bool:
-        """Only iterates."""
-        return False
-
-    @property
-    def batch_size(self) -> int | None:
-        """Not known."""
-        return None
-
-    def _inner(self, row: Row, number: int) -> Node:
+    def _peeked(self, limit: int) -> Block:
         try:
-            with on_host():
-                result = call(self._function, self.children[0].structure, row)
-        except Exception as e:
-            e.add_note(f"The function {_name(self._function)} given to flat_map failed on element {number}.")
+            return self._feed.peek(limit)
+        except StopIteration:
             raise
-        if not isinstance(result, Nested):
-            raise BadTypeError(
-                "The function given to flat_map has to return a Dataset. "
-                f"Received: {_name(self._function)} returned {type(result).__name__} for element {number}. "
-                "Wrap the result: Dataset.from_tensor_slices(result)."
-            )
-        return self._open(result)
+        except Exception:
+            self._advance(1)
+            raise
 
-    def rows(self, run: Run, passes: int = 0) -> Iterator[Row]:
-        """Inner Dataset after inner Dataset."""
-        structure = None
-        for number, row in enumerate(self.children[0].rows(run, passes)):
-            inner = self._inner(row, number)
-            if structure is None:
-                structure = inner.structure
-            elif inner.structure != structure:
-                raise DataError(
-                    f"The function {_name(self._function)} given to flat_map returned Datasets of different "
-                    f"structure. Expected, as before: {structure}. Received: {inner.spec!r} for element {number}."
-                )
-            yield from inner.rows(run, passes)
+    def _asked(self, block: Block) -> tuple[list[int], int]:
+        """Which elements pass, and how many were asked about: those before one that fails."""
+        kept = []
+        with on_host():
+            for i in range(block.count):
+                try:
+                    if self._passes(block.row(i), self._number + i):
+                        kept.append(i)
+                except Exception as e:
+                    self._failure = e
+                    return kept, i
+        return kept, block.count
+
+    def _advance(self, count: int) -> None:
+        if count:
+            self._feed.advance(count)
+        self._number += count
+
+    def get_state(self) -> State:
+        """The place behind the last element that was given, or asked about in vain."""
+        return {"number": self._number, "feed": self._feed.get_state()}
+
+    def set_state(self, state: State) -> None:
+        """Goes there."""
+        self._number = state["number"]
+        self._feed.set_state(state["feed"])
+
+    def close(self) -> None:
+        """Closes the child."""
+        self._feed.close()
+
+
+def _selected(block: Block, kept: list[int]) -> Block:
+    if len(kept) == block.count:
+        return block
+    if isinstance(block, Columns):
+        return Columns([leaf[kept] for leaf in block.leaves], len(kept))
+    return Rows([block.row(i) for i in kept])
 
 
 def _name(function: Callable[..., Any]) -> str:
@@ -228,26 +233,82 @@ class Window(Node):
         reach = (self._size - 1) * self._stride + 1
         return 0 if length < reach else (length - reach) // self._shift + 1
 
-    def rows(self, run: Run, passes: int = 0) -> Iterator[Row]:
+    def stream(self, run: Run, passes: int) -> Cursor:
         """Window after window."""
-        specs, _ = flatten(self.children[0].spec)
         reach = (self._size - 1) * self._stride + 1
-        held: list[Row] = []
-        to_skip = 0
-        rows = self.children[0].rows(run, passes)
-        for row in rows:
-            if to_skip:
-                to_skip -= 1
-                continue
-            held.append(row)
-            if len(held) == reach:
-                yield self._window(held, specs)
-                to_skip = max(0, self._shift - reach)
-                held = held[self._shift :]
-        while held and not self._drop_remainder:
-            yield self._window(held, specs)
-            held = held[self._shift :]
+        feed = feed_of(self.children[0], run, passes)
+        return WindowCursor(feed, reach, self._shift, self._drop_remainder, self._window)
 
-    def _window(self, held: list[Row], specs: list[Any]) -> Row:
+    def _window(self, held: list[Row]) -> Row:
         chosen = held[:: self._stride]
+        specs, _ = flatten(self.children[0].spec)
         return [self._wrap(RowsSource([[row[i]] for row in chosen], spec)) for i, spec in enumerate(specs)]
+
+
+class WindowCursor(Cursor):
+    """Holds the elements of the next window; its place is before the first of them.
+
+    Args:
+        feed: The stream.
+        reach: From the first to the last element of a window.
+        shift: From the first element of a window to that of the next.
+        drop_remainder: Whether short windows at the end are left out.
+        make: Makes a window of the elements it reaches over.
+    """
+
+    def __init__(
+        self, feed: Feed, reach: int, shift: int, drop_remainder: bool, make: Callable[[list[Row]], Row]
+    ) -> None:
+        self._feed = feed
+        self._trail = Trail(feed)
+        self._reach, self._shift = reach, shift
+        self._drop_remainder = drop_remainder
+        self._make = make
+        self._held: list[Row] = []
+        self._num_read = 0
+
+    def read(self, limit: int) -> Block:
+        """One window."""
+        self._fill()
+        if not self._held or (self._drop_remainder and len(self._held) < self._reach):
+            raise StopIteration
+        window = self._make(self._held[: self._reach])
+        self._pass()
+        return Rows([window])
+
+    def _fill(self) -> None:
+        while len(self._held) < self._reach:
+            self._trail.mark(self._num_read, self._num_read - len(self._held))
+            try:
+                block = self._feed.read(self._reach - len(self._held))
+            except StopIteration:
+                return
+            except Exception:
+                # As if the element that failed was not there.
+                self._num_read += 1
+                raise
+            self._num_read += block.count
+            self._held += [block.row(i) for i in range(block.count)]
+
+    def _pass(self) -> None:
+        beyond = self._shift - len(self._held)
+        self._held = self._held[self._shift :]
+        if beyond > 0:
+            self._num_read += self._feed.skip(beyond)
+
+    def get_state(self) -> State:
+        """A place at or before the first element of the next window."""
+        if not self._held:
+            return {"child": self._feed.get_state(), "skip": 0}
+        first = self._num_read - len(self._held)
+        number, child = self._trail.recall(first)
+        return {"child": child, "skip": first - number}
+
+    def set_state(self, state: State) -> None:
+        """Goes there."""
+        self._feed.set_state(state["child"])
+        self._feed.skip(state["skip"])
+
+    def close(self) -> None:
+        """Closes the child."""
+        self._feed.close()

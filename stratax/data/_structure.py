@@ -72,13 +72,19 @@ def leaf_names(structure: Structure) -> list[str]:
 
 
 def as_array(value: Any) -> Any:
-    """A leaf as a NumPy array or scalar on the host.
+    """A leaf as a NumPy array or scalar on the host; a string as `bytes`, or an object array of them.
 
     Python floats become float32 and Python integers int32 (int64 where they don't fit), as in TensorFlow; arrays of
-    NumPy, JAX or Keras keep their dtype.
+    NumPy, JAX or Keras keep their dtype. Text becomes UTF-8.
     """
-    if isinstance(value, np.ndarray | np.generic | Nested):
+    if isinstance(value, bytes):
+        return bytes(value)
+    if isinstance(value, np.ndarray | np.generic):
+        return value if value.dtype.kind not in "USO" else _as_strings(value)
+    if isinstance(value, Nested):
         return value
+    if isinstance(value, str):
+        return value.encode()
     try:
         array = np.asarray(value)
     except ValueError as e:
@@ -86,14 +92,27 @@ def as_array(value: Any) -> Any:
             f"A component of an element has to be an array or a number. Received: component={value!r}, which "
             f"NumPy can't make an array of ({e}). Make the nested lists equally long, or pass a tuple of arrays."
         ) from e
-    if array.dtype == object and not hasattr(value, "dtype"):
-        raise DataError(
-            f"A component of an element has to be an array, a number or a string. Received: component={value!r} of "
-            f"type {type(value).__name__}. Convert it to a NumPy array first."
-        )
+    if array.dtype.kind in "USO":
+        # NumPy cuts zero bytes off the ends of byte strings unless they stay objects.
+        return _as_strings(np.array(value, dtype=object), value)
     if not hasattr(value, "dtype"):
         array = _as_tensorflow_would(array)
     return array if array.ndim else array[()]
+
+
+def _as_strings(array: Any, value: Any = None) -> Any:
+    """An array of text, byte strings or objects with every string as `bytes`."""
+    flat = np.asarray(array).astype(object).reshape(-1)
+    for i, part in enumerate(flat):
+        if isinstance(part, str):
+            flat[i] = part.encode()
+        elif not isinstance(part, bytes):
+            value = array if value is None else value
+            raise DataError(
+                f"A component of an element has to be an array, a number or a string. Received: component={value!r} of "
+                f"type {type(value).__name__}. Convert it to a NumPy array of numbers or strings first."
+            )
+    return flat.reshape(np.shape(array)) if np.ndim(array) else flat[0]
 
 
 def _as_tensorflow_would(array: np.ndarray) -> np.ndarray:
@@ -107,8 +126,8 @@ def _as_tensorflow_would(array: np.ndarray) -> np.ndarray:
 
 def as_row(value: Any) -> tuple[Row, Structure]:
     """The leaves of one element as NumPy arrays, and its structure."""
-    if isinstance(value, np.ndarray | np.generic):
-        return [value], _SINGLE
+    if isinstance(value, np.ndarray | np.generic | bytes):
+        return [as_array(value)], _SINGLE
     leaves, structure = flatten(value)
     return [as_array(leaf) for leaf in leaves], structure
 
@@ -122,6 +141,8 @@ def spec_of_leaf(leaf: Any) -> TensorSpec | DatasetSpec:
     """The spec of one component: of an array, or of an inner Dataset."""
     if isinstance(leaf, Nested):
         return DatasetSpec(leaf.element_spec)
+    if isinstance(leaf, bytes):
+        return TensorSpec((), object)
     return TensorSpec.from_array(leaf)
 
 

@@ -52,7 +52,7 @@ def test_lists_are_data_and_arrays_keep_their_dtype():
     assert Dataset.from_tensor_slices(np.array([1.0])).element_spec == TensorSpec((), "float64")
     assert Dataset.from_tensor_slices(jnp.ones(2, jnp.bfloat16)).element_spec.dtype == jnp.bfloat16
     assert Dataset.from_tensors(keras.Variable([1.0])).element_spec == TensorSpec((1,), "float32")
-    assert list(Dataset.from_tensor_slices(["a", "b"])) == ["a", "b"]
+    assert list(Dataset.from_tensor_slices(["a", b"b\0"])) == [b"a", b"b\0"]
 
 
 def test_elements_of_rank_zero_are_numpy_scalars_and_others_arrays():

@@ -1,0 +1,198 @@
+"""What lies between a cursor and the one it reads from: blocks held back, and places to go back to (data layer)."""
+
+import math
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import Protocol
+
+from stratax.data._block import Block
+from stratax.data._cursor import Cursor, State
+from stratax.errors import DataError
+
+_SHARE = 20
+_LEAST_SECONDS = 1e-3
+_MOST_ANCHORS = 128
+
+
+class Placed(Protocol):
+    """What has a place: a cursor, or a :class:`Feed`."""
+
+    def get_state(self) -> State:
+        """The place."""
+
+
+class Trail:
+    """Places where a cursor has been, so that what was read ahead of them can be read again.
+
+    A place is noted when the reading since the last one took twenty times as long as noting it: it costs at most 5%,
+    and going back costs little more than that reading.
+
+    Args:
+        child: The cursor.
+    """
+
+    def __init__(self, child: Placed) -> None:
+        self._child = child
+        self._anchors: deque[tuple[int, State]] = deque()
+        self._due = 0.0
+        self._error: DataError | None = None
+        self._lock = threading.Lock()
+
+    def is_due(self) -> bool:
+        """Whether :meth:`mark` would note a place."""
+        return time.perf_counter() >= self._due
+
+    def mark(self, number: int, oldest: int) -> None:
+        """Notes the place, if it is time for it.
+
+        Args:
+            number: How many elements were read from the child, which is behind them now.
+            oldest: The smallest number that :meth:`recall` may be asked for from now on.
+        """
+        begin = time.perf_counter()
+        if begin < self._due:
+            return
+        try:
+            state = self._child.get_state()
+        except DataError as e:
+            # A source without a place: whoever asks for it will be told.
+            self._error, self._due = e, math.inf
+            return
+        end = time.perf_counter()
+        self._due = end + max(_LEAST_SECONDS, _SHARE * (end - begin))
+        self.note(number, state)
+        self._forget(oldest)
+
+    def note(self, number: int, state: State) -> None:
+        """Notes a place that is at hand."""
+        with self._lock:
+            self._anchors.append((number, state))
+            if len(self._anchors) > _MOST_ANCHORS:
+                self._anchors = deque(list(self._anchors)[::2])
+
+    def _forget(self, oldest: int) -> None:
+        with self._lock:
+            while len(self._anchors) > 1 and self._anchors[1][0] <= oldest:
+                self._anchors.popleft()
+
+    def recall(self, number: int) -> tuple[int, State]:
+        """The last noted place at or before `number`, and its number.
+
+        Raises:
+            DataError: The child can't tell its place.
+        """
+        if self._error is not None:
+            raise self._error
+        self._forget(number)
+        with self._lock:
+            return self._anchors[0]
+
+
+class Feed:
+    """Reads a cursor in blocks and hands the elements on; its place is behind what was handed on.
+
+    Args:
+        child: The cursor.
+        ahead: How many elements may be read at once though fewer are asked for.
+    """
+
+    def __init__(self, child: Cursor, ahead: Callable[[], int]) -> None:
+        self._child = child
+        self._ahead = ahead
+        self._trail = Trail(child)
+        self._num_read = 0
+        self._num_passed = 0
+        self._block: Block | None = None
+        self._offset = 0
+        self._failure: Exception | None = None
+
+    @property
+    def num_held(self) -> int:
+        """How many elements are at hand."""
+        return 0 if self._block is None else self._block.count - self._offset
+
+    def peek(self, limit: int) -> Block:
+        """The next 1 to `limit` elements of one shape; they stay the next ones until :meth:`advance`.
+
+        Raises what the child raised in their place, until that is passed with `advance(1)`; StopIteration at the end.
+        """
+        if self._failure is not None:
+            raise self._failure
+        block = self._block
+        if block is None:
+            block = self._block = self._fetch(limit)
+        if not self._offset and block.count <= limit:
+            return block
+        return block.slice(self._offset, min(block.count, self._offset + limit))
+
+    def _fetch(self, limit: int) -> Block:
+        self._trail.mark(self._num_read, self._num_passed)
+        try:
+            block = self._child.read(max(limit, self._ahead()))
+        except StopIteration:
+            raise
+        except Exception as e:
+            self._failure = e
+            self._num_read += 1
+            raise
+        self._num_read += block.count
+        self._offset = 0
+        return block
+
+    def advance(self, count: int) -> None:
+        """Passes over elements that are at hand, or over the failure that is."""
+        self._num_passed += count
+        if self._failure is not None:
+            self._failure = None
+            return
+        self._offset += count
+        if self._block is not None and self._offset == self._block.count:
+            self._block = None
+
+    def read(self, limit: int) -> Block:
+        """As a cursor's."""
+        try:
+            block = self.peek(limit)
+        except StopIteration:
+            raise
+        except Exception:
+            self.advance(1)
+            raise
+        self.advance(block.count)
+        return block
+
+    def skip(self, count: int) -> int:
+        """As a cursor's."""
+        held = min(count, self.num_held)
+        if held:
+            self.advance(held)
+        elif self._failure is not None and count:
+            self.advance(1)
+            held = 1
+        passed = self._child.skip(count - held) if count > held else 0
+        self._num_read += passed
+        self._num_passed += passed
+        return held + passed
+
+    def get_state(self) -> State:
+        """The place behind what was handed on."""
+        if self._num_passed == self._num_read:
+            return {"child": self._child.get_state(), "skip": 0}
+        number, state = self._trail.recall(self._num_passed)
+        return {"child": state, "skip": self._num_passed - number}
+
+    def set_state(self, state: State) -> None:
+        """Goes to the place."""
+        self._child.set_state(state["child"])
+        self._child.skip(state["skip"])
+
+    def close(self) -> None:
+        """Closes the child."""
+        self._child.close()
+
+
+def one() -> int:
+    """For a Feed that reads no more than it is asked for."""
+    return 1

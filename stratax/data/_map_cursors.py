@@ -1,0 +1,201 @@
+"""Streams of `map`: one element or block after another, or some at a time on threads (data layer)."""
+
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, Protocol
+
+from stratax.data._block import Block, Columns, Rows, shapes_of
+from stratax.data._cursor import Cursor, State
+from stratax.data._feed import Feed, Trail
+from stratax.data._structure import Row
+
+
+class Calls(Protocol):
+    """How a stream calls the function."""
+
+    def block(self, block: Block) -> Columns | None:
+        """The results for a whole block, or None if the function has to be called one by one."""
+
+    def row(self, row: Row, position: int) -> Row:
+        """The result for one element."""
+
+
+class MapCursor(Cursor):
+    """Calls the function for what it is asked for.
+
+    Args:
+        feed: The stream.
+        calls: Calls the function.
+    """
+
+    def __init__(self, feed: Feed, calls: Calls) -> None:
+        self._feed = feed
+        self._calls = calls
+        self._position = 0
+        self._ready: Rows | None = None
+
+    def read(self, limit: int) -> Block:
+        """Results of one shape."""
+        if self._ready is None:
+            found = self._made(limit)
+            if isinstance(found, Columns):
+                self._advance(found.count)
+                return found
+            self._ready = found
+        block, self._ready = self._ready.split(limit)
+        self._advance(block.count)
+        if not block.rows and block.failure is not None:
+            raise block.failure
+        return block
+
+    def _made(self, limit: int) -> Columns | Rows:
+        try:
+            block = self._feed.peek(limit)
+        except StopIteration:
+            raise
+        except Exception:
+            self._advance(1)
+            raise
+        return self._calls.block(block) or self._one_by_one(block)
+
+    def _one_by_one(self, block: Block) -> Rows:
+        rows: list[Row] = []
+        for i in range(block.count):
+            try:
+                rows.append(self._calls.row(block.row(i), self._position + i))
+            except Exception as e:
+                return Rows(rows, failure=e)
+        return Rows(rows)
+
+    def _advance(self, count: int) -> None:
+        self._feed.advance(count)
+        self._position += count
+
+    def skip(self, count: int) -> int:
+        """Without calling the function."""
+        self._ready = None
+        passed = self._feed.skip(count)
+        self._position += passed
+        return passed
+
+    def get_state(self) -> State:
+        """The child's place, and how many elements came before."""
+        return {"position": self._position, "feed": self._feed.get_state()}
+
+    def set_state(self, state: State) -> None:
+        """Goes there."""
+        self._position = state["position"]
+        self._feed.set_state(state["feed"])
+
+    def close(self) -> None:
+        """Closes the child."""
+        self._feed.close()
+
+
+class ThreadedMapCursor(Cursor):
+    """Has some calls under way on threads; the results come in order.
+
+    Args:
+        child: The stream.
+        calls: Calls the function.
+        pool: The threads, asked for at the first reading.
+        window: How many elements may be under way or wait.
+    """
+
+    def __init__(
+        self, child: Cursor, calls: Calls, pool: Callable[[], ThreadPoolExecutor], window: int
+    ) -> None:
+        self._child = child
+        self._calls = calls
+        self._pool = pool
+        self._window = window
+        self._trail = Trail(child)
+        self._under_way: deque[Future[Row]] = deque()
+        self._base = 0
+        self._num_read = 0
+        self._num_given = 0
+        self._is_ended = False
+
+    def read(self, limit: int) -> Block:
+        """The oldest results of one shape."""
+        rows: list[Row] = []
+        while len(rows) < limit:
+            self._refill()
+            if not self._under_way:
+                break
+            try:
+                row = self._under_way[0].result()
+            except Exception:
+                if rows:
+                    break
+                self._pop()
+                raise
+            if rows and shapes_of(row) != shapes_of(rows[0]):
+                break
+            self._pop()
+            rows.append(row)
+        if not rows:
+            raise StopIteration
+        return Rows(rows)
+
+    def _pop(self) -> None:
+        self._under_way.popleft()
+        self._num_given += 1
+
+    def _refill(self) -> None:
+        """Reads on when half of the window is free."""
+        while not self._is_ended and 2 * len(self._under_way) <= self._window:
+            self._trail.mark(self._num_read, self._num_given)
+            try:
+                block = self._child.read(self._window - len(self._under_way))
+            except StopIteration:
+                self._is_ended = True
+            except Exception as e:
+                self._submitted_failure(e)
+            else:
+                self._submit(block)
+
+    def _submit(self, block: Block) -> None:
+        pool = self._pool()
+        for i in range(block.count):
+            position = self._base + self._num_read
+            self._under_way.append(pool.submit(self._calls.row, block.row(i), position))
+            self._num_read += 1
+
+    def _submitted_failure(self, failure: Exception) -> None:
+        future: Future[Any] = Future()
+        future.set_exception(failure)
+        self._under_way.append(future)
+        self._num_read += 1
+
+    def skip(self, count: int) -> int:
+        """Without calling the function, but for those calls that are under way."""
+        held = min(count, len(self._under_way))
+        for _ in range(held):
+            self._under_way[0].cancel()
+            self._pop()
+        passed = self._child.skip(count - held)
+        self._num_read += passed
+        self._num_given += passed
+        return held + passed
+
+    def get_state(self) -> State:
+        """The place behind the last result that was given."""
+        position = self._base + self._num_given
+        if not self._under_way:
+            return {"position": position, "feed": {"child": self._child.get_state(), "skip": 0}}
+        number, child = self._trail.recall(self._num_given)
+        return {"position": position, "feed": {"child": child, "skip": self._num_given - number}}
+
+    def set_state(self, state: State) -> None:
+        """Goes there."""
+        self._base = state["position"]
+        self._child.set_state(state["feed"]["child"])
+        self._child.skip(state["feed"]["skip"])
+
+    def close(self) -> None:
+        """Cancels what is under way."""
+        for future in self._under_way:
+            future.cancel()
+        self._child.close()

@@ -1,0 +1,47 @@
+"""The place of an iterator as JSON can hold it (data layer)."""
+
+import base64
+import binascii
+from typing import Any
+
+import numpy as np
+
+from stratax.errors import DataError
+
+_TAG = "int64"
+
+
+def to_json(state: Any) -> Any:
+    """A tree of dicts, lists, numbers, strings and int64 arrays with the arrays as tagged base64."""
+    if isinstance(state, dict):
+        return {name: to_json(part) for name, part in state.items()}
+    if isinstance(state, list | tuple):
+        return [to_json(part) for part in state]
+    if isinstance(state, np.ndarray):
+        return {_TAG: base64.b64encode(np.ascontiguousarray(state, "<i8").tobytes()).decode("ascii")}
+    return state.item() if isinstance(state, np.generic) else state
+
+
+def from_json(state: Any) -> Any:
+    """Undoes :func:`to_json`.
+
+    Raises:
+        DataError: An array is not what :func:`to_json` writes.
+    """
+    if isinstance(state, list):
+        return [from_json(part) for part in state]
+    if not isinstance(state, dict):
+        return state
+    if set(state) == {_TAG} and isinstance(state[_TAG], str):
+        return _array(state[_TAG])
+    return {name: from_json(part) for name, part in state.items()}
+
+
+def _array(text: str) -> np.ndarray:
+    try:
+        return np.frombuffer(base64.b64decode(text, validate=True), "<i8").astype(np.int64)
+    except (binascii.Error, ValueError) as e:
+        raise DataError(
+            "A saved place of an iterator is damaged. Expected: base64 of int64 numbers. "
+            f"Received: {text[:40]!r}. Use a state that get_state() returned."
+        ) from e
