@@ -7,12 +7,12 @@ import numpy as np
 
 from stratax.data._dataset import Dataset
 from stratax.data._files import as_file_name
+from stratax.data._list_files import FileNames
 from stratax.data._node import Node
-from stratax.data._sources import Slices
-from stratax.data._structure import flatten
+from stratax.data._spec import AUTOTUNE
 from stratax.data._transform import as_count
 
-_SINGLE = flatten(0)[1]
+_MAX_AUTOTUNED = 16
 
 
 def names_node(filenames: Any) -> Node:
@@ -30,11 +30,9 @@ def names_node(filenames: Any) -> Node:
     return listed_names("FileNames", [as_file_name(name) for name in filenames])
 
 
-def listed_names(label: str, names: list[str]) -> Slices:
+def listed_names(label: str, names: list[str]) -> FileNames:
     """A node that gives some names, as bytes."""
-    column = np.empty(len(names), object)
-    column[:] = [os.fsencode(name) for name in names]
-    return Slices(label, [column], _SINGLE)
+    return FileNames(label, names)
 
 
 def as_buffer_size(buffer_size: Any, default: int) -> int:
@@ -44,3 +42,16 @@ def as_buffer_size(buffer_size: Any, default: int) -> int:
         BadArgumentError: It is negative.
     """
     return as_count("buffer_size", buffer_size, 0) or default if buffer_size is not None else default
+
+
+def as_parallel_reads(num_parallel_reads: Any) -> int:
+    """How many files to read at a time.
+
+    Raises:
+        BadArgumentError: It is neither positive nor AUTOTUNE.
+    """
+    if num_parallel_reads is None:
+        return 1
+    if num_parallel_reads == AUTOTUNE:
+        return max(1, min(_MAX_AUTOTUNED, os.cpu_count() or 1))
+    return as_count("num_parallel_reads", num_parallel_reads, 1)

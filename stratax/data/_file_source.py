@@ -1,16 +1,14 @@
 """A plan's source that reads the records of files, one file after another or several in turn (data layer)."""
 
-from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
-import numpy as np
-
-from stratax.data._block import Block, Columns
+from stratax.data._block import Block
 from stratax.data._cursor import Cursor, State
 from stratax.data._files import as_file_name
-from stratax.data._node import IndexReader, Node, Run
-from stratax.data._record_stream import Piece, RecordFormat, RecordStream
+from stratax.data._node import Node, Run
+from stratax.data._open_file import OpenFile, as_block
+from stratax.data._record_stream import RecordFormat
 from stratax.data._spec import UNKNOWN_CARDINALITY, TensorSpec
-from stratax.data._structure import Row
 
 
 class FileSource(Node):
@@ -19,16 +17,18 @@ class FileSource(Node):
     Args:
         names: A node that gives the names of files.
         form: How to read one.
+        num_parallel: How many files are read at a time.
     """
 
     is_indexable = False
     is_uniform = True
     batch_size = None
 
-    def __init__(self, names: Node, form: RecordFormat) -> None:
+    def __init__(self, names: Node, form: RecordFormat, num_parallel: int = 1) -> None:
         self.children = (names,)
         self.label = form.label
-        self._form = form
+        self.form = form
+        self.num_parallel = num_parallel
 
     @property
     def names(self) -> Node:
@@ -37,7 +37,7 @@ class FileSource(Node):
 
     def with_names(self, names: Node) -> "FileSource":
         """The same with other files."""
-        return FileSource(names, self._form)
+        return FileSource(names, self.form, self.num_parallel)
 
     @property
     def spec(self) -> TensorSpec:
@@ -50,51 +50,29 @@ class FileSource(Node):
         return UNKNOWN_CARDINALITY
 
     def describe(self) -> str:
-        """The kind of file."""
-        return self._form.describe()
+        """The kind of file, and how many are read at a time."""
+        return f"{self.form.describe()}[{self.num_parallel}]"
 
-    def open(self, run: Run, passes: int = 0) -> Cursor:
-        """One file after another."""
-        return FilesCursor(self, self._form, run, passes)
-
-    def rows(self, run: Run, passes: int = 0) -> Iterator[Row]:
-        """Record by record."""
-        cursor = self.open(run, passes)
-        run.on_close(lambda wait: cursor.close())
-        return iter(lambda: _next_row(cursor), None)
-
-
-def _next_row(cursor: Cursor) -> Row:
-    return cursor.read(1).row(0)
-
-
-class _IndexCursor(Cursor):
-    def __init__(self, node: Node, run: Run, passes: int) -> None:
-        self._reader = IndexReader(node, run, passes)
-
-    def read(self, limit: int) -> Block:
-        return self._reader.read(limit)
-
-    def get_state(self) -> State:
-        return {"position": self._reader.position}
-
-    def set_state(self, state: State) -> None:
-        self._reader.position = state["position"]
+    def stream(self, run: Run, passes: int) -> Cursor:
+        """One file after another, or several in turn."""
+        cursor = FilesCursor(self, run, passes) if self.num_parallel == 1 else TurnsCursor(self, run, passes)
+        run.on_close(cursor.close_at_end)
+        return cursor
 
 
 class FilesCursor(Cursor):
     """The records of the files that a node names, one file after another.
 
     Args:
-        node: The source.
-        form: How to read a file.
+        source: The node.
         run: What the iterator shares.
         passes: The pass.
     """
 
-    def __init__(self, node: FileSource, form: RecordFormat, run: Run, passes: int) -> None:
-        self._names: Cursor = _IndexCursor(node.names, run, passes)
-        self._form = form
+    def __init__(self, source: FileSource, run: Run, passes: int) -> None:
+        self._run = run
+        self._names = source.names.open(run, passes)
+        self._form = source.form
         self._file: OpenFile | None = None
         self._before = self._names.get_state()
 
@@ -107,10 +85,10 @@ class FilesCursor(Cursor):
             except StopIteration:
                 self._leave()
 
-    def _next_file(self) -> "OpenFile":
+    def _next_file(self) -> OpenFile:
         name = as_file_name(self._names.read(1).row(0)[0])
         try:
-            self._file = OpenFile(self._form.open(name))
+            self._file = OpenFile(name, self._form.open(name))
         except BaseException:
             self._before = self._names.get_state()
             raise
@@ -151,80 +129,123 @@ class FilesCursor(Cursor):
 
     def close(self) -> None:
         """Closes the file."""
+        self._run.forget(self.close_at_end)
+        self.close_at_end()
+
+    def close_at_end(self, wait: bool = True) -> None:
+        """Closes the file, when the iterator is closed."""
         if self._file is not None:
             self._file.close()
         self._names.close()
 
 
-class OpenFile:
-    """Gives the records of one file out of the pieces in which they are read.
+class TurnsCursor(Cursor):
+    """The records of several files in turn, one of each, in TensorFlow's order.
+
+    A file that ends leaves its place in the cycle to the next one, which is opened when it is that place's turn again.
 
     Args:
-        stream: The records.
+        source: The node.
+        run: What the iterator shares.
+        passes: The pass.
     """
 
-    def __init__(self, stream: RecordStream) -> None:
-        self._stream = stream
-        self._piece = Piece([], np.empty(0, np.int64))
-        self._at = 0
-        self._offset, self._first = stream.place
+    def __init__(self, source: FileSource, run: Run, passes: int) -> None:
+        self._run = run
+        self._open_names = lambda: source.names.open(run, passes)
+        self._names = self._open_names()
+        self._form = source.form
+        self._pool = ThreadPoolExecutor(source.num_parallel, thread_name_prefix="stratax-read")
+        self._files: list[OpenFile | None] = [None] * source.num_parallel
+        self._befores: list[State | None] = [None] * source.num_parallel
+        self._turn = 0
+        self._has_all = False
 
     def read(self, limit: int) -> Block:
-        """Up to `limit` records; raises what is wrong with the next one, or StopIteration at the end."""
-        piece = self._filled()
-        at = self._at
-        if at == len(piece.records):
-            return self._fail(piece.last)
-        if at in piece.failures:
-            return self._fail(piece.failures[at])
-        stop = min(at + limit, len(piece.records))
-        if piece.failures:
-            stop = min([stop, *(i for i in piece.failures if i > at)])
-        self._at = stop
-        return Columns([_column(piece.records[at:stop])], stop - at)
+        """The next records, whole rounds of them where they are at hand."""
+        records = self._rounds(limit)
+        while not records:
+            if self._has_all and not any(self._files):
+                raise StopIteration
+            records = self._one()
+        return as_block(records)
 
-    def _filled(self) -> Piece:
-        """The piece in which the next record, or failure, is."""
-        while self._at >= len(self._piece.records) + (self._piece.last is not None):
-            self._offset, self._first = self._stream.place
-            self._piece = self._stream.read()
-            self._at = 0
-        return self._piece
+    def _rounds(self, limit: int) -> list[bytes]:
+        """As many records as are at hand in all the open files, in turn."""
+        order = [*self._files[self._turn :], *self._files[: self._turn]]
+        files = [file for file in order if file is not None]
+        if not files or limit < len(files) or (len(files) < len(order) and not self._has_all):
+            return []
+        rounds = min(limit // len(files), *(file.at_hand for file in files))
+        columns = [file.take(rounds) for file in files]
+        return [record for records in zip(*columns, strict=True) for record in records]
 
-    def _fail(self, failure: Exception | None) -> Block:
-        self._at += 1
-        raise failure if failure is not None else StopIteration
+    def _one(self) -> list[bytes]:
+        """The record of the file whose turn it is, if it has one; the turn is the next one's then."""
+        turn = self._turn
+        try:
+            file = self._files[turn] or self._next_file(turn)
+            if file is None:
+                return []
+            file.fill()
+            return file.take(1)
+        except StopIteration:
+            self._leave(turn)
+            return []
+        finally:
+            self._turn = (turn + 1) % len(self._files)
 
-    def skip(self, count: int) -> int:
-        """Passes over records; fewer than `count` at the end of the file."""
-        held = len(self._piece.records) + (self._piece.last is not None) - self._at
-        passed = min(count, held)
-        self._at += passed
-        if passed < count:
-            passed += self._stream.skip(count - passed)
-            self._piece, self._at = Piece([], np.empty(0, np.int64)), 0
-            self._offset, self._first = self._stream.place
-        return passed
+    def _next_file(self, turn: int) -> OpenFile | None:
+        before = self._names.get_state()
+        try:
+            name = as_file_name(self._names.read(1).row(0)[0])
+        except StopIteration:
+            self._has_all = True
+            return None
+        file = OpenFile(name, self._form.open(name), self._pool)
+        self._files[turn], self._befores[turn] = file, before
+        return file
+
+    def _leave(self, turn: int) -> None:
+        file = self._files[turn]
+        if file is not None:
+            file.close()
+        self._files[turn] = self._befores[turn] = None
 
     def get_state(self) -> State:
-        """Offset and number of the next record; `lost` if what follows can't be read."""
-        at = min(self._at, len(self._piece.records))
-        offset = self._offset if at == 0 else int(self._piece.ends[at - 1])
-        return {"offset": offset, "record": self._first + at, "lost": self._at > len(self._piece.records)}
+        """The place among the names, and for each open file the place of its name and in it."""
+        files = [
+            None if file is None else {"names": before, "file": file.get_state()}
+            for file, before in zip(self._files, self._befores, strict=True)
+        ]
+        return {
+            "names": self._names.get_state(),
+            "files": files,
+            "turn": self._turn,
+            "has_all": self._has_all,
+        }
 
     def set_state(self, state: State) -> None:
-        """Goes to a place; called on a file that was not read."""
-        self._stream.seek(state["offset"], state["record"])
-        self._offset, self._first = self._stream.place
-        if state["lost"]:
-            self._stream.close()
+        """Opens the files again and goes to the places in them."""
+        for turn, place in enumerate(state["files"]):
+            if place is not None:
+                self._names = self._open_names()
+                self._names.set_state(place["names"])
+                file = self._next_file(turn)
+                if file is not None:
+                    file.set_state(place["file"])
+        self._names = self._open_names()
+        self._names.set_state(state["names"])
+        self._turn, self._has_all = state["turn"], state["has_all"]
 
     def close(self) -> None:
-        """Closes the file."""
-        self._stream.close()
+        """Closes the files and ends the threads."""
+        self._run.forget(self.close_at_end)
+        self.close_at_end()
 
-
-def _column(records: list[bytes]) -> np.ndarray:
-    column = np.empty(len(records), object)
-    column[:] = records
-    return column
+    def close_at_end(self, wait: bool = True) -> None:
+        """Closes the files and ends the threads, when the iterator is closed."""
+        for turn in range(len(self._files)):
+            self._leave(turn)
+        self._names.close()
+        self._pool.shutdown(wait=wait, cancel_futures=True)

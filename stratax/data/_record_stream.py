@@ -1,36 +1,56 @@
-"""What reads the records of one file: the interface that every kind of record file implements (data layer)."""
+"""What reads the records of one file: what every kind of record file implements, and what they share (data layer)."""
 
 import abc
 from collections.abc import Mapping
+from typing import Self
 
 import numpy as np
 
-from stratax.errors import DataError
+from stratax.data._files import ByteStream
+from stratax.errors import DataError, DataLossError
 
 
 class Piece:
     """Some consecutive records of a file.
 
     Args:
+        start: Offset and number of the first.
         records: The records; what stands at the index of a failure is not given to anybody.
-        ends: For each of them, the offset behind it, int64 [n].
+        ends: For each of them the offset behind it, int64 [n].
         failures: What is wrong with a record, by its index.
         last: What is wrong behind the last record, if nothing after it can be read.
     """
 
-    __slots__ = ("ends", "failures", "last", "records")
+    __slots__ = ("ends", "failures", "last", "records", "start")
 
     def __init__(
         self,
+        start: tuple[int, int],
         records: list[bytes],
         ends: np.ndarray,
         failures: Mapping[int, DataError] | None = None,
         last: DataError | None = None,
     ) -> None:
+        self.start = start
         self.records = records
         self.ends = ends
         self.failures = failures or {}
         self.last = last
+
+    @classmethod
+    def empty(cls, start: tuple[int, int], last: DataError | None = None) -> Self:
+        """No record; what is wrong, if something is."""
+        return cls(start, [], np.empty(0, np.int64), last=last)
+
+    @property
+    def count(self) -> int:
+        """How many records and failures."""
+        return len(self.records) + (self.last is not None)
+
+    def place(self, index: int) -> tuple[int, int]:
+        """Offset and number of the record at an index, or of what follows the last."""
+        at = min(index, len(self.records))
+        return (int(self.ends[at - 1]) if at else self.start[0]), self.start[1] + at
 
 
 class RecordStream(abc.ABC):
@@ -46,6 +66,11 @@ class RecordStream(abc.ABC):
 
     @property
     @abc.abstractmethod
+    def has_ended(self) -> bool:
+        """Whether nothing more can be read: the file is at its end, or what follows is lost."""
+
+    @property
+    @abc.abstractmethod
     def place(self) -> tuple[int, int]:
         """Offset and number of the next record that is neither read nor skipped."""
 
@@ -56,6 +81,66 @@ class RecordStream(abc.ABC):
     @abc.abstractmethod
     def close(self) -> None:
         """Lets go of the file."""
+
+
+class WindowStream(RecordStream):
+    """Reads records out of a window on a file's content.
+
+    Args:
+        stream: The content, uncompressed.
+    """
+
+    def __init__(self, stream: ByteStream) -> None:
+        self._stream = stream
+        self._window = b""
+        self._position = 0
+        self._base = 0
+        self._record = 0
+        self._has_ended = False
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the end was seen."""
+        return self._has_ended
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """Behind what was read or skipped."""
+        return self._base + self._position, self._record
+
+    def seek(self, offset: int, record: int) -> None:
+        """Passes over the bytes before."""
+        self._base = self._stream.skip(offset)
+        self._record = record
+
+    def close(self) -> None:
+        """Closes the file."""
+        self._has_ended = True
+        self._window, self._position, self._base = b"", 0, self._base + self._position
+        self._stream.close()
+
+    def _slide(self, count: int) -> bool:
+        """Moves the window to the position and reads up to `count` bytes on; False at the end of the content."""
+        tail = self._window[self._position :]
+        self._base += self._position
+        self._position = 0
+        self._window = self._stream.more(tail, count)
+        return len(self._window) > len(tail)
+
+    def _error(self, what: str, record: int, offset: int, hint: str) -> DataLossError:
+        name = self._stream.name
+        return DataLossError(
+            f"{what}. Received: filename={name!r}, record={record}, offset={offset}. {hint}",
+            filename=name,
+            record=record,
+            offset=offset,
+        )
+
+    def _damage_error(self) -> DataLossError:
+        """The error for content that can't be read on; only where the stream says why."""
+        what = f"The file can't be read on: {self._stream.damage}"
+        hint = "Make the file again, or see compression_type." if self._base == 0 else "Make the file again."
+        return self._error(what, self._record, self._base, hint)
 
 
 class RecordFormat(abc.ABC):

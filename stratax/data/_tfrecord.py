@@ -1,12 +1,14 @@
 """TFRecordDataset: the records of TFRecord files (data layer)."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from stratax.data._dataset import Dataset
-from stratax.data._file_names import as_buffer_size, names_node
+from stratax.data._file_names import as_buffer_size, as_parallel_reads, names_node
 from stratax.data._file_source import FileSource
-from stratax.data._files import as_compression
+from stratax.data._files import FileName, as_compression
 from stratax.data._tfrecord_reader import DEFAULT_BUFFER, TFRecordFormat
+from stratax.data._tfrecord_writer import TFRecordOptions, as_options
 
 
 class TFRecordDataset(Dataset):
@@ -52,4 +54,20 @@ class TFRecordDataset(Dataset):
     ) -> None:
         size = as_buffer_size(buffer_size, DEFAULT_BUFFER)
         form = TFRecordFormat(as_compression(compression_type), size, check_crc)
-        super().__init__(FileSource(names_node(filenames), form))
+        super().__init__(FileSource(names_node(filenames), form, as_parallel_reads(num_parallel_reads)))
+
+
+def tf_record_iterator(path: FileName, options: TFRecordOptions | str | None = None) -> Iterator[bytes]:
+    """The records of one TFRecord file, as the old `tf.python_io.tf_record_iterator`.
+
+    Args:
+        path: A path or URL.
+        options: A :class:`TFRecordOptions`, or just a compression type; default none.
+
+    Returns:
+        An iterator over the records.
+
+    Raises:
+        DataLossError: While iterating, at a record that can't be read.
+    """
+    return iter(TFRecordDataset(path, as_options(options).compression_type))

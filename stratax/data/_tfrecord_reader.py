@@ -12,7 +12,7 @@ import crc32c
 import numpy as np
 
 from stratax.data._files import ByteStream, guess_compression, open_bytes
-from stratax.data._record_stream import Piece, RecordFormat, RecordStream
+from stratax.data._record_stream import Piece, RecordFormat, WindowStream
 from stratax.errors import DataLossError
 
 HEADER_BYTES = 12
@@ -67,7 +67,7 @@ class TFRecordFormat(RecordFormat):
         return self.label
 
 
-class TFRecordStream(RecordStream):
+class TFRecordStream(WindowStream):
     """The records of one TFRecord file.
 
     Args:
@@ -76,43 +76,21 @@ class TFRecordStream(RecordStream):
     """
 
     def __init__(self, stream: ByteStream, form: TFRecordFormat) -> None:
-        self._stream = stream
+        super().__init__(stream)
         self._form = form
-        self._window = b""
-        self._position = 0
-        self._base = 0
-        self._record = 0
         self._known: dict[bytes, int] = {}
-        self._has_ended = False
-
-    @property
-    def place(self) -> tuple[int, int]:
-        """Behind what was read or skipped."""
-        return self._base + self._position, self._record
-
-    def seek(self, offset: int, record: int) -> None:
-        """Passes over the bytes before."""
-        self._base = self._stream.skip(offset)
-        self._record = record
-
-    def close(self) -> None:
-        """Closes the file."""
-        self._has_ended = True
-        self._window = b""
-        self._stream.close()
 
     def read(self) -> Piece:
         """The records that are in memory as a whole, after reading on if there are none."""
-        if self._has_ended:
-            raise StopIteration
-        records, stops, failure = self._scan()
-        while not records and failure is None:
-            failure = self._load()
-            if self._has_ended and failure is None:
-                raise StopIteration
-            if failure is None:
-                records, stops, failure = self._scan()
-        return self._piece(records, stops, failure)
+        while not self._has_ended:
+            start = self.place
+            records, stops, failure = self._scan()
+            if not records and failure is None:
+                failure = self._load()
+                if failure is None:
+                    continue
+            return self._piece(start, records, stops, failure)
+        raise StopIteration
 
     def _scan(self) -> tuple[list[bytes], list[int], DataLossError | None]:
         """The whole records in the window; stops at its end or before a damaged length."""
@@ -148,13 +126,15 @@ class TFRecordStream(RecordStream):
             self._known[header] = length
         return length
 
-    def _piece(self, records: list[bytes], stops: list[int], failure: DataLossError | None) -> Piece:
+    def _piece(
+        self, start: tuple[int, int], records: list[bytes], stops: list[int], failure: DataLossError | None
+    ) -> Piece:
         places = np.array(stops, np.int64)
         failures = self._damaged(records, places) if records and self._form.check_crc else {}
         self._record += len(records)
         if failure is not None:
             self._has_ended = True
-        return Piece(records, places + (self._base + FOOTER_BYTES), failures, failure)
+        return Piece(start, records, places + (self._base + FOOTER_BYTES), failures, failure)
 
     def _damaged(self, records: list[bytes], stops: np.ndarray) -> dict[int, DataLossError]:
         """The errors of the records whose checksum differs, by index."""
@@ -166,27 +146,19 @@ class TFRecordStream(RecordStream):
     def _load(self) -> DataLossError | None:
         """Reads on until the next record is in memory as a whole; ends the stream where there is none."""
         tail = self._window[self._position :]
-        self._base += self._position
-        self._position = 0
-        length = self._known_length(tail)
-        missing = HEADER_BYTES if length is None else HEADER_BYTES + length + FOOTER_BYTES
-        missing -= len(tail)
+        length = length_of(tail[:HEADER_BYTES]) if len(tail) >= HEADER_BYTES else None
+        missing = (HEADER_BYTES if length is None else HEADER_BYTES + length + FOOTER_BYTES) - len(tail)
         left = self._stream.remaining
         if left is not None and length is not None and missing > left:
-            self._has_ended = True
             return self._cut_off(tail, length, left)
         # A damaged length may tell anything, so memory grows with what was there so far.
         growth = missing if left is not None else min(missing, max(_MAX_GROWTH, len(tail)))
-        self._window = self._stream.more(tail, max(self._form.buffer_size, growth))
-        if len(self._window) > len(tail):
+        if self._slide(max(self._form.buffer_size, growth)):
             return None
+        if tail or self._stream.damage is not None:
+            return self._cut_off(tail, length, 0)
         self._has_ended = True
-        if not tail and self._stream.damage is None:
-            return None
-        return self._cut_off(tail, length, 0)
-
-    def _known_length(self, tail: bytes) -> int | None:
-        return length_of(tail[:HEADER_BYTES]) if len(tail) >= HEADER_BYTES else None
+        return None
 
     def skip(self, count: int) -> int:
         """Goes from length to length; the data is not looked at."""
@@ -242,16 +214,16 @@ class TFRecordStream(RecordStream):
         )
 
     def _cut_off(self, tail: bytes, length: int | None, left: int) -> DataLossError:
+        self._has_ended = True
+        offset = self._base + self._position
         if self._stream.damage is not None:
             what = f"The file can't be read on: {self._stream.damage}"
-            hint = self._hint_plain() if self._base == 0 else "Make the file again."
-            return self._error(what, self._record, self._base, hint)
+            hint = self._hint_plain() if offset == 0 else "Make the file again."
+            return self._error(what, self._record, offset, hint)
         there = len(tail) + left
         expected = "its length" if length is None else f"{HEADER_BYTES + length + FOOTER_BYTES} bytes"
         what = f"The file is cut off: a record of {expected} was expected and {there} bytes are left"
-        return self._error(
-            what, self._record, self._base, "Make the file again, or copy it again as a whole."
-        )
+        return self._error(what, self._record, offset, "Make the file again, or copy it again as a whole.")
 
     def _hint_plain(self) -> str:
         with contextlib.closing(open_bytes(self._stream.name)) as plain:
@@ -262,12 +234,3 @@ class TFRecordStream(RecordStream):
         if kind and kind != self._form.compression:
             return f"It looks like a {kind} file: pass compression_type={kind!r}."
         return "Make the file again."
-
-    def _error(self, what: str, record: int, offset: int, hint: str) -> DataLossError:
-        name = self._stream.name
-        return DataLossError(
-            f"{what}. Received: filename={name!r}, record={record}, offset={offset}. {hint}",
-            filename=name,
-            record=record,
-            offset=offset,
-        )

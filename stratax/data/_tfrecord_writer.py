@@ -17,6 +17,20 @@ _GZIP_BITS = 16
 _MAX_MEMORY_LEVEL = 9
 
 
+class TFRecordCompressionType:
+    """The old names of the compressions, as `tf.python_io.TFRecordCompressionType`.
+
+    Attributes:
+        NONE: No compression.
+        ZLIB: zlib's format.
+        GZIP: gzip's format.
+    """
+
+    NONE = ""
+    ZLIB = "ZLIB"
+    GZIP = "GZIP"
+
+
 class TFRecordOptions:
     """How a TFRecord file is compressed, as `tf.io.TFRecordOptions`; the numbers are zlib's.
 

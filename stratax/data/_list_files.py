@@ -1,0 +1,76 @@
+"""Files whose names fit a pattern (data layer)."""
+
+import glob as standard_glob
+import os
+from typing import Any
+
+import numpy as np
+
+from stratax.data._files import as_file_name, local_path
+from stratax.data._sources import Slices
+from stratax.data._structure import flatten
+from stratax.errors import FileMissingError
+
+_SINGLE = flatten(0)[1]
+
+
+class FileNames(Slices):
+    """The names of files, as bytes, in the order given.
+
+    Args:
+        label: The name of the operation.
+        names: The names.
+    """
+
+    def __init__(self, label: str, names: list[str]) -> None:
+        column = np.empty(len(names), object)
+        column[:] = [os.fsencode(name) for name in names]
+        super().__init__(label, [column], _SINGLE)
+
+
+def glob(pattern: Any) -> list[str]:
+    """The paths that fit a pattern, or one of several, as `tf.io.gfile.glob`; sorted.
+
+    Args:
+        pattern: A path or URL, or a list of them, with `*`, `?` and `[...]`, which do not stand for a `/`.
+
+    Returns:
+        The paths and URLs; none if nothing fits.
+
+    Example:
+        >>> import os, tempfile
+        >>> from stratax.data import TFRecordWriter
+        >>> folder = tempfile.mkdtemp()
+        >>> for name in ("train-0", "train-1", "test"):
+        ...     TFRecordWriter(os.path.join(folder, name)).close()
+        >>> [os.path.basename(path) for path in glob(os.path.join(folder, "train-*"))]
+        ['train-0', 'train-1']
+    """
+    if isinstance(pattern, list | tuple) or np.ndim(pattern):
+        return sorted(path for one in pattern for path in _matches(as_file_name(one)))
+    return sorted(_matches(as_file_name(pattern)))
+
+
+def _matches(pattern: str) -> list[str]:
+    path = local_path(pattern)
+    if path is not None:
+        return standard_glob.glob(path, include_hidden=True)
+    import fsspec
+
+    filesystem, remote = fsspec.core.url_to_fs(pattern)
+    return [filesystem.unstrip_protocol(found) for found in filesystem.glob(remote)]
+
+
+def matching_files(file_pattern: Any) -> FileNames:
+    """A node with what :func:`glob` gives.
+
+    Raises:
+        FileMissingError: Nothing fits.
+    """
+    found = glob(file_pattern)
+    if not found:
+        raise FileMissingError(
+            f"No file fits the pattern. Received: file_pattern={file_pattern!r}, in the directory {os.getcwd()!r}. "
+            "Check the path; a directory's files are named by path + '/*'."
+        )
+    return FileNames("ListFiles", found)
