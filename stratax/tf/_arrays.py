@@ -6,12 +6,12 @@ All but the linear algebra keep NumPy arrays on the host (see `stratax.tf._host`
 from typing import Any
 
 import numpy as np
-from keras import ops
 
 from stratax.errors import BadArgumentError
 from stratax.tf._creation import convert_to_tensor, sizes_of
 from stratax.tf._dtypes import as_dtype, device_dtype
-from stratax.tf._host import is_on_host
+from stratax.tf._host import is_numpy, is_on_host
+from stratax.tf._keras_ops import ops
 
 
 def _library(*operands: Any) -> Any:
@@ -35,7 +35,7 @@ def cast(x: Any, dtype: Any, name: str | None = None) -> Any:
         >>> tf.cast(np.array([1, 2], np.uint8), tf.float32)
         array([1., 2.], dtype=float32)
     """
-    if hasattr(type(x), "__array_ufunc__"):
+    if is_numpy(x):
         return x.astype(as_dtype(dtype))
     return ops.cast(x, device_dtype(dtype))
 

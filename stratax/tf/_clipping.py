@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from keras import ops
-
 from stratax.tf._creation import convert_to_tensor
+from stratax.tf._keras_ops import ops
 
 
 def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = None) -> Any:

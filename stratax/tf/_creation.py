@@ -5,14 +5,12 @@ What they make is on a device, except that `zeros_like` and `ones_like` follow t
 
 from typing import Any
 
-import jax
-import keras
 import numpy as np
-from keras import ops
 
 from stratax.errors import BadArgumentError, BadTypeError
 from stratax.tf._dtypes import device_dtype
-from stratax.tf._host import is_on_host
+from stratax.tf._host import is_on_host, is_traced
+from stratax.tf._keras_ops import ops
 
 
 def sizes_of(name: str, shape: Any) -> tuple[int, ...]:
@@ -26,7 +24,7 @@ def sizes_of(name: str, shape: Any) -> tuple[int, ...]:
 
 
 def _known(name: str, value: Any) -> Any:
-    array = None if isinstance(value, jax.core.Tracer) or value is None else np.asarray(value)
+    array = None if is_traced(value) or value is None else np.asarray(value)
     if array is None or (array.dtype.kind not in "iu" and array.size):
         raise BadTypeError(
             f"`{name}` must be whole numbers that are known while a program is traced. "
@@ -146,4 +144,7 @@ def ones_like(input: Any, dtype: Any = None, name: str | None = None) -> Any:
 
 def is_tensor(x: Any) -> bool:
     """Whether `x` is an array or variable of this library, as `tf.is_tensor`; NumPy arrays are not."""
+    import jax
+    import keras
+
     return isinstance(x, (jax.Array, keras.Variable, keras.KerasTensor))

@@ -8,9 +8,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from keras import ops
 
 from stratax.tf._host import is_on_host
+from stratax.tf._keras_ops import ops
 
 
 def _unary(name: str, numpy_function: Callable[..., Any], what: str, keras_name: str = "") -> Any:

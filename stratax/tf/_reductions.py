@@ -8,12 +8,12 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from keras import ops
 
 from stratax.tf import _elementwise
 from stratax.tf._creation import convert_to_tensor
 from stratax.tf._dtypes import as_dtype, device_dtype
 from stratax.tf._host import is_on_host
+from stratax.tf._keras_ops import ops
 
 
 def _reduction(name: str, numpy_function: Any, device_function: Any, what: str) -> Callable[..., Any]:
@@ -177,4 +177,5 @@ def norm(
     library: Any = np if is_on_host(tensor) else ops
     if axis is None:
         tensor = library.reshape(tensor, (-1,))
-    return library.linalg.norm(tensor, ord=ord, axis=_axes(axis), keepdims=bool(keepdims))
+    norm_of = np.linalg.norm if library is np else ops.norm
+    return norm_of(tensor, ord=ord, axis=_axes(axis), keepdims=bool(keepdims))

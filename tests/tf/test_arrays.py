@@ -214,3 +214,9 @@ def test_a_range_can_be_computed_with():
 def test_what_can_not_be_done_says_why(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+def test_scalars_of_numpy_stay_on_the_host():
+    results = [tf.cast(np.int64(3), tf.int32), tf.one_hot(np.int32(1), 3), tf.add(np.float64(1), 2)]
+    assert [isinstance(result, np.ndarray | np.generic) for result in results] == [True] * 3
+    assert results[0].dtype == np.int32
