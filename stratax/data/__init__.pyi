@@ -1,3 +1,4 @@
+from . import convert as convert
 from . import image as image
 from ._csv_dataset import CsvDataset as CsvDataset
 from ._csv_dataset import decode_csv as decode_csv

@@ -2,6 +2,7 @@
 
 import concurrent.futures
 import os
+import re
 import signal
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -9,6 +10,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from stratax import errors
 from stratax.data.convert._shard import Meter, ShardResult, ShardTask, make_shard
 
+_EXIT_CODES = re.compile(r"exit codes? of the workers? (?:are|is) \{(.*?)\}")
 _POLL_SECONDS = 0.1
 _STALL_SECONDS = 900.0
 
@@ -98,7 +100,8 @@ class _Watch:
 
 
 def _death(tasks: Sequence[ShardTask], error: Exception) -> errors.WorkerError:
-    reason = str(error).strip().splitlines()[-1] if str(error).strip() else type(error).__name__
+    codes = _EXIT_CODES.search(str(error))
+    reason = f"exit code {codes[1]}" if codes else type(error).__name__
     return errors.WorkerError(
         f"A process that converts images died ({reason}). Expected: it runs to its end. Received: "
         f"{_in_work(tasks)}. It may have run out of memory, been ended from outside, or met an image that breaks its "

@@ -47,7 +47,10 @@ def records_of(files):
         for record in serialized_in(file):
             features = Example.FromString(record).features.feature
             found.append(
-                {name: list(getattr(value, value.WhichOneof("kind")).value) for name, value in features.items()}
+                {
+                    name: list(getattr(value, value.WhichOneof("kind")).value)
+                    for name, value in features.items()
+                }
             )
     return found
 

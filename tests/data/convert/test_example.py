@@ -68,7 +68,8 @@ def test_a_png_keeps_its_colours():
 
 
 @pytest.mark.parametrize(
-    ("resize", "size"), [(10, (10, 15)), (20, (20, 30)), (40, (20, 30)), ((16, 16), (16, 16)), ((40, 50), (40, 50))]
+    ("resize", "size"),
+    [(10, (10, 15)), (20, (20, 30)), (40, (20, 30)), ((16, 16), (16, 16)), ((40, 50), (40, 50))],
 )
 def test_resizing_makes_the_shorter_side_so_long_or_the_size_exact(resize, size):
     contents = image_file()

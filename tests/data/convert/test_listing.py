@@ -51,7 +51,10 @@ def test_an_empty_folder_stays_a_class_so_that_the_numbers_of_others_do_not_move
 def test_given_classes_decide_the_numbers_and_leave_others_out(tmp_path):
     write_tree(tmp_path, ("cat", "dog", "fox"), 2)
     listing = _listing.list_images(tmp_path, ["fox", "wolf", "cat"])
-    assert [(p.name, p.class_index) for p in listing.pictures][::2] == [("cat/000.jpg", 2), ("fox/000.jpg", 0)]
+    assert [(p.name, p.class_index) for p in listing.pictures][::2] == [
+        ("cat/000.jpg", 2),
+        ("fox/000.jpg", 0),
+    ]
     assert listing.ignored == {"of a class that the labels do not name": 2}
     assert listing.empty_classes == ("wolf",)
 

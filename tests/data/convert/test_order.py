@@ -3,7 +3,9 @@ import collections
 from stratax.data.convert import _order
 from stratax.data.convert._listing import Picture
 
-PICTURES = [Picture(f"{kind}/{number}.jpg", index, 1) for index, kind in enumerate("ab") for number in range(501)]
+PICTURES = [
+    Picture(f"{kind}/{number}.jpg", index, 1) for index, kind in enumerate("ab") for number in range(501)
+]
 
 
 def test_every_image_is_in_one_file_and_files_are_of_equal_size():

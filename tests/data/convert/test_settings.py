@@ -30,7 +30,11 @@ def test_classes_are_read_one_from_each_line(tmp_path):
 
 @pytest.mark.parametrize(
     ("content", "message"),
-    [(b"cat\ndog\ncat\n", "names 'cat' twice"), (b"\n", "names no class"), (b"\xff\xfe", "not text in UTF-8")],
+    [
+        (b"cat\ndog\ncat\n", "names 'cat' twice"),
+        (b"\n", "names no class"),
+        (b"\xff\xfe", "not text in UTF-8"),
+    ],
 )
 def test_a_wrong_list_of_classes_is_refused(content, message, tmp_path):
     (tmp_path / "labels.txt").write_bytes(content)

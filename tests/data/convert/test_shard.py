@@ -69,7 +69,10 @@ def test_an_image_may_lie_behind_a_url(tmp_path):
     write_tree(tmp_path / "images", ("cat",), 1)
     filesystem = fsspec.filesystem("memory")
     filesystem.pipe("/bucket/a.jpg", (tmp_path / "images/cat/000.jpg").read_bytes())
-    pictures = (_listing.Picture("memory://bucket/a.jpg", 0, -1), _listing.Picture("memory://bucket/b.jpg", 0, -1))
+    pictures = (
+        _listing.Picture("memory://bucket/a.jpg", 0, -1),
+        _listing.Picture("memory://bucket/b.jpg", 0, -1),
+    )
     task = task_for(tmp_path, pictures=pictures, skip_broken=True)
     result = _shard.make_shard(task)
     assert names_in([task.path]) == ["memory://bucket/a.jpg"]
