@@ -160,7 +160,7 @@ def _convert(
     results = dict(finished)
     tasks = [
         task
-        for task in _tasks(place, listing, settings, skip=on_error == "skip")
+        for task in tasks_of(place, listing, settings, skip=on_error == "skip")
         if task.index not in finished
     ]
     before = sum(result.images for result in finished.values())
@@ -183,9 +183,10 @@ def _convert(
     return results
 
 
-def _tasks(
+def tasks_of(
     place: _manifest.Workplace, listing: Listing, settings: ConversionSettings, *, skip: bool
 ) -> list[ShardTask]:
+    """What each file is made of, as it is sent to a worker."""
     return [
         ShardTask(
             index=index,

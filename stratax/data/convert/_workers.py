@@ -6,6 +6,7 @@ import re
 import signal
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
+from typing import Any
 
 from stratax import errors
 from stratax.data.convert._shard import Meter, ShardResult, ShardTask, make_shard
@@ -35,12 +36,7 @@ def make_shards(tasks: Sequence[ShardTask], workers: int, on_progress: OnProgres
     """
     import loky
 
-    executor = loky.ProcessPoolExecutor(
-        max_workers=min(workers, len(tasks)),
-        context=loky.backend.get_context("loky"),
-        initializer=_leave_interrupts_to_the_parent,
-        env={"JAX_PLATFORMS": "cpu", "OMP_NUM_THREADS": "1"},
-    )
+    executor = start_executor(min(workers, len(tasks)))
     is_done = False
     try:
         futures = {executor.submit(make_shard, task): task for task in tasks}
@@ -50,6 +46,23 @@ def make_shards(tasks: Sequence[ShardTask], workers: int, on_progress: OnProgres
         raise _death(tasks, error) from error
     finally:
         executor.shutdown(wait=True, kill_workers=not is_done)
+
+
+def start_executor(workers: int) -> Any:
+    """A pool of processes that know nothing of this one: fresh ones, without JAX and without threads of NumPy's."""
+    import loky
+
+    return loky.ProcessPoolExecutor(
+        max_workers=workers,
+        context=loky.backend.get_context("loky"),
+        initializer=_leave_interrupts_to_the_parent,
+        env={
+            "JAX_PLATFORMS": "cpu",
+            "STRATAX_SIMULATE": "",
+            "OMP_NUM_THREADS": "1",
+            "OPENBLAS_NUM_THREADS": "1",
+        },
+    )
 
 
 def _leave_interrupts_to_the_parent() -> None:
