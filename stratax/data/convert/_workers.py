@@ -127,8 +127,8 @@ def _in_work(tasks: Sequence[ShardTask]) -> str:
     with Meter(tasks[0].parts) as meter:
         begun = [(task, *meter.read(task.index)) for task in tasks]
     lines = [
-        f"{os.path.basename(task.path)} at {task.pictures[images + skipped].name!r}"
+        f"{os.path.basename(task.path)} at {task.pictures[min(images + skipped, len(task.pictures) - 1)].name!r}"
         for task, process, images, skipped in begun
-        if process and images + skipped < len(task.pictures)
+        if process and not os.path.exists(task.path)
     ]
     return f"in work were {', '.join(lines)}" if lines else "no file was in work"

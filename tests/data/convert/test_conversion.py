@@ -232,19 +232,20 @@ def test_a_killed_worker_is_an_error_in_seconds_that_names_its_file_and_the_next
     killed = []
 
     def kill(progress):
-        if progress.images > 4 and not killed:
+        with _shard.Meter(out / ".train.parts") as meter:
+            noted = [meter.read(index) for index in range(4)]
+        if not killed and progress.images > 2:
             killed.append(time.monotonic())
-            workers_running()[0].send_signal(signal.SIGKILL)
+            os.kill(next(process for process, images, _ in noted if 0 < images < 7), signal.SIGKILL)
 
-    settings = convert.ConversionSettings(shards=8)
-    with pytest.raises(
-        WorkerError, match=r"died \(exit code SIGKILL.*train-0000\d-of-00008\.tfrecord at 'cat/"
-    ):
+    settings = convert.ConversionSettings(shards=4)
+    message = r"died \(exit code SIGKILL.*train-0000\d-of-00004\.tfrecord at 'cat/"
+    with pytest.raises(WorkerError, match=message):
         run(large, out, settings, workers=2, progress=kill)
     assert time.monotonic() - killed[0] < KILL_LIMIT_SECONDS
     there = len(list(out.glob("train-*.tfrecord")))
     report = run(large, out, settings, workers=2)
-    assert report.resumed_images == 5 * there
+    assert report.resumed_images == 10 * there
     assert sorted(names_in(report.files)) == [f"cat/{i:03}.jpg" for i in range(40)]
 
 
