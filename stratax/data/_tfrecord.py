@@ -21,7 +21,7 @@ class TFRecordDataset(Dataset):
     Args:
         filenames: A path or URL (of whatever fsspec opens), a list of them, or a Dataset of them.
         compression_type: "GZIP", "ZLIB", or "" or None for none.
-        buffer_size: How many bytes to read at once; default 256 KB.
+        buffer_size: How many bytes to read at once; default 1 MB.
         num_parallel_reads: How many files are read at a time, their records taken in turn; AUTOTUNE for a good number,
             None or 1 for one file after another.
         name: Ignored.

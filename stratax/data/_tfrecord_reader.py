@@ -17,7 +17,7 @@ from stratax.errors import DataLossError
 
 HEADER_BYTES = 12
 FOOTER_BYTES = 4
-DEFAULT_BUFFER = 1 << 18
+DEFAULT_BUFFER = 1 << 20
 
 HEADER = struct.Struct("<QI")
 _MASK_DELTA = 0xA282EAD8

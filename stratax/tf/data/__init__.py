@@ -6,7 +6,10 @@ from stratax.data import UNKNOWN_CARDINALITY as UNKNOWN_CARDINALITY
 from stratax.data import Dataset as Dataset
 from stratax.data import DatasetIterator as Iterator
 from stratax.data import DatasetSpec as DatasetSpec
+from stratax.data import FixedLengthRecordDataset as FixedLengthRecordDataset
 from stratax.data import Options as Options
+from stratax.data import TextLineDataset as TextLineDataset
+from stratax.data import TFRecordDataset as TFRecordDataset
 from stratax.data import ThreadingOptions as ThreadingOptions
 from stratax.tf._names import missing_name
 from stratax.tf.data import experimental as experimental
@@ -17,8 +20,11 @@ __all__ = [
     "UNKNOWN_CARDINALITY",
     "Dataset",
     "DatasetSpec",
+    "FixedLengthRecordDataset",
     "Iterator",
     "Options",
+    "TFRecordDataset",
+    "TextLineDataset",
     "ThreadingOptions",
     "experimental",
 ]

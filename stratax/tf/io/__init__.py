@@ -2,6 +2,8 @@
 
 from stratax.data import FixedLenFeature as FixedLenFeature
 from stratax.data import FixedLenSequenceFeature as FixedLenSequenceFeature
+from stratax.data import TFRecordOptions as TFRecordOptions
+from stratax.data import TFRecordWriter as TFRecordWriter
 from stratax.data import VarLenFeature as VarLenFeature
 from stratax.data import decode_raw as decode_raw
 from stratax.data import parse_example as parse_example
@@ -11,12 +13,16 @@ from stratax.data import parse_single_sequence_example as parse_single_sequence_
 from stratax.data import parse_tensor as parse_tensor
 from stratax.data import serialize_tensor as serialize_tensor
 from stratax.tf._names import missing_name
+from stratax.tf.io import gfile as gfile
 
 __all__ = [
     "FixedLenFeature",
     "FixedLenSequenceFeature",
+    "TFRecordOptions",
+    "TFRecordWriter",
     "VarLenFeature",
     "decode_raw",
+    "gfile",
     "parse_example",
     "parse_sequence_example",
     "parse_single_example",
