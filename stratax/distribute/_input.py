@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from stratax.distribute._strategy import Strategy
 
 
+_STATE_VERSION = 1
+
+
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
 class InputContext:
     """What a dataset function knows about where its dataset will be used. Follows `tf.distribute.InputContext`.
@@ -141,7 +144,7 @@ class DistributedIterator(_stream.Stream):
         self._strategy = strategy
         self._options = options
         self._source = source
-        self._reader = _readers.BufferedReader(source.open(), options.experimental_per_replica_buffer_size)
+        self._reader = self._buffered()
         self._signature = (type(self), strategy.devices, repr(source.element_spec))
         mesh = strategy.mesh
         self._shardings: dict[_readers.Kind, list[jax.sharding.Sharding]] = {
@@ -189,6 +192,43 @@ class DistributedIterator(_stream.Stream):
     def get_next(self) -> Any:
         """The next element. TensorFlow's other name for `next(iterator)`."""
         return next(self)
+
+    def get_state(self) -> dict[str, Any]:
+        """The position behind the last element that was taken, as a small dict that JSON can hold.
+
+        With several workers each has a state of its own, except where all read the same dataset: then it is the same
+        for any number of workers.
+
+        Returns:
+            What :meth:`set_state` takes, in this process or another, of an iterator over an equal dataset.
+
+        Raises:
+            DataError: The source can't be put back: a Python generator, or a foreign iterable.
+        """
+        return {"version": _STATE_VERSION, **self._reader.place()}
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        """Goes to a position that :meth:`get_state` gave: the next element is the one after it.
+
+        Args:
+            state: The saved position.
+
+        Raises:
+            DataError: The state is not one, or comes from another pipeline.
+        """
+        if not isinstance(state, dict) or state.get("version") != _STATE_VERSION or "place" not in state:
+            raise errors.DataError(
+                f"A state of a distributed iterator has the version {_STATE_VERSION}, a place and steps. "
+                f"Received: state={state!r}. Pass what get_state() returned."
+            )
+        self._reader.close()
+        self._reader = self._buffered(state["place"])
+        if state["steps"]:
+            self._reader.drop(state["steps"])
+
+    def _buffered(self, place: "_readers.Place | None" = None) -> "_readers.BufferedReader":
+        ahead = self._options.experimental_per_replica_buffer_size
+        return _readers.BufferedReader(self._source.open(place), ahead)
 
     def close(self) -> None:
         """Stops reading ahead and releases the source."""

@@ -9,6 +9,7 @@ import collections
 import dataclasses
 import enum
 import functools
+import math
 import queue
 import threading
 import time
@@ -26,6 +27,8 @@ _UNKNOWN = -2
 _SLOW_SECONDS = 0.0005
 _POLL_SECONDS = 0.1
 _CLOSE_SECONDS = 5.0
+_PLACE_SECONDS = 0.05
+_STEPS_DROPPED = 64
 
 
 class Kind(enum.Enum):
@@ -50,6 +53,7 @@ class Block:
         count: How many steps.
         kind: How they belong to the replicas.
         processes: Among how many processes the replicas of spread steps are divided; the arrays hold this one's.
+        before: Where the pass was before these steps, noted now and then; an error where nobody knows.
     """
 
     leaves: list[Any]
@@ -57,6 +61,7 @@ class Block:
     count: int
     kind: Kind
     processes: int = 1
+    before: "Place | errors.DataError | None" = None
 
     def key(self) -> Any:
         """What blocks whose steps can be stacked have in common."""
@@ -81,7 +86,10 @@ class Block:
     def part(self, start: int, stop: int) -> "Block":
         """Some of the steps."""
         return dataclasses.replace(
-            self, leaves=[leaf[start:stop] for leaf in self.leaves], count=stop - start
+            self,
+            leaves=[leaf[start:stop] for leaf in self.leaves],
+            count=stop - start,
+            before=None if start else self.before,
         )
 
 
@@ -129,12 +137,24 @@ class Source(abc.ABC):
         """How many steps there are; negative if unknown or infinite."""
 
     @abc.abstractmethod
-    def open(self) -> "Reader":
-        """Begins a pass."""
+    def open(self, place: "Place | None" = None) -> "Reader":
+        """Begins a pass, or goes on with one from where :meth:`Reader.place` was."""
+
+
+Place = dict[str, Any]
+"""Where a pass is, as what JSON can hold."""
 
 
 class Reader(abc.ABC):
     """One pass over a source."""
+
+    @abc.abstractmethod
+    def place(self) -> Place:
+        """The place behind the blocks that were given.
+
+        Raises:
+            DataError: Nobody knows: the source can't be put back.
+        """
 
     @abc.abstractmethod
     def next_block(self, count: int) -> Block:
@@ -152,11 +172,28 @@ class Reader(abc.ABC):
 class ElementReader:
     """Reads elements of a dataset in stacks of one shape; a `stratax.data` iterator does that by itself."""
 
-    def __init__(self, dataset: Any) -> None:
+    def __init__(self, dataset: Any, place: Place | None = None) -> None:
         self._iterator = iter(dataset)
         self._held: list[tuple[list[np.ndarray], Any]] = []
         self._failure: Exception | None = None
         self._treedef: Any = None
+        if place is not None:
+            self._check_can_be_put_back()
+            self._iterator.set_state(place)
+
+    def place(self) -> Place:
+        """The place behind the elements that were given."""
+        self._check_can_be_put_back()
+        state: Place = self._iterator.get_state()
+        return state
+
+    def _check_can_be_put_back(self) -> None:
+        # What reads in stacks by itself holds no element back here.
+        if not (hasattr(self._iterator, "next_block") and hasattr(self._iterator, "get_state")):
+            raise errors.DataError(
+                "The position of this input can't be saved: its iterator can't be put back. Expected: a "
+                f"stratax.data.Dataset. Received: an iterator of type {type(self._iterator).__name__}."
+            )
 
     def next_elements(self, count: int) -> tuple[list[np.ndarray], Any, int]:
         """Up to `count` elements of one shape: their leaves stacked, their structure, how many."""
@@ -237,15 +274,18 @@ class GlobalBatches(Source):
     def cardinality(self) -> int:
         return self.elements()
 
-    def open(self) -> Reader:
-        return _GlobalReader(self.dataset, self.num_replicas, self._share)
+    def open(self, place: Place | None = None) -> Reader:
+        return _GlobalReader(ElementReader(self.dataset, place), self.num_replicas, self._share)
 
 
 class _GlobalReader(Reader):
-    def __init__(self, dataset: Any, num_replicas: int, share: Share) -> None:
-        self._elements = ElementReader(dataset)
+    def __init__(self, elements: ElementReader, num_replicas: int, share: Share) -> None:
+        self._elements = elements
         self._num_replicas = num_replicas
         self._share = share
+
+    def place(self) -> Place:
+        return self._elements.place()
 
     def next_block(self, count: int) -> Block:
         leaves, treedef, taken = self._elements.next_elements(count)
@@ -271,16 +311,30 @@ class ReplicaBatches(Source):
         elements = self.elements()
         return elements if elements < 0 else -(-elements // self.num_replicas)
 
-    def open(self) -> Reader:
-        reader = _GlobalReader(self.dataset, 1, Share())
-        return reader if self.num_replicas == 1 else _ReplicaReader(self.dataset, self.num_replicas)
+    def open(self, place: Place | None = None) -> Reader:
+        if self.num_replicas == 1:
+            return _GlobalReader(ElementReader(self.dataset, place), 1, Share())
+        return _ReplicaReader(self.dataset, self.num_replicas, place)
 
 
 class _ReplicaReader(Reader):
-    def __init__(self, dataset: Any, num_replicas: int) -> None:
-        self._elements = ElementReader(dataset)
+    def __init__(self, dataset: Any, num_replicas: int, place: Place | None = None) -> None:
+        self._elements = ElementReader(dataset, place["elements"] if place else None)
         self._num_replicas = num_replicas
         self._held: tuple[list[np.ndarray], Any, int] | None = None
+        self._before: Place | None = None
+        self._failure: Exception | None = None
+        self._remembered = -math.inf
+        self._used = 0
+        for _ in range(place["used"] if place else 0):
+            self._next(1)
+
+    def place(self) -> Place:
+        if self._held is None:
+            return {"elements": self._elements.place(), "used": 0}
+        if self._failure is not None:
+            raise self._failure
+        return {"elements": self._before, "used": self._used}
 
     def next_block(self, count: int) -> Block:
         leaves, treedef, taken = self._next(count * self._num_replicas)
@@ -288,6 +342,7 @@ class _ReplicaReader(Reader):
         if not steps:
             return self._uneven_step(leaves, treedef, taken)
         used = steps * self._num_replicas
+        self._used += used
         if used < taken:
             self._held = [leaf[used:] for leaf in leaves], treedef, taken - used
         spread = [leaf[:used].reshape(steps, self._num_replicas, *leaf.shape[1:]) for leaf in leaves]
@@ -298,9 +353,21 @@ class _ReplicaReader(Reader):
 
     def _next(self, count: int) -> tuple[list[np.ndarray], Any, int]:
         if self._held is None:
+            self._remember()
             return self._elements.next_elements(count)
         held, self._held = self._held, None
         return held
+
+    def _remember(self) -> None:
+        """Now and then: a place from which to count the elements, for when some are held back."""
+        now = time.perf_counter()
+        if now - self._remembered < _PLACE_SECONDS:
+            return
+        self._used, self._failure, self._remembered = 0, None, now
+        try:
+            self._before = self._elements.place()
+        except errors.DataError as error:  # Of interest only to who asks for the place.
+            self._failure = error
 
     def _uneven_step(self, leaves: list[np.ndarray], treedef: Any, taken: int) -> Block:
         """A step of elements that are too few, or of several shapes: one batch of all their examples."""
@@ -316,6 +383,7 @@ class _ReplicaReader(Reader):
                 )
             parts.append(more)
             taken += count
+        self._used += taken
         if len(parts) == 1 and taken == self._num_replicas:
             return Block([leaf[None] for leaf in leaves], treedef, 1, Kind.SPREAD)
         if all(_same_shapes(part, leaves) for part in parts) and taken == self._num_replicas:
@@ -339,7 +407,10 @@ class BufferedReader:
     """
 
     def __init__(self, reader: Reader, ahead: int) -> None:
-        self._reader: Reader = reader
+        self._reader = reader
+        self._placing = _Placing(reader)
+        self._place: Place | errors.DataError | None = None
+        self._since = 0
         self._ahead = ahead
         self._blocks: collections.deque[Block] = collections.deque()
         self._count = 0
@@ -362,6 +433,13 @@ class BufferedReader:
             if length:
                 _extend(runs, _structure(block.key()), length)
         return runs
+
+    def place(self) -> Place:
+        """The place behind the steps that were taken: one noted before, and how many steps were taken since."""
+        place = self._reader.place() if self._place is None else self._place
+        if isinstance(place, errors.DataError):
+            raise place
+        return {"place": place, "steps": self._since}
 
     @property
     def ready(self) -> int:
@@ -407,6 +485,14 @@ class BufferedReader:
             parts[0], leaves=[np.concatenate(column) for column in columns], count=capacity
         )
 
+    def drop(self, steps: int) -> None:
+        """Passes over steps."""
+        while steps:
+            self._fill(1, hint=min(steps, _STEPS_DROPPED))
+            length = min(steps, self._blocks[0].count)
+            self._drop(length)
+            steps -= length
+
     def close(self) -> None:
         """Stops the thread, if there is one, and closes the source; what was read ahead is dropped."""
         self._closed = True
@@ -420,6 +506,9 @@ class BufferedReader:
     def _drop(self, length: int) -> None:
         block = self._blocks.popleft()
         self._count -= length
+        if block.before is not None:
+            self._place, self._since = block.before, 0
+        self._since += length
         if length < block.count:
             self._blocks.appendleft(block.part(length, block.count))
 
@@ -438,6 +527,8 @@ class BufferedReader:
                     "run. Add `.repeat()` to the dataset, or take fewer steps."
                 ) from None
             self.wait_seconds += time.perf_counter() - started
+            if self._place is None:
+                self._place = block.before
             self._blocks.append(block)
             self._count += block.count
 
@@ -445,19 +536,44 @@ class BufferedReader:
         if self._thread is not None:
             return self._thread.next_block(count)
         started = time.perf_counter()
-        block = self._reader.next_block(count)
+        block = self._placing.next_block(count)
         # The first fetches pay for opening the source, so they say nothing about the others.
         self._fetches += 1
         if self._fetches > 2 and time.perf_counter() - started > _SLOW_SECONDS:
-            self._thread = _ReadAhead(self._reader, count, self._ahead)
+            self._thread = _ReadAhead(self._placing, count, self._ahead)
             weakref.finalize(self, self._thread.stop)
         return block
+
+
+class _Placing:
+    """Notes now and then where a reader is before it gives a block."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+        self._noted = -math.inf
+
+    def next_block(self, count: int) -> Block:
+        """The reader's next block."""
+        now = time.perf_counter()
+        if now - self._noted < _PLACE_SECONDS:
+            return self._reader.next_block(count)
+        self._noted = now
+        before: Place | errors.DataError
+        try:
+            before = self._reader.place()
+        except errors.DataError as error:  # Of interest only to who asks for the place.
+            before = error
+        return dataclasses.replace(self._reader.next_block(count), before=before)
+
+    def close(self) -> None:
+        """Closes the reader."""
+        self._reader.close()
 
 
 class _ReadAhead:
     """Reads blocks in a thread, at most `size` ahead."""
 
-    def __init__(self, reader: Reader, count: int, size: int) -> None:
+    def __init__(self, reader: _Placing, count: int, size: int) -> None:
         self._queue: queue.Queue[Block | BaseException] = queue.Queue(maxsize=size)
         self._stop = threading.Event()
         self._ended: BaseException | None = None
@@ -504,7 +620,7 @@ class _ReadAhead:
                     return errors.DataError("The thread that reads input ended without saying why.")
 
 
-def _read_ahead(reader: Reader, count: int, blocks: Any, stop: threading.Event) -> None:
+def _read_ahead(reader: _Placing, count: int, blocks: Any, stop: threading.Event) -> None:
     ended = False
     while not stop.is_set() and not ended:
         item: Block | BaseException

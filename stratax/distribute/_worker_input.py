@@ -22,6 +22,7 @@ from stratax.distribute._readers import (
     Block,
     GlobalBatches,
     Kind,
+    Place,
     Reader,
     ReplicaBatches,
     Share,
@@ -63,10 +64,10 @@ class OwnBatches(Source):
             self._cardinality = max(counts) if min(counts) >= 0 else min(counts)
         return self._cardinality
 
-    def open(self) -> Reader:
+    def open(self, place: Place | None = None) -> Reader:
         """Begins a pass, in all workers together."""
         name = f"{self._name}/{next(self._passes)}"
-        return _AgreedReader(self._local.open(), self, name)
+        return _AgreedReader(self._local.open(place["inner"] if place else None), self, name, place)
 
     def exchange(self, name: str, value: bytes, stop: threading.Event) -> list[bytes]:
         """All workers' values."""
@@ -119,17 +120,29 @@ class _Offer:
 class _AgreedReader(Reader):
     """One pass, in step with the other workers'."""
 
-    def __init__(self, inner: Reader, source: OwnBatches, name: str) -> None:
+    def __init__(self, inner: Reader, source: OwnBatches, name: str, place: Place | None) -> None:
         self._inner = inner
         self._source = source
         self._name = name
         self._rounds = itertools.count()
         self._held: collections.deque[Block] = collections.deque()
+        self._before: Place | errors.DataError | None = None
+        self._used = 0
         self._ended = False
         self._failure: Exception | None = None
         self._treedef: Any = None
         self._ahead = 1
         self._stop = threading.Event()
+        for _ in range(place["used"] if place else 0):
+            self._fill(1)
+            self._use(1)
+
+    def place(self) -> Place:
+        if not self._held:
+            return {"inner": self._inner.place(), "used": 0}
+        if isinstance(self._before, errors.DataError):
+            raise self._before
+        return {"inner": self._before, "used": self._used}
 
     def next_block(self, count: int) -> Block:
         self._fill(min(max(count, self._ahead), _MOST_STEPS))
@@ -158,6 +171,11 @@ class _AgreedReader(Reader):
         """Reads until the first block is there, and what comes with it."""
         if self._held or self._ended or self._failure is not None:
             return
+        self._used = 0
+        try:
+            self._before = self._inner.place()
+        except errors.DataError as error:  # Of interest only to who asks for the place.
+            self._before = error
         try:
             block = self._inner.next_block(count)
         except StopIteration:
@@ -189,21 +207,21 @@ class _AgreedReader(Reader):
                 )
 
     def _taken(self, steps: int) -> Block:
+        return dataclasses.replace(self._use(steps), processes=self._source.share.processes)
+
+    def _use(self, steps: int) -> Block:
         block = self._held.popleft()
+        self._used += steps
         if steps < block.count:
             self._held.appendleft(block.part(steps, block.count))
-            block = block.part(0, steps)
-        return dataclasses.replace(block, processes=self._source.share.processes)
+            return block.part(0, steps)
+        return block
 
     def _exchanged(self) -> Block:
         """One step of all the examples that the workers have for it, divided anew."""
         leaves: list[np.ndarray] = []
         if self._held:
-            block = self._held.popleft()
-            if block.count > 1:
-                self._held.appendleft(block.part(1, block.count))
-                block = block.part(0, 1)
-            leaves = _rows(block)
+            leaves = _rows(self._use(1))
         parts = [_unpacked(text) for text in self._agree(_packed(leaves))]
         columns = [np.concatenate(column) for column in zip(*[part for part in parts if part], strict=True)]
         return self._divided([column[None] for column in columns])
