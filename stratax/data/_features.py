@@ -287,9 +287,16 @@ def _known_shape(shape: Any, advice: str) -> tuple[int, ...]:
     return tuple(size for size in sizes if size is not None)
 
 
-def _dtype_and_kind(dtype: Any) -> dict[str, Any]:
+def value_dtype(dtype: Any) -> np.dtype:
+    """The dtype that arrays have where `dtype` is asked for: `object` for strings, by whatever name."""
+    if isinstance(dtype, str) and dtype == "string":
+        return BYTES.dtype
     found = as_dtype(dtype)
-    found = np.dtype(object) if found.kind in "SU" else found
+    return BYTES.dtype if found.kind in "SU" else found
+
+
+def _dtype_and_kind(dtype: Any) -> dict[str, Any]:
+    found = value_dtype(dtype)
     for kind in KINDS.values():
         if kind.dtype == found:
             return {"dtype": found, "kind": kind}

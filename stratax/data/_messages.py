@@ -23,7 +23,7 @@ _SCALARS = {
 }
 
 Fields = Mapping[str, tuple[int, str]]
-"""Number and type of each field by name. A type: a scalar or a message, after `repeated`, `oneof` or `map` (of text)."""
+"""Number and type of each field by name. A type: a scalar or message, after `repeated`, `oneof` or `map` (of text)."""
 
 
 def make_messages(file_name: str, messages: Mapping[str, Fields]) -> dict[str, Any]:

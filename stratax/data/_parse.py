@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from google.protobuf.message import DecodeError
 
+from stratax.data._columnar_parse import parse_columns
 from stratax.data._example import Example
 from stratax.data._features import (
     BYTES,
@@ -24,6 +25,9 @@ from stratax.errors import BadArgumentError, BadTypeError, DataError, DataLossEr
 
 Parsed = dict[str, Any]
 _SHOWN_BYTES = 32
+# Below and above these the quick way is not quicker: it has a fixed cost, and copies the whole batch once.
+_FEWEST_COLUMNAR = 24
+_LONGEST_COLUMNAR = 1 << 14
 
 
 def parse_single_example(
@@ -104,8 +108,35 @@ def parse_example(
     check_features(features)
     records = as_records(serialized)
     names = None if example_names is None else list(example_names)
-    found = parse_messages(records, features, range(len(records)), names)
+    found = _parse_batch(records, features, names)
     return {key: feature.many(found[key], Where(key, names)) for key, feature in features.items()}
+
+
+def _parse_batch(
+    records: list[bytes], features: Mapping[str, ParsedFeature], names: Sequence[Any] | None
+) -> dict[str, Ragged]:
+    """The values of some features in a batch: the quick way for as many Examples as it understands."""
+    is_worth_it = (
+        len(records) >= _FEWEST_COLUMNAR and sum(map(len, records)) < len(records) * _LONGEST_COLUMNAR
+    )
+    columns = parse_columns(records, features) if is_worth_it else None
+    if columns is None:
+        return parse_messages(records, features, range(len(records)), names)
+    found, understood = columns
+    if understood.all():
+        return found
+    others = parse_messages(records, features, np.flatnonzero(~understood).tolist(), names)
+    return {key: _merged(ragged, others[key], understood) for key, ragged in found.items()}
+
+
+def _merged(ragged: Ragged, other: Ragged, is_first: np.ndarray) -> Ragged:
+    """The values of two groups of Examples in their order."""
+    which = np.concatenate([np.flatnonzero(is_first), np.flatnonzero(~is_first)])
+    back = np.argsort(which)
+    counts = np.concatenate([ragged.counts, other.counts])
+    order = np.argsort(np.repeat(which, counts), kind="stable")
+    values = np.concatenate([ragged.values, other.values])[order]
+    return Ragged(values, counts[back], np.concatenate([ragged.missing, other.missing])[back])
 
 
 def parse_messages(

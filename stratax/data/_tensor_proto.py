@@ -7,8 +7,8 @@ import ml_dtypes
 import numpy as np
 from google.protobuf.message import DecodeError
 
+from stratax.data._features import value_dtype
 from stratax.data._messages import make_messages
-from stratax.data._spec import as_dtype
 from stratax.data._structure import as_array
 from stratax.errors import BadArgumentError, BadTypeError, DataError, DataLossError
 
@@ -144,8 +144,7 @@ def parse_tensor(serialized: Any, out_type: Any, name: str | None = None) -> Any
     if message.dtype not in _KINDS:
         _raise_damaged(data, f"its dtype has the number {message.dtype}, expected one of {sorted(_KINDS)}")
     dtype, field = _KINDS[message.dtype]
-    asked = as_dtype(out_type)
-    if dtype != (_STRING if asked.kind in "SU" else asked):
+    if dtype != value_dtype(out_type):
         raise DataError(
             f"A serialized tensor is parsed with its own dtype. Expected: out_type={str(dtype)!r}. "
             f"Received: out_type={out_type!r}. Pass that, and cast the result."
