@@ -234,9 +234,10 @@ def test_a_killed_worker_is_an_error_in_seconds_that_names_its_file_and_the_next
     def kill(progress):
         with _shard.Meter(out / ".train.parts") as meter:
             noted = [meter.read(index) for index in range(4)]
-        if not killed and progress.images > 2:
+        in_the_middle = [process for process, images, _ in noted if 0 < images < 7]
+        if in_the_middle and not killed:
             killed.append(time.monotonic())
-            os.kill(next(process for process, images, _ in noted if 0 < images < 7), signal.SIGKILL)
+            os.kill(in_the_middle[0], signal.SIGKILL)
 
     settings = convert.ConversionSettings(shards=4)
     message = r"died \(exit code SIGKILL.*train-0000\d-of-00004\.tfrecord at 'cat/"
