@@ -14,7 +14,6 @@ from stratax.data._cursor import Cursor, State
 from stratax.data._files import as_file_name, guess_compression, open_bytes
 from stratax.data._node import Node, Run
 from stratax.data._spec import UNKNOWN_CARDINALITY, TensorSpec
-from stratax.data._structure import Row
 from stratax.errors import DataError, DataLossError
 
 Record = list[str]
@@ -72,8 +71,9 @@ class CsvFormat:
 
     def parser(self, lines: Iterator[str]) -> Iterator[Record]:
         """The records of some lines; takes no line before it is needed."""
-        quoting = csv.QUOTE_MINIMAL if self.use_quotes else csv.QUOTE_NONE
-        return csv.reader(lines, delimiter=self.delimiter, quoting=quoting, strict=True)
+        if self.use_quotes:
+            return csv.reader(lines, delimiter=self.delimiter, strict=True)
+        return csv.reader(lines, delimiter=self.delimiter, quoting=csv.QUOTE_NONE, strict=True)
 
     def convert(self, records: Sequence[Record]) -> list[np.ndarray]:
         """The columns of some records, [count] each.
@@ -296,16 +296,12 @@ class CsvRecords(Node):
         """The columns."""
         return "Csv(" + ",".join(str(field.index) for field in self.layout.fields) + ")"
 
-    def open(self, run: Run, passes: int = 0) -> "CsvCursor":
+    def stream(self, run: Run, passes: int) -> "CsvCursor":
         """At the first record of the first file."""
-        names = [as_file_name(row[0]) for row in self.names.rows(run, passes)]
+        names = [as_file_name(row[0]) for row in self.names.open(run, passes).rows()]
         cursor = CsvCursor(self, names)
         run.on_close(lambda wait: cursor.close())
         return cursor
-
-    def rows(self, run: Run, passes: int = 0) -> Iterator[Row]:
-        """Record by record."""
-        return self.open(run, passes).rows()
 
 
 class CsvCursor(Cursor):

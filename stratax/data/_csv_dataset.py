@@ -210,9 +210,9 @@ def _increasing(name: str, columns: Sequence[int]) -> list[int]:
 def _field(index: int, default: Any) -> CsvField:
     dtype = _named_dtype(default)
     if dtype is None:
-        value = np.asarray(as_array(default))
-        dtype = np.dtype(object) if value.dtype.kind in "SUO" else value.dtype
-        default = _single(index, value)
+        value = as_array(default)
+        dtype = np.dtype(object) if isinstance(value, bytes) else value.dtype
+        default = value if isinstance(value, bytes) else _single(index, np.asarray(value))
     else:
         default = None
     if dtype not in _DTYPES:
@@ -242,5 +242,4 @@ def _single(index: int, value: np.ndarray) -> Any:
         )
     if not value.size:
         return None
-    item = value.reshape(-1)[0]
-    return item.encode() if isinstance(item, str) else item
+    return value.reshape(-1)[0]

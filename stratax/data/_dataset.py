@@ -1,5 +1,6 @@
 """Dataset: a pipeline of elements with tf.data's names and meaning (data layer)."""
 
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -352,9 +353,80 @@ class Dataset(Nested):
 
     # How it runs
 
-    def cache(self, filename: str = "", name: str | None = None) -> "Dataset":
-        """Keeps every element in memory once it was made; the order below stays that of the first iteration."""
+    def cache(self, filename: str | os.PathLike[str] = "", name: str | None = None) -> "Dataset":
+        """Keeps every element once it was made; the order below stays that of the first iteration.
+
+        Args:
+            filename: Nothing to keep elements in memory; else a folder, or URL of one, that the first whole pass
+                writes and every later pass reads, in this process or another. A pass that is not whole leaves
+                nothing that counts. Of several that are written at a time the first to end stays.
+            name: Ignored.
+
+        Raises:
+            DataError: While iterating: the folder holds elements of another structure, dtype or number.
+        """
         return self._derived(make_cache(self._node, filename))
+
+    def save(
+        self,
+        path: str | os.PathLike[str],
+        compression: str | None = None,
+        shard_func: Callable[..., Any] | None = None,
+        checkpoint_args: Any = None,
+    ) -> None:
+        """Writes all elements into a folder, for :meth:`load`.
+
+        The folder counts as written only when all is there; what was saved there before stays until then.
+
+        Args:
+            path: The folder, or URL of one that fsspec writes to.
+            compression: None or "NONE", "GZIP" or "ZLIB"; without, on this machine, what is loaded is indexable.
+            shard_func: The number of an element's file, an integer from 0; one file if None.
+            checkpoint_args: Not supported: a save that was interrupted begins anew.
+
+        Raises:
+            DataError: A component is a Dataset, or of a structure or dtype that files can't hold.
+
+        Example:
+            >>> import tempfile
+            >>> from stratax.data import Dataset
+            >>> folder = tempfile.mkdtemp()
+            >>> Dataset.range(3).map(lambda n: {"n": n}).save(folder)
+            >>> list(Dataset.load(folder))
+            [{'n': np.int64(0)}, {'n': np.int64(1)}, {'n': np.int64(2)}]
+        """
+        from stratax.data._save_load import save
+
+        save(iter(self), self.element_spec, path, compression, shard_func, checkpoint_args)
+
+    @staticmethod
+    def load(
+        path: str | os.PathLike[str],
+        element_spec: Any = None,
+        compression: str | None = None,
+        reader_func: Callable[["Dataset"], "Dataset"] | None = None,
+    ) -> "Dataset":
+        """The elements that :meth:`save` wrote, file after file, as they were: structure, dtypes, strings.
+
+        Uncompressed files of this machine are read at any position, so a `shuffle` is one of all elements, and a
+        pipeline over them is restored at once. A namedtuple comes back with its names, as a class of its own unless
+        `element_spec` brings the old one.
+
+        Args:
+            path: The folder, or URL of one that fsspec reads.
+            element_spec: Checked against what was saved; what was saved if None.
+            compression: Checked likewise.
+            reader_func: Makes a Dataset of a Dataset of Datasets, one for each file.
+
+        Raises:
+            FileMissingError: Nothing was saved there, or not to its end.
+            DataError: The elements are others than `element_spec` says.
+            DataLossError: A file is damaged; where it is an element, while iterating.
+        """
+        from stratax.data._save_load import load
+
+        loaded: Dataset = load(path, element_spec, compression, reader_func, Dataset)
+        return loaded
 
     def prefetch(self, buffer_size: int, name: str | None = None) -> "Dataset":
         """Makes up to `buffer_size` elements ahead on a background thread; 0 for none, AUTOTUNE for a good depth."""

@@ -17,6 +17,7 @@ import numpy as np
 
 from stratax.data._batching import Batch, PaddedBatch, Unbatch
 from stratax.data._cache import Cache
+from stratax.data._files import as_file_name
 from stratax.data._index_ops import Repeat, Shard, Shuffle, Skip, Take
 from stratax.data._map import Map
 from stratax.data._node import Node, Order, walk
@@ -213,15 +214,14 @@ def make_unbatch(node: Node) -> Node:
 
 def make_cache(node: Node, filename: Any) -> Node:
     """`cache`, below the batches of an indexable plan."""
-    if filename not in ("", None):
-        raise BadArgumentError(
-            "A Dataset is cached in memory; files are not supported. "
-            f"Received: filename={filename!r}. Leave filename out."
-        )
     if isinstance(node, Batch) and node.is_indexable:
-        return Batch(make_cache(node.child, ""), node.size, node.drop_remainder)
+        return Batch(make_cache(node.child, filename), node.size, node.drop_remainder)
     if isinstance(node, Prefetch) and node.is_indexable:
-        return Prefetch(make_cache(node.child, ""), node.depth)
+        return Prefetch(make_cache(node.child, filename), node.depth)
+    if filename not in ("", b"", None):
+        from stratax.data._file_cache import FileCache
+
+        return FileCache(node, as_file_name(filename))
     costs_something = any(isinstance(step, Map | Shuffle | Random | Cache) for step in walk(node))
     if node.is_indexable and not costs_something and not isinstance(node, PaddedBatch):
         return node

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from stratax.data import Dataset, TensorSpec
-from stratax.errors import BadArgumentError
 from tests.data.reference import as_lists
 
 
@@ -87,8 +86,3 @@ def test_an_endless_dataset_is_not_kept():
 def test_prefetch_below_a_cache_stays_prefetch():
     dataset = Dataset.range(6).map(lambda x: x + 1).prefetch(2).cache()
     assert as_lists(dataset) == as_lists(dataset) == [1, 2, 3, 4, 5, 6]
-
-
-def test_a_file_is_refused():
-    with pytest.raises(BadArgumentError, match="cached in memory"):
-        Dataset.range(3).cache("/somewhere")

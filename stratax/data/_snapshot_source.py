@@ -1,0 +1,328 @@
+"""Reading written elements: at any position where their files lie on this machine, else in order (data layer)."""
+
+import dataclasses
+import os
+import threading
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from stratax.data._block import Block, concatenate_blocks
+from stratax.data._cursor import Cursor, State
+from stratax.data._element_codec import decode_records
+from stratax.data._feed import Feed, one
+from stratax.data._file_names import listed_names
+from stratax.data._file_source import FileSource
+from stratax.data._files import local_path
+from stratax.data._node import Node, Passes, Run
+from stratax.data._snapshot import Shard, Snapshot, read_index
+from stratax.data._structure import flatten
+from stratax.data._tfrecord_reader import (
+    DEFAULT_BUFFER,
+    FOOTER_BYTES,
+    HEADER_BYTES,
+    TFRecordFormat,
+    length_of,
+    masked_crcs,
+)
+from stratax.errors import DataLossError, FileMissingError
+
+_FRAME = HEADER_BYTES + FOOTER_BYTES
+_MOST_BYTES = 1 << 22
+
+
+class _OpenShard:
+    """One file of elements, read at positions; the system moves no common position, so several threads may read."""
+
+    def __init__(self, shard: Shard) -> None:
+        self._shard = shard
+        try:
+            self._file = open(str(local_path(shard.file)), "rb", buffering=0)  # noqa: SIM115 (closed by close)
+        except FileNotFoundError as e:
+            raise FileMissingError(
+                f"A file of saved elements is not there. Received: file={shard.file!r}. Write the folder again."
+            ) from e
+
+    def read(self, places: np.ndarray, entries: np.ndarray) -> list[bytes]:
+        """The records of some entries of the index ([n, 3]); neighbours are read together.
+
+        Args:
+            places: Their positions, for messages.
+            entries: Their part of the index.
+        """
+        order = np.argsort(entries[:, 0], kind="stable")
+        starts, lengths = entries[order, 0], entries[order, 1]
+        records: list[bytes] = [b""] * len(order)
+        for begin, end in _pieces(starts, starts + lengths + _FRAME):
+            first = int(starts[begin])
+            content = os.pread(
+                self._file.fileno(), int(starts[end - 1] + lengths[end - 1]) + _FRAME - first, first
+            )
+            for i in range(begin, end):
+                at = int(starts[i]) - first
+                records[order[i]] = content[at : at + int(lengths[i]) + _FRAME]
+        return self._checked(records, places, entries)
+
+    def _checked(self, framed: list[bytes], places: np.ndarray, entries: np.ndarray) -> list[bytes]:
+        records = [record[HEADER_BYTES:-FOOTER_BYTES] for record in framed]
+        tails = b"".join(record[-FOOTER_BYTES:] for record in framed)
+        whole = len(tails) == FOOTER_BYTES * len(framed)
+        good = masked_crcs(records) == np.frombuffer(tails, "<u4") if whole else np.zeros(len(framed), bool)
+        for i, (record, length) in enumerate(zip(framed, entries[:, 1].tolist(), strict=True)):
+            if not good[i] or len(record) != length + _FRAME or length_of(record[:HEADER_BYTES]) != length:
+                raise damaged(self._shard, int(places[i]), int(entries[i, 0]), "its checksum does not fit")
+        return records
+
+    def close(self) -> None:
+        """Closes the file."""
+        self._file.close()
+
+
+def _pieces(starts: np.ndarray, ends: np.ndarray) -> list[tuple[int, int]]:
+    """Runs of records that lie side by side, none of them much larger than a few megabytes."""
+    found: list[tuple[int, int]] = []
+    begin = 0
+    for i in range(1, len(starts) + 1):
+        if i == len(starts) or starts[i] != ends[i - 1] or ends[i] - starts[begin] > _MOST_BYTES:
+            found.append((begin, i))
+            begin = i
+    return found
+
+
+def damaged(shard: Shard, place: int, offset: int | None, what: str) -> DataLossError:
+    """The error for a saved element that can't be read."""
+    at = "" if offset is None else f", offset {offset}"
+    return DataLossError(
+        f"A saved element is damaged: {what}. Received: file={shard.file!r}, element {place}{at}. "
+        "Write the folder again.",
+        filename=shard.file,
+        record=place,
+        offset=offset,
+    )
+
+
+class SnapshotFiles:
+    """The files of a folder of elements, opened when they are first read.
+
+    Args:
+        snapshot: What lies in the folder; uncompressed, on this machine.
+    """
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._snapshot = snapshot
+        self._dtypes = [spec.dtype for spec in flatten(snapshot.spec)[0]]
+        self._bounds = np.cumsum([0, *(shard.count for shard in snapshot.shards)])
+        self._open: dict[int, _OpenShard] = {}
+        self._lock = threading.Lock()
+
+    @cached_property
+    def index(self) -> np.ndarray:
+        """Offset, length and number of the shapes of each element, int64 [n, 3]."""
+        tables = [read_index(shard) for shard in self._snapshot.shards]
+        return np.concatenate([np.empty((0, 3), np.int64), *tables])
+
+    def gather(self, indices: np.ndarray) -> Block:
+        """The elements at some positions, as far as they have the shapes of the first."""
+        shards = np.searchsorted(self._bounds, indices, side="right") - 1
+        entries = self.index[indices]
+        records: list[bytes] = [b""] * len(indices)
+        for number in np.unique(shards).tolist():
+            chosen = np.flatnonzero(shards == number)
+            places = indices[chosen] - self._bounds[number]
+            for i, record in zip(chosen, self._shard(number).read(places, entries[chosen]), strict=True):
+                records[i] = record
+        try:
+            return decode_records(records, self._dtypes)
+        except ValueError as e:
+            first = int(shards[0])
+            shard, place = self._snapshot.shards[first], int(indices[0] - self._bounds[first])
+            raise damaged(
+                shard, place, int(entries[0, 0]), f"{e}, in this element or one read with it"
+            ) from e
+
+    def _shard(self, number: int) -> _OpenShard:
+        with self._lock:
+            if number not in self._open:
+                self._open[number] = _OpenShard(self._snapshot.shards[number])
+            return self._open[number]
+
+    def close(self) -> None:
+        """Closes the files."""
+        with self._lock:
+            for shard in self._open.values():
+                shard.close()
+            self._open.clear()
+
+
+class SnapshotSource(Node):
+    """The elements of a folder, at any position.
+
+    Args:
+        snapshot: What lies in the folder; uncompressed, on this machine.
+        spec: Structure of the specs of the elements.
+    """
+
+    label = "Load"
+    is_indexable = True
+    batch_size = None
+
+    def __init__(self, snapshot: Snapshot, spec: Any) -> None:
+        self._snapshot = snapshot
+        self._spec = spec
+        self._index: np.ndarray | None = None
+        self._lock = threading.Lock()
+
+    @property
+    def spec(self) -> Any:
+        """As it was saved."""
+        return self._spec
+
+    @property
+    def length(self) -> int:
+        """How many elements were saved."""
+        return self._snapshot.count
+
+    @property
+    def is_uniform(self) -> bool:
+        """Whether the spec says so."""
+        return all(spec.shape is not None and None not in spec.shape for spec in flatten(self._spec)[0])
+
+    def describe(self) -> str:
+        """The writing: another one has other elements."""
+        return f"Load({self._snapshot.run}, {self._snapshot.count})"
+
+    def _files(self, run: Run) -> SnapshotFiles:
+        key = ("snapshot", id(self))
+        with self._lock:
+            if key not in run.memo:
+                run.memo[key] = files = SnapshotFiles(self._snapshot)
+                if self._index is None:
+                    self._index = files.index
+                files.__dict__["index"] = self._index
+                run.on_close(lambda wait: files.close())
+            return run.memo[key]  # type: ignore[no-any-return]
+
+    def gather(self, indices: np.ndarray, passes: Passes, run: Run) -> Block:
+        """Reads them from the files."""
+        files = self._files(run)
+        found = files.gather(indices)
+        blocks = [found]
+        while found.count < len(indices):
+            indices = indices[found.count :]
+            found = files.gather(indices)
+            blocks.append(found)
+        return concatenate_blocks(blocks)
+
+    def shape_ids(self, indices: np.ndarray, passes: Passes, run: Run) -> np.ndarray | None:
+        """From the index."""
+        return None if self.is_uniform else self._files(run).index[indices, 2]
+
+
+class SnapshotStream(Node):
+    """The elements of a folder in order, for files that are compressed or not on this machine.
+
+    Args:
+        snapshot: What lies in the folder.
+        spec: Structure of the specs of the elements.
+    """
+
+    label = "Load"
+    is_indexable = False
+    batch_size = None
+
+    def __init__(self, snapshot: Snapshot, spec: Any) -> None:
+        self._snapshot = snapshot
+        self._spec = spec
+
+    @property
+    def spec(self) -> Any:
+        """As it was saved."""
+        return self._spec
+
+    @property
+    def length(self) -> int:
+        """How many elements were saved."""
+        return self._snapshot.count
+
+    @property
+    def is_uniform(self) -> bool:
+        """Not looked into."""
+        return False
+
+    def describe(self) -> str:
+        """The writing."""
+        return f"Load({self._snapshot.run}, {self._snapshot.count})"
+
+    def stream(self, run: Run, passes: int) -> Cursor:
+        """The records of the files, decoded."""
+        return SnapshotCursor(self._snapshot, run)
+
+
+class SnapshotCursor(Cursor):
+    """Reads a folder of elements in order.
+
+    Args:
+        snapshot: What lies in the folder.
+        run: What the iterator shares.
+    """
+
+    def __init__(self, snapshot: Snapshot, run: Run) -> None:
+        self._snapshot = snapshot
+        self._dtypes = [spec.dtype for spec in flatten(snapshot.spec)[0]]
+        names = listed_names("FileNames", [shard.file for shard in snapshot.shards])
+        source = FileSource(names, TFRecordFormat(snapshot.compression, DEFAULT_BUFFER, True))
+        self._records = Feed(source.open(run), one)
+        self._number = 0
+
+    def read(self, limit: int) -> Block:
+        """Decodes up to `limit` records; those of other shapes wait for the next call."""
+        try:
+            block = self._records.peek(limit)
+        except StopIteration:
+            raise
+        except Exception:
+            self._pass(1)
+            raise
+        try:
+            found = decode_records(block.columns()[0].tolist(), self._dtypes)
+        except ValueError as e:
+            if block.count > 1:
+                return self.read(1)
+            number = self._number
+            self._pass(1)
+            raise damaged(self._snapshot.shards[0], number, None, str(e)) from e
+        self._pass(found.count)
+        return found
+
+    def _pass(self, count: int) -> None:
+        self._records.advance(count)
+        self._number += count
+
+    def skip(self, count: int) -> int:
+        """Skips records."""
+        passed = self._records.skip(count)
+        self._number += passed
+        return passed
+
+    def get_state(self) -> State:
+        """The place among the records."""
+        return {"records": self._records.get_state(), "number": self._number}
+
+    def set_state(self, state: State) -> None:
+        """Goes there."""
+        self._records.set_state(state["records"])
+        self._number = state["number"]
+
+    def close(self) -> None:
+        """Closes the file."""
+        self._records.close()
+
+
+def source_of(snapshot: Snapshot, spec: Any, shards: Sequence[Shard] | None = None) -> Node:
+    """The node that reads a folder, or some of its files."""
+    if shards is not None:
+        snapshot = dataclasses.replace(snapshot, shards=tuple(shards))
+    is_indexable = snapshot.is_local and not snapshot.compression
+    return SnapshotSource(snapshot, spec) if is_indexable else SnapshotStream(snapshot, spec)

@@ -1,0 +1,247 @@
+"""`save` and `load`: the same elements, whole or not at all, damaged ones named."""
+
+import collections
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from stratax.data import Dataset, TensorSpec
+from stratax.errors import BadArgumentError, BadTypeError, DataError, DataLossError, FileMissingError
+from tests.data.reference import as_lists
+
+Pair = collections.namedtuple("Pair", "first second")
+
+
+def shards_of(folder):
+    return sorted(pathlib.Path(folder).glob("*/shard-*.tfrecord"))
+
+
+def mixed(count=10):
+    names = np.array([b"\0name" * i for i in range(count)], dtype=object)
+    data = {"x": np.arange(count * 2.0).reshape(count, 2), "name": names}
+    return Dataset.from_tensor_slices(data).map(
+        lambda e: (Pair(e["name"], np.int8(3)), {"x": e["x"], "none": None})
+    )
+
+
+def equal(left, right):
+    assert repr(list(left)) == repr(list(right))
+
+
+@pytest.mark.parametrize("compression", [None, "NONE", "GZIP", "ZLIB"])
+def test_elements_come_back_as_they_were(tmp_path, compression):
+    mixed().save(tmp_path, compression)
+    loaded = Dataset.load(tmp_path, compression=compression)
+    equal(loaded, mixed())
+    assert len(loaded) == 10
+    assert loaded.is_indexable == (compression in (None, "NONE"))
+    assert [spec.dtype for spec in loaded.element_spec[0]] == [object, np.int8]
+    assert next(iter(loaded))[0].first == b""
+    spec = mixed().element_spec
+    assert isinstance(next(iter(Dataset.load(tmp_path, spec)))[0], Pair)
+
+
+def test_sizes_that_differ_come_back(tmp_path):
+    ragged = Dataset.range(9).map(lambda n: np.ones(int(n) % 4))
+    ragged.save(tmp_path)
+    loaded = Dataset.load(tmp_path)
+    assert loaded.element_spec == TensorSpec((None,), "float64")
+    equal(loaded, ragged)
+    equal(loaded.padded_batch(4), ragged.padded_batch(4))
+    assert sorted(len(x) for x in loaded.shuffle(9)) == sorted(len(x) for x in ragged)
+    ragged.save(tmp_path / "g", "GZIP")
+    equal(Dataset.load(tmp_path / "g"), ragged)
+
+
+def test_strings_in_arrays_and_empty_datasets_come_back(tmp_path):
+    words = Dataset.from_tensor_slices(np.array([[b"a", b""], [b"bcd", b"\xff"]], dtype=object))
+    words.save(tmp_path / "words")
+    assert [x.tolist() for x in Dataset.load(tmp_path / "words")] == [[b"a", b""], [b"bcd", b"\xff"]]
+    Dataset.range(0).save(tmp_path / "none")
+    assert list(Dataset.load(tmp_path / "none")) == []
+    assert Dataset.load(tmp_path / "none").element_spec == TensorSpec((), "int64")
+
+
+def test_a_loaded_dataset_is_shuffled_as_a_whole_and_keeps_its_place(tmp_path):
+    Dataset.range(1000).save(tmp_path)
+    loaded = Dataset.load(tmp_path).shuffle(2, seed=1).batch(30)
+    assert loaded.is_indexable
+    memory = Dataset.range(1000).shuffle(2, seed=1).batch(30)
+    iterator = iter(loaded)
+    head = [next(iterator).tolist() for _ in range(7)]
+    state = json.loads(json.dumps(iterator.get_state()))
+    again = iter(Dataset.load(tmp_path).shuffle(2, seed=9).batch(30))
+    again.set_state(state)
+    assert head + as_lists(again) == as_lists(memory)
+
+
+def test_a_place_in_compressed_files_is_exact(tmp_path):
+    mixed(100).save(tmp_path, "GZIP")
+    whole = list(Dataset.load(tmp_path))
+    for start in (0, 1, 50, 99, 100):
+        iterator = iter(Dataset.load(tmp_path))
+        for _ in range(start):
+            next(iterator)
+        again = iter(Dataset.load(tmp_path))
+        again.set_state(json.loads(json.dumps(iterator.get_state())))
+        equal(again, whole[start:])
+
+
+def test_a_place_in_another_saving_is_refused(tmp_path):
+    Dataset.range(5).save(tmp_path)
+    state = iter(Dataset.load(tmp_path)).get_state()
+    Dataset.range(5).save(tmp_path)
+    with pytest.raises(DataError, match="another pipeline"):
+        iter(Dataset.load(tmp_path)).set_state(state)
+
+
+def test_files_are_chosen_by_a_function(tmp_path):
+    pairs = Dataset.zip(Dataset.range(10), Dataset.range(10))
+    pairs.save(tmp_path, shard_func=lambda a, b: np.int64(a % 3))
+    assert len(shards_of(tmp_path)) == 3
+    assert [int(a) for a, _ in Dataset.load(tmp_path)] == [0, 3, 6, 9, 1, 4, 7, 2, 5, 8]
+
+    def some(datasets):
+        return datasets.skip(1).flat_map(lambda dataset: dataset.take(2))
+
+    assert [int(a) for a, _ in Dataset.load(tmp_path, reader_func=some)] == [1, 4, 2, 5]
+
+
+def test_saving_over_what_is_read_replaces_it_at_the_end(tmp_path):
+    Dataset.range(5).save(tmp_path)
+    Dataset.load(tmp_path).map(lambda n: n + 1).save(tmp_path)
+    assert as_lists(Dataset.load(tmp_path)) == [1, 2, 3, 4, 5]
+    assert len(shards_of(tmp_path)) == 1
+
+
+def test_a_failing_save_leaves_what_was_there(tmp_path):
+    def fails(n):
+        if n == 7:
+            raise RuntimeError("no seven")
+        return n
+
+    Dataset.range(3).save(tmp_path)
+    with pytest.raises(RuntimeError, match="no seven"):
+        Dataset.range(20).map(fails).save(tmp_path)
+    assert as_lists(Dataset.load(tmp_path)) == [0, 1, 2]
+    assert len(os.listdir(tmp_path)) == 2
+
+
+SAVER = """
+import os, signal, sys, numpy as np
+from stratax.data import Dataset
+
+def step(n):
+    if n == 3000:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return n
+
+getattr(Dataset.range(5000).map(step), sys.argv[1])(sys.argv[2])
+"""
+
+
+def test_a_save_in_a_process_that_is_killed_is_never_loaded(tmp_path):
+    done = subprocess.run([sys.executable, "-c", SAVER, "save", str(tmp_path)], timeout=120, check=False)
+    assert done.returncode == -signal.SIGKILL
+    assert len(os.listdir(tmp_path)) == 1
+    with pytest.raises(FileMissingError, match="no saved Dataset, or its writing did not come to its end"):
+        Dataset.load(tmp_path)
+
+
+def test_urls_work():
+    mixed().save("memory://saved/mixed")
+    mixed(3).save("memory://saved/mixed")
+    loaded = Dataset.load("memory://saved/mixed")
+    equal(loaded, mixed(3))
+    assert not loaded.is_indexable
+
+
+@pytest.mark.parametrize("place", [0, 9, 14, 30])
+def test_a_flipped_bit_is_named_and_the_rest_is_read(tmp_path, place):
+    Dataset.range(20).map(lambda n: (n, n)).save(tmp_path)
+    (file,) = shards_of(tmp_path)
+    content = bytearray(file.read_bytes())
+    size = len(content) // 20
+    content[5 * size + place] ^= 4
+    file.write_bytes(content)
+    dataset = Dataset.load(tmp_path)
+    for _ in range(2):
+        iterator = iter(dataset)
+        assert [int(next(iterator)[0]) for _ in range(5)] == [0, 1, 2, 3, 4]
+        with pytest.raises(DataLossError, match=rf"element 5, offset {5 * size}") as caught:
+            next(iterator)
+        assert (caught.value.filename, caught.value.record) == (str(file), 5)
+        assert [int(n) for n, _ in iterator] == list(range(6, 20))
+
+
+def test_damaged_folders_are_named(tmp_path):
+    Dataset.range(20).save(tmp_path)
+    (file,) = shards_of(tmp_path)
+    content = file.read_bytes()
+    file.write_bytes(content[:-1])
+    with pytest.raises(DataLossError, match=f"another size.*Expected: {len(content)} bytes"):
+        Dataset.load(tmp_path)
+    file.unlink()
+    with pytest.raises(FileMissingError, match="A file of saved elements is not there"):
+        Dataset.load(tmp_path)
+    file.write_bytes(content)
+    index = file.with_suffix(".index")
+    good = index.read_bytes()
+    table = np.load(index)
+    for bad, message in [
+        (b"", "index of a file of saved elements is damaged"),
+        (good[:-8], "index of a file of saved elements is damaged"),
+    ]:
+        index.write_bytes(bad)
+        with pytest.raises(DataLossError, match=message):
+            list(Dataset.load(tmp_path))
+    for bad, message in [(table[:3], "it has shape"), (table + (1 << 40), "points outside")]:
+        with index.open("wb") as opened:
+            np.save(opened, bad)
+        with pytest.raises(DataLossError, match=message):
+            list(Dataset.load(tmp_path))
+    (tmp_path / "dataset_spec.json").write_text('{"format": "other", "version": 1}')
+    with pytest.raises(DataLossError, match=r"description of saved elements is damaged: format 'other'"):
+        Dataset.load(tmp_path)
+    (tmp_path / "dataset_spec.json").write_text("{")
+    with pytest.raises(DataLossError, match="description of saved elements is damaged"):
+        Dataset.load(tmp_path)
+
+
+def test_a_pickle_is_not_loaded(tmp_path):
+    Dataset.range(2).save(tmp_path)
+    (file,) = shards_of(tmp_path)
+    np.save(file.with_suffix(".index").open("wb"), np.array([print], dtype=object), allow_pickle=True)
+    with pytest.raises(DataLossError, match="allow_pickle=False"):
+        list(Dataset.load(tmp_path))
+
+
+def test_arguments_are_checked(tmp_path):
+    dataset = Dataset.range(3)
+    with pytest.raises(BadArgumentError, match="nothing to checkpoint"):
+        dataset.save(tmp_path, checkpoint_args={})
+    with pytest.raises(BadTypeError, match="shard_func has to be callable"):
+        dataset.save(tmp_path, shard_func=3)
+    with pytest.raises(DataError, match="shard_func has to give the number of a file"):
+        dataset.save(tmp_path, shard_func=lambda n: -1)
+    with pytest.raises(DataError, match="Elements that are written to files"):
+        dataset.window(2).save(tmp_path)
+    with pytest.raises(BadArgumentError, match="compression"):
+        dataset.save(tmp_path, "BROTLI")
+    dataset.save(tmp_path)
+    with pytest.raises(BadArgumentError, match="another compression"):
+        Dataset.load(tmp_path, compression="GZIP")
+    with pytest.raises(DataError, match="others than asked for"):
+        Dataset.load(tmp_path, TensorSpec((), "int32"))
+    with pytest.raises(DataError, match="others than asked for"):
+        Dataset.load(tmp_path, (TensorSpec((), "int64"),))
+    with pytest.raises(DataError, match="reader_func has to return a Dataset"):
+        Dataset.load(tmp_path, reader_func=lambda datasets: 3)
+    with pytest.raises(FileMissingError, match="no saved Dataset"):
+        Dataset.load(tmp_path / "nowhere")
