@@ -16,6 +16,7 @@ from stratax.data.image._color import (
     rgb_to_hsv,
 )
 from stratax.data.image._decode import (
+    decode_and_crop_jpeg,
     decode_bmp,
     decode_gif,
     decode_image,
@@ -77,6 +78,7 @@ __all__ = [
     "central_crop",
     "convert_image_dtype",
     "crop_to_bounding_box",
+    "decode_and_crop_jpeg",
     "decode_bmp",
     "decode_gif",
     "decode_image",

@@ -11,10 +11,12 @@ import numpy as np
 
 from stratax.data._spec import as_dtype
 from stratax.data.image import _pillow
+from stratax.data.image._arrays import static_sizes
 from stratax.data.image._dtypes import convert_image_dtype
-from stratax.data.image._files import as_bytes, check_choice, check_kind, damaged, kind_of
+from stratax.data.image._files import as_bytes, check_choice, check_claim, check_kind, damaged, kind_of
+from stratax.data.image._geometry import crop_to_bounding_box
 from stratax.data.image._packages import package
-from stratax.errors import StrataxError
+from stratax.errors import BadArgumentError
 
 # Where the header of a PNG file says how many bits a value has.
 _PNG_DEPTH_AT = 24
@@ -78,6 +80,53 @@ def decode_jpeg(
         recover=try_recover_truncated,
     )
     return _decode_jpeg(data, channels, options, "decode_jpeg")
+
+
+def decode_and_crop_jpeg(
+    contents: Any,
+    crop_window: Any,
+    channels: int = 0,
+    ratio: int = 1,
+    fancy_upscaling: bool = True,
+    try_recover_truncated: bool = False,
+    acceptable_fraction: float = 1,
+    dct_method: str = "",
+    name: str | None = None,
+) -> np.ndarray:
+    """A part of the image in the bytes of a JPEG file, as `tf.io.decode_and_crop_jpeg`.
+
+    Here all of it is decoded first.
+
+    Args:
+        contents: The bytes of the file.
+        crop_window: The first row, the first column, the height and the width.
+        channels: As for :func:`decode_jpeg`, like all that follow.
+        ratio: Likewise; the part is one of the smaller image.
+        fancy_upscaling: Likewise.
+        try_recover_truncated: Likewise.
+        acceptable_fraction: Likewise.
+        dct_method: Likewise.
+        name: Ignored.
+
+    Returns:
+        uint8, shape `[height, width, channels]`.
+
+    Raises:
+        DataLossError: If it is no image, or damaged or cut off.
+        BadTypeError: If `contents` is not bytes.
+        BadArgumentError: If another argument has none of its values, or the part is not within the image.
+        MissingPackageError: If the packages for images are not installed.
+    """
+    window = static_sizes("crop_window", crop_window)
+    if len(window) != 4:
+        raise BadArgumentError(
+            "A part of an image is four numbers: first row, first column, height, width. "
+            f"Received: crop_window={crop_window!r}."
+        )
+    image = decode_jpeg(
+        contents, channels, ratio, fancy_upscaling, try_recover_truncated, acceptable_fraction, dct_method
+    )
+    return crop_to_bounding_box(image, *window)
 
 
 def decode_png(contents: Any, channels: int = 0, dtype: Any = "uint8", name: str | None = None) -> np.ndarray:
@@ -236,15 +285,22 @@ def _decode_any(data: bytes, channels: int, dtype: np.dtype, who: str) -> np.nda
         return convert_image_dtype(_decode_jpeg(data, channels, _JpegOptions(), who), dtype)
     if dtype == np.uint16 and _is_deep(data):
         return _pillow.decode_sixteen_bits(data, channels, who)
-    return convert_image_dtype(_pillow.decode(data, channels, who), dtype)
+    image = _pillow.decode(data, channels, who)
+    # 255 becomes 65535, as TensorFlow does with PNG files, not 255 * 256 as convert_image_dtype does.
+    return image.astype(np.uint16) * np.uint16(257) if dtype == np.uint16 else image
 
 
 def _decode_jpeg(data: bytes, channels: int, options: _JpegOptions, who: str) -> np.ndarray:
     simplejpeg = package("simplejpeg")
     try:
         height, width, space, _ = simplejpeg.decode_jpeg_header(data)
-        if space not in _JPEG_SPACES:
-            return _pillow.decode(data, channels or 3, who)[:: options.ratio, :: options.ratio]
+    except ValueError:
+        # An odd way of storing colors, or no whole header: Pillow reads the one and says what is wrong with the other.
+        return _decode_odd_jpeg(data, channels, options, who)
+    if space not in _JPEG_SPACES:
+        return _decode_odd_jpeg(data, channels, options, who)
+    check_claim(height, width, data, who)
+    try:
         return simplejpeg.decode_jpeg(
             data,
             _JPEG_COLORS[channels or _JPEG_SPACES[space]],
@@ -256,6 +312,8 @@ def _decode_jpeg(data: bytes, channels: int, options: _JpegOptions, who: str) ->
             strict=not options.recover,
         )
     except ValueError as e:
-        if isinstance(e, StrataxError):
-            raise
         raise damaged(data, who, f"libjpeg-turbo says: {e}") from e
+
+
+def _decode_odd_jpeg(data: bytes, channels: int, options: _JpegOptions, who: str) -> np.ndarray:
+    return _pillow.decode(data, channels, who)[:: options.ratio, :: options.ratio]

@@ -23,6 +23,9 @@ _BEGINNINGS = (
 )
 _SHOWN_BYTES = 12
 _LOOKED_AT = 512
+_SMALL_IMAGE = 1 << 22
+# Deflate makes at most 1032 bytes of one; eight pixels of a black and white PNG file are one byte.
+_MOST_PIXELS_A_BYTE = 10_000
 
 
 def kind_of(contents: bytes) -> str | None:
@@ -94,6 +97,18 @@ def damaged(contents: bytes, who: str, reason: str) -> DataLossError:
         f"{who} can't read the image: {reason}. Expected: a whole, undamaged file. "
         f"Received: contents={describe(contents)}. Leave the file out, or fetch it again."
     )
+
+
+def check_claim(height: int, width: int, contents: bytes, who: str) -> None:
+    """Raises if a header promises more than the file can hold, before memory is taken on its word.
+
+    Raises:
+        DataLossError: No kind of compression packs so many pixels into so few bytes.
+    """
+    if height * width > max(_SMALL_IMAGE, _MOST_PIXELS_A_BYTE * len(contents)):
+        raise damaged(
+            contents, who, f"its header claims {height} x {width} pixels, which so few bytes can't hold"
+        )
 
 
 def check_choice(name: str, value: Any, choices: Any) -> None:

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from stratax.data.image._files import damaged
+from stratax.data.image._files import check_claim, damaged
 from stratax.data.image._packages import package
-from stratax.errors import BadArgumentError
+from stratax.errors import BadArgumentError, StrataxError
 
 _MODES = {1: "L", 2: "LA", 3: "RGB", 4: "RGBA"}
 
@@ -18,10 +18,13 @@ def open_image(data: bytes, who: str) -> Any:
     """Pillow's object for an image, of which only the header has been read.
 
     Raises:
-        DataLossError: Pillow can't make sense of the header.
+        DataLossError: Pillow can't make sense of the header, or it can't be true.
     """
+    library = package("PIL.Image")
     with errors_of(data, who):
-        return package("PIL.Image").open(io.BytesIO(data))
+        picture = library.open(io.BytesIO(data))
+    check_claim(picture.height, picture.width, data, who)
+    return picture
 
 
 @contextlib.contextmanager
@@ -29,8 +32,11 @@ def errors_of(data: bytes, who: str) -> Iterator[None]:
     """Turns what Pillow raises for files that it can't read into an error of the family."""
     try:
         yield
-    except (OSError, SyntaxError, ValueError, EOFError, package("PIL.Image").DecompressionBombError) as e:
-        raise damaged(data, who, f"Pillow says: {e}") from e
+    except StrataxError:
+        raise
+    except Exception as e:
+        # Besides OSError, damaged files bring out IndexError, SyntaxError, struct.error and others.
+        raise damaged(data, who, f"Pillow says: {str(e) or type(e).__name__}") from e
 
 
 def decode(data: bytes, channels: int, who: str) -> np.ndarray:
