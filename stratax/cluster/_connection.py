@@ -1,18 +1,266 @@
-"""Connecting this process to its cluster (cluster layer)."""
+"""Connecting this process to its cluster, once (cluster layer)."""
 
-from typing import Any
+import asyncio
+import concurrent.futures
+import dataclasses
+import logging
+import secrets
+import threading
+import time
+from collections.abc import Coroutine
+from typing import Any, TypeVar
 
-from stratax.cluster._cluster_resolver import ClusterResolver, check_resolver
+from stratax.cluster import _hooks, _jax_runtime
+from stratax.cluster._cluster import DEFAULT_SECONDS, Cluster
+from stratax.cluster._cluster_resolver import ClusterResolver, SimpleClusterResolver, check_resolver
+from stratax.cluster._cluster_spec import ClusterSpec
+from stratax.cluster._hub import Hub
+from stratax.cluster._link import Link
+from stratax.cluster._phases import progress
+from stratax.cluster._relay import local_address
+from stratax.cluster._roster import SYNCHRONOUS_JOBS, Roster, host_and_port, make_roster
+from stratax.cluster._tf_config import check_cluster, check_task
+from stratax.cluster._tf_config_resolver import TFConfigClusterResolver
+from stratax.cluster._watchdog import Limits
+from stratax.errors import BadArgumentError, BadTypeError, ClusterError
+
+_FIRST_PAUSE = 0.1
+_LONGEST_PAUSE = 1.0
+_PORT_SECONDS = 30.0
+_logger = logging.getLogger("stratax")
+_Result = TypeVar("_Result")
 
 
-def connect(resolver: ClusterResolver, *, timeout: float = 300.0) -> Any:
-    """Connects this process to its cluster."""
+@dataclasses.dataclass(slots=True)
+class _State:
+    cluster: Cluster | None = None
+    hub: Hub | None = None
+    lock: threading.Lock = dataclasses.field(default_factory=threading.Lock)
+
+
+_state = _State()
+
+
+def current() -> Cluster | None:
+    """Returns the cluster that this process is connected to; None before `connect`."""
+    return _state.cluster
+
+
+def connect(
+    resolver: ClusterResolver,
+    *,
+    timeout: float = DEFAULT_SECONDS,
+    step_timeout: float = Limits().step,
+    silence_timeout: float = Limits().silence,
+) -> Cluster:
+    """Connects this process to the others of its cluster, once in a program.
+
+    Every task of the jobs `chief` and `worker` calls it, before JAX starts; it returns when all have. The tasks may
+    start in any order and far apart: it tries again until the deadline, and reports every 10 seconds who is missing.
+    The tasks meet at the address of the chief (or of worker 0 without one), the only one that is listened on.
+    Where this process is alone, or an evaluator or parameter server, it starts nothing.
+
+    From then on the tasks watch one another, see `Cluster`: when one dies, raises, leaves in mid-training or stands
+    still, the others get a `PeerLostError`, or end with an `ExitCode` if they can't be reached by an exception.
+
+    Args:
+        resolver: Says which cluster, and which task of it this process is.
+        timeout: How long to wait until all tasks have joined, in seconds.
+        step_timeout: How long a step may take while another task stands still, in seconds; the chief's counts.
+        silence_timeout: After how many seconds without a sign of life a task is given up.
+
+    Returns:
+        The cluster. A second call for the same cluster returns the same.
+
+    Raises:
+        BadTypeError: If `resolver` is no resolver.
+        BadArgumentError: If a time is not positive.
+        ClusterError: If the cluster is wrong, another one than before or than another task's, its address is taken,
+            or JAX has started already.
+        ClusterTimeoutError: If tasks are missing at the deadline; `tasks` and the message name them.
+
+    Example:
+        >>> cluster = connect(TFConfigClusterResolver())
+        >>> cluster.num_processes, cluster.task_name()
+        (1, '/job:worker/task:0')
+    """
     check_resolver(resolver, "resolver")
-    raise NotImplementedError
+    limits = _limits(timeout, step_timeout, silence_timeout)
+    if isinstance(resolver, TFConfigClusterResolver) and resolver.has_changed:
+        raise ClusterError(
+            "TF_CONFIG was changed after the resolver had read it. Set it before the program starts, or make the "
+            f"resolver after it is set. Received: resolver.cluster_spec()={resolver.cluster_spec()!r}."
+        )
+    with _state.lock:
+        wanted = _identity(resolver)
+        connected = _state.cluster
+        if connected is not None and (connected.num_processes > 1 or wanted == _identity_of(connected)):
+            return _same(connected, wanted)
+        _state.cluster = _connect(resolver, *wanted, timeout=timeout, limits=limits)
+        return _state.cluster
 
 
 def experimental_connect_to_cluster(
-    cluster_spec_or_resolver: ClusterResolver, job_name: str = "localhost"
+    cluster_spec_or_resolver: ClusterResolver | ClusterSpec,
+    job_name: str = "localhost",
+    task_index: int = 0,
+    protocol: str | None = None,
+    make_master_device_default: bool = True,
+    cluster_device_filters: Any = None,
 ) -> None:
-    """Connects to the cluster that a resolver found."""
-    check_resolver(cluster_spec_or_resolver, "cluster_spec_or_resolver")
+    """Connects to the cluster that a resolver found, as ``tf.config.experimental_connect_to_cluster``.
+
+    Every task calls it, also those that only wait for work in TensorFlow. A TPU's devices are in this process, so
+    with a TPU of one host there is nothing to connect.
+
+    Args:
+        cluster_spec_or_resolver: A `ClusterResolver`, which also says which task this is, or a `ClusterSpec`.
+        job_name: This process's job, where a `ClusterSpec` is given.
+        task_index: Its number in the job, where a `ClusterSpec` is given.
+        protocol: For TensorFlow's signature; not used.
+        make_master_device_default: For TensorFlow's signature; not used: every task computes on its own devices.
+        cluster_device_filters: Must be None: there are no remote devices to hide.
+
+    Raises:
+        BadTypeError: If it is neither.
+        BadArgumentError: If `cluster_device_filters` is given.
+        ClusterError: As `connect`.
+        ClusterTimeoutError: As `connect`.
+    """
+    if cluster_device_filters is not None:
+        raise BadArgumentError(
+            "cluster_device_filters has no meaning here: a task sees its own devices only. Leave it out. "
+            f"Received: cluster_device_filters={cluster_device_filters!r}."
+        )
+    resolver = cluster_spec_or_resolver
+    if isinstance(resolver, ClusterSpec):
+        resolver = SimpleClusterResolver(resolver, task_type=job_name, task_id=task_index)
+    if not isinstance(resolver, ClusterResolver):
+        raise BadTypeError(
+            "cluster_spec_or_resolver must be a ClusterResolver or a ClusterSpec. "
+            f"Received: cluster_spec_or_resolver={resolver!r}."
+        )
+    if resolver.cluster_spec():
+        connect(resolver)
+
+
+def _limits(timeout: float, step_timeout: float, silence_timeout: float) -> Limits:
+    times = {"timeout": timeout, "step_timeout": step_timeout, "silence_timeout": silence_timeout}
+    for name, value in times.items():
+        if not value > 0:
+            raise BadArgumentError(f"{name} must be positive. Received: {name}={value!r}.")
+    patient = max(Limits().patient_silence, silence_timeout)
+    return Limits(step=step_timeout, silence=silence_timeout, patient_silence=patient)
+
+
+def _identity(resolver: ClusterResolver) -> tuple[ClusterSpec, str | None, int | None]:
+    return resolver.cluster_spec(), resolver.task_type, resolver.task_id
+
+
+def _identity_of(cluster: Cluster) -> tuple[ClusterSpec, str | None, int | None]:
+    return cluster.cluster_spec, cluster.task_type, cluster.task_id
+
+
+def _same(connected: Cluster, wanted: tuple[ClusterSpec, str | None, int | None]) -> Cluster:
+    if wanted != _identity_of(connected):
+        raise ClusterError(
+            "This process is connected to another cluster already; a program has one. "
+            f"Received: {wanted[0]!r} as {wanted[1]!r} {wanted[2]!r}; "
+            f"connected to {connected.cluster_spec!r} as {connected.task_name()}."
+        )
+    return connected
+
+
+def _connect(
+    resolver: ClusterResolver,
+    cluster_spec: ClusterSpec,
+    task_type: str | None,
+    task_id: int | None,
+    *,
+    timeout: float,
+    limits: Limits,
+) -> Cluster:
+    check_cluster(cluster_spec)
+    if not cluster_spec:
+        return Cluster(cluster_spec, task_type, task_id)
+    if task_type is None or task_id is None:
+        raise ClusterError(
+            "The resolver does not say which task of the cluster this process is. "
+            f"Received: task_type={task_type!r}, task_id={task_id!r}, cluster_spec={cluster_spec!r}."
+        )
+    check_task(cluster_spec, task_type, task_id)
+    if task_type not in SYNCHRONOUS_JOBS:
+        return Cluster(cluster_spec, task_type, task_id)
+    roster = make_roster(cluster_spec, task_type, task_id)
+    if len(roster.names) == 1:
+        return Cluster(cluster_spec, task_type, task_id)
+    return _join(Cluster(cluster_spec, task_type, task_id, roster), roster, timeout, limits)
+
+
+def _join(cluster: Cluster, roster: Roster, timeout: float, limits: Limits) -> Cluster:
+    _jax_runtime.check_can_start()
+    progress.thread = threading.get_ident()
+    deadline = time.monotonic() + timeout
+    loop = _start_loop()
+    link, address = _run(loop, _meet(cluster, roster, limits, deadline))
+    host = host_and_port(roster.addresses[roster.index])[0]
+    remaining = max(deadline - time.monotonic(), _LONGEST_PAUSE)
+    _jax_runtime.start(address, index=roster.index, count=len(roster.names), host=host, timeout=remaining)
+    cluster.attach(link)
+    _hooks.install(cluster)
+    _logger.info("%s: all %d tasks joined.", roster.name, len(roster.names))
+    return cluster
+
+
+async def _meet(cluster: Cluster, roster: Roster, limits: Limits, deadline: float) -> tuple[Link, str]:
+    address = local_address("service")
+    if roster.index == 0:
+        _state.hub = Hub(roster, limits, secrets.token_hex(16), address)
+        await _listen(_state.hub, roster, deadline)
+    link = Link(roster, limits, cluster.on_failure)
+    try:
+        await link.join(deadline)
+    except BaseException:
+        await link.close()
+        if _state.hub is not None:
+            await _state.hub.close()
+        raise
+    return link, address if roster.index == 0 else await link.open_relay()
+
+
+async def _listen(hub: Hub, roster: Roster, deadline: float) -> None:
+    """Takes the address; a job that has just ended may hold it for some seconds yet."""
+    limit = min(deadline, time.monotonic() + _PORT_SECONDS)
+    pause = _FIRST_PAUSE
+    while True:
+        try:
+            return await hub.start(*roster.coordinator)
+        except OSError as error:
+            if time.monotonic() + pause > limit:
+                raise _no_address(roster, error) from error
+            _logger.warning("%s can't be listened on yet (%s); trying again.", roster.addresses[0], error)
+        await asyncio.sleep(pause)
+        pause = min(2 * pause, _LONGEST_PAUSE)
+
+
+def _no_address(roster: Roster, error: OSError) -> ClusterError:
+    return ClusterError(
+        f"{roster.name} can't listen on its address ({error}). Another job or program uses it, or it is not an "
+        f"address of this machine. Give the job another port in TF_CONFIG. Received: {roster.addresses[0]!r}."
+    )
+
+
+def _start_loop() -> asyncio.AbstractEventLoop:
+    """Starts an event loop in a thread of its own, which lives as long as the process."""
+    loop = asyncio.new_event_loop()
+    threading.Thread(target=loop.run_forever, name="stratax-cluster", daemon=True).start()
+    return loop
+
+
+def _run(loop: asyncio.AbstractEventLoop, work: Coroutine[Any, Any, _Result]) -> _Result:
+    future = asyncio.run_coroutine_threadsafe(work, loop)
+    try:
+        return future.result()
+    except (KeyboardInterrupt, concurrent.futures.CancelledError):
+        future.cancel()
+        raise

@@ -1,0 +1,315 @@
+"""`Cluster`: what a connected process can do together with the others (cluster layer)."""
+
+import asyncio
+import re
+import threading
+from typing import Any
+
+from stratax.cluster._cluster_spec import ClusterSpec
+from stratax.cluster._exit import ExitCode, code_of, leave
+from stratax.cluster._link import Link
+from stratax.cluster._phases import progress
+from stratax.cluster._roster import Roster
+from stratax.errors import BadArgumentError, BadTypeError, ClusterTimeoutError, PeerLostError
+
+DEFAULT_SECONDS = 300.0
+"""How long a wait for other tasks may take where nothing else is said."""
+
+_GRACE_SECONDS = 1.0
+_CLEANUP_SECONDS = 30.0
+_NOTICE_SECONDS = 2.0
+_COLLECTIVE = re.compile(
+    r"gloo|connection (reset|closed|refused)|socket closed|broken pipe|nccl|unavailable|deadline_exceeded|"
+    r"coordination service|all.?reduce|all.?gather|collective|rendezvous|timed out waiting",
+    re.IGNORECASE,
+)
+
+
+class Cluster:
+    """The tasks that work together, and this one's connection to them. `connect` makes it.
+
+    Where this process is alone (no TF_CONFIG, one task, or a task that computes on its own such as an evaluator),
+    everything works and there is nobody to wait for.
+
+    Args:
+        cluster_spec: The cluster.
+        task_type: This process's job.
+        task_id: Its number in the job.
+        roster: The tasks that compute together; None where this process is alone.
+    """
+
+    def __init__(
+        self,
+        cluster_spec: ClusterSpec,
+        task_type: str | None,
+        task_id: int | None,
+        roster: Roster | None = None,
+    ) -> None:
+        self._cluster_spec = cluster_spec
+        self._task = (task_type, task_id)
+        self._roster = roster
+        self._link: Link | None = None
+        self._is_told = False
+        self._own_stop_reason: str | None = None
+        self._stop_step: int | None = None
+
+    @property
+    def cluster_spec(self) -> ClusterSpec:
+        """The whole cluster; empty where this process is alone."""
+        return self._cluster_spec
+
+    @property
+    def task_type(self) -> str | None:
+        """This process's job."""
+        return self._task[0]
+
+    @property
+    def task_id(self) -> int | None:
+        """This process's number in its job."""
+        return self._task[1]
+
+    @property
+    def process_index(self) -> int:
+        """This process's number among those that compute together; the chief, or worker 0 without one, has 0."""
+        return 0 if self._roster is None else self._roster.index
+
+    @property
+    def num_processes(self) -> int:
+        """How many processes compute together."""
+        return 1 if self._roster is None else len(self._roster.names)
+
+    @property
+    def is_chief(self) -> bool:
+        """Whether this is process 0, which writes what is to be written once."""
+        return self.process_index == 0
+
+    @property
+    def stop_reason(self) -> str | None:
+        """Why some task asked all to stop; None while none has."""
+        return self._own_stop_reason if self._link is None else self._link.stop_reason
+
+    def task_name(self, process_index: int | None = None) -> str:
+        """Returns the name of a task, for example ``"/job:worker/task:1"``.
+
+        Args:
+            process_index: The number of its process; None: this one.
+
+        Raises:
+            BadArgumentError: If there is no such process.
+        """
+        index = self.process_index if process_index is None else process_index
+        if not 0 <= index < self.num_processes:
+            raise BadArgumentError(
+                f"There are {self.num_processes} processes. Received: process_index={process_index!r}."
+            )
+        if self._roster is None:
+            return f"/job:{self.task_type or 'worker'}/task:{self.task_id or 0}"
+        return self._roster.names[index]
+
+    def barrier(self, name: str, timeout: float = DEFAULT_SECONDS) -> None:
+        """Waits until every task has come to this point.
+
+        Args:
+            name: The point's name; every task gives the same.
+            timeout: How long to wait, in seconds.
+
+        Raises:
+            ClusterTimeoutError: If a task does not come in time; `tasks` and the message name the missing ones.
+            PeerLostError: If another task is lost.
+        """
+        self._gather(f"barrier/{name}", b"", everything=False, timeout=timeout)
+
+    def all_gather(self, name: str, value: bytes, timeout: float = DEFAULT_SECONDS) -> list[bytes]:
+        """Gives every task the values of all.
+
+        Args:
+            name: What the value is; every task gives the same, and may use it again when the call has returned.
+            value: This task's value.
+            timeout: How long to wait for the others, in seconds.
+
+        Returns:
+            The values in the order of the processes.
+
+        Raises:
+            BadTypeError: If `value` is not bytes.
+            ClusterTimeoutError: If a task gives none in time; `tasks` and the message name the missing ones.
+            PeerLostError: If another task is lost.
+        """
+        return self._gather(f"all_gather/{name}", value, everything=True, timeout=timeout)
+
+    def broadcast(self, name: str, value: bytes | None, timeout: float = DEFAULT_SECONDS) -> bytes:
+        """Gives every task the chief's value. All tasks call it, and wait for one another.
+
+        Args:
+            name: What the value is; every task gives the same, and may use it again when the call has returned.
+            value: The value; what other tasks than the chief give does not matter, and may be None.
+            timeout: How long to wait for the others, in seconds.
+
+        Returns:
+            The chief's value.
+
+        Raises:
+            BadTypeError: If the chief's value is not bytes.
+            ClusterTimeoutError: If a task does not call in time; `tasks` and the message name the missing ones.
+            PeerLostError: If another task is lost.
+        """
+        own: Any = value if self.is_chief else b""
+        return self._gather(f"broadcast/{name}", own, everything=False, timeout=timeout)[0]
+
+    def request_stop(self, reason: str) -> None:
+        """Asks all tasks to stop at a common step; may be called in any thread and in a signal's handler.
+
+        Args:
+            reason: Why; every task finds it in `stop_reason`.
+        """
+        if self._link is None:
+            self._own_stop_reason = reason
+        else:
+            self._link.send({"t": "stop", "reason": reason})
+
+    def agree_on_stop(self, step: int, timeout: float = DEFAULT_SECONDS) -> bool:
+        """Whether to stop before this step. Every task calls it before each step, and all stop at the same one.
+
+        It costs next to nothing until some task has called `request_stop`; then the tasks agree once on the first
+        step that none of them has begun.
+
+        Args:
+            step: The number of the step that would come next.
+            timeout: How long the agreement may take, in seconds.
+
+        Returns:
+            Whether the stop has been reached.
+
+        Raises:
+            ClusterTimeoutError: If a task does not come to its next step in time.
+            PeerLostError: If another task is lost.
+        """
+        if self.stop_reason is None:
+            return False
+        if self._stop_step is None:
+            steps = self._gather("stop", str(step).encode(), everything=True, timeout=timeout)
+            self._stop_step = max(int(text) for text in steps)
+        return step >= self._stop_step
+
+    def set_step_timeout(self, seconds: float) -> None:
+        """Sets how long a step may take while another task stands still, for all tasks.
+
+        Args:
+            seconds: The limit. Compiling, evaluating and saving do not count.
+
+        Raises:
+            BadArgumentError: If it is not positive.
+        """
+        if not seconds > 0:
+            raise BadArgumentError(f"A step's limit must be positive. Received: seconds={seconds!r}.")
+        if self._link is not None:
+            self._link.send({"t": "limit", "step": seconds})
+
+    def check(self) -> None:
+        """Raises if another task is lost; costs next to nothing.
+
+        Raises:
+            PeerLostError: If it is.
+        """
+        if self._link is not None and self._link.failure is not None:
+            raise self._delivered(self._link.failure)
+
+    def peer_error(self, error: BaseException, timeout: float = _NOTICE_SECONDS) -> PeerLostError | None:
+        """Finds out whether an exception came from the loss of another task.
+
+        What a collective raises when a connection breaks does not say whose; the cluster knows, or will in a moment.
+
+        Args:
+            error: What was raised, by a collective or whatever waited for its result.
+            timeout: How long to wait for the news, in seconds.
+
+        Returns:
+            The error that names the lost task; None if `error` has nothing to do with the cluster.
+        """
+        if self._link is None or isinstance(error, PeerLostError | ClusterTimeoutError):
+            return None
+        if self._link.failure is None and not (_is_of_collective(error) and self._link.failed.wait(timeout)):
+            return None
+        return None if self._link.failure is None else self._delivered(self._link.failure)
+
+    def attach(self, link: Link) -> None:
+        """Takes the connection to the other tasks; called by `connect` once they all have joined.
+
+        Args:
+            link: The connection.
+        """
+        self._link = link
+
+    def on_failure(self, link: Link) -> None:
+        """Ends this process in a while if the program does not do so by itself; called on the event loop.
+
+        Args:
+            link: The connection, which knows the error.
+        """
+        loop = asyncio.get_running_loop()
+        loop.call_later(_GRACE_SECONDS, self._leave_if_untold, link)
+        loop.call_later(_CLEANUP_SECONDS, self._leave, link)
+
+    def raised(self, error: BaseException, traceback: str) -> int:
+        """Tells the others how this program ends.
+
+        Args:
+            error: What it raised.
+            traceback: The traceback.
+
+        Returns:
+            The exit code.
+        """
+        peer = self.peer_error(error)
+        if self._link is not None and self._link.failure is None:
+            self._link.report_own_failure(f"raised {_short(error)}", traceback, _NOTICE_SECONDS)
+        return ExitCode.PEER_LOST if peer is not None else code_of(error)
+
+    def meet_at_exit(self, timeout: float) -> None:
+        """Leaves the program together with the others, as far as they come in time.
+
+        Args:
+            timeout: How long to wait for them, in seconds.
+        """
+        link = self._link
+        if link is None or link.failure is not None:
+            return
+        link.send({"t": "bye"})
+        link.farewell.wait(timeout)
+
+    def _gather(self, name: str, value: Any, *, everything: bool, timeout: float) -> list[bytes]:
+        if not isinstance(value, bytes):
+            raise BadTypeError(f"A value for other tasks must be bytes. Received: {name}={value!r}.")
+        if self._link is None:
+            return [value]
+        try:
+            return self._link.gather(name, value, everything, timeout)
+        except PeerLostError as error:
+            raise self._delivered(error) from None
+
+    def _delivered(self, error: PeerLostError) -> PeerLostError:
+        """Notes that the program learns of the failure, so that it gets the time to end by itself."""
+        if progress.thread == threading.get_ident():
+            self._is_told = True
+        return error
+
+    def _leave_if_untold(self, link: Link) -> None:
+        if not self._is_told:
+            self._leave(link)
+
+    def _leave(self, link: Link) -> None:
+        at_fault = link.failed_tasks == (self.process_index,)
+        codes = {"left": ExitCode.LEFT_EARLY, "stalled": ExitCode.STALLED, "silent": ExitCode.STALLED}
+        code = codes.get(link.failure_kind, ExitCode.PEER_LOST) if at_fault else ExitCode.PEER_LOST
+        leave(
+            code,
+            f"stratax: {link.failure}\nstratax: this process leaves with exit code {code.value} ({code.name}).",
+        )
+
+
+def _is_of_collective(error: BaseException) -> bool:
+    return isinstance(error, ValueError | RuntimeError | OSError) and bool(_COLLECTIVE.search(str(error)))
+
+
+def _short(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}".partition("\n")[0][:500]

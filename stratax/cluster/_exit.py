@@ -1,0 +1,101 @@
+"""How a process leaves, and with which code (cluster layer)."""
+
+import contextlib
+import enum
+import logging
+import os
+import sys
+import threading
+from typing import NoReturn
+
+from stratax.errors import ClusterError, ClusterTimeoutError, PeerLostError
+
+_logger = logging.getLogger("stratax")
+_leaving = threading.Lock()
+
+
+class ExitCode(enum.IntEnum):
+    """What a task's exit code means.
+
+    Codes below 128 are permanent, those above worth another try: the convention of Kubernetes' training operators. A
+    launcher restarts all tasks from the last checkpoint after a retryable one.
+    """
+
+    DONE = 0
+    """The program ended."""
+    USER_ERROR = 1
+    """The program raised."""
+    LEFT_EARLY = 70
+    """This task left, with `sys.exit` or by coming to its end, while the others were training."""
+    BAD_CLUSTER = 78
+    """TF_CONFIG, or what the tasks were told of the cluster, is wrong."""
+    INTERRUPTED = 130
+    """Ctrl-C. It has the number that shells give it, and is not retried."""
+    PEER_LOST = 201
+    """Another task died, raised, left or stood still; the fault is not this one's."""
+    STALLED = 202
+    """This task stood still, so that the others gave up."""
+    PREEMPTED = 203
+    """The machine is taken away; a checkpoint was saved."""
+    START_TIMEOUT = 204
+    """Tasks were missing at the deadline, at the start or at a later wait."""
+
+
+_KILLED = (128 + 9, 128 + 15, -9, -15)
+
+
+def is_retryable(code: int) -> bool:
+    """Whether a task that ended with this code is worth starting again.
+
+    Args:
+        code: The exit code; negative for a signal, as `subprocess` gives it, or 128 and its number, as shells do.
+
+    Example:
+        >>> is_retryable(ExitCode.PEER_LOST), is_retryable(ExitCode.USER_ERROR), is_retryable(-9)
+        (True, False, True)
+    """
+    codes = (ExitCode.PEER_LOST, ExitCode.STALLED, ExitCode.PREEMPTED, ExitCode.START_TIMEOUT)
+    return code in codes or code in _KILLED
+
+
+def code_of(error: BaseException) -> ExitCode:
+    """Returns the exit code of a program that ends with an error.
+
+    Args:
+        error: The error.
+    """
+    if isinstance(error, PeerLostError):
+        return ExitCode.PEER_LOST
+    if isinstance(error, ClusterTimeoutError):
+        return ExitCode.START_TIMEOUT
+    if isinstance(error, ClusterError):
+        return ExitCode.BAD_CLUSTER
+    return ExitCode.INTERRUPTED if isinstance(error, KeyboardInterrupt) else ExitCode.USER_ERROR
+
+
+def leave(code: int, message: str = "") -> NoReturn:
+    """Ends this process at once, whatever its threads wait for, after everything written has been flushed.
+
+    An ordinary end would wait for the other processes, in JAX' shutdown barrier, for minutes.
+
+    Args:
+        code: The exit code.
+        message: What to write to the error output before.
+    """
+    # Of several threads that want to leave, the first decides the code. Python's locks can't hang here: whoever holds
+    # this one ends the process.
+    _leaving.acquire()
+    with contextlib.suppress(Exception):
+        if message:
+            sys.stderr.write(message.rstrip() + "\n")
+        _flush()
+    os._exit(code)
+
+
+def _flush() -> None:
+    for handler in list(logging.root.handlers) + list(_logger.handlers):
+        with contextlib.suppress(Exception):
+            handler.flush()
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(Exception):
+            stream.flush()

@@ -1,0 +1,43 @@
+"""What happens when a connected program raises, or comes to its end (cluster layer)."""
+
+import atexit
+import sys
+import threading
+import traceback
+from types import TracebackType
+
+from stratax.cluster._cluster import Cluster
+from stratax.cluster._exit import leave
+from stratax.cluster._jax_runtime import let_go
+
+_FAREWELL_SECONDS = 30.0
+
+
+def install(cluster: Cluster) -> None:
+    """Makes this process tell the others how it ends, and end without waiting for them where they can't come.
+
+    Args:
+        cluster: The cluster that it has joined.
+    """
+    before, before_of_threads = sys.excepthook, threading.excepthook
+
+    def on_error(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        before(kind, error, trace)
+        leave(cluster.raised(error, _text(error)))
+
+    def on_thread_error(arguments: threading.ExceptHookArgs) -> None:
+        # A background thread may fail without the program; what it leaves undone shows as a stall.
+        before_of_threads(arguments)
+
+    sys.excepthook = on_error
+    threading.excepthook = on_thread_error
+    atexit.register(_end, cluster)
+
+
+def _end(cluster: Cluster) -> None:
+    cluster.meet_at_exit(_FAREWELL_SECONDS)
+    let_go()
+
+
+def _text(error: BaseException) -> str:
+    return "".join(traceback.format_exception(error))

@@ -1,0 +1,313 @@
+"""The meeting point of a cluster's tasks, in process 0 (cluster layer).
+
+Every task keeps one connection to the hub. When a process dies, the system closes its connection, which is how the
+others learn of it at once; when it stands still, its signs of life stop or show no progress. The hub also gathers
+values from all tasks and carries JAX' traffic. It listens at its TF_CONFIG address and nowhere else.
+"""
+
+import asyncio
+import contextlib
+import dataclasses
+import logging
+import socket
+import time
+from typing import Any
+
+from stratax.cluster._frames import FrameError, encode, read_frame, read_hello
+from stratax.cluster._relay import carry
+from stratax.cluster._roster import Roster, difference
+from stratax.cluster._watchdog import Limits, Sign, judge
+
+HELLO_SECONDS = 10.0
+"""How long a new connection may take to say who it is."""
+
+TICK_SECONDS = 0.25
+_WAITING_SECONDS = 10.0
+_logger = logging.getLogger("stratax")
+
+
+@dataclasses.dataclass(kw_only=True, slots=True)
+class _Member:
+    """A task that has joined."""
+
+    writer: asyncio.StreamWriter
+    sign: Sign = dataclasses.field(default_factory=Sign)
+    heard: float = dataclasses.field(default_factory=time.monotonic)
+    left_at: float | None = None
+
+    def current_sign(self, now: float) -> Sign:
+        left = None if self.left_at is None else now - self.left_at
+        return dataclasses.replace(self.sign, silence=now - self.heard, left=left)
+
+
+class Hub:
+    """The meeting point. All of it runs on one event loop.
+
+    Args:
+        roster: The tasks.
+        limits: The deadlines that all tasks are held to.
+        token: What a connection for JAX' traffic has to show; only tasks that have joined are told it.
+        jax_address: The local socket of JAX' service.
+    """
+
+    def __init__(self, roster: Roster, limits: Limits, token: str, jax_address: str) -> None:
+        self._roster = roster
+        self._limits = limits
+        self._token = token
+        self._jax_address = jax_address
+        self._members: dict[int, _Member] = {}
+        self._gathers: dict[str, dict[int, tuple[int, bool, bytes]]] = {}
+        self._tasks: set[asyncio.Task] = set()
+        self._complete = False
+        self._failure: dict[str, Any] | None = None
+        self._stop: str | None = None
+        self._server: asyncio.Server | None = None
+
+    async def start(self, host: str, port: int) -> None:
+        """Begins to listen.
+
+        Args:
+            host: The host of the address, and the only one that is listened on.
+            port: Its port.
+
+        Raises:
+            OSError: If the address is taken, or is not one of this machine.
+        """
+        family, address = await _own_address(host, port)
+        listener = socket.socket(family, socket.SOCK_STREAM)
+        try:
+            # A port whose last connections are only fading away is free; one that another program listens on is not.
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.bind(address)
+            listener.setblocking(False)
+            self._server = await asyncio.start_server(self._serve, sock=listener, backlog=1024)
+        except BaseException:
+            listener.close()
+            raise
+        for work in (self._watch(), self._remind()):
+            self._keep(asyncio.ensure_future(work))
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        if task is not None:
+            self._keep(task)
+        try:
+            hello = await asyncio.wait_for(read_hello(reader), HELLO_SECONDS)
+            await self._welcome(hello, reader, writer)
+        except (TimeoutError, FrameError, asyncio.IncompleteReadError, ConnectionError, OSError) as error:
+            _logger.debug("A connection from %s ended: %r.", writer.get_extra_info("peername"), error)
+        finally:
+            writer.close()
+
+    async def _welcome(
+        self, hello: dict[str, Any], reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        if hello.get("kind") == "jax" and hello.get("token") == self._token:
+            service = await asyncio.open_unix_connection("\0" + self._jax_address)
+            await carry(reader, writer, service)
+            service[1].close()
+        elif hello.get("kind") == "task":
+            refusal = self._refusal(hello)
+            if refusal:
+                writer.write(encode({"t": "refused", "message": refusal}))
+                await writer.drain()
+            else:
+                await self._session(hello["index"], reader, writer)
+
+    def _refusal(self, hello: dict[str, Any]) -> str:
+        """Why a task can't join; empty if it can."""
+        index, name = hello.get("index"), hello.get("name")
+        if hello.get("job") != self._roster.job_id:
+            return (
+                f"{name} belongs to another start of the job: it is left over, or two jobs have the same address. "
+                f"Its job is {hello.get('job')!r}, that of {self._roster.names[0]} is {self._roster.job_id!r}"
+            )
+        if hello.get("fingerprint") != self._roster.cluster.fingerprint():
+            return self._different(hello)
+        if not isinstance(index, int) or not 0 <= index < len(self._roster.names):
+            return f"{name} has an impossible number, {index!r}"
+        if index in self._members:
+            return (
+                f"{name} has joined already: two processes were started as the same task, or two jobs have the same "
+                "TF_CONFIG"
+            )
+        return ""
+
+    def _different(self, hello: dict[str, Any]) -> str:
+        theirs = hello.get("cluster")
+        field = difference(dict(self._roster.cluster.as_dict()), theirs if isinstance(theirs, dict) else {})
+        name = hello.get("name")
+        message = f"{self._roster.names[0]} and {name} were given different clusters: {field}"
+        if not self._complete and name in self._missing():
+            # The task that is waited for came, and can't be taken: nobody has to wait for the deadline.
+            self._fail("config", (), message)
+        return message
+
+    async def _session(self, index: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        member = _Member(writer=writer)
+        self._members[index] = member
+        self._announce()
+        try:
+            while True:
+                header, payload = await read_frame(reader)
+                member.heard = time.monotonic()
+                self._handle(index, member, header, payload)
+                await writer.drain()
+        except (FrameError, asyncio.IncompleteReadError, ConnectionError, OSError):
+            self._gone(index, member)
+
+    def _gone(self, index: int, member: _Member) -> None:
+        """A connection closed, which is what the system does when its process ends."""
+        if not self._complete:
+            del self._members[index]
+            self._announce()
+        elif member.left_at is None:
+            reason = f"died: its process ended or its connection was closed ({member.sign.describe()})"
+            self._fail("died", (index,), f"{self._roster.names[index]} {reason}")
+
+    def _handle(self, index: int, member: _Member, header: dict[str, Any], payload: bytes) -> None:
+        kind = header.get("t")
+        if kind == "sign":
+            member.sign = Sign(
+                phase=str(header["phase"]),
+                step=header["step"],
+                last_step=header["last"],
+                age=float(header["age"]),
+            )
+        elif kind == "gather":
+            self._gather(index, header, payload)
+        elif kind == "withdraw":
+            self._withdraw(index, header)
+        elif kind == "stop":
+            self._request_stop(str(header["reason"]))
+        elif kind == "fail":
+            reason = f"{self._roster.names[index]} {header['message']} ({member.sign.describe()})"
+            self._fail("raised", (index,), reason, str(header.get("traceback", "")))
+        elif kind == "limit":
+            self._limits = dataclasses.replace(self._limits, step=float(header["step"]))
+        elif kind == "bye":
+            self._leave(member)
+
+    def _gather(self, index: int, header: dict[str, Any], payload: bytes) -> None:
+        values = self._gathers.setdefault(header["name"], {})
+        values[index] = (header["id"], bool(header["all"]), payload)
+        left = tuple(
+            i for i, member in self._members.items() if member.left_at is not None and i not in values
+        )
+        if left:
+            self._fail("left", left, f"{self._names(left)} left the program while others were waiting for it")
+        elif len(values) == len(self._roster.names):
+            del self._gathers[header["name"]]
+            self._answer(values)
+
+    def _answer(self, values: dict[int, tuple[int, bool, bytes]]) -> None:
+        parts = [values[index][2] for index in range(len(values))]
+        sizes, joined = [len(part) for part in parts], b"".join(parts)
+        for index, (request, everything, _) in values.items():
+            shown, content = (sizes, joined) if everything else (sizes[:1], parts[0])
+            self._send(index, {"t": "gathered", "id": request, "sizes": shown}, content)
+
+    def _withdraw(self, index: int, header: dict[str, Any]) -> None:
+        values = self._gathers.get(header["name"], {})
+        missing = [name for i, name in enumerate(self._roster.names) if i not in values]
+        if values.pop(index, None) is not None:
+            if not values:
+                del self._gathers[header["name"]]
+            self._send(index, {"t": "missing", "id": header["id"], "tasks": missing})
+
+    def _request_stop(self, reason: str) -> None:
+        if self._stop is None:
+            self._stop = reason
+            self._broadcast({"t": "stop", "reason": reason})
+
+    def _leave(self, member: _Member) -> None:
+        member.left_at = time.monotonic()
+        if all(other.left_at is not None for other in self._members.values()):
+            self._broadcast({"t": "farewell"})
+
+    def _fail(self, kind: str, tasks: tuple[int, ...], message: str, traceback: str = "") -> None:
+        """Tells everybody the first failure; those that follow from it are not told."""
+        if self._failure is None:
+            self._failure = {"t": "failure", "kind": kind, "tasks": list(tasks), "message": message}
+            self._failure["traceback"] = traceback
+            self._broadcast(self._failure)
+
+    def _announce(self) -> None:
+        """Tells those who have joined who is missing; the last one makes the cluster complete."""
+        missing = self._missing()
+        self._broadcast({"t": "waiting", "missing": missing})
+        if not missing and not self._complete:
+            self._complete = True
+            now = time.monotonic()
+            for member in self._members.values():
+                member.heard = now
+            self._broadcast({"t": "complete", "token": self._token})
+
+    def _missing(self) -> list[str]:
+        return [name for index, name in enumerate(self._roster.names) if index not in self._members]
+
+    async def _remind(self) -> None:
+        while not self._complete and self._failure is None:
+            await asyncio.sleep(_WAITING_SECONDS)
+            if not self._complete:
+                self._broadcast({"t": "waiting", "missing": self._missing(), "remind": True})
+
+    async def _watch(self) -> None:
+        """Judges by the signs of life, and passes them on."""
+        before = time.monotonic()
+        while self._failure is None:
+            await asyncio.sleep(TICK_SECONDS)
+            now = time.monotonic()
+            if now - before > 4 * TICK_SECONDS:
+                # It was this process that could not run: what the others sent meanwhile has yet to be read.
+                for member in self._members.values():
+                    member.heard += now - before
+            before = now
+            if self._complete:
+                self._inspect(now)
+
+    def _inspect(self, now: float) -> None:
+        members = [self._members[index] for index in range(len(self._roster.names))]
+        signs = [member.current_sign(now) for member in members]
+        verdict = judge(signs, self._limits)
+        if verdict is not None:
+            self._fail(verdict.kind, verdict.tasks, f"{self._names(verdict.tasks)} {verdict.reason}")
+        else:
+            self._broadcast({"t": "signs", "signs": [dataclasses.asdict(sign) for sign in signs]})
+
+    def _names(self, tasks: tuple[int, ...]) -> str:
+        return " and ".join(self._roster.names[index] for index in tasks)
+
+    def _broadcast(self, header: dict[str, Any]) -> None:
+        frame = encode(header)
+        for member in self._members.values():
+            _write(member.writer, frame)
+
+    def _send(self, index: int, header: dict[str, Any], payload: bytes = b"") -> None:
+        _write(self._members[index].writer, encode(header, payload))
+
+    def _keep(self, task: asyncio.Task) -> None:
+        """Keeps a reference, without which the loop could drop the task."""
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def close(self) -> None:
+        """Stops listening and drops all connections."""
+        if self._server is not None:
+            self._server.close()
+        for task in list(self._tasks):
+            task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.gather(*self._tasks, return_exceptions=True)
+
+
+def _write(writer: asyncio.StreamWriter, frame: bytes) -> None:
+    if not writer.is_closing():
+        writer.write(frame)
+
+
+async def _own_address(host: str, port: int) -> tuple[int, Any]:
+    found = await asyncio.get_running_loop().getaddrinfo(
+        host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+    )
+    return found[0][0], found[0][4]

@@ -1,0 +1,87 @@
+"""Starting JAX as one of several processes (cluster layer). The only file that knows how JAX does it."""
+
+import ctypes
+import functools
+from typing import Any
+
+import jax
+from jax._src import distributed, xla_bridge
+from jax._src.lib import _jax
+
+from stratax.errors import ClusterError
+
+_NEVER = 7 * 24 * 3600
+"""Seconds of silence after which JAX itself ends a process: our own watch is earlier, and says who it was."""
+
+_SHUTDOWN_SECONDS = 5
+
+
+def check_can_start() -> None:
+    """Checks that JAX can still be told that it is one of several processes.
+
+    Raises:
+        ClusterError: If it has started already, or was connected by somebody else.
+    """
+    if jax.distributed.is_initialized():
+        raise ClusterError(
+            "JAX was connected to a cluster already, by jax.distributed.initialize(). Leave that call out: Stratax "
+            f"connects. Received: process {jax.process_index()} of {jax.process_count()}."
+        )
+    try:
+        # JAX refuses this setting once a backend runs: the public way to ask without starting one.
+        jax.config.update("jax_num_cpu_devices", jax.config.values["jax_num_cpu_devices"])
+    except RuntimeError as error:
+        raise ClusterError(
+            "JAX has started already, so this process can't join a cluster any more. Connect first: make the strategy, "
+            "or call experimental_connect_to_cluster, before anything that computes or asks for devices. "
+            f"Received: devices={jax.local_devices()!r}."
+        ) from error
+
+
+def start(address: str, *, index: int, count: int, host: str, timeout: float) -> None:
+    """Makes JAX one of several processes.
+
+    Args:
+        address: The local socket of JAX' service: process 0 listens on it, the others reach it there.
+        index: This process's number.
+        count: How many there are.
+        host: The host of this task's address: the only one at which collectives between CPUs listen.
+        timeout: How long the others may take, in seconds.
+    """
+    # It would take SIGTERM away from the program, which then could be ended by SIGKILL only.
+    jax.config.update("jax_enable_preemption_service", False)
+    # A proxy in the environment has no effect on a local socket, so the warning of it would mislead.
+    jax.config.update("jax_check_proxy_envs", False)
+    jax.distributed.initialize(
+        f"unix-abstract:{address}",
+        count,
+        index,
+        cluster_detection_method="deactivate",
+        initialization_timeout=max(int(timeout), 1),
+        heartbeat_timeout_seconds=_NEVER,
+        shutdown_timeout_seconds=_SHUTDOWN_SECONDS,
+        coordinator_bind_address=f"unix-abstract:{address}",
+    )
+    if jax.config.values["jax_cpu_collectives_implementation"] == "gloo":
+        _listen_at(host)
+
+
+def let_go() -> None:
+    """Makes JAX forget the others, so that this process can end without waiting for them."""
+    state = distributed.global_state
+    for handle in (state.client, state.service):
+        # Never taken down, not even with the interpreter: that would end the others' processes, or wait for them.
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(handle))
+    state.client = state.service = None
+
+
+def _listen_at(host: str) -> None:
+    """Lets collectives between CPUs listen at one address, where JAX would take the one of the machine's name."""
+    client = distributed.global_state.client
+    make = functools.partial(_make_cpu_client, client, host)
+    xla_bridge.register_backend_factory("cpu", make, priority=0, fail_quietly=False)
+
+
+def _make_cpu_client(client: Any, host: str) -> Any:
+    collectives = _jax.make_gloo_tcp_collectives(distributed_client=client, hostname=host)
+    return xla_bridge.make_cpu_client(collectives=collectives)

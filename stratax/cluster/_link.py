@@ -1,0 +1,323 @@
+"""A task's connection to the meeting point of its cluster (cluster layer)."""
+
+import asyncio
+import concurrent.futures
+import contextlib
+import itertools
+import logging
+import socket
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+from stratax.cluster._frames import MAGIC, FrameError, encode, read_frame
+from stratax.cluster._phases import progress
+from stratax.cluster._relay import carry, local_address
+from stratax.cluster._roster import Roster
+from stratax.cluster._watchdog import Limits, Sign
+from stratax.errors import ClusterError, ClusterTimeoutError, PeerLostError
+
+SIGN_SECONDS = 0.5
+"""How often a task gives a sign of life."""
+
+_FIRST_PAUSE = 0.05
+_LONGEST_PAUSE = 1.0
+_REPORT_SECONDS = 10.0
+_logger = logging.getLogger("stratax")
+
+
+class Link:
+    """The connection of one task. Its work is done on an event loop in a thread of its own.
+
+    Args:
+        roster: The tasks, and which one this is.
+        limits: The deadlines; of these only the silence of the hub is judged here.
+        on_failure: Called once on the loop when another task, or this one, is found at fault.
+
+    Attributes:
+        failure: The error that ended the cluster's work; None while all is well.
+        failure_kind: The verdict's kind: ``"died"``, ``"raised"``, ``"silent"``, ``"stalled"``, ``"left"`` or
+            ``"config"``.
+        failed_tasks: The numbers of the tasks at fault.
+        stop_reason: Why some task asked all to stop; None while none has.
+        farewell: Set when all tasks have left.
+    """
+
+    def __init__(self, roster: Roster, limits: Limits, on_failure: Callable[["Link"], None]) -> None:
+        self.failure: PeerLostError | None = None
+        self.failure_kind = ""
+        self.failed_tasks: tuple[int, ...] = ()
+        self.stop_reason: str | None = None
+        self.farewell = threading.Event()
+        self.failed = threading.Event()
+        self._roster = roster
+        self._limits = limits
+        self._on_failure = on_failure
+        self._loop = asyncio.get_running_loop()
+        self._writer: asyncio.StreamWriter | None = None
+        self._complete: asyncio.Future[str] = self._loop.create_future()
+        self._missing: tuple[str, ...] = (roster.names[0],)
+        self._requests: dict[int, concurrent.futures.Future[list[bytes]]] = {}
+        self._numbers = itertools.count()
+        self._signs: list[Sign] = []
+        self._heard = time.monotonic()
+        self._token = ""
+        self._joined = False
+        self._work: set[asyncio.Task] = set()
+        self._held: list[asyncio.StreamWriter] = []
+
+    async def join(self, deadline: float) -> None:
+        """Connects, introduces this task, and waits until all have joined.
+
+        Args:
+            deadline: When to give up, on the monotonic clock.
+
+        Raises:
+            ClusterError: If the hub refuses this task.
+            ClusterTimeoutError: If somebody is missing at the deadline.
+        """
+        reader, self._writer = await self._reach_hub(deadline, "task")
+        self._keep(self._listen(reader))
+        try:
+            self._token = await asyncio.wait_for(
+                asyncio.shield(self._complete), max(deadline - time.monotonic(), 0)
+            )
+        except TimeoutError:
+            raise self._incomplete() from None
+        self._heard = time.monotonic()
+        self._keep(self._give_signs())
+
+    async def open_relay(self) -> str:
+        """Opens the local socket that stands for JAX' service at process 0.
+
+        Returns:
+            Its address, as JAX' client takes it.
+        """
+        address = local_address("relay")
+        server = await asyncio.start_unix_server(self._relay, path="\0" + address)
+        self._keep(server.serve_forever())
+        return address
+
+    def gather(self, name: str, value: bytes, everything: bool, timeout: float) -> list[bytes]:
+        """Sends a value and waits for those of the others; callable from every thread but the loop's.
+
+        Args:
+            name: What the value is; every task sends one under this name.
+            value: The value.
+            everything: Whether all values are wanted, or process 0's only.
+            timeout: How long to wait for the others, in seconds.
+
+        Returns:
+            The values by process, or process 0's alone.
+
+        Raises:
+            ClusterTimeoutError: If a task does not send one in time.
+            PeerLostError: If another task is lost.
+        """
+        number = next(self._numbers)
+        answer: concurrent.futures.Future[list[bytes]] = concurrent.futures.Future()
+        request = {"t": "gather", "name": name, "id": number, "all": everything}
+        self._loop.call_soon_threadsafe(self._ask, number, answer, encode(request, value))
+        try:
+            return answer.result(timeout)
+        except concurrent.futures.TimeoutError:
+            self.send({"t": "withdraw", "name": name, "id": number})
+        try:
+            return answer.result(2 * SIGN_SECONDS + self._limits.silence)
+        except ClusterTimeoutError as error:
+            raise ClusterTimeoutError(
+                f"{name!r} was not reached after {timeout:g} s. {error}", tasks=error.tasks
+            ) from None
+
+    def send(self, header: dict[str, Any]) -> None:
+        """Sends a message that has no answer; callable from every thread, and from a signal's handler."""
+        self._loop.call_soon_threadsafe(self._write, encode(header))
+
+    def report_own_failure(self, message: str, traceback: str, timeout: float) -> None:
+        """Tells the others that this task fails, and waits until they have been told.
+
+        Args:
+            message: What happened, in a few words.
+            traceback: The traceback, which the others show.
+            timeout: The longest wait, in seconds.
+        """
+        self.send({"t": "fail", "message": message, "traceback": traceback})
+        # The hub answers with the failure that counts: this one, or one that came before it.
+        self.failed.wait(timeout)
+
+    async def close(self) -> None:
+        """Drops the connection."""
+        for task in list(self._work):
+            task.cancel()
+        await asyncio.gather(*self._work, return_exceptions=True)
+        if self._writer is not None:
+            self._writer.close()
+
+    async def _reach_hub(
+        self, deadline: float, kind: str, token: str = ""
+    ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """Connects, again and again until the deadline: the other task may not have started, its name not be known."""
+        host, port = self._roster.coordinator
+        pause, reported = _FIRST_PAUSE, time.monotonic()
+        while True:
+            try:
+                remaining = max(deadline - time.monotonic(), 0.01)
+                reader, writer = await asyncio.wait_for(asyncio.open_connection(host, port), remaining)
+                break
+            except (OSError, TimeoutError) as error:
+                if time.monotonic() + pause > deadline:
+                    raise self._incomplete(error) from error
+                if time.monotonic() - reported > _REPORT_SECONDS:
+                    reported = time.monotonic()
+                    _logger.warning("%s", self._waiting_text(error))
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, _LONGEST_PAUSE)
+        writer.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        writer.write(MAGIC + encode({**self._roster.introduction(kind), "token": token}))
+        return reader, writer
+
+    def _waiting_text(self, error: BaseException | None = None) -> str:
+        total = len(self._roster.names)
+        reason = f" {self._roster.addresses[0]} can't be reached yet ({error})." if error else ""
+        return f"{total - len(self._missing)} of {total} tasks joined; missing: {', '.join(self._missing)}.{reason}"
+
+    def _incomplete(self, error: BaseException | None = None) -> ClusterTimeoutError:
+        return ClusterTimeoutError(
+            f"The cluster was not complete in time: {self._waiting_text(error)} Start these tasks, or give them more "
+            f"time with timeout=. Received: TF_CONFIG's cluster {self._roster.cluster.as_dict()!r}.",
+            tasks=self._missing,
+        )
+
+    async def _listen(self, reader: asyncio.StreamReader) -> None:
+        try:
+            while True:
+                header, payload = await read_frame(reader)
+                self._heard = time.monotonic()
+                self._handle(header, payload)
+        except (FrameError, asyncio.IncompleteReadError, ConnectionError, OSError):
+            self._hub_gone("died: its process ended or its connection was closed")
+
+    def _handle(self, header: dict[str, Any], payload: bytes) -> None:
+        kind = header.get("t")
+        if kind == "signs":
+            self._signs = [Sign(**values) for values in header["signs"]]
+        elif kind == "gathered":
+            self._settle(header["id"], header["sizes"], payload)
+        elif kind == "missing":
+            self._time_out(header["id"], tuple(header["tasks"]))
+        elif kind == "waiting":
+            self._missing = tuple(header["missing"])
+            if header.get("remind"):
+                _logger.warning("%s", self._waiting_text())
+        elif kind == "complete" and not self._complete.done():
+            self._joined = True
+            self._complete.set_result(header["token"])
+        elif kind == "refused" and not self._complete.done():
+            self._complete.set_exception(ClusterError(_refused_text(header["message"], self._roster)))
+        elif kind == "stop":
+            self.stop_reason = header["reason"]
+        elif kind == "failure":
+            self._fail(header["kind"], tuple(header["tasks"]), header["message"], header["traceback"])
+        elif kind == "farewell":
+            self.farewell.set()
+
+    def _settle(self, number: int, sizes: list[int], payload: bytes) -> None:
+        answer = self._requests.pop(number, None)
+        if answer is not None:
+            ends = list(itertools.accumulate(sizes))
+            answer.set_result([payload[end - size : end] for size, end in zip(sizes, ends, strict=True)])
+
+    def _time_out(self, number: int, tasks: tuple[str, ...]) -> None:
+        answer = self._requests.pop(number, None)
+        if answer is not None:
+            answer.set_exception(
+                ClusterTimeoutError(
+                    f"Missing: {', '.join(tasks)}. This task is {self._roster.name}.", tasks=tasks
+                )
+            )
+
+    def _ask(self, number: int, answer: concurrent.futures.Future[list[bytes]], frame: bytes) -> None:
+        if self.failure is not None:
+            answer.set_exception(self.failure)
+            return
+        self._requests[number] = answer
+        self._write(frame)
+
+    def _write(self, frame: bytes) -> None:
+        if self._writer is not None and not self._writer.is_closing():
+            self._writer.write(frame)
+
+    async def _give_signs(self) -> None:
+        before = time.monotonic()
+        while self.failure is None:
+            self._write(encode({"t": "sign", **progress.sign()}))
+            await asyncio.sleep(SIGN_SECONDS)
+            now = time.monotonic()
+            if now - before > 4 * SIGN_SECONDS:
+                # This process could not run: the hub's messages have yet to be read.
+                self._heard += now - before
+            before = now
+            if now - self._heard > self._limits.silence:
+                self._hub_gone(
+                    f"gave no sign of life for {now - self._heard:.0f} s: its process is stopped or its host can't be "
+                    "reached"
+                )
+
+    def _hub_gone(self, reason: str) -> None:
+        """Process 0, which the hub lives in, is lost, or has left."""
+        if not self._joined:
+            if not self._complete.done():
+                self._complete.set_exception(self._incomplete())
+            return
+        last = self._signs[0] if self._signs else Sign()
+        if last.left is None and not self.farewell.is_set():
+            self._fail("died", (0,), f"{self._roster.names[0]} {reason} ({last.describe()})", "")
+        elif last.left is not None:
+            self._end_requests(
+                PeerLostError(f"{self._roster.names[0]} has left the program.", tasks=self._roster.names[:1])
+            )
+            self.farewell.set()
+
+    def _fail(self, kind: str, tasks: tuple[int, ...], message: str, traceback: str) -> None:
+        if self.failure is not None:
+            return
+        if not self._joined:
+            if not self._complete.done():
+                self._complete.set_exception(ClusterError(_refused_text(message, self._roster)))
+            return
+        names = tuple(self._roster.names[index] for index in tasks)
+        self.failure_kind, self.failed_tasks = kind, tasks
+        shown = (
+            f"\nIts traceback:\n{traceback.rstrip()}" if traceback and self._roster.index not in tasks else ""
+        )
+        self.failure = PeerLostError(f"{message}. {self._own_state()}{shown}", tasks=names)
+        self.failed.set()
+        self._end_requests(self.failure)
+        self._on_failure(self)
+
+    def _own_state(self) -> str:
+        step = "before its first step" if progress.last_step is None else f"in step {progress.last_step}"
+        return f"This task, {self._roster.name}, was {step}; all tasks have to start again from the last checkpoint."
+
+    def _end_requests(self, error: PeerLostError) -> None:
+        requests, self._requests = self._requests, {}
+        for answer in requests.values():
+            answer.set_exception(error)
+
+    async def _relay(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Carries JAX' traffic. Where process 0 is gone, JAX is left waiting: it would end this process otherwise."""
+        with contextlib.suppress(ClusterTimeoutError, OSError):
+            far = await self._reach_hub(time.monotonic() + self._limits.patient_silence, "jax", self._token)
+            await carry(reader, writer, far)
+        self._held.append(writer)
+
+    def _keep(self, work: Any) -> None:
+        """Runs work on the loop and keeps a reference, without which the loop could drop it."""
+        task = asyncio.ensure_future(work)
+        self._work.add(task)
+        task.add_done_callback(self._work.discard)
+
+
+def _refused_text(message: str, roster: Roster) -> str:
+    return f"{message}. Received: this task is {roster.name} of {roster.cluster.as_dict()!r}."

@@ -1,0 +1,117 @@
+"""Which tasks work together step by step, and what number each has (cluster layer)."""
+
+import dataclasses
+import os
+
+from stratax.cluster._cluster_spec import ClusterSpec
+from stratax.errors import ClusterError
+
+JOB_ID_VARIABLE = "STRATAX_JOB_ID"
+"""An environment variable that is equal in all tasks of one start of a job and differs from any other's.
+
+A launcher sets it, so that a task which is left over from before a restart can't be taken for one of the new ones.
+"""
+
+SYNCHRONOUS_JOBS = ("chief", "worker")
+"""The jobs whose tasks compute together; the others (`ps`, `evaluator`) do not take part in collectives."""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
+class Roster:
+    """The tasks that compute together, and which of them this process is.
+
+    Attributes:
+        cluster: The whole cluster.
+        names: Every task's name, for example ``"/job:worker/task:1"``, by the number of its process.
+        addresses: Their addresses, in the same order.
+        index: This process's number; 0 is the chief, or the first worker where there is none.
+        job_id: What tells this start of the job from any other; may be empty.
+    """
+
+    cluster: ClusterSpec
+    names: tuple[str, ...]
+    addresses: tuple[str, ...]
+    index: int
+    job_id: str = ""
+
+    @property
+    def name(self) -> str:
+        """This task's name."""
+        return self.names[self.index]
+
+    @property
+    def coordinator(self) -> tuple[str, int]:
+        """The host and port at which the tasks meet: those of process 0."""
+        return host_and_port(self.addresses[0])
+
+    def introduction(self, kind: str) -> dict[str, object]:
+        """Returns what a connection of this task says first.
+
+        Args:
+            kind: What the connection is for.
+        """
+        return {
+            "kind": kind,
+            "index": self.index,
+            "name": self.name,
+            "job": self.job_id,
+            "cluster": self.cluster.as_dict(),
+            "fingerprint": self.cluster.fingerprint(),
+        }
+
+
+def make_roster(cluster: ClusterSpec, task_type: str, task_id: int) -> Roster:
+    """Numbers the tasks that compute together.
+
+    Args:
+        cluster: The cluster, checked.
+        task_type: This process's job: one of `SYNCHRONOUS_JOBS`.
+        task_id: Its number in the job.
+
+    Returns:
+        The roster: the chief is first, then the workers in order.
+    """
+    tasks = [
+        (job, index) for job in SYNCHRONOUS_JOBS if job in cluster.jobs for index in cluster.task_indices(job)
+    ]
+    return Roster(
+        cluster=cluster,
+        names=tuple(task_name(job, index) for job, index in tasks),
+        addresses=tuple(cluster.task_address(job, index) for job, index in tasks),
+        index=tasks.index((task_type, task_id)),
+        job_id=os.environ.get(JOB_ID_VARIABLE, ""),
+    )
+
+
+def task_name(job: str, index: int) -> str:
+    """Returns a task's name, for example ``/job:worker/task:1``."""
+    return f"/job:{job}/task:{index}"
+
+
+def host_and_port(address: str) -> tuple[str, int]:
+    """Takes an address apart.
+
+    Args:
+        address: ``host:port``; an IPv6 host stands in brackets.
+    """
+    host, _, port = address.rpartition(":")
+    return host.removeprefix("[").removesuffix("]"), int(port)
+
+
+def difference(mine: dict[str, object], theirs: dict[str, object]) -> str:
+    """Says where two clusters differ.
+
+    Args:
+        mine: One cluster, as `ClusterSpec.as_dict` gives it.
+        theirs: The other.
+
+    Returns:
+        The first field that differs and both its values, for example ``cluster.worker: ['a:1'] and ['b:1']``.
+
+    Raises:
+        ClusterError: If they are equal.
+    """
+    for job in dict.fromkeys([*mine, *theirs]):
+        if mine.get(job) != theirs.get(job):
+            return f"cluster.{job}: {mine.get(job)!r} and {theirs.get(job)!r}"
+    raise ClusterError(f"Both clusters are equal. Received: mine={mine!r}.")

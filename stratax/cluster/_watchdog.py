@@ -1,0 +1,137 @@
+"""Judging from the signs of all tasks whether one of them is lost or stands still (cluster layer).
+
+Pure functions: what to do about a verdict is decided elsewhere.
+"""
+
+import dataclasses
+
+from stratax.cluster._phases import PATIENT
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
+class Limits:
+    """How long what may take, in seconds.
+
+    Attributes:
+        silence: Without a sign of life from a task that is in a step, or that others wait for.
+        patient_silence: The same for a task in any other phase, where one call may keep Python busy for long.
+        step: In one step while another task stands still.
+        leaving: In one step after another task has left the program.
+    """
+
+    silence: float = 8.0
+    patient_silence: float = 30.0
+    step: float = 600.0
+    leaving: float = 3.0
+
+
+@dataclasses.dataclass(kw_only=True, slots=True)
+class Sign:
+    """The last that is known of a task.
+
+    Attributes:
+        phase: What it was doing.
+        step: The step that it was in, or None.
+        last_step: The last step that it began, or None.
+        age: How long it had been doing that, in seconds.
+        silence: How long ago that was, in seconds.
+        left: How long ago it left the program, in seconds; None where it has not.
+    """
+
+    phase: str = "idle"
+    step: int | None = None
+    last_step: int | None = None
+    age: float = 0.0
+    silence: float = 0.0
+    left: float | None = None
+
+    def describe(self) -> str:
+        """Returns the sign in words, for messages."""
+        begun = "before its first step" if self.last_step is None else f"last step {self.last_step}"
+        return f"{begun}, phase '{self.phase}' for {self.age + self.silence:.0f} s"
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
+class Verdict:
+    """What is wrong with the cluster.
+
+    Attributes:
+        kind: ``"silent"``, ``"stalled"`` or ``"left"``.
+        tasks: The numbers of the tasks at fault.
+        reason: What they did, in words.
+    """
+
+    kind: str
+    tasks: tuple[int, ...]
+    reason: str
+
+
+def judge(signs: list[Sign], limits: Limits) -> Verdict | None:
+    """Finds what is wrong, if anything is.
+
+    Args:
+        signs: The last sign of every task, in order.
+        limits: The deadlines.
+
+    Returns:
+        The verdict; None where all is well.
+    """
+    return _silent(signs, limits) or _left(signs, limits) or _stalled(signs, limits)
+
+
+def _silent(signs: list[Sign], limits: Limits) -> Verdict | None:
+    waited_for = any(sign.phase == "step" and sign.left is None for sign in signs)
+    for index, sign in enumerate(signs):
+        limit = limits.silence if waited_for and sign.phase not in PATIENT else limits.patient_silence
+        if sign.left is None and sign.silence > limit:
+            return Verdict(
+                kind="silent",
+                tasks=(index,),
+                reason=f"gave no sign of life for {sign.silence:.0f} s: its process is stopped or its host can't be "
+                f"reached ({sign.describe()})",
+            )
+    return None
+
+
+def _left(signs: list[Sign], limits: Limits) -> Verdict | None:
+    gone = tuple(i for i, sign in enumerate(signs) if sign.left is not None and sign.left > limits.leaving)
+    waits = any(_waits(sign, limits.leaving) for sign in signs)
+    if not gone or not waits:
+        return None
+    last = signs[gone[0]].last_step
+    return Verdict(
+        kind="left",
+        tasks=gone,
+        reason=f"left the program {'before its first step' if last is None else f'after step {last}'} while others "
+        "were training",
+    )
+
+
+def _stalled(signs: list[Sign], limits: Limits) -> Verdict | None:
+    here = [(index, sign) for index, sign in enumerate(signs) if sign.left is None]
+    waiting = [sign for _, sign in here if _waits(sign, limits.step)]
+    if not waiting or any(sign.phase in PATIENT for _, sign in here):
+        return None
+    still = tuple(
+        index for index, sign in here if sign.phase != "step" and sign.age + sign.silence > limits.step
+    )
+    moving = [index for index, sign in here if sign.age + sign.silence <= limits.step]
+    if moving and not still:
+        return None
+    tasks = still or _behind(here)
+    described = "; ".join(signs[index].describe() for index in tasks)
+    return Verdict(
+        kind="stalled",
+        tasks=tasks,
+        reason=f"made no progress for the {limits.step:.0f} s that a step may take ({described})",
+    )
+
+
+def _waits(sign: Sign, limit: float) -> bool:
+    return sign.left is None and sign.phase == "step" and sign.age + sign.silence > limit
+
+
+def _behind(here: list[tuple[int, Sign]]) -> tuple[int, ...]:
+    """The tasks in the earliest step: all of them, where all are in the same."""
+    steps = {index: -1 if sign.step is None else sign.step for index, sign in here}
+    return tuple(index for index, step in steps.items() if step == min(steps.values()))

@@ -1,0 +1,231 @@
+"""Starts the tasks of a cluster as real processes, and never leaves one behind.
+
+    with tasks(2, program) as cluster:
+        cluster.kill(1)
+        results = cluster.wait()
+
+`program` is Python source that runs in every task, with TF_CONFIG set. What a task prints as a line of JSON with
+`tests.processes.report(...)`'s form, `RESULT {...}`, is collected. At the time limit the stacks of all tasks are dumped
+into the failure's message, and they are killed.
+"""
+
+import contextlib
+import dataclasses
+import json
+import os
+import pathlib
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import textwrap
+import time
+
+CHECKOUT = pathlib.Path(__file__).resolve().parent.parent
+LIMIT = 60.0
+
+_PREAMBLE = """\
+import faulthandler, json, os, signal, sys, time
+faulthandler.register(signal.SIGUSR1, all_threads=True)
+def report(**values):
+    print("RESULT " + json.dumps(values), flush=True)
+"""
+
+
+@dataclasses.dataclass
+class Result:
+    """How a task ended.
+
+    Attributes:
+        code: Its exit code; negative for a signal.
+        out: What it wrote to its output.
+        err: What it wrote to its error output.
+        seconds: How long after the start it ended.
+    """
+
+    code: int
+    out: str
+    err: str
+    seconds: float
+
+    @property
+    def reports(self):
+        """What it gave to `report`, one dictionary for each call."""
+        return [json.loads(line[7:]) for line in self.out.splitlines() if line.startswith("RESULT ")]
+
+    @property
+    def report(self):
+        """All that it gave to `report`, in one dictionary."""
+        return {name: value for report in self.reports for name, value in report.items()}
+
+
+class Tasks:
+    """Running tasks."""
+
+    def __init__(self, folder):
+        self._folder = folder
+        self._processes = []
+        self._began = []
+        self._ended = {}
+
+    def start(self, program, environment, *arguments):
+        """Starts one more task, and returns its number."""
+        index = len(self._processes)
+        source = self._folder / f"task{index}.py"
+        source.write_text(_PREAMBLE + textwrap.dedent(program))
+        with self._file(index, "out", "wb") as out, self._file(index, "err", "wb") as err:
+            process = subprocess.Popen(
+                [sys.executable, str(source), *arguments],
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=err,
+                env=environment,
+                cwd=CHECKOUT,
+                start_new_session=True,
+            )
+        self._processes.append(process)
+        self._began.append(time.monotonic())
+        return index
+
+    def pid(self, index):
+        """The process id of a task."""
+        return self._processes[index].pid
+
+    def signal(self, index, number):
+        """Sends a signal to a task."""
+        self._processes[index].send_signal(number)
+
+    def kill(self, index):
+        """Kills a task."""
+        self.signal(index, signal.SIGKILL)
+
+    def out(self, index):
+        """What a task has written to its output so far."""
+        return self._file(index, "out", "r").read()
+
+    def err(self, index):
+        """What a task has written to its error output so far."""
+        return self._file(index, "err", "r").read()
+
+    def wait_for(self, index, text, timeout=LIMIT):
+        """Waits until a task has written `text`, to either output."""
+        deadline = time.monotonic() + timeout
+        while text not in self.out(index) + self.err(index):
+            if self._processes[index].poll() is not None and text not in self.out(index) + self.err(index):
+                self._fail(f"task {index} ended without writing {text!r}")
+            if time.monotonic() > deadline:
+                self._fail(f"task {index} did not write {text!r} within {timeout:g} s")
+            time.sleep(0.01)
+
+    def wait(self, timeout=LIMIT, only=None):
+        """Waits until the tasks (or those in `only`) have ended; returns their results, in order."""
+        deadline = time.monotonic() + timeout
+        wanted = range(len(self._processes)) if only is None else only
+        while any(self._running(index) for index in wanted):
+            if time.monotonic() > deadline:
+                self._fail(f"tasks {[i for i in wanted if self._running(i)]} still ran after {timeout:g} s")
+            time.sleep(0.01)
+        return [
+            Result(self._processes[i].returncode, self.out(i), self.err(i), self._ended[i] - self._began[i])
+            for i in wanted
+        ]
+
+    def close(self):
+        """Kills what still runs, with everything that it started."""
+        for process in self._processes:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+    def _running(self, index):
+        if self._processes[index].poll() is None:
+            return True
+        self._ended.setdefault(index, time.monotonic())
+        return False
+
+    def _fail(self, problem):
+        for process in self._processes:
+            if process.poll() is None:
+                process.send_signal(signal.SIGCONT)
+                process.send_signal(signal.SIGUSR1)
+        time.sleep(0.5)
+        shown = [
+            f"--- task {i}, exit code {process.poll()}\n{self.out(i)[-4000:]}\n{self.err(i)[-8000:]}"
+            for i, process in enumerate(self._processes)
+        ]
+        raise AssertionError("\n".join([problem, *shown]))
+
+    def _file(self, index, kind, mode):
+        return (self._folder / f"task{index}.{kind}").open(mode)
+
+
+@contextlib.contextmanager
+def no_tasks():
+    """Tasks of which none has been started yet."""
+    with tempfile.TemporaryDirectory(prefix="stratax-tasks-") as folder:
+        running = Tasks(pathlib.Path(folder))
+        try:
+            yield running
+        finally:
+            running.close()
+
+
+@contextlib.contextmanager
+def tasks(count, program, *arguments, devices=1, chief=False, variables=None):
+    """Starts a cluster of `count` tasks that all run `program`, each with so many devices.
+
+    With `chief` the first is the chief and the others are workers. `variables` are further environment variables.
+    """
+    cluster = addresses(count, chief=chief)
+    with no_tasks() as running:
+        for kind, index in places(cluster):
+            running.start(
+                program, environment(cluster, kind, index, devices=devices, variables=variables), *arguments
+            )
+        yield running
+
+
+def run_tasks(count, program, *arguments, timeout=LIMIT, **options):
+    """Runs `program` in a cluster of `count` tasks; returns how each ended."""
+    with tasks(count, program, *arguments, **options) as running:
+        return running.wait(timeout)
+
+
+def addresses(count, *, chief=False):
+    """A cluster of `count` tasks on free ports of this machine, as it stands in TF_CONFIG."""
+    all_addresses = [f"127.0.0.1:{port}" for port in free_ports(count)]
+    if chief:
+        return {"chief": all_addresses[:1], "worker": all_addresses[1:]}
+    return {"worker": all_addresses}
+
+
+def places(cluster):
+    """The job and number of every task of a cluster."""
+    return [(job, index) for job, tasks_of_job in cluster.items() for index in range(len(tasks_of_job))]
+
+
+def environment(cluster, kind, index, *, devices=1, variables=None):
+    """The environment of a task: TF_CONFIG, so many CPU devices, and nothing of the settings of this process."""
+    ours = ("STRATAX_", "JAX_", "XLA_", "TF_CONFIG", "PJRT_NPROC", "NPROC", "KERAS_")
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
+    config = {"cluster": cluster, "task": {"type": kind, "index": index}}
+    return {
+        **inherited,
+        "KERAS_BACKEND": "jax",
+        "JAX_PLATFORMS": "cpu",
+        "STRATAX_SIMULATE": f"cpu:{devices}",
+        "TF_CONFIG": json.dumps(config),
+        "PYTHONPATH": str(CHECKOUT),
+        "PYTHONUNBUFFERED": "1",
+        **(variables or {}),
+    }
+
+
+def free_ports(count):
+    """Ports of this machine that nothing listens on, all different."""
+    with contextlib.ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for each in sockets:
+            each.bind(("127.0.0.1", 0))
+        return [each.getsockname()[1] for each in sockets]
