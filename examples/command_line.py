@@ -1,11 +1,13 @@
 """The options that all examples share: which strategy, on which devices, with which data, and how much of it."""
 
 import argparse
+import contextlib
 import dataclasses
 import importlib.util
 import os
 import pathlib
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator
 
 import stratax as sx
 import stratax.tf as tf
@@ -21,6 +23,7 @@ class Options:
     Attributes:
         strategy: One of `STRATEGIES`, or `"detect"`.
         data: A file or folder, or None.
+        records: Where the program keeps its record files, or None for a folder that goes when it ends.
         limit: How many examples to learn from at most.
         epochs: How often they are seen.
         batch_size: Examples in a batch.
@@ -29,6 +32,7 @@ class Options:
 
     strategy: str
     data: pathlib.Path | None
+    records: pathlib.Path | None
     limit: int
     epochs: int
     batch_size: int
@@ -39,6 +43,16 @@ class Options:
         """The kind of device that the strategy computes on: "TPU", "GPU" or "CPU"."""
         kinds = [device.device_type for device in tf.config.list_logical_devices()]
         return next(kind for kind in ("TPU", "GPU", "CPU") if kind in kinds)
+
+    @contextlib.contextmanager
+    def record_folder(self) -> Iterator[pathlib.Path]:
+        """The folder for record files: the one that was named, or a temporary one."""
+        if self.records is None:
+            with tempfile.TemporaryDirectory() as folder:
+                yield pathlib.Path(folder)
+        else:
+            self.records.mkdir(parents=True, exist_ok=True)
+            yield self.records
 
     def make_strategy(self) -> tf.distribute.Strategy:
         """The strategy that was asked for, over the devices that are here."""
@@ -70,7 +84,7 @@ def parse(
         epochs: Default number of epochs.
         batch_size: Default batch size.
         width: Default width of layers.
-        uses: Which of `data`, `limit`, `epochs`, `batch_size` and `width` the program has.
+        uses: Which of `data`, `records`, `limit`, `epochs`, `batch_size` and `width` the program has.
     """
     parser = argparse.ArgumentParser(description=description.splitlines()[0])
     choices = (*STRATEGIES, strategy) if strategy not in STRATEGIES else STRATEGIES
@@ -80,9 +94,16 @@ def parse(
         metavar="KIND:COUNT",
         help="present the CPU as several devices: tpu:8, gpu:4, cpu:2 [tpu:8 for --strategy tpu without a TPU]",
     )
-    defaults = {"data": None, "limit": limit, "epochs": epochs, "batch_size": batch_size, "width": width}
+    defaults = {
+        "data": None,
+        "records": None,
+        "limit": limit,
+        "epochs": epochs,
+        "batch_size": batch_size,
+        "width": width,
+    }
     for name in uses:
-        kind: Callable[[str], object] = pathlib.Path if name == "data" else positive
+        kind: Callable[[str], object] = pathlib.Path if name in ("data", "records") else positive
         parser.add_argument(f"--{name.replace('_', '-')}", type=kind, default=defaults[name], help=HELP[name])
     given = vars(parser.parse_args())
     simulate(given.pop("simulate"), given["strategy"])
@@ -91,6 +112,7 @@ def parse(
 
 HELP = {
     "data": "a file or folder with the examples",
+    "records": "a folder for the record files, kept for the next run [a temporary one]",
     "limit": "learn from so many examples at most [%(default)s]",
     "epochs": "how often all examples are seen [%(default)s]",
     "batch_size": "examples in a batch [%(default)s]",

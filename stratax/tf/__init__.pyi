@@ -127,6 +127,7 @@ from ._spec import TensorSpec as TensorSpec
 from ._spec import __version__ as __version__
 from ._variables import VariableAggregation as VariableAggregation
 from ._variables import VariableSynchronization as VariableSynchronization
+from .image import random_crop as random_crop
 from .io import FixedLenFeature as FixedLenFeature
 from .io import FixedLenSequenceFeature as FixedLenSequenceFeature
 from .io import VarLenFeature as VarLenFeature
