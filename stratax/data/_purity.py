@@ -111,7 +111,7 @@ def _check_step(
     if step.opname.startswith("IMPORT_NAME") and str(name).split(".")[0] not in _TRUSTED:
         raise _Impure
     if step.opname in ("LOAD_ATTR", "LOAD_METHOD", "IMPORT_FROM") and (
-        name in _FORBIDDEN or name.startswith("__")
+        name in _FORBIDDEN or name.startswith(("__", "random_"))
     ):
         raise _Impure
     if step.opname in ("LOAD_DEREF", "LOAD_CLASSDEREF") and name in cells:
