@@ -119,23 +119,32 @@ class Cluster:
         """
         self._gather(f"barrier/{name}", b"", everything=False, timeout=timeout)
 
-    def all_gather(self, name: str, value: bytes, timeout: float = DEFAULT_SECONDS) -> list[bytes]:
+    def all_gather(
+        self,
+        name: str,
+        value: bytes,
+        timeout: float = DEFAULT_SECONDS,
+        *,
+        stop: threading.Event | None = None,
+    ) -> list[bytes]:
         """Gives every task the values of all.
 
         Args:
             name: What the value is; every task gives the same, and may use it again when the call has returned.
             value: This task's value.
             timeout: How long to wait for the others, in seconds.
+            stop: Ends the wait before its time when it is set, in another thread.
 
         Returns:
             The values in the order of the processes.
 
         Raises:
             BadTypeError: If `value` is not bytes.
-            ClusterTimeoutError: If a task gives none in time; `tasks` and the message name the missing ones.
+            ClusterTimeoutError: If a task gives none in time, or before `stop` is set; `tasks` and the message name
+                the missing ones.
             PeerLostError: If another task is lost.
         """
-        return self._gather(f"all_gather/{name}", value, everything=True, timeout=timeout)
+        return self._gather(f"all_gather/{name}", value, everything=True, timeout=timeout, stop=stop)
 
     def broadcast(self, name: str, value: bytes | None, timeout: float = DEFAULT_SECONDS) -> bytes:
         """Gives every task the chief's value. All tasks call it, and wait for one another.
@@ -239,6 +248,7 @@ class Cluster:
             link: The connection.
         """
         self._link = link
+        progress.guard = self
 
     def on_failure(self, link: Link) -> None:
         """Ends this process in a while if the program does not do so by itself; called on the event loop.
@@ -277,13 +287,21 @@ class Cluster:
         link.send({"t": "bye"})
         link.farewell.wait(timeout)
 
-    def _gather(self, name: str, value: Any, *, everything: bool, timeout: float) -> list[bytes]:
+    def _gather(
+        self,
+        name: str,
+        value: Any,
+        *,
+        everything: bool,
+        timeout: float,
+        stop: threading.Event | None = None,
+    ) -> list[bytes]:
         if not isinstance(value, bytes):
             raise BadTypeError(f"A value for other tasks must be bytes. Received: {name}={value!r}.")
         if self._link is None:
             return [value]
         try:
-            return self._link.gather(name, value, everything, timeout)
+            return self._link.gather(name, value, everything, timeout, stop)
         except PeerLostError as error:
             raise self._delivered(error) from None
 

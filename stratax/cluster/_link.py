@@ -24,6 +24,7 @@ SIGN_SECONDS = 0.5
 _FIRST_PAUSE = 0.05
 _LONGEST_PAUSE = 1.0
 _REPORT_SECONDS = 10.0
+_STOP_SECONDS = 0.05
 _logger = logging.getLogger("stratax")
 
 
@@ -99,7 +100,9 @@ class Link:
         self._keep(server.serve_forever())
         return address
 
-    def gather(self, name: str, value: bytes, everything: bool, timeout: float) -> list[bytes]:
+    def gather(
+        self, name: str, value: bytes, everything: bool, timeout: float, stop: threading.Event | None = None
+    ) -> list[bytes]:
         """Sends a value and waits for those of the others; callable from every thread but the loop's.
 
         Args:
@@ -107,6 +110,7 @@ class Link:
             value: The value.
             everything: Whether all values are wanted, or process 0's only.
             timeout: How long to wait for the others, in seconds.
+            stop: Ends the wait when it is set.
 
         Returns:
             The values by process, or process 0's alone.
@@ -119,15 +123,14 @@ class Link:
         answer: concurrent.futures.Future[list[bytes]] = concurrent.futures.Future()
         request = {"t": "gather", "name": name, "id": number, "all": everything}
         self._loop.call_soon_threadsafe(self._ask, number, answer, encode(request, value))
-        try:
-            return answer.result(timeout)
-        except concurrent.futures.TimeoutError:
+        if not _settled(answer, timeout, stop):
             self.send({"t": "withdraw", "name": name, "id": number})
         try:
-            return answer.result(2 * SIGN_SECONDS + self._limits.silence)
+            # The hub says who is missing, unless the answer was on its way; if the hub is lost, that is noticed.
+            return answer.result(2 * SIGN_SECONDS + self._limits.patient_silence)
         except ClusterTimeoutError as error:
             raise ClusterTimeoutError(
-                f"{name!r} was not reached after {timeout:g} s. {error}", tasks=error.tasks
+                f"{name!r} was not reached by all tasks within {timeout:g} s. {error}", tasks=error.tasks
             ) from None
 
     def send(self, header: dict[str, Any]) -> None:
@@ -317,6 +320,16 @@ class Link:
         task = asyncio.ensure_future(work)
         self._work.add(task)
         task.add_done_callback(self._work.discard)
+
+
+def _settled(answer: concurrent.futures.Future, timeout: float, stop: threading.Event | None) -> bool:
+    """Waits for an answer, until the time is over or the wait is no longer wanted; says whether it is there."""
+    deadline = time.monotonic() + timeout
+    while stop is not None and not stop.is_set() and time.monotonic() + _STOP_SECONDS < deadline:
+        if concurrent.futures.wait([answer], _STOP_SECONDS).done:
+            return True
+    remaining = 0 if stop is not None and stop.is_set() else max(deadline - time.monotonic(), 0)
+    return bool(concurrent.futures.wait([answer], remaining).done)
 
 
 def _refused_text(message: str, roster: Roster) -> str:

@@ -4,7 +4,7 @@ import dataclasses
 import threading
 import time
 from types import TracebackType
-from typing import Any
+from typing import Any, Protocol
 
 from stratax.errors import BadArgumentError
 
@@ -13,6 +13,16 @@ PHASES = ("idle", "input", "compiling", "step", "evaluating", "saving")
 
 PATIENT = ("compiling", "evaluating", "saving")
 """Phases that the other tasks wait for without a limit."""
+
+
+class Guard(Protocol):
+    """What knows whether another task is lost."""
+
+    def check(self) -> None:
+        """Raises if one is."""
+
+    def peer_error(self, error: BaseException) -> BaseException | None:
+        """Returns the error that names the lost task, where `error` came from its loss."""
 
 
 @dataclasses.dataclass(slots=True)
@@ -25,6 +35,7 @@ class Progress:
         last_step: The last step that was begun; None before the first.
         since: When the phase began, on the monotonic clock, in seconds.
         thread: The thread whose phases count.
+        guard: The cluster, once this process is connected.
     """
 
     phase: str = "idle"
@@ -32,6 +43,7 @@ class Progress:
     last_step: int | None = None
     since: float = dataclasses.field(default_factory=time.monotonic)
     thread: int = dataclasses.field(default_factory=threading.get_ident)
+    guard: Guard | None = None
 
     def sign(self) -> dict[str, Any]:
         """Returns what the other tasks are told."""
@@ -56,6 +68,8 @@ class Phase:
     def __enter__(self) -> None:
         if progress.thread != threading.get_ident():
             return
+        if progress.guard is not None:
+            progress.guard.check()
         self._before = (progress.phase, progress.step)
         _change(self._name, self._step)
         if self._name == "step" and self._step is not None:
@@ -64,14 +78,19 @@ class Phase:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        if self._before is not None:
-            _change(*self._before)
+        if self._before is None:
+            return
+        lost = progress.guard.peer_error(error) if error is not None and progress.guard is not None else None
+        _change(*self._before)
+        if lost is not None:
+            raise lost from error
 
 
 def phase(name: str, step: int | None = None) -> Phase:
     """Says what the program does inside a block, so that the other tasks can tell waiting from standing still.
 
-    It costs about a microsecond, and counts only in the thread that connected to the cluster.
+    It costs about a microsecond, and counts only in the thread that connected to the cluster. If another task is
+    lost, the block is not entered; what a collective raises inside because of that becomes the error that names it.
 
     Args:
         name: ``"input"``, ``"compiling"``, ``"step"``, ``"evaluating"``, ``"saving"`` or ``"idle"``.
@@ -82,6 +101,7 @@ def phase(name: str, step: int | None = None) -> Phase:
 
     Raises:
         BadArgumentError: If there is no such phase.
+        PeerLostError: On entering or leaving the block, if another task of the cluster is lost.
 
     Example:
         >>> with phase("step", step=7):

@@ -4,9 +4,8 @@
         cluster.kill(1)
         results = cluster.wait()
 
-`program` is Python source that runs in every task, with TF_CONFIG set. What a task prints as a line of JSON with
-`tests.processes.report(...)`'s form, `RESULT {...}`, is collected. At the time limit the stacks of all tasks are dumped
-into the failure's message, and they are killed.
+`program` is Python source that runs in every task, with TF_CONFIG set; what it gives to `report(name=value)` is
+collected. At the time limit the stacks of all tasks are dumped into the failure's message, and they are killed.
 """
 
 import contextlib
@@ -22,7 +21,7 @@ import tempfile
 import textwrap
 import time
 
-CHECKOUT = pathlib.Path(__file__).resolve().parent.parent
+CHECKOUT = pathlib.Path(__file__).resolve().parent.parent.parent
 LIMIT = 60.0
 
 _PREAMBLE = """\
