@@ -227,6 +227,8 @@ class Dataset(Nested):
         synchronous: bool | None = None,
         use_unbounded_threadpool: bool = False,
         name: str | None = None,
+        *,
+        num_processes: int | None = None,
     ) -> "Dataset":
         """`map_func` of every element.
 
@@ -244,12 +246,18 @@ class Dataset(Nested):
             synchronous: Ignored.
             use_unbounded_threadpool: Ignored.
             name: Ignored.
+            num_processes: Worker processes that call the function instead of this one, or AUTOTUNE; for Python
+                functions that hold the interpreter's lock. The order, and what is drawn at random, stay. The function
+                and its variables are sent by cloudpickle, elements and results through pipes; a function that changes
+                something changes it in a worker only. The processes start with each iterator, in about half a second,
+                and end with it; they import no JAX unless the function does. TensorFlow has no such argument.
 
         Raises:
+            WorkerError: While iterating: a worker process died.
             DataError: `map_func` does not take an element. While iterating: its results differ in structure, dtype
                 or rank. What `map_func` raises itself is raised with a note that names the element.
         """
-        return self._derived(make_map(self._node, map_func, num_parallel_calls))
+        return self._derived(make_map(self._node, map_func, num_parallel_calls, num_processes))
 
     def flat_map(self, map_func: Callable[..., Any], name: str | None = None) -> "Dataset":
         """The elements of the Datasets that `map_func` makes of each element, one Dataset after another.

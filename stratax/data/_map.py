@@ -62,13 +62,14 @@ class Mapper:
         except Exception as e:
             e.add_note(f"{self.name} failed on element {position} of {self._describe(row)}.")
             raise
-        self._check(*result)
+        self.check(*result)
         return result[0]
 
     def _describe(self, row: Row) -> str:
         return f"its input, {spec_of_row(row, self._input_structure())!r}"
 
-    def _check(self, row: Row, structure: Structure) -> None:
+    def check(self, row: Row, structure: Structure) -> None:
+        """Raises unless a result is like those before it."""
         kinds = tuple(
             (getattr(leaf, "dtype", None), np.ndim(leaf)) for leaf in row if not isinstance(leaf, Nested)
         )
@@ -283,7 +284,7 @@ class Map(Node):
         rows: list[Row] = []
         for i in range(block.count):
             try:
-                rows.append(self._one(block.row(i), int(indices[i]), _pass_at(passes, i), run))
+                rows.append(self._one(block.row(i), int(indices[i]), pass_at(passes, i), run))
             except Exception as e:
                 return Rows(rows, failure=e)
         return Rows(rows)
@@ -298,7 +299,7 @@ class Map(Node):
         futures = []
         try:
             for i in range(block.count):
-                number = _pass_at(passes, i)
+                number = pass_at(passes, i)
                 futures.append(pool.submit(self._one, block.row(i), int(indices[i]), number, run))
             results.extend(future.result() for future in futures)
         except Exception as e:
@@ -341,7 +342,8 @@ class _Calls:
             return self._mapper.one(row, position)
 
 
-def _pass_at(passes: Passes, index: int) -> int:
+def pass_at(passes: Passes, index: int) -> int:
+    """The pass of one of the positions."""
     return passes if isinstance(passes, int) else int(passes[index])
 
 

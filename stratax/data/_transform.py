@@ -233,10 +233,24 @@ def make_prefetch(node: Node, buffer_size: Any) -> Node:
     return Prefetch(node, as_count("buffer_size", buffer_size, AUTOTUNE))
 
 
-def make_map(node: Node, function: Any, num_parallel_calls: Any) -> Node:
+def make_map(node: Node, function: Any, num_parallel_calls: Any, num_processes: Any = None) -> Node:
     """`map`."""
     check_callable("map_func", function, node)
+    if num_processes is not None:
+        return _map_in_processes(node, function, num_parallel_calls, num_processes)
     return Map(node, function, threads_of(num_parallel_calls))
+
+
+def _map_in_processes(node: Node, function: Any, num_parallel_calls: Any, num_processes: Any) -> Node:
+    from stratax.data._worker_map import WorkerMap
+
+    number = as_count("num_processes", num_processes, AUTOTUNE)
+    if number == 0 or num_parallel_calls is not None:
+        raise BadArgumentError(
+            "num_processes is positive or AUTOTUNE, and takes the place of num_parallel_calls. "
+            f"Received: num_processes={num_processes!r}, num_parallel_calls={num_parallel_calls!r}. Leave one out."
+        )
+    return WorkerMap(node, function, len(os.sched_getaffinity(0)) if number == AUTOTUNE else number)
 
 
 def make_padded_batch(node: Node, batch_size: Any, shapes: Any, values: Any, drop_remainder: bool) -> Node:

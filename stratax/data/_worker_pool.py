@@ -1,0 +1,151 @@
+"""The worker processes of one iterator over a `map` (data layer).
+
+They are new processes, started by loky: nothing is forked, the user's main module is not imported, and no shared memory
+is used, so none can be left behind. What goes to a worker and comes back passes through pipes.
+"""
+
+import os
+import re
+import time
+from collections import deque
+from concurrent.futures import Future, wait
+from typing import Any
+
+import cloudpickle
+import loky
+from loky.process_executor import BrokenProcessPool, ShutdownExecutorError
+
+from stratax.data._structure import Structure, unflatten
+from stratax.data._worker_task import Result, Task, is_ready, make, set_up
+from stratax.errors import BadTypeError, WorkerError
+
+START_SECONDS = 120.0
+STALL_SECONDS = 900.0
+_POLL_SECONDS = 1.0
+TASK_SECONDS = 0.02
+_TASK_BYTES = 1 << 23
+_MOST_ROWS = 256
+_EXIT_CODES = re.compile(r"exit codes? of the workers? (?:are|is) \{(.*?)\}")
+# A worker computes with one thread and on the CPU, and has no devices to simulate.
+_ENVIRONMENT = {
+    "JAX_PLATFORMS": "cpu",
+    "MKL_NUM_THREADS": "1",
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "STRATAX_SIMULATE": "",
+}
+
+
+def pickled(function: Any, structure: Structure, name: str) -> bytes:
+    """What a worker has to know, by cloudpickle.
+
+    Raises:
+        BadTypeError: The function holds something that can't be pickled.
+    """
+    template = unflatten(structure, range(structure.num_leaves))
+    try:
+        return bytes(cloudpickle.dumps((function, template, name)))
+    except Exception as e:
+        raise BadTypeError(
+            f"{name} can't be sent to worker processes: {e}. Expected: a function whose variables can be pickled. "
+            f"Received: map_func={function!r}. Open files and make locks in the function, or leave num_processes out."
+        ) from e
+
+
+class WorkerPool:
+    """Some worker processes, started by the first task.
+
+    Args:
+        payload: What :func:`pickled` gave.
+        num_processes: How many.
+        name: How messages call the function.
+    """
+
+    def __init__(self, payload: bytes, num_processes: int, name: str) -> None:
+        self._name = name
+        self.num_processes = num_processes
+        self._executor = loky.ProcessPoolExecutor(
+            max_workers=num_processes,
+            context=loky.backend.get_context("loky"),
+            initializer=set_up,
+            initargs=(payload, os.getpid()),
+            env=_ENVIRONMENT,
+        )
+        self._ready: Future[int] | None = None
+        self._started = 0.0
+        self._seconds: deque[float] = deque(maxlen=16)
+        self._bytes = 0
+
+    @property
+    def rows_per_task(self) -> int:
+        """How many elements make a task that takes long beside its sending; 1 as long as nobody knows."""
+        if not self._seconds:
+            return 1
+        mean = sum(self._seconds) / len(self._seconds)
+        in_time = TASK_SECONDS / max(mean, 1e-6)
+        return int(max(1, min(in_time, _MOST_ROWS, _TASK_BYTES // max(1, self._bytes))))
+
+    def submit(self, task: Task) -> "Future[Result]":
+        """Has a worker make the elements of `task`."""
+        try:
+            if self._ready is None:
+                self._started = time.monotonic()
+                self._ready = self._executor.submit(is_ready)
+            return self._executor.submit(make, task)
+        except (BrokenProcessPool, ShutdownExecutorError) as e:
+            raise self._death(task, e) from e
+
+    def result(self, future: "Future[Result]", task: Task) -> Result:
+        """What became of a task; waits for it.
+
+        Raises:
+            WorkerError: A process died, none started in time, or nothing happens any more.
+        """
+        since = time.monotonic()
+        while not wait([future], _POLL_SECONDS).done:
+            self._check_start()
+            if time.monotonic() - since > STALL_SECONDS:
+                raise WorkerError(
+                    f"{self._name} gave nothing for {STALL_SECONDS:.0f} seconds in a worker process. Expected: results. "
+                    f"Received: none for {_elements(task)}. See what the function waits for."
+                )
+        try:
+            result = future.result()
+        except (BrokenProcessPool, ShutdownExecutorError) as e:
+            raise self._death(task, e) from e
+        self._learn(task, result)
+        return result
+
+    def _check_start(self) -> None:
+        has_started = self._ready is None or self._ready.done()
+        if not has_started and time.monotonic() - self._started > START_SECONDS:
+            raise WorkerError(
+                f"No worker process started. Expected: one within {START_SECONDS:.0f} seconds. Received: none of "
+                f"num_processes={self.num_processes!r}. See whether the machine has memory left, and what a new "
+                "Python process imports."
+            )
+
+    def _learn(self, task: Task, result: Result) -> None:
+        self._seconds.append(result.seconds / task.block.count)
+        sizes = [
+            leaf.nbytes for part in result.parts if part.template is not None for leaf in part.block.columns()
+        ]
+        self._bytes = sum(sizes) // task.block.count
+
+    def _death(self, task: Task, error: Exception) -> WorkerError:
+        codes = _EXIT_CODES.search(str(error))
+        reason = f"exit code {codes[1]}" if codes else type(error).__name__
+        return WorkerError(
+            f"A worker process of map died ({reason}). Expected: it runs until the iterator is closed. Received: "
+            f"{_elements(task)} of {self._name} were not made. It may have run out of memory, been ended from outside, "
+            "or crashed in a library that the function uses."
+        )
+
+    def close(self, wait: bool = True) -> None:
+        """Ends the processes, whatever they do."""
+        self._executor.shutdown(wait=wait, kill_workers=True)
+
+
+def _elements(task: Task) -> str:
+    first, last = task.positions[0], task.positions[-1]
+    return f"element {first}" if first == last else f"elements {first} to {last}"

@@ -1,0 +1,195 @@
+"""What a worker process of `map` does: a user's function for some elements at a time (data layer).
+
+A worker imports this module and what the function needs; neither JAX nor Keras unless the function uses them.
+"""
+
+import os
+import pickle
+import signal
+import threading
+import time
+import traceback
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from stratax.data._block import Block, Columns, Rows, shapes_of
+from stratax.data._element_random import element_scope
+from stratax.data._structure import Row, Structure, as_row, flatten, spec_of_row, unflatten
+from stratax.data._vectorise import call, on_host
+from stratax.errors import DataError, WorkerError
+
+_ASK_SECONDS = 1.0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Task:
+    """Elements that one worker makes one after another.
+
+    Attributes:
+        block: The elements that the function gets.
+        positions: Their positions in the pipeline, for messages and for what the function draws.
+        keys: What else names each of them to a random function.
+    """
+
+    block: Block
+    positions: Sequence[int]
+    keys: Sequence[tuple[int, ...]]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Part:
+    """Results of one structure and one shape, or an element that failed.
+
+    Attributes:
+        block: The results; of the one that failed, nothing but its failure.
+        template: Their structure, as a value of it.
+    """
+
+    block: Block
+    template: Any
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Result:
+    """What became of a task.
+
+    Attributes:
+        parts: The results, in order.
+        seconds: How long all of them took.
+    """
+
+    parts: Sequence[Part]
+    seconds: float
+
+
+class _Worker:
+    """What this process was set up for."""
+
+    payload: bytes = b""
+    function: Callable[..., Any] | None = None
+    structure: Structure = None
+    name: str = ""
+
+    def load(self) -> Callable[..., Any]:
+        """The user's function, unpickled when the first elements come, so that they tell what is wrong with it."""
+        if self.function is None:
+            self.function, template, self.name = pickle.loads(self.payload)
+            self.structure = flatten(template)[1]
+        return self.function
+
+
+_worker = _Worker()
+
+
+def set_up(payload: bytes, parent: int) -> None:
+    """Prepares this process.
+
+    Args:
+        payload: The pickled function, a value of its elements' structure, and how messages call the function.
+        parent: The process that it works for and ends with.
+    """
+    # Ctrl-C reaches every process of a terminal; the parent ends the others.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _worker.payload = payload
+    threading.Thread(target=_end_with, args=(parent,), name="stratax-parent", daemon=True).start()
+
+
+def _end_with(parent: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(_ASK_SECONDS)
+    os._exit(1)
+
+
+def is_ready() -> int:
+    """Tells that the process has started: its id."""
+    return os.getpid()
+
+
+def make(task: Task) -> Result:
+    """Calls the function for every element of a task."""
+    start = time.perf_counter()
+    try:
+        function = _worker.load()
+    except Exception as e:
+        failure = _transportable(
+            e, f"{_worker.name or 'A function given to map'} can't be unpickled in a worker process."
+        )
+        return Result(parts=[Part(block=Rows([], failure), template=None)] * task.block.count, seconds=0.0)
+    made = [_one(function, task, i) for i in range(task.block.count)]
+    return Result(parts=_grouped(made), seconds=time.perf_counter() - start)
+
+
+_Made = tuple[Row, Structure] | Exception
+
+
+def _one(function: Callable[..., Any], task: Task, index: int) -> _Made:
+    row, position = task.block.row(index), task.positions[index]
+    try:
+        with on_host(), element_scope(lambda: (*task.keys[index], position)):
+            result = as_row(call(function, _worker.structure, row))
+        _check_sendable(result[0])
+    except Exception as e:
+        spec = spec_of_row(row, _worker.structure)
+        return _transportable(e, f"{_worker.name} failed on element {position} of its input, {spec!r}.")
+    return result
+
+
+def _check_sendable(row: Row) -> None:
+    for leaf in row:
+        if not isinstance(leaf, np.ndarray | np.generic | bytes | str):
+            raise DataError(
+                "A function that runs in worker processes gives arrays, numbers and strings. Received: a component of "
+                f"type {type(leaf).__name__}. Leave num_processes out where a function makes Datasets."
+            )
+
+
+def _transportable(error: Exception, note: str) -> Exception:
+    """The error as another process can have it: with its traceback as text."""
+    where = "".join(traceback.format_exception(error)).rstrip()
+    note = f"{note}\nIn worker process {os.getpid()}:\n{where}"
+    error.__traceback__ = error.__cause__ = error.__context__ = None
+    try:
+        copy = pickle.loads(pickle.dumps(error))
+        is_whole = type(copy) is type(error) and str(copy) == str(error)
+    except Exception:
+        is_whole = False
+    if not is_whole:
+        error = WorkerError(
+            f"{type(error).__name__}: {error} (an error that can't be sent to another process)"
+        )
+    error.add_note(note)
+    return error
+
+
+def _grouped(made: Sequence[_Made]) -> list[Part]:
+    parts: list[Part] = []
+    rows: list[Row] = []
+    structure: Structure = None
+    for item in made:
+        if isinstance(item, Exception):
+            parts += _part(rows, structure)
+            rows = []
+            parts.append(Part(block=Rows([], item), template=None))
+            continue
+        if rows and (structure != item[1] or _kinds(rows[0]) != _kinds(item[0])):
+            parts += _part(rows, structure)
+            rows = []
+        rows.append(item[0])
+        structure = item[1]
+    return parts + _part(rows, structure)
+
+
+def _part(rows: list[Row], structure: Structure) -> list[Part]:
+    if not rows:
+        return []
+    template = unflatten(structure, range(structure.num_leaves))
+    return [
+        Part(block=Columns(Rows(rows).columns(), len(rows)) if rows[0] else Rows(rows), template=template)
+    ]
+
+
+def _kinds(row: Row) -> tuple[Any, ...]:
+    return shapes_of(row), tuple(getattr(leaf, "dtype", type(leaf)) for leaf in row)
