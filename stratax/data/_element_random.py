@@ -25,9 +25,13 @@ class _Draws:
         self._key: Sequence[int] | None = None
         self.count = 0
 
-    @property
-    def key(self) -> Sequence[int]:
-        """Names the element; found out at the first draw, as most functions draw nothing."""
+    def next(self, seed: int) -> Callable[[], np.random.Generator]:
+        """What makes the generator of the next draw; the element is named only then, as most functions draw nothing."""
+        self.count += 1
+        number = self.count
+        return lambda: generator((*self._named(), number, seed))
+
+    def _named(self) -> Sequence[int]:
         if self._key is None:
             self._key = self._name()
         return self._key
@@ -63,12 +67,31 @@ def element_generator(seed: int | None = None) -> np.random.Generator:
     draws = _CURRENT.get()
     if draws is None:
         return generator((random.getrandbits(63) if seed is None else seed,))
-    draws.count += 1
-    return generator((*draws.key, draws.count, -1 if seed is None else seed))
+    return draws.next(-1 if seed is None else seed)()
 
 
-def drawn_seed() -> int:
-    """A seed for a plan that was given none: the element's, where a function makes the plan, else a random one."""
-    if _CURRENT.get() is None:
-        return random.getrandbits(31)
-    return int(element_generator().integers(1 << 31))
+class SeedToDraw:
+    """The seed of a plan that was given none, drawn when it is needed.
+
+    Where a function of an element makes the plan, the seed belongs to that element; else it is a random one.
+    """
+
+    def __init__(self) -> None:
+        draws = _CURRENT.get()
+        self._later = None if draws is None else draws.next(-1)
+
+    def draw(self) -> int:
+        """Draws it."""
+        return random.getrandbits(31) if self._later is None else int(self._later().integers(1 << 31))
+
+    def peek(self, number: int) -> int:
+        """A seed without a trace in Python's `random`: what follows stays as if nobody had looked.
+
+        Args:
+            number: Tells apart what is looked at in one moment.
+        """
+        if self._later is not None:
+            return self.draw()
+        copy = random.Random()
+        copy.setstate(random.getstate())
+        return (copy.getrandbits(31) + number) % (1 << 31)

@@ -150,7 +150,7 @@ class DatasetIterator:
             "plan": _fingerprint(self._node),
             "iteration": self._run.iteration,
             "position": self._position,
-            "seeds": [order.saved_seed(self._run) for order in _orders(self._node)],
+            "seeds": [order.saved_seed(self._run, i) for i, order in enumerate(_orders(self._node))],
             "place": None if self._node.is_indexable else to_json(self._feed.get_state()),
         }
 
@@ -171,8 +171,7 @@ class DatasetIterator:
         self._finalizer.detach()
         self._run.close()
         self._is_closed = False
-        pairs = zip(orders, seeds, strict=True)
-        by_order = {id(order): seed for order, seed in pairs if seed is not None}
+        by_order = {id(order): seed for order, seed in zip(orders, seeds, strict=True)}
         self._start(state["iteration"], by_order, state["position"])
         if state["place"] is not None:
             self._feed.set_state(from_json(state["place"]))

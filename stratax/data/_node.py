@@ -16,7 +16,7 @@ import numpy as np
 
 from stratax.data._block import Block, Rows
 from stratax.data._cursor import Cursor, State
-from stratax.data._element_random import drawn_seed
+from stratax.data._element_random import SeedToDraw
 from stratax.data._feed import Feed
 from stratax.data._spec import INFINITE_CARDINALITY, TensorSpec
 from stratax.data._structure import Row, Structure, flatten
@@ -98,7 +98,8 @@ class Order:
 
     def __init__(self, seed: int | None, reshuffle: bool, lazy: bool = False) -> None:
         self._lock = threading.Lock()
-        self._seed = drawn_seed() if seed is None and not lazy else seed
+        self._later = SeedToDraw()
+        self._seed = self._later.draw() if seed is None and not lazy else seed
         self.reshuffle = reshuffle
 
     @property
@@ -106,12 +107,17 @@ class Order:
         """The seed, drawn now if need be."""
         with self._lock:
             if self._seed is None:
-                self._seed = drawn_seed()
+                self._seed = self._later.draw()
             return self._seed
 
-    def saved_seed(self, run: Run) -> int | None:
-        """The seed in force, None if it was not drawn yet."""
-        return run.seeds.get(id(self), self._seed)
+    def saved_seed(self, run: Run, number: int) -> int:
+        """The seed in force, for a saved state; `number` tells the orders of a plan apart."""
+        if id(self) in run.seeds:
+            return run.seeds[id(self)]
+        with self._lock:
+            if self._seed is None:
+                self._seed = self._later.peek(number)
+            return self._seed
 
     def key(self, run: Run, number: int) -> tuple[int, ...]:
         """The key of the order in one pass."""

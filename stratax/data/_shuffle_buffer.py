@@ -241,7 +241,7 @@ class ShuffleCursor(Cursor):
         numbers = self._numbers[: self._filled].copy()
         if self._last is not None:
             numbers[self._last[: self._num_last]] = -1
-        if not self._num_read:
+        if not self._num_read and not self._filled:
             return {"child": self._child.get_state(), "read": 0, "step": 0, "slots": numbers, "last": -1}
         held = numbers[numbers >= 0]
         anchor, child = self._trail.recall(int(held.min()) if len(held) else self._num_read)
