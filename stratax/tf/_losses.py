@@ -4,8 +4,8 @@ from typing import Any
 
 from keras import ops, random
 
+from stratax.core._generator import generator_of
 from stratax.tf._creation import convert_to_tensor, sizes_of
-from stratax.tf._generator import generator_of
 
 
 def softmax_cross_entropy_with_logits(

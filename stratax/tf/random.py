@@ -10,10 +10,10 @@ import keras
 import numpy as np
 from keras import ops
 
+from stratax.core._generator import generator_of, reset
 from stratax.errors import BadArgumentError
 from stratax.tf._creation import convert_to_tensor, sizes_of
 from stratax.tf._dtypes import as_dtype, device_dtype
-from stratax.tf._generator import generator_of, reset
 from stratax.tf._names import missing_name
 
 

@@ -15,7 +15,7 @@ Draw = Callable[[tuple[int, ...]], Any]
 
 
 def draw_of(image: Any, seed: Any) -> Draw:
-    """For NumPy arrays from the pipeline, for JAX arrays from `keras.random`.
+    """For NumPy arrays from the pipeline, for JAX arrays from the generator of `tf.random`.
 
     Args:
         image: The array.
@@ -23,9 +23,12 @@ def draw_of(image: Any, seed: Any) -> Draw:
     """
     if not array_api_compat.is_jax_array(image):
         return element_generator(None if seed is None else int(seed)).random
-    import keras  # Only for what computes on a device; it takes seconds to import.
+    # Only for what computes on a device: it takes seconds to import.
+    import keras
 
-    return lambda shape: keras.random.uniform(shape, dtype="float32", seed=seed)
+    from stratax.core._generator import generator_of
+
+    return lambda shape: keras.random.uniform(shape, dtype="float32", seed=generator_of(seed))
 
 
 def stateless_draw_of(image: Any, seed: Any) -> Draw:

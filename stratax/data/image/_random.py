@@ -1,8 +1,8 @@
 """Random image operations, whose randomness comes from the pipeline (data layer).
 
 In a function given to `Dataset.map` an operation draws from the generator of the element that is being made: what it
-draws is fixed by the pipeline's seed and the element's position, in whatever thread or process. For JAX arrays they
-come from `keras.random`, whose global generator `keras.utils.set_random_seed` seeds, in a compiled function too.
+draws is fixed by the pipeline's seed and the element's position, in whatever thread or process. For JAX arrays numbers
+come from the generator that `tf.random.set_seed` seeds, in a compiled function too.
 """
 
 from typing import Any

@@ -1,4 +1,4 @@
-"""The generator that random functions of `tf` draw from where no seed is given (tf layer)."""
+"""The generator that random functions draw from on a device where no seed is given (core layer)."""
 
 import random
 import threading
