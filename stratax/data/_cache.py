@@ -72,6 +72,10 @@ class Cache(Node):
         """The node whose elements are kept."""
         return self.children[0]
 
+    def over(self, *children: Node) -> Node:
+        """A cache of its own."""
+        return Cache(*children)
+
     @property
     def spec(self) -> Any:
         """As the child's."""

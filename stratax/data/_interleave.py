@@ -73,6 +73,11 @@ class Interleave(Node):
             self._spec = self._made(first, 0).spec
         return self._spec
 
+    def first_inner(self) -> Node | None:
+        """The plan that the function makes of the first element; None if there is no element."""
+        first = first_row(self.children[0])
+        return None if first is None else self._made(first, 0)
+
     @property
     def _article(self) -> str:
         return "an" if self.operation[0] in "aeiou" else "a"

@@ -3,7 +3,7 @@
 import math
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -43,6 +43,11 @@ class Mapper:
         self._expected: tuple[Structure, tuple[tuple[np.dtype, int], ...]] | None = None
         self._shapes: tuple[tuple[int, ...], ...] | None = None
         self.spec: Any = None
+
+    @property
+    def function(self) -> Callable[..., Any]:
+        """The user's."""
+        return self._function
 
     @property
     def name(self) -> str:
@@ -170,11 +175,29 @@ class Map(Node):
         self._threads = threads
         self._mapper = Mapper(function, lambda: child.structure)
         self._order = Order(None, reshuffle=True, lazy=True)
+        self._stride, self._offset = 1, 0
 
     @property
     def child(self) -> Node:
         """The node it reads from."""
         return self.children[0]
+
+    def over(self, *children: Node) -> Node:
+        """The same function over another node; what is known of its results is found out anew."""
+        node = cast(Map, super().over(*children))
+        node._mapper = Mapper(self._mapper.function, lambda: children[0].structure)
+        return node
+
+    def sharded(self, child: Node, num_shards: int, index: int) -> Node:
+        """The same function over a shard of the elements; it draws for each the same numbers as in the whole."""
+        node = cast(Map, self.over(child))
+        node._offset = self._offset + self._stride * index
+        node._stride = self._stride * num_shards
+        return node
+
+    def _position(self, position: int) -> int:
+        """Where an element stands in the whole of which this may be a shard."""
+        return position * self._stride + self._offset
 
     @property
     def order(self) -> Order:
@@ -290,7 +313,7 @@ class Map(Node):
         return Rows(rows)
 
     def _one(self, row: Row, position: int, number: int, run: Run) -> Row:
-        with element_scope(lambda: (*self._order.key(run, number), position)):
+        with element_scope(lambda: (*self._order.key(run, number), self._position(position))):
             return self._mapper.one(row, position)
 
     def _in_threads(self, block: Block, indices: np.ndarray, passes: Passes, run: Run) -> Rows:
@@ -314,7 +337,7 @@ class Map(Node):
 
     def stream(self, run: Run, passes: int) -> Cursor:
         """One result after another; with threads, a bounded number is under way."""
-        calls = _Calls(self._mapper, lambda: self._order.key(run, passes))
+        calls = _Calls(self._mapper, lambda: self._order.key(run, passes), self._position)
         if self._threads > 1 and not self._mapper.is_vectorised:
             child = self.child.open(run, passes)
             window = _ROWS_PER_THREAD * self._threads
@@ -325,9 +348,12 @@ class Map(Node):
 class _Calls:
     """How the stream of one pass calls the function."""
 
-    def __init__(self, mapper: Mapper, key: Callable[[], tuple[int, ...]]) -> None:
+    def __init__(
+        self, mapper: Mapper, key: Callable[[], tuple[int, ...]], position_of: Callable[[int], int]
+    ) -> None:
         self._mapper = mapper
         self._key = key
+        self._position_of = position_of
 
     def block(self, block: Block) -> Columns | None:
         """At once, if that is known to be right."""
@@ -338,7 +364,7 @@ class _Calls:
 
     def row(self, row: Row, position: int) -> Row:
         """One element."""
-        with element_scope(lambda: (*self._key(), position)):
+        with element_scope(lambda: (*self._key(), self._position_of(position))):
             return self._mapper.one(row, position)
 
 

@@ -6,6 +6,7 @@ so the place an iterator has reached is one number.
 """
 
 import abc
+import copy
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError, ThreadPoolExecutor
@@ -201,6 +202,13 @@ class Node(abc.ABC):
     def order(self) -> Order | None:
         """Its source of randomness, if it has one."""
         return None
+
+    def over(self, *children: "Node") -> "Node":
+        """The same step over other nodes, with the same randomness."""
+        node = copy.copy(self)
+        node.children = children
+        vars(node).pop("structure", None)
+        return node
 
     def describe(self) -> str:
         """The operation with what fixes the meaning of a position, for a saved state."""
