@@ -68,7 +68,7 @@ def convert() -> None:
     type=click.Choice(["fail", "skip"]),
     default="fail",
     show_default=True,
-    help="A broken image ends the conversion, or is left out and listed in NAME-skipped.txt.",
+    help="A broken image ends the conversion, or is left out and listed in NAME.skipped.txt.",
 )
 @click.option(
     "--quality",

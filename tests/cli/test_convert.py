@@ -85,7 +85,7 @@ def test_a_broken_image_is_fatal_with_exit_code_1_or_skipped_with_0(tmp_path, ca
     printed = capsys.readouterr()
     assert "2 images" in printed.out
     assert "skipped: cat/001.jpg" in printed.err
-    assert f"1 broken images skipped, see {tmp_path / 'out' / 'train-skipped.txt'}" in printed.err
+    assert f"1 broken images skipped, see {tmp_path / 'out' / 'train.skipped.txt'}" in printed.err
 
 
 @pytest.mark.parametrize(

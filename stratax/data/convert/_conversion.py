@@ -98,7 +98,7 @@ def convert_images(
             sorted.
         workers: How many processes convert. None: as many as there are processor cores.
         on_error: What a broken image does: `"fail"` ends the conversion, `"skip"` leaves it out and lists it in
-            `<name>-skipped.txt`.
+            `<name>.skipped.txt`.
         overwrite: Whether to remove what an earlier conversion of that name left, instead of going on with it.
         progress: Called about ten times a second.
 

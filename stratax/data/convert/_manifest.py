@@ -52,7 +52,7 @@ class Workplace:
     @property
     def skipped(self) -> pathlib.Path:
         """The list of the images that were left out."""
-        return self.out / f"{self.name}-skipped.txt"
+        return self.out / f"{self.name}.skipped.txt"
 
     @property
     def labels(self) -> pathlib.Path:

@@ -103,10 +103,10 @@ def test_broken_images_are_skipped_listed_and_remembered(images, out):
         [name for name, _ in report.skipped].count("dog/002.jpg"),
         len(report.skipped),
     ) == (11, 1, 2)
-    lines = (out / "train-skipped.txt").read_text().splitlines()
+    lines = (out / "train.skipped.txt").read_text().splitlines()
     assert len(lines) == 2
     assert {line.split("\t")[0] for line in lines} == {"dog/002.jpg", "fox/two\\nlines.jpg"}
-    assert report.skipped_list == out / "train-skipped.txt"
+    assert report.skipped_list == out / "train.skipped.txt"
     report.files[0].unlink()
     again = run(images, out, on_error="skip")
     assert sorted(again.skipped) == sorted(report.skipped)
