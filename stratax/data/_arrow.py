@@ -1,0 +1,75 @@
+"""Columns of Apache Arrow as NumPy arrays, bit by bit the same (data layer)."""
+
+from typing import Any
+
+import numpy as np
+
+from stratax.data._block import as_objects
+from stratax.errors import DataError
+
+
+def as_column(name: str, values: Any) -> Any:
+    """A `pyarrow.Array` or `ChunkedArray` as an array [n, ...], or a list of arrays where lists differ in length.
+
+    Raises:
+        DataError: It has missing values, or a type that arrays can't hold.
+    """
+    array = values.combine_chunks() if hasattr(values, "combine_chunks") else values
+    if hasattr(array, "chunks"):
+        import pyarrow as pa
+
+        array = pa.concat_arrays(array.chunks) if array.num_chunks else pa.array([], array.type)
+    if array.null_count:
+        raise DataError(
+            f"A column of a table has missing values, which arrays can't hold. Received: column {name!r} with "
+            f"{array.null_count} of them. Fill or drop them first."
+        )
+    return _convert(name, array)
+
+
+def _convert(name: str, array: Any) -> Any:
+    import pyarrow.types as kinds
+
+    kind = array.type
+    if kinds.is_dictionary(kind):
+        return _convert(name, array.dictionary_decode())
+    if hasattr(array, "storage"):
+        return _convert(name, array.storage)
+    if kinds.is_boolean(kind):
+        return array.to_numpy(zero_copy_only=False)
+    if kinds.is_integer(kind) or kinds.is_floating(kind):
+        return array.to_numpy(zero_copy_only=False)
+    if _is_text(kind):
+        return as_objects(
+            [value.encode() if isinstance(value, str) else value for value in array.to_pylist()]
+        )
+    if kinds.is_list(kind) or kinds.is_large_list(kind) or kinds.is_fixed_size_list(kind):
+        return _lists(name, array)
+    raise DataError(
+        "A column of a table has a type that is no array. Expected: numbers, booleans, strings, bytes, or lists of "
+        f"them. Received: column {name!r} of type {kind}. Choose other columns, or cast it."
+    )
+
+
+def _is_text(kind: Any) -> bool:
+    import pyarrow.types as kinds
+
+    checks = (
+        kinds.is_string,
+        kinds.is_large_string,
+        kinds.is_binary,
+        kinds.is_large_binary,
+        kinds.is_fixed_size_binary,
+    )
+    return any(check(kind) for check in checks)
+
+
+def _lists(name: str, array: Any) -> Any:
+    import pyarrow.compute as pc
+
+    values = as_column(name, array.flatten())
+    lengths = np.asarray(pc.list_value_length(array))
+    if len(lengths) and (lengths == lengths[0]).all() and isinstance(values, np.ndarray):
+        return values.reshape(len(lengths), int(lengths[0]), *values.shape[1:])
+    stops = np.cumsum(lengths).tolist()
+    return [values[stop - length : stop] for stop, length in zip(stops, lengths.tolist(), strict=True)]
