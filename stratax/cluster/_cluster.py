@@ -2,7 +2,9 @@
 
 import asyncio
 import re
+import sys
 import threading
+import traceback
 from typing import Any
 
 from stratax.cluster._cluster_spec import ClusterSpec
@@ -18,6 +20,12 @@ DEFAULT_SECONDS = 300.0
 _GRACE_SECONDS = 1.0
 _CLEANUP_SECONDS = 30.0
 _NOTICE_SECONDS = 2.0
+_CODES_AT_FAULT = {
+    "left": ExitCode.LEFT_EARLY,
+    "raised": ExitCode.USER_ERROR,
+    "silent": ExitCode.STALLED,
+    "stalled": ExitCode.STALLED,
+}
 _COLLECTIVE = re.compile(
     r"gloo|connection (reset|closed|refused)|socket closed|broken pipe|nccl|unavailable|deadline_exceeded|"
     r"coordination service|all.?reduce|all.?gather|collective|rendezvous|timed out waiting",
@@ -260,19 +268,19 @@ class Cluster:
         loop.call_later(_GRACE_SECONDS, self._leave_if_untold, link)
         loop.call_later(_CLEANUP_SECONDS, self._leave, link)
 
-    def raised(self, error: BaseException, traceback: str) -> int:
+    def raised(self, error: BaseException, trace: str) -> int:
         """Tells the others how this program ends.
 
         Args:
             error: What it raised.
-            traceback: The traceback.
+            trace: The traceback.
 
         Returns:
             The exit code.
         """
         peer = self.peer_error(error)
         if self._link is not None and self._link.failure is None:
-            self._link.report_own_failure(f"raised {_short(error)}", traceback, _NOTICE_SECONDS)
+            self._link.report_own_failure(f"raised {_short(error)}", trace, _NOTICE_SECONDS)
         return ExitCode.PEER_LOST if peer is not None else code_of(error)
 
     def meet_at_exit(self, timeout: float) -> None:
@@ -284,7 +292,7 @@ class Cluster:
         link = self._link
         if link is None or link.failure is not None:
             return
-        link.send({"t": "bye"})
+        link.send({"t": "bye", **progress.sign()})
         link.farewell.wait(timeout)
 
     def _gather(
@@ -317,12 +325,15 @@ class Cluster:
 
     def _leave(self, link: Link) -> None:
         at_fault = link.failed_tasks == (self.process_index,)
-        codes = {"left": ExitCode.LEFT_EARLY, "stalled": ExitCode.STALLED, "silent": ExitCode.STALLED}
-        code = codes.get(link.failure_kind, ExitCode.PEER_LOST) if at_fault else ExitCode.PEER_LOST
-        leave(
-            code,
-            f"stratax: {link.failure}\nstratax: this process leaves with exit code {code.value} ({code.name}).",
-        )
+        code = _CODES_AT_FAULT.get(link.failure_kind, ExitCode.PEER_LOST) if at_fault else ExitCode.PEER_LOST
+        leave(code, f"stratax: {link.failure}{_where() if code == ExitCode.STALLED else ''}")
+
+
+def _where() -> str:
+    """Where the program's main thread is: of use in a task that stands still."""
+    frame = sys._current_frames().get(progress.thread)
+    stack = "".join(traceback.format_stack(frame)).rstrip() if frame is not None else "(it has ended)"
+    return f"\nIts main thread is at:\n{stack}"
 
 
 def _is_of_collective(error: BaseException) -> bool:

@@ -87,7 +87,11 @@ def leave(code: int, message: str = "") -> NoReturn:
     _leaving.acquire()
     with contextlib.suppress(Exception):
         if message:
-            sys.stderr.write(message.rstrip() + "\n")
+            sys.stderr.write(f"{message.rstrip()}\n")
+        if code in list(ExitCode):
+            sys.stderr.write(
+                f"stratax: this process leaves with exit code {int(code)} ({ExitCode(code).name}).\n"
+            )
         _flush()
     os._exit(code)
 

@@ -7,6 +7,7 @@ connects by mistake or in bad faith can neither run anything nor fill the memory
 import asyncio
 import json
 import struct
+from collections.abc import Callable
 from typing import Any
 
 MAGIC = b"STRATAX1"
@@ -15,6 +16,7 @@ MAGIC = b"STRATAX1"
 _LENGTHS = struct.Struct(">II")
 _MAX_HEADER = 16 * 1024 * 1024
 _MAX_PAYLOAD = 2**31
+_CHUNK = 1024 * 1024
 _MAX_HELLO = 4 * 1024 * 1024
 
 
@@ -33,11 +35,14 @@ def encode(header: dict[str, Any], payload: bytes = b"") -> bytes:
     return _LENGTHS.pack(len(text), len(payload)) + text + payload
 
 
-async def read_frame(reader: asyncio.StreamReader) -> tuple[dict[str, Any], bytes]:
+async def read_frame(
+    reader: asyncio.StreamReader, on_data: Callable[[], None] = lambda: None
+) -> tuple[dict[str, Any], bytes]:
     """Reads a frame.
 
     Args:
         reader: The connection.
+        on_data: Called whenever a part of it has come: a long frame is a sign of life before it is complete.
 
     Returns:
         The header and the payload.
@@ -50,7 +55,12 @@ async def read_frame(reader: asyncio.StreamReader) -> tuple[dict[str, Any], byte
     if header_size > _MAX_HEADER or payload_size > _MAX_PAYLOAD:
         raise FrameError("a message of impossible length")
     header = _object(await reader.readexactly(header_size))
-    return header, await reader.readexactly(payload_size) if payload_size else b""
+    on_data()
+    payload = bytearray()
+    while len(payload) < payload_size:
+        payload += await reader.readexactly(min(payload_size - len(payload), _CHUNK))
+        on_data()
+    return header, bytes(payload)
 
 
 async def read_hello(reader: asyncio.StreamReader) -> dict[str, Any]:

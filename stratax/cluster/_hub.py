@@ -13,7 +13,7 @@ import socket
 import time
 from typing import Any
 
-from stratax.cluster._frames import FrameError, encode, read_frame, read_hello
+from stratax.cluster._frames import encode, read_frame, read_hello
 from stratax.cluster._relay import carry
 from stratax.cluster._roster import Roster, difference
 from stratax.cluster._watchdog import Limits, Sign, judge
@@ -23,6 +23,8 @@ HELLO_SECONDS = 10.0
 
 TICK_SECONDS = 0.25
 _WAITING_SECONDS = 10.0
+_SERVICE_SECONDS = 60.0
+_SERVICE_PAUSE = 0.02
 _logger = logging.getLogger("stratax")
 
 
@@ -34,6 +36,9 @@ class _Member:
     sign: Sign = dataclasses.field(default_factory=Sign)
     heard: float = dataclasses.field(default_factory=time.monotonic)
     left_at: float | None = None
+
+    def hear(self) -> None:
+        self.heard = time.monotonic()
 
     def current_sign(self, now: float) -> Sign:
         left = None if self.left_at is None else now - self.left_at
@@ -94,7 +99,7 @@ class Hub:
         try:
             hello = await asyncio.wait_for(read_hello(reader), HELLO_SECONDS)
             await self._welcome(hello, reader, writer)
-        except (TimeoutError, FrameError, asyncio.IncompleteReadError, ConnectionError, OSError) as error:
+        except (asyncio.IncompleteReadError, OSError) as error:
             _logger.debug("A connection from %s ended: %r.", writer.get_extra_info("peername"), error)
         finally:
             writer.close()
@@ -103,7 +108,7 @@ class Hub:
         self, hello: dict[str, Any], reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
         if hello.get("kind") == "jax" and hello.get("token") == self._token:
-            service = await asyncio.open_unix_connection("\0" + self._jax_address)
+            service = await self._reach_service()
             await carry(reader, writer, service)
             service[1].close()
         elif hello.get("kind") == "task":
@@ -113,6 +118,14 @@ class Hub:
                 await writer.drain()
             else:
                 await self._session(hello["index"], reader, writer)
+
+    async def _reach_service(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """Connects to JAX' service, which starts at about the same time as its clients."""
+        for _ in range(int(_SERVICE_SECONDS / _SERVICE_PAUSE)):
+            with contextlib.suppress(ConnectionRefusedError):
+                return await asyncio.open_unix_connection("\0" + self._jax_address)
+            await asyncio.sleep(_SERVICE_PAUSE)
+        raise ConnectionError("JAX' service did not start")
 
     def _refusal(self, hello: dict[str, Any]) -> str:
         """Why a task can't join; empty if it can."""
@@ -134,8 +147,7 @@ class Hub:
         return ""
 
     def _different(self, hello: dict[str, Any]) -> str:
-        theirs = hello.get("cluster")
-        field = difference(dict(self._roster.cluster.as_dict()), theirs if isinstance(theirs, dict) else {})
+        field = difference(self._roster.cluster.as_dict(), hello.get("cluster"))
         name = hello.get("name")
         message = f"{self._roster.names[0]} and {name} were given different clusters: {field}"
         if not self._complete and name in self._missing():
@@ -149,11 +161,11 @@ class Hub:
         self._announce()
         try:
             while True:
-                header, payload = await read_frame(reader)
-                member.heard = time.monotonic()
+                header, payload = await read_frame(reader, member.hear)
                 self._handle(index, member, header, payload)
                 await writer.drain()
-        except (FrameError, asyncio.IncompleteReadError, ConnectionError, OSError):
+        except (asyncio.IncompleteReadError, OSError, KeyError, TypeError, ValueError) as error:
+            _logger.debug("The connection of %s ended: %r.", self._roster.names[index], error)
             self._gone(index, member)
 
     def _gone(self, index: int, member: _Member) -> None:
@@ -167,14 +179,9 @@ class Hub:
 
     def _handle(self, index: int, member: _Member, header: dict[str, Any], payload: bytes) -> None:
         kind = header.get("t")
-        if kind == "sign":
-            member.sign = Sign(
-                phase=str(header["phase"]),
-                step=header["step"],
-                last_step=header["last"],
-                age=float(header["age"]),
-            )
-        elif kind == "gather":
+        if "phase" in header:
+            member.sign = _sign(header)
+        if kind == "gather":
             self._gather(index, header, payload)
         elif kind == "withdraw":
             self._withdraw(index, header)
@@ -299,6 +306,11 @@ class Hub:
             task.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await asyncio.gather(*self._tasks, return_exceptions=True)
+
+
+def _sign(header: dict[str, Any]) -> Sign:
+    age, step, last = float(header["age"]), header["step"], header["last"]
+    return Sign(phase=str(header["phase"]), step=step, last_step=last, age=age)
 
 
 def _write(writer: asyncio.StreamWriter, frame: bytes) -> None:

@@ -11,11 +11,11 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from stratax.cluster._frames import MAGIC, FrameError, encode, read_frame
+from stratax.cluster._frames import MAGIC, encode, read_frame
 from stratax.cluster._phases import progress
 from stratax.cluster._relay import carry, local_address
 from stratax.cluster._roster import Roster
-from stratax.cluster._watchdog import Limits, Sign
+from stratax.cluster._watchdog import Limits, Sign, longest_silence
 from stratax.errors import ClusterError, ClusterTimeoutError, PeerLostError
 
 SIGN_SECONDS = 0.5
@@ -145,7 +145,7 @@ class Link:
             traceback: The traceback, which the others show.
             timeout: The longest wait, in seconds.
         """
-        self.send({"t": "fail", "message": message, "traceback": traceback})
+        self.send({"t": "fail", "message": message, "traceback": traceback, **progress.sign()})
         # The hub answers with the failure that counts: this one, or one that came before it.
         self.failed.wait(timeout)
 
@@ -195,11 +195,13 @@ class Link:
     async def _listen(self, reader: asyncio.StreamReader) -> None:
         try:
             while True:
-                header, payload = await read_frame(reader)
-                self._heard = time.monotonic()
+                header, payload = await read_frame(reader, self._hear)
                 self._handle(header, payload)
-        except (FrameError, asyncio.IncompleteReadError, ConnectionError, OSError):
+        except (asyncio.IncompleteReadError, OSError):
             self._hub_gone("died: its process ended or its connection was closed")
+
+    def _hear(self) -> None:
+        self._heard = time.monotonic()
 
     def _handle(self, header: dict[str, Any], payload: bytes) -> None:
         kind = header.get("t")
@@ -261,7 +263,7 @@ class Link:
                 # This process could not run: the hub's messages have yet to be read.
                 self._heard += now - before
             before = now
-            if now - self._heard > self._limits.silence:
+            if now - self._heard > longest_silence(0, self._signs or [Sign()], self._limits):
                 self._hub_gone(
                     f"gave no sign of life for {now - self._heard:.0f} s: its process is stopped or its host can't be "
                     "reached"

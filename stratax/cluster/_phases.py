@@ -25,6 +25,13 @@ class Guard(Protocol):
         """Returns the error that names the lost task, where `error` came from its loss."""
 
 
+class Pending(Protocol):
+    """A result that devices compute while the program goes on."""
+
+    def is_ready(self) -> bool:
+        """Whether it is there."""
+
+
 @dataclasses.dataclass(slots=True)
 class Progress:
     """What the main thread of this process does.
@@ -36,6 +43,7 @@ class Progress:
         since: When the phase began, on the monotonic clock, in seconds.
         thread: The thread whose phases count.
         guard: The cluster, once this process is connected.
+        result: What the last step computes, on its devices, and when it was begun.
     """
 
     phase: str = "idle"
@@ -44,11 +52,15 @@ class Progress:
     since: float = dataclasses.field(default_factory=time.monotonic)
     thread: int = dataclasses.field(default_factory=threading.get_ident)
     guard: Guard | None = None
+    result: "tuple[Pending, float] | None" = None
 
     def sign(self) -> dict[str, Any]:
-        """Returns what the other tasks are told."""
-        age = round(time.monotonic() - self.since, 2)
-        return {"phase": self.phase, "step": self.step, "last": self.last_step, "age": age}
+        """Returns what the other tasks are told: in a step also while its result is not there yet."""
+        phase, step, since = self.phase, self.step, self.since
+        if phase in ("idle", "input") and self.result is not None and not _is_there(self.result[0]):
+            phase, step, since = "step", self.last_step, self.result[1]
+        age = round(time.monotonic() - since, 2)
+        return {"phase": phase, "step": step, "last": self.last_step, "age": age}
 
 
 progress = Progress()
@@ -116,3 +128,19 @@ def _change(name: str, step: int | None) -> None:
     progress.phase = name
     progress.step = step
     progress.since = time.monotonic()
+
+
+def step_dispatched(result: Pending) -> None:
+    """Notes what the step that was handed to the devices computes: the step lasts until it is there.
+
+    Args:
+        result: An array of the step's results.
+    """
+    progress.result = (result, time.monotonic())
+
+
+def _is_there(result: Pending) -> bool:
+    try:
+        return result.is_ready()
+    except RuntimeError:  # Its buffer went into a later step.
+        return True

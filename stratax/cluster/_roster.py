@@ -1,10 +1,11 @@
 """Which tasks work together step by step, and what number each has (cluster layer)."""
 
 import dataclasses
+import json
 import os
+from typing import Any
 
 from stratax.cluster._cluster_spec import ClusterSpec
-from stratax.errors import ClusterError
 
 JOB_ID_VARIABLE = "STRATAX_JOB_ID"
 """An environment variable that is equal in all tasks of one start of a job and differs from any other's.
@@ -98,20 +99,20 @@ def host_and_port(address: str) -> tuple[str, int]:
     return host.removeprefix("[").removesuffix("]"), int(port)
 
 
-def difference(mine: dict[str, object], theirs: dict[str, object]) -> str:
+def difference(mine: dict[str, Any], theirs: Any) -> str:
     """Says where two clusters differ.
 
     Args:
         mine: One cluster, as `ClusterSpec.as_dict` gives it.
-        theirs: The other.
+        theirs: What another task says that its cluster is.
 
     Returns:
         The first field that differs and both its values, for example ``cluster.worker: ['a:1'] and ['b:1']``.
-
-    Raises:
-        ClusterError: If they are equal.
     """
-    for job in dict.fromkeys([*mine, *theirs]):
-        if mine.get(job) != theirs.get(job):
-            return f"cluster.{job}: {mine.get(job)!r} and {theirs.get(job)!r}"
-    raise ClusterError(f"Both clusters are equal. Received: mine={mine!r}.")
+    # As it is written in a message, where the numbers of tasks become text.
+    mine = json.loads(json.dumps(mine))
+    if isinstance(theirs, dict):
+        for job in dict.fromkeys([*mine, *theirs]):
+            if mine.get(job) != theirs.get(job):
+                return f"cluster.{job}: {mine.get(job)!r} and {theirs.get(job)!r}"
+    return f"cluster: {mine!r} and {theirs!r}"

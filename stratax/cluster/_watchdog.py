@@ -79,11 +79,21 @@ def judge(signs: list[Sign], limits: Limits) -> Verdict | None:
     return _silent(signs, limits) or _left(signs, limits) or _stalled(signs, limits)
 
 
-def _silent(signs: list[Sign], limits: Limits) -> Verdict | None:
+def longest_silence(index: int, signs: list[Sign], limits: Limits) -> float:
+    """Returns how long a task may give no sign of life, in seconds.
+
+    Args:
+        index: The task's number.
+        signs: The last sign of every task, in order.
+        limits: The deadlines.
+    """
     waited_for = any(sign.phase == "step" and sign.left is None for sign in signs)
+    return limits.silence if waited_for and signs[index].phase not in PATIENT else limits.patient_silence
+
+
+def _silent(signs: list[Sign], limits: Limits) -> Verdict | None:
     for index, sign in enumerate(signs):
-        limit = limits.silence if waited_for and sign.phase not in PATIENT else limits.patient_silence
-        if sign.left is None and sign.silence > limit:
+        if sign.left is None and sign.silence > longest_silence(index, signs, limits):
             return Verdict(
                 kind="silent",
                 tasks=(index,),
@@ -108,9 +118,9 @@ def _left(signs: list[Sign], limits: Limits) -> Verdict | None:
 
 
 def _stalled(signs: list[Sign], limits: Limits) -> Verdict | None:
-    here = [(index, sign) for index, sign in enumerate(signs) if sign.left is None]
-    waiting = [sign for _, sign in here if _waits(sign, limits.step)]
-    if not waiting or any(sign.phase in PATIENT for _, sign in here):
+    here = list(enumerate(signs))
+    waiting = [sign for sign in signs if _waits(sign, limits.step)]
+    if not waiting or any(sign.phase in PATIENT or sign.left is not None for sign in signs):
         return None
     still = tuple(
         index for index, sign in here if sign.phase != "step" and sign.age + sign.silence > limits.step
