@@ -1,0 +1,27 @@
+"""Programs that the tests of a cluster run in every task."""
+
+CONNECT = """\
+from stratax.cluster import TFConfigClusterResolver, connect, current, phase
+cluster = connect(TFConfigClusterResolver(), timeout=30, **(json.loads(os.environ.get("TEST_LIMITS", "{}"))))
+"""
+
+TRAIN = (
+    CONNECT
+    + """
+import jax, numpy as np
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+mesh = Mesh(np.array(jax.devices()), ("replica",))
+add = jax.jit(jax.shard_map(
+    lambda x: jax.lax.psum(x, "replica"), mesh=mesh, in_specs=PartitionSpec("replica"), out_specs=PartitionSpec()))
+ones = jax.make_array_from_process_local_data(
+    NamedSharding(mesh, PartitionSpec("replica")), np.ones((jax.local_device_count(), 4), np.float32))
+def train(steps, at_step=lambda step: None):
+    for step in range(steps):
+        at_step(step)
+        with phase("step", step=step):
+            add(ones).block_until_ready()
+        if step == 5:
+            print("TRAINING", flush=True)
+        time.sleep(0.01)
+"""
+)
