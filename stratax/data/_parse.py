@@ -103,7 +103,7 @@ def parse_example(
         >>> parse_example(records, {"n": FixedLenFeature([], "int64")})
         {'n': array([0, 1, 2])}
     """
-    if isinstance(serialized, bytes) or np.ndim(serialized) == 0:
+    if isinstance(serialized, bytes) or (not isinstance(serialized, list) and np.ndim(serialized) == 0):
         return parse_single_example(serialized, features, example_names)
     check_features(features)
     records = as_records(serialized)

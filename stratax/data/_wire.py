@@ -14,6 +14,7 @@ MARGIN = 256
 _MORE = 0x80
 _LENGTH_BYTES = 5
 _VARINT_BYTES = 10
+_WORD_BYTES = 8
 
 
 class Wire:
@@ -36,6 +37,36 @@ class Wire:
     def has_text(self, at: np.ndarray, text: bytes) -> np.ndarray:
         """Where `text`, which does not end with a zero and is shorter than MARGIN, stands."""
         return self._windows(f"S{len(text)}")[at] == text
+
+    def are_alike(self, at: np.ndarray, first: bytes, growing: Sequence[int]) -> np.ndarray | None:
+        """The last byte of equally long beginnings, if all are as the first but for lengths that grow together.
+
+        Args:
+            at: Where they begin.
+            first: The first of them, 8 bytes or more.
+            growing: Where in it lengths of one byte stand; they differ from the first's by as much as the last byte does.
+
+        Returns:
+            The last bytes, uint8; None if one of the beginnings is different.
+        """
+        size = len(first)
+        heads = self._windows(f"V{size}")[at].view(np.uint8)
+        last = heads[size - 1 :: size]
+        if int(last.max()) - first[-1] + max(first[place] for place in growing) >= _MORE:
+            return None
+        # Eight bytes at a time, as numbers: no byte of a sum overflows, so none changes the next.
+        grown = last.astype(np.uint64) - np.uint64(first[-1])
+        for start in range(0, size, 8):
+            start = min(start, size - 8)
+            words = np.ndarray((len(at),), "<u8", heads, start, (size,))
+            expected = int.from_bytes(first[start : start + 8], "little")
+            steps = sum(1 << 8 * (place - start) for place in growing if start <= place < start + 8)
+            found = words == (
+                grown * np.uint64(steps) + np.uint64(expected) if steps else np.uint64(expected)
+            )
+            if np.count_nonzero(found) < len(at):
+                return None
+        return last
 
     def spans(self, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Where what follows a length at `at` begins and ends; the end may be beyond any limit."""
@@ -75,8 +106,7 @@ class Wire:
             return self._sliced(starts, stops)
         strings = np.empty(len(starts), object)
         if _all_equal(sizes):
-            strings[:] = self._equally_long(starts, longest)
-            return strings
+            return np.fromiter(self._equally_long(starts, longest), object, len(starts))
         for size in np.flatnonzero(np.bincount(sizes)):
             chosen = np.flatnonzero(sizes == size)
             strings[chosen] = self._equally_long(starts[chosen], int(size))
@@ -115,17 +145,38 @@ class Wire:
 
 
 def _joined_varints(content: np.ndarray, last: np.ndarray) -> np.ndarray | None:
-    """Numbers of seven bits from each byte, the lowest first; they end at `last`."""
-    first = np.concatenate([[0], last[:-1] + 1])
-    widths = last - first + 1
+    """Numbers of seven bits from each byte, the lowest first, that end at `last`; None if one has more than 64 bits."""
+    widths = np.diff(last, prepend=-1)
     widest = int(widths.max())
-    if widest > _VARINT_BYTES or (content[last[widths == _VARINT_BYTES]] > 1).any():
+    if widest > _WORD_BYTES:
+        return _wide_varints(content, last, widths)
+    padded = np.concatenate([np.zeros(_WORD_BYTES, np.uint8), content])
+    # The eight bytes up to the last of each number, then only its own.
+    words = np.ndarray((len(content) + 1,), "<u8", padded, strides=(1,))[last + 1]
+    words = words >> (8 * (_WORD_BYTES - widths)).astype(np.uint64)
+    return _without_top_bits(words, widest).view(np.int64)
+
+
+def _without_top_bits(words: np.ndarray, widest: int) -> np.ndarray:
+    """Closes the gaps that the top bits of bytes leave: between neighbours first, then between pairs, then fours."""
+    words = words & 0x7F7F7F7F7F7F7F7F
+    if widest > 1:
+        words = (words & 0x007F007F007F007F) | ((words & 0x7F007F007F007F00) >> np.uint64(1))
+    if widest > 2:
+        words = (words & 0x00003FFF00003FFF) | ((words & 0x3FFF00003FFF0000) >> np.uint64(2))
+    if widest > 4:
+        words = (words & 0x000000000FFFFFFF) | ((words & 0x0FFFFFFF00000000) >> np.uint64(4))
+    return words
+
+
+def _wide_varints(content: np.ndarray, last: np.ndarray, widths: np.ndarray) -> np.ndarray | None:
+    """The same for numbers of any width, byte by byte from the last: negative ones have ten."""
+    if widths.max() > _VARINT_BYTES or (content[last[widths == _VARINT_BYTES]] > 1).any():
         return None
-    low = content & 0x7F
-    values = low[first].astype(np.int64)
-    for number in range(1, widest):
-        chosen = np.flatnonzero(widths > number)
-        values[chosen] |= low[first[chosen] + number].astype(np.int64) << 7 * number
+    values = content[last].astype(np.int64)
+    for number in range(1, int(widths.max())):
+        rows = np.flatnonzero(widths > number)
+        values[rows] = values[rows] << 7 | (content[last[rows] - number] & 0x7F)
     return values
 
 

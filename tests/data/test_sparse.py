@@ -1,0 +1,54 @@
+"""SparseTensors made dense."""
+
+import numpy as np
+import pytest
+
+from stratax.data import SparseTensor, sparse_to_dense
+from stratax.errors import BadArgumentError, BadTypeError
+
+
+def sparse(indices, values, shape):
+    return SparseTensor(
+        np.array(indices, np.int64).reshape(-1, len(shape)), np.array(values), np.array(shape)
+    )
+
+
+def test_values_stand_where_their_indices_say():
+    dense = sparse_to_dense(sparse([[0, 1], [1, 2]], [5, 6], (2, 3)))
+    np.testing.assert_array_equal(dense, [[0, 5, 0], [0, 0, 6]])
+    np.testing.assert_array_equal(sparse_to_dense(sparse([[1]], [5.0], (2,)), default_value=-1), [-1, 5])
+
+
+def test_strings_are_filled_up_with_empty_ones():
+    found = sparse_to_dense(SparseTensor(np.array([[1]]), np.array([b"a\0"], object), np.array([2])))
+    assert found.tolist() == [b"", b"a\0"]
+    assert sparse_to_dense(sparse([[1]], [b"a"], (2,))).tolist() == [b"", b"a"]
+
+
+def test_none_at_all():
+    assert sparse_to_dense(sparse([], [], (2, 0))).shape == (2, 0)
+
+
+def test_shape_and_dtype():
+    found = sparse([[0, 1]], np.array([5], np.float32), (2, 3))
+    assert found.shape == (2, 3)
+    assert found.dtype == np.float32
+
+
+def test_indices_that_can_not_be_are_refused():
+    with pytest.raises(
+        BadArgumentError, match=r"within its shape. Expected: 0 <= index < \(1, 2\).*\[0\]=\[0, 5\]"
+    ):
+        sparse_to_dense(sparse([[0, 5]], [1], (1, 2)))
+    with pytest.raises(BadArgumentError, match=r"row-major order.*indices\[1\]=\[0, 0\] after \[0, 1\]"):
+        sparse_to_dense(sparse([[0, 1], [0, 0]], [1, 2], (1, 2)))
+    with pytest.raises(BadArgumentError, match="different from one another"):
+        sparse_to_dense(sparse([[0, 1], [0, 1]], [1, 2], (1, 2)))
+    assert sparse_to_dense(sparse([[0, 1], [0, 1]], [1, 2], (1, 2)), validate_indices=False).tolist() == [
+        [0, 2]
+    ]
+
+
+def test_something_else_is_refused():
+    with pytest.raises(BadTypeError, match="takes a SparseTensor. Received: sp_input=3"):
+        sparse_to_dense(3)
