@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from stratax.data._ignore_errors import IgnoreErrors
 from stratax.data._index_ops import Concatenate, Zip
 from stratax.data._interleave import FlatMap, Interleave
 from stratax.data._iterator import DatasetIterator, Epochs
@@ -23,6 +24,7 @@ from stratax.data._transform import (
     make_batch,
     make_cache,
     make_generator,
+    make_interleave,
     make_map,
     make_order,
     make_padded_batch,
@@ -262,10 +264,74 @@ class Dataset(Nested):
     def flat_map(self, map_func: Callable[..., Any], name: str | None = None) -> "Dataset":
         """The elements of the Datasets that `map_func` makes of each element, one Dataset after another.
 
-        A position is restored by making them again, so shuffles inside need a seed for that.
+        Shuffles inside that were given no seed get one that belongs to the element.
         """
         check_callable("map_func", map_func, self._node)
         return self._derived(FlatMap(self._node, map_func, lambda dataset: dataset._node))
+
+    def interleave(
+        self,
+        map_func: Callable[..., Any],
+        cycle_length: int | None = None,
+        block_length: int | None = None,
+        num_parallel_calls: int | None = None,
+        deterministic: bool | None = None,
+        name: str | None = None,
+    ) -> "Dataset":
+        """The elements of the Datasets that `map_func` makes of each element, in turns.
+
+        `cycle_length` Datasets are open at a time and give `block_length` elements each in turn; one that ends leaves
+        its place to the next. The order is exactly TensorFlow's, whatever `num_parallel_calls` is.
+
+        Args:
+            map_func: Makes a Dataset of an element, of one file's name for instance.
+            cycle_length: How many take turns. If None or AUTOTUNE, as in TensorFlow: the number of cores, at most
+                `num_parallel_calls`, or a third of the cores if that is AUTOTUNE. The order depends on it, so a
+                position can't be restored on a machine with another number of cores then.
+            block_length: Elements in a turn; 1 if None.
+            num_parallel_calls: How many of them are read at a time, a little ahead, on threads; or AUTOTUNE. None for
+                no threads.
+            deterministic: Accepted; the order is always deterministic.
+            name: Ignored.
+
+        Returns:
+            A Dataset of unknown length that can only be iterated. Shuffles that `map_func` makes without a seed get
+            one that belongs to the element, so their order is restored too.
+
+        Example:
+            >>> from stratax.data import Dataset
+            >>> ds = Dataset.range(1, 4).interleave(lambda x: Dataset.from_tensors(x).repeat(3), 2, 2)
+            >>> [int(x) for x in ds]
+            [1, 1, 2, 2, 1, 2, 3, 3, 3]
+        """
+        return self._derived(
+            make_interleave(
+                self._node,
+                map_func,
+                cycle_length,
+                block_length,
+                num_parallel_calls,
+                lambda dataset: dataset._node,
+            )
+        )
+
+    def ignore_errors(self, log_warning: bool = False, name: str | None = None) -> "Dataset":
+        """Without the elements that raise an error when they are made.
+
+        Of a record file that is a damaged record where the format allows to find the next one, else the rest of that
+        file. An iterator counts them: `num_ignored_errors`. The death of a worker process is not ignored.
+
+        Args:
+            log_warning: Whether each error is logged (logger `stratax`).
+            name: Ignored.
+
+        Example:
+            >>> from stratax.data import Dataset
+            >>> iterator = iter(Dataset.range(4).map(lambda x: 6 // int(x - 2)).ignore_errors())
+            >>> [int(x) for x in iterator], iterator.num_ignored_errors
+            ([-3, -6, 6], 1)
+        """
+        return self._derived(IgnoreErrors(self._node, bool(log_warning)))
 
     def enumerate(self, start: int = 0, name: str | None = None) -> "Dataset":
         """Pairs of an int64 count from `start` and an element."""

@@ -1,21 +1,21 @@
 """`interleave` and `flat_map`: the elements of many Datasets, in turns or one Dataset after another (data layer)."""
 
+import threading
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
-from stratax.data._block import Block
 from stratax.data._cursor import Cursor, State
 from stratax.data._element_random import element_scope
-from stratax.data._feed import Feed, Trail
-from stratax.data._node import Lookahead, Node, Order, Run, feed_of, first_row
+from stratax.data._feed import Feed
+from stratax.data._interleave_cursor import InterleaveCursor, Turns
+from stratax.data._node import Lookahead, Node, Order, Run, feed_of, first_row, read_ahead
 from stratax.data._prefetch import PrefetchCursor
 from stratax.data._spec import UNKNOWN_CARDINALITY, Nested
 from stratax.data._structure import Row
 from stratax.data._vectorise import call, on_host
 from stratax.errors import BadTypeError, DataError
 
-_BLOCKS_AHEAD = 4
+_READ_AHEAD = 16
 
 
 class Interleave(Node):
@@ -126,19 +126,24 @@ class Interleave(Node):
     def stream(self, run: Run, passes: int) -> Cursor:
         """In turns."""
         structures: list[Any] = []
+        gate = threading.Semaphore(self._threads) if 0 < self._threads < self._cycle_length else None
 
-        def open_inner(row: Row, number: int) -> Feed:
+        def open_inner(row: Row, number: int, is_ahead: bool, place: State | None = None) -> Feed:
             with element_scope(lambda: (*self._order.key(run, passes), number)):
                 inner = self._made(row, number)
             self._check_structure(structures, inner, number)
-            ahead = Lookahead(inner)
             cursor = inner.open(run, passes)
-            if self._threads:
-                cursor = PrefetchCursor(cursor, max(_BLOCKS_AHEAD * self._block_length, 2 * ahead()), run)
-            return Feed(cursor, ahead)
+            if not self._threads:
+                return _placed(Feed(cursor, Lookahead(inner)), place)
+            size = max(self._block_length, _READ_AHEAD, read_ahead(inner))
+            background = PrefetchCursor(cursor, 2 * size, run, gate)
+            feed = _placed(Feed(background, lambda: size), place)
+            if is_ahead:
+                background.start(size)
+            return feed
 
-        feed = feed_of(self.children[0], run, passes)
-        return InterleaveCursor(feed, open_inner, self._cycle_length, self._block_length)
+        turns = Turns(self._cycle_length, self._block_length, is_parallel=bool(self._threads))
+        return InterleaveCursor(feed_of(self.children[0], run, passes), open_inner, turns)
 
     def _check_structure(self, structures: list[Any], inner: Node, number: int) -> None:
         if not structures:
@@ -148,6 +153,12 @@ class Interleave(Node):
                 f"{self._name} returned Datasets of different "
                 f"structure. Expected, as before: {structures[0]}. Received: {inner.spec!r} for element {number}."
             )
+
+
+def _placed(feed: Feed, place: State | None) -> Feed:
+    if place is not None:
+        feed.set_state(place)
+    return feed
 
 
 class FlatMap(Interleave):
@@ -168,165 +179,3 @@ class FlatMap(Interleave):
     def describe(self) -> str:
         """The operation."""
         return self.label
-
-
-@dataclass(slots=True)
-class _Inner:
-    """A Dataset that takes turns.
-
-    Attributes:
-        number: Which element of the child it was made of.
-        feed: Its elements.
-    """
-
-    number: int
-    feed: Feed
-
-
-class InterleaveCursor(Cursor):
-    """Takes turns as TensorFlow's `interleave` does.
-
-    Args:
-        feed: The elements that the Datasets are made of.
-        open_inner: Makes a Dataset of an element and its number, and opens it.
-        cycle_length: How many take turns.
-        block_length: Elements in a turn.
-    """
-
-    def __init__(
-        self, feed: Feed, open_inner: Callable[[Row, int], Feed], cycle_length: int, block_length: int
-    ) -> None:
-        self._feed = feed
-        self._trail = Trail(feed)
-        self._open_inner = open_inner
-        self._inners: list[_Inner | None] = [None] * cycle_length
-        self._block_length = block_length
-        self._turn = 0
-        self._given = 0
-        self._num_read = 0
-        self._base = 0
-        self._is_ended = False
-
-    def read(self, limit: int) -> Block:
-        """Elements of one turn."""
-        while (inner := self._current()) is not None:
-            try:
-                block = inner.feed.read(min(limit, self._block_length - self._given))
-            except StopIteration:
-                self._close_inner(inner)
-                continue
-            except Exception:
-                self._count(1)
-                raise
-            self._count(block.count)
-            return block
-        raise StopIteration
-
-    def skip(self, count: int) -> int:
-        """In the Datasets whose turns come."""
-        passed = 0
-        while passed < count:
-            try:
-                inner = self._current()
-            except Exception:
-                passed += 1
-                continue
-            if inner is None:
-                break
-            wanted = min(count - passed, self._block_length - self._given)
-            found = inner.feed.skip(wanted)
-            passed += found
-            if found:
-                self._count(found)
-            if found < wanted:
-                self._close_inner(inner)
-        return passed
-
-    def _current(self) -> _Inner | None:
-        """The Dataset whose turn it is; `None` at the end."""
-        while not self._is_ended or any(self._inners):
-            inner = self._inners[self._turn]
-            if inner is not None:
-                return inner
-            if self._is_ended:
-                self._next_turn()
-            else:
-                self._open_next()
-        return None
-
-    def _open_next(self) -> None:
-        self._mark()
-        number = self._base + self._num_read
-        try:
-            row = self._feed.read(1).row(0)
-        except StopIteration:
-            self._is_ended = True
-            return
-        except Exception:
-            self._num_read += 1
-            raise
-        self._num_read += 1
-        self._inners[self._turn] = _Inner(self._num_read - 1, self._open_inner(row, number))
-
-    def _mark(self) -> None:
-        if self._trail.is_due():
-            self._trail.mark(self._num_read, self._oldest())
-
-    def _oldest(self) -> int:
-        return min((inner.number for inner in self._inners if inner is not None), default=self._num_read)
-
-    def _close_inner(self, inner: _Inner) -> None:
-        inner.feed.close()
-        self._inners[self._turn] = None
-        self._next_turn()
-
-    def _count(self, count: int) -> None:
-        self._given += count
-        if self._given == self._block_length:
-            self._next_turn()
-
-    def _next_turn(self) -> None:
-        self._given = 0
-        self._turn = (self._turn + 1) % len(self._inners)
-
-    def get_state(self) -> State:
-        """The turn, and for each Dataset the number of its element and its own place."""
-        anchor, child = self._num_read, None
-        if any(self._inners):
-            anchor, child = self._trail.recall(self._oldest())
-        return {
-            "child": self._feed.get_state() if child is None else child,
-            "base": self._base + anchor,
-            "read": self._num_read - anchor,
-            "turn": self._turn,
-            "given": self._given,
-            "ended": self._is_ended,
-            "inners": [
-                None if inner is None else {"number": inner.number - anchor, "feed": inner.feed.get_state()}
-                for inner in self._inners
-            ],
-        }
-
-    def set_state(self, state: State) -> None:
-        """Makes the open Datasets again."""
-        self._feed.set_state(state["child"])
-        self._trail.note(0, state["child"])
-        self._base, self._turn, self._given = state["base"], state["turn"], state["given"]
-        open_ones = [
-            (inner["number"], turn) for turn, inner in enumerate(state["inners"]) if inner is not None
-        ]
-        for number, turn in sorted(open_ones):
-            self._num_read += self._feed.skip(number - self._num_read)
-            feed = self._open_inner(self._feed.read(1).row(0), self._base + number)
-            self._num_read += 1
-            feed.set_state(state["inners"][turn]["feed"])
-            self._inners[turn] = _Inner(number, feed)
-        self._num_read += self._feed.skip(state["read"] - self._num_read)
-        self._is_ended = state["ended"]
-
-    def close(self) -> None:
-        """Closes all that are open."""
-        for inner in self._inners:
-            if inner is not None:
-                inner.feed.close()
-        self._feed.close()

@@ -72,6 +72,11 @@ class DatasetIterator:
         """Structure of the specs of the elements."""
         return self._node.spec
 
+    @property
+    def num_ignored_errors(self) -> int:
+        """How many elements `ignore_errors` left out since this iterator was made or restored; some read ahead."""
+        return self._run.num_ignored
+
     def __iter__(self) -> "DatasetIterator":
         return self
 

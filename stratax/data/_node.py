@@ -41,6 +41,9 @@ class Run:
         iteration: How many times the Dataset was iterated before; part of the key of every reshuffled order.
         seeds: Seeds that take the place of the nodes' own, by the identity of their :class:`Order`.
         max_threads: Upper limit of the thread pool, `None` for none.
+
+    Attributes:
+        num_ignored: How many elements `ignore_errors` has left out.
     """
 
     def __init__(
@@ -49,6 +52,7 @@ class Run:
         self.iteration = iteration
         self.seeds = dict(seeds or {})
         self.memo: dict[Any, Any] = {}
+        self.num_ignored = 0
         self._max_threads = max_threads
         self._pool: ThreadPoolExecutor | None = None
         self._is_closed = False

@@ -1,8 +1,10 @@
 """`prefetch`: elements made in the background while the last ones are used (data layer)."""
 
+import contextlib
 import threading
 from collections import deque
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
@@ -25,9 +27,11 @@ class PrefetchCursor(Cursor):
         child: Where the elements come from; only the thread uses it then.
         depth: How many elements may wait, at least 1.
         run: Ends the thread with the iterator.
+        gate: Bounds how many such threads read at a time.
     """
 
-    def __init__(self, child: Cursor, depth: int, run: Run) -> None:
+    def __init__(self, child: Cursor, depth: int, run: Run, gate: threading.Semaphore | None = None) -> None:
+        self._gate = gate
         self._child = child
         self._run = run
         self._trail = Trail(child)
@@ -36,11 +40,13 @@ class PrefetchCursor(Cursor):
         self._block: Block | None = None
         self._num_passed = 0
 
-    def _start(self) -> None:
+    def start(self, limit: int) -> None:
+        """Starts the thread, which reads `limit` elements at a time until another number is asked for."""
         self._run.on_close(self._stop)
+        self._shared.expect(limit)
         self._thread = threading.Thread(
             target=_produce,
-            args=(self._child, self._trail, self._shared),
+            args=(self._child, self._trail, self._shared, self._gate or contextlib.nullcontext()),
             name="stratax-prefetch",
             daemon=True,
         )
@@ -49,7 +55,7 @@ class PrefetchCursor(Cursor):
     def read(self, limit: int) -> Block:
         """The oldest waiting elements; the thread reads as many at a time as are asked for here."""
         if self._thread is None:
-            self._start()
+            self.start(limit)
         block = self._block
         if block is None:
             block = self._shared.take(limit, self._is_alive)
@@ -125,6 +131,10 @@ class _Shared:
             self._changed.notify_all()
         return item
 
+    def expect(self, limit: int) -> None:
+        """As if as many had been asked for."""
+        self._limit = limit
+
     def put(self, item: Block | Exception) -> None:
         with self._changed:
             self._items.append(item)
@@ -153,13 +163,14 @@ def _count(item: Block | Exception) -> int:
     return item.count if isinstance(item, Block) else 1
 
 
-def _produce(child: Cursor, trail: Trail, shared: _Shared) -> None:
+def _produce(child: Cursor, trail: Trail, shared: _Shared, gate: AbstractContextManager[Any]) -> None:
     num_read = 0
     try:
         while limit := shared.wait_for_room():
             trail.mark(num_read, shared.num_passed)
             try:
-                item: Block | Exception = child.read(limit)
+                with gate:
+                    item: Block | Exception = child.read(limit)
             except StopIteration:
                 return
             except Exception as e:

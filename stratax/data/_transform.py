@@ -19,6 +19,7 @@ from stratax.data._batching import Batch, PaddedBatch, Unbatch
 from stratax.data._cache import Cache
 from stratax.data._files import as_file_name
 from stratax.data._index_ops import Repeat, Shard, Shuffle, Skip, Take
+from stratax.data._interleave import Interleave
 from stratax.data._map import Map
 from stratax.data._node import Node, Order, walk
 from stratax.data._prefetch import Prefetch
@@ -36,6 +37,7 @@ from stratax.data._structure import flatten, leaf_names, unflatten
 from stratax.errors import BadArgumentError, BadTypeError, DataError
 
 _MAX_THREADS = 16
+_THREADS_PER_TURN = 3
 
 
 def as_count(name: str, value: Any, minimum: int | None) -> int:
@@ -108,6 +110,31 @@ def make_range(args: tuple[Any, ...], output_type: Any) -> Range:
             "The step of a range is not zero. Received: step=0. Pass a step such as 1 or -1."
         )
     return Range(start, step, len(range(start, stop, step)), as_dtype(output_type))
+
+
+def make_interleave(
+    node: Node, function: Any, cycle_length: Any, block_length: Any, num_parallel_calls: Any, open_node: Any
+) -> Interleave:
+    """`interleave`, with TensorFlow's rule for a cycle length that is not given."""
+    check_callable("map_func", function, node)
+    block = 1 if block_length is None else as_count("block_length", block_length, 1)
+    threads = 0 if num_parallel_calls is None else threads_of(num_parallel_calls)
+    cycle = AUTOTUNE if cycle_length is None else as_count("cycle_length", cycle_length, AUTOTUNE)
+    if cycle == 0:
+        raise BadArgumentError(
+            "cycle_length has to be positive or AUTOTUNE. Received: cycle_length=0. Pass the number of Datasets "
+            "that take turns."
+        )
+    if cycle == AUTOTUNE:
+        is_chosen = num_parallel_calls in (None, AUTOTUNE)
+        cores = _num_cores() if num_parallel_calls is None else -(-_num_cores() // _THREADS_PER_TURN)
+        cycle = cores if is_chosen else min(threads, _num_cores())
+    return Interleave(node, function, open_node, cycle, block, threads)
+
+
+def _num_cores() -> int:
+    """The cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def make_generator(

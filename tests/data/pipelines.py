@@ -93,6 +93,20 @@ PIPELINES = {
     "flat_map": lambda: stream(9).flat_map(lambda x: Dataset.range(x)),
     "flat_map of shuffles": lambda: stream(9).shuffle(3).flat_map(shuffled_inner).shuffle(6).repeat(2),
     "flat_map of streams": lambda: stream(6).flat_map(lambda x: stream(8).shuffle(4).batch(3)),
+    "interleave": lambda: Dataset.range(7).interleave(lambda x: Dataset.range(x), 3, 2),
+    "interleave of streams": lambda: (
+        stream(8).shuffle(3).interleave(lambda x: stream(5).map(lambda y: (x, y)), 4).batch(5)
+    ),
+    "interleave on threads": lambda: (
+        Dataset.range(8).shuffle(4).interleave(lambda x: shuffled_inner(x).map(slow), 3, 2, 2).repeat(2)
+    ),
+    "interleave of shuffled streams": lambda: (
+        stream(6).interleave(lambda x: stream(6).shuffle(4).map(noisy), 6, 1, 6).shuffle(7).batch(3)
+    ),
+    "ignore_errors": lambda: stream().map(broken, num_parallel_calls=2).ignore_errors().batch(3).prefetch(2),
+    "errors of an interleave": lambda: Dataset.range(12).interleave(
+        lambda x: Dataset.range(broken(x), 15).map(broken), 3, 2, 2
+    ),
     "errors": lambda: stream().map(broken).batch(4),
     "errors on threads": lambda: stream().map(broken, num_parallel_calls=3).shuffle(4),
     "errors in a filter": lambda: stream().filter(lambda x: broken(x) % 2 == 0).prefetch(3),
