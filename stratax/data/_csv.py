@@ -12,6 +12,7 @@ import numpy as np
 from stratax.data._block import Block, Columns
 from stratax.data._cursor import Cursor, State
 from stratax.data._files import as_file_name, guess_compression, open_bytes
+from stratax.data._named_files import NamedFiles
 from stratax.data._node import Node, Run
 from stratax.data._spec import UNKNOWN_CARDINALITY, TensorSpec
 from stratax.errors import DataError, DataLossError
@@ -250,7 +251,7 @@ def read_records(name: str, compression: str, layout: CsvFormat) -> Iterator[Rec
         file.close()
 
 
-class CsvRecords(Node):
+class CsvRecords(NamedFiles):
     """The records of CSV files, one file after another; an element is a tuple with a scalar for each column.
 
     Args:
@@ -272,11 +273,6 @@ class CsvRecords(Node):
         self.layout = layout
         self.compression = compression
         self.buffer_size = buffer_size
-
-    @property
-    def names(self) -> Node:
-        """The node that gives the names."""
-        return self.children[0]
 
     def with_names(self, names: Node) -> "CsvRecords":
         """The same with other files."""

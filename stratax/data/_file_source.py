@@ -5,13 +5,14 @@ from concurrent.futures import ThreadPoolExecutor
 from stratax.data._block import Block
 from stratax.data._cursor import Cursor, State
 from stratax.data._files import as_file_name
+from stratax.data._named_files import NamedFiles
 from stratax.data._node import Node, Run
 from stratax.data._open_file import OpenFile, as_block
 from stratax.data._record_stream import RecordFormat
 from stratax.data._spec import UNKNOWN_CARDINALITY, TensorSpec
 
 
-class FileSource(Node):
+class FileSource(NamedFiles):
     """The records of some files.
 
     Args:
@@ -29,11 +30,6 @@ class FileSource(Node):
         self.label = form.label
         self.form = form
         self.num_parallel = num_parallel
-
-    @property
-    def names(self) -> Node:
-        """The node that gives the names."""
-        return self.children[0]
 
     def with_names(self, names: Node) -> "FileSource":
         """The same with other files."""
