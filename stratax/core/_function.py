@@ -1,6 +1,7 @@
 """`stratax.function`: a Python function, state and all, as a compiled program (core layer)."""
 
 import collections
+import contextlib
 import functools
 import inspect
 import weakref
@@ -12,7 +13,7 @@ import keras
 import numpy as np
 
 from stratax import errors
-from stratax.core import _autograph, _capture, _program, _reads, _retracing, _signature, _stages
+from stratax.core import _autograph, _capture, _dispatches, _program, _reads, _retracing, _signature, _stages
 
 MAX_PROGRAMS = 256
 """How many programs one function keeps; the oldest goes first."""
@@ -168,7 +169,9 @@ class Function(_signature.Alias):
     def _trace(self, arguments: _signature.Arguments) -> tuple[_program.Program, list[Any]]:
         """The program for arguments of a kind, and what stands in it for each of their streams."""
         region = _capture.ProgramRegion(known=arguments.dynamic)
-        closed, _, outputs = self._trace_jaxpr(arguments, region)
+        observer = _dispatches.observer()
+        with contextlib.nullcontext() if observer is None else observer.compiling():
+            closed, _, outputs = self._trace_jaxpr(arguments, region)
         self._check_created(region, arguments)
         self._history.add(arguments)
         stand_ins = region.detach(arguments.streams)

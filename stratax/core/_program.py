@@ -14,7 +14,7 @@ import keras
 import numpy as np
 from jax.extend import core as jax_core
 
-from stratax.core import _capture, _placement, _stream
+from stratax.core import _capture, _dispatches, _placement, _stream
 
 _CALLBACKS = ("pure_callback", "io_callback", "debug_callback", "python_callback")
 
@@ -64,6 +64,8 @@ class Program:
         self._kept_ids: list[int] = [0] * len(kept)
         self._donated_ids: list[int] = [0] * len(donated)
         self._has_feeds = bool(feeds)
+        self._spans_processes = placement is not None and not placement.is_fully_addressable
+        self._has_run = False
 
     def matches(
         self, streams: Sequence[_stream.Stream], traced: Sequence[_stream.Stream], known: Sequence[Any]
@@ -95,12 +97,12 @@ class Program:
             donated = [self._donated_value(position) for position in range(len(self.donated))]
             kept = [self._kept_value(position, fed) for position in range(len(self.kept))]
             try:
-                written, results = self.compiled(donated, kept, arguments)
+                written, results = self._dispatch(donated, kept, arguments)
             except ValueError as error:
                 if self.placement is None or "incompatible devices" not in str(error):
                     raise
                 donated, kept, arguments = (self._moved(group) for group in (donated, kept, arguments))
-                written, results = self.compiled(donated, kept, arguments)
+                written, results = self._dispatch(donated, kept, arguments)
             if self.can_fail:
                 jax.block_until_ready((written, results))
             for variable, value in zip(self.written, written, strict=True):
@@ -110,6 +112,19 @@ class Program:
             leaf.constant if leaf.index is None else results[leaf.index] for leaf in self._output_leaves
         ]
         return jax.tree.unflatten(self._output_tree, leaves)
+
+    def _dispatch(
+        self, donated: list[jax.Array], kept: list[jax.Array], arguments: list[Any]
+    ) -> tuple[list[jax.Array], list[jax.Array]]:
+        observer = _dispatches.observer() if self._spans_processes else None
+        if observer is None:
+            return self.compiled(donated, kept, arguments)
+        # JAX compiles in the first call.
+        with observer.dispatching() if self._has_run else observer.compiling():
+            written, results = self.compiled(donated, kept, arguments)
+        self._has_run = True
+        observer.dispatched(next(iter([*results[-1:], *written[-1:]]), None))
+        return written, results
 
     def _donated_value(self, position: int) -> jax.Array:
         """The variable's array, or a copy of it where somebody else still holds the array: it is about to go."""

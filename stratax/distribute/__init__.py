@@ -3,6 +3,9 @@
 from stratax.cluster._resolvers import TPUClusterResolver as TPUClusterResolver
 from stratax.distribute import _keras_hooks
 from stratax.distribute._central_storage import CentralStorageStrategy as CentralStorageStrategy
+from stratax.distribute._communication import CollectiveCommunication as CollectiveCommunication
+from stratax.distribute._communication import CommunicationImplementation as CommunicationImplementation
+from stratax.distribute._communication import CommunicationOptions as CommunicationOptions
 from stratax.distribute._contexts import ReplicaContext as ReplicaContext
 from stratax.distribute._contexts import get_replica_context as get_replica_context
 from stratax.distribute._contexts import get_strategy as get_strategy
@@ -23,6 +26,7 @@ from stratax.distribute._input import ValueContext as ValueContext
 from stratax.distribute._losses import compute_average_loss as compute_average_loss
 from stratax.distribute._losses import scale_regularization_loss as scale_regularization_loss
 from stratax.distribute._mirrored import MirroredStrategy as MirroredStrategy
+from stratax.distribute._multi_worker import MultiWorkerMirroredStrategy as MultiWorkerMirroredStrategy
 from stratax.distribute._one_device import OneDeviceStrategy as OneDeviceStrategy
 from stratax.distribute._reduce_op import ReduceOp as ReduceOp
 from stratax.distribute._strategy import Strategy as Strategy
@@ -34,6 +38,9 @@ _keras_hooks.install()
 __all__ = [
     "AllReduceCrossDeviceOps",
     "CentralStorageStrategy",
+    "CollectiveCommunication",
+    "CommunicationImplementation",
+    "CommunicationOptions",
     "CrossDeviceOps",
     "DistributedDataset",
     "DistributedIterator",
@@ -41,6 +48,7 @@ __all__ = [
     "InputContext",
     "InputOptions",
     "MirroredStrategy",
+    "MultiWorkerMirroredStrategy",
     "NcclAllReduce",
     "OneDeviceStrategy",
     "PerReplica",

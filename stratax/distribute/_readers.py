@@ -168,6 +168,9 @@ class Reader(abc.ABC):
     def close(self) -> None:
         """Releases the source."""
 
+    def interrupt(self) -> None:  # noqa: B027  # Most wait for nothing but their source.
+        """Ends a wait of :meth:`next_block` in another thread for something else than the source."""
+
 
 class ElementReader:
     """Reads elements of a dataset in stacks of one shape; a `stratax.data` iterator does that by itself."""
@@ -569,11 +572,16 @@ class _Placing:
         """Closes the reader."""
         self._reader.close()
 
+    def interrupt(self) -> None:
+        """Ends a wait of the reader in another thread."""
+        self._reader.interrupt()
+
 
 class _ReadAhead:
     """Reads blocks in a thread, at most `size` ahead."""
 
     def __init__(self, reader: _Placing, count: int, size: int) -> None:
+        self._reader = reader
         self._queue: queue.Queue[Block | BaseException] = queue.Queue(maxsize=size)
         self._stop = threading.Event()
         self._ended: BaseException | None = None
@@ -598,6 +606,7 @@ class _ReadAhead:
     def stop(self) -> None:
         """Tells the thread to stop after the block it is reading, and to close the source."""
         self._stop.set()
+        self._reader.interrupt()
 
     def close(self) -> None:
         """Stops the thread and waits for it, but not for ever: a source may be stuck."""

@@ -160,8 +160,7 @@ class _AgreedReader(Reader):
         self._stop.set()
         self._inner.close()
 
-    def stop_waiting(self) -> None:
-        """Ends a wait for other workers in another thread."""
+    def interrupt(self) -> None:
         self._stop.set()
 
     def _agree(self, value: bytes) -> list[bytes]:

@@ -7,6 +7,7 @@ from stratax.distribute import HierarchicalCopyAllReduce as HierarchicalCopyAllR
 from stratax.distribute import InputContext as InputContext
 from stratax.distribute import InputOptions as InputOptions
 from stratax.distribute import MirroredStrategy as MirroredStrategy
+from stratax.distribute import MultiWorkerMirroredStrategy as MultiWorkerMirroredStrategy
 from stratax.distribute import NcclAllReduce as NcclAllReduce
 from stratax.distribute import OneDeviceStrategy as OneDeviceStrategy
 from stratax.distribute import PerReplica as DistributedValues
@@ -33,6 +34,7 @@ __all__ = [
     "InputContext",
     "InputOptions",
     "MirroredStrategy",
+    "MultiWorkerMirroredStrategy",
     "NcclAllReduce",
     "OneDeviceStrategy",
     "PerReplica",

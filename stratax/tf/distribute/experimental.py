@@ -1,12 +1,20 @@
 """`tf.distribute.experimental` (tf layer)."""
 
 from stratax.distribute import CentralStorageStrategy as CentralStorageStrategy
+from stratax.distribute import CollectiveCommunication as CollectiveCommunication
+from stratax.distribute import CommunicationImplementation as CommunicationImplementation
+from stratax.distribute import CommunicationOptions as CommunicationOptions
+from stratax.distribute import MultiWorkerMirroredStrategy as MultiWorkerMirroredStrategy
 from stratax.distribute import TPUStrategy as TPUStrategy
 from stratax.distribute import ValueContext as ValueContext
 from stratax.tf._names import missing_name
 
 __all__ = [
     "CentralStorageStrategy",
+    "CollectiveCommunication",
+    "CommunicationImplementation",
+    "CommunicationOptions",
+    "MultiWorkerMirroredStrategy",
     "TPUStrategy",
     "ValueContext",
 ]

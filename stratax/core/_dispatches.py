@@ -1,0 +1,34 @@
+"""Who is told of the programs that are run: so that other processes can see how far this one is (core layer)."""
+
+import abc
+import contextlib
+from typing import Any
+
+
+class Observer(abc.ABC):
+    """Is told of each program over the devices of several processes."""
+
+    @abc.abstractmethod
+    def compiling(self) -> contextlib.AbstractContextManager[Any]:
+        """The block in which a function is traced or its program is compiled."""
+
+    @abc.abstractmethod
+    def dispatching(self) -> contextlib.AbstractContextManager[Any]:
+        """The block in which a compiled program is handed to the devices."""
+
+    @abc.abstractmethod
+    def dispatched(self, result: Any) -> None:
+        """One of a program's arrays, which is ready when the program has run."""
+
+
+_observers: list[Observer] = []
+
+
+def observe(observer: Observer) -> None:
+    """Has `observer` told of the programs of this process from now on, instead of the one before."""
+    _observers[:] = [observer]
+
+
+def observer() -> Observer | None:
+    """Who is told."""
+    return _observers[0] if _observers else None

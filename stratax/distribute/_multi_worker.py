@@ -1,0 +1,173 @@
+"""`MultiWorkerMirroredStrategy`: the devices of several processes, in step (distribute layer)."""
+
+import hashlib
+import logging
+import random
+import threading
+from typing import Any
+
+import jax
+import keras
+import numpy as np
+from jax.experimental import multihost_utils
+
+from stratax import errors
+from stratax.cluster import ClusterResolver, TFConfigClusterResolver, _connection
+from stratax.core import _dispatches
+from stratax.distribute import _progress, _readers, _worker_input
+from stratax.distribute._communication import CommunicationOptions
+from stratax.distribute._strategy import Strategy
+
+_logger = logging.getLogger("stratax")
+
+
+class MultiWorkerMirroredStrategy(Strategy):
+    """Synchronous training on the devices of several processes, on one host or many.
+
+    Follows `tf.distribute.MultiWorkerMirroredStrategy`. The same program runs in every worker; `TF_CONFIG` says who
+    takes part. Every device of every worker is a replica and has a copy of every variable; new variables begin with
+    the chief's values, and the workers' random states are made equal where they were not, so every worker is in the
+    same state after every step. Reading a variable or computing with it needs no other worker.
+
+    Without ``TF_CONFIG`` (or with a cluster of one worker) it is a single worker with its local devices and says so.
+
+    Args:
+        cluster_resolver: A `ClusterResolver`; None: a `TFConfigClusterResolver`.
+        communication_options: A :class:`CommunicationOptions`; None for the defaults.
+
+    Raises:
+        BadTypeError: If an argument has the wrong type.
+        ClusterError: If `TF_CONFIG` is wrong, names a role that this strategy does not have, or the workers do not
+            have as many devices each.
+        ClusterTimeoutError: If not all tasks come within the resolver's time limit; names those that are missing.
+
+    Example:
+        >>> import stratax as sx
+        >>> options = sx.distribute.CommunicationOptions(timeout_seconds=120.0)
+        >>> strategy = sx.distribute.MultiWorkerMirroredStrategy(communication_options=options)
+        >>> strategy.num_workers
+        1
+    """
+
+    def __init__(
+        self,
+        cluster_resolver: ClusterResolver | None = None,
+        communication_options: CommunicationOptions | None = None,
+    ) -> None:
+        self._options = _checked_options(communication_options)
+        self._resolver = TFConfigClusterResolver() if cluster_resolver is None else cluster_resolver
+        self._cluster = _connect(self._resolver, self._options)
+        devices = jax.devices() if self.num_workers > 1 else jax.local_devices()
+        has_gpus = devices[0].platform in ("gpu", "cuda", "rocm")
+        super().__init__(devices, self._options.cross_device_ops(has_gpus))
+        if self.num_workers > 1:
+            _dispatches.observe(_progress.StepsForOthers())
+            self._check_devices()
+            self._agree_on_randomness()
+
+    @property
+    def cluster_resolver(self) -> ClusterResolver:
+        """The resolver that found the cluster."""
+        return self._resolver
+
+    @property
+    def num_workers(self) -> int:
+        """How many workers train together."""
+        return self._cluster.num_processes
+
+    @property
+    def share(self) -> _readers.Share:
+        """Which of the replicas are this worker's."""
+        if self.num_workers == 1:
+            return _readers.Share()
+        return _readers.Share(processes=self.num_workers, index=self._cluster.process_index)
+
+    def agreed(self, values: list[Any]) -> list[Any]:
+        """The chief's values, on every worker; one transfer for each dtype."""
+        if self.num_workers == 1 or not values:
+            return values
+        return _from_chief(values)
+
+    def exchange(self, name: str, value: bytes, stop: threading.Event | None = None) -> list[bytes]:
+        """All workers' values under one name."""
+        return self._cluster.all_gather(f"strategy/{name}", value, stop=stop)
+
+    def source_of_replica_batches(self, dataset: Any) -> _readers.Source:
+        """The steps of the workers' own datasets of per-replica batches."""
+        if self.num_workers == 1:
+            return super().source_of_replica_batches(dataset)
+        return _worker_input.own_replica_batches(dataset, len(self.devices), self.share, self.exchange)
+
+    def _check_devices(self) -> None:
+        counts = [int(text) for text in self.exchange("devices", str(jax.local_device_count()).encode())]
+        if len(set(counts)) > 1:
+            listing = ", ".join(
+                f"{self._cluster.task_name(index)}: {count}" for index, count in enumerate(counts)
+            )
+            raise errors.ClusterError(
+                "Every worker needs the same number of devices, because replicas are divided evenly. "
+                f"Received: {listing}. Give each worker as many, for instance through CUDA_VISIBLE_DEVICES."
+            )
+
+    def _agree_on_randomness(self) -> None:
+        """Gives every worker the chief's random state, unless all of them have the same already."""
+        digests = self.exchange("random", _random_digest())
+        if len(set(digests)) == 1:
+            return
+        seeds = self.exchange("seed", str(random.SystemRandom().getrandbits(31)).encode())
+        keras.utils.set_random_seed(int(seeds[0]))
+
+
+def _connect(resolver: Any, options: CommunicationOptions) -> _connection.Cluster:
+    if options.timeout_seconds is None:
+        cluster = _connection.connect(resolver)
+    else:
+        cluster = _connection.connect(resolver, step_timeout=options.timeout_seconds)
+        if cluster.num_processes > 1:
+            cluster.set_step_timeout(options.timeout_seconds)
+    if cluster.task_type == "ps":
+        raise errors.ClusterError(
+            "MultiWorkerMirroredStrategy has no parameter servers: a cluster for it has chief, worker and evaluator. "
+            f"Received: {cluster.task_name()} of {cluster.cluster_spec!r}. Leave ps out of TF_CONFIG."
+        )
+    if cluster.num_processes == 1:
+        _logger.info(
+            "MultiWorkerMirroredStrategy has one worker, this process: TF_CONFIG %s.",
+            "names no other" if cluster.cluster_spec else "is not set",
+        )
+    return cluster
+
+
+def _checked_options(options: Any) -> CommunicationOptions:
+    if options is None:
+        return CommunicationOptions()
+    if not isinstance(options, CommunicationOptions):
+        raise errors.BadTypeError(
+            "communication_options must be a stratax.distribute.CommunicationOptions. "
+            f"Received: communication_options={options!r}."
+        )
+    return options
+
+
+def _random_digest() -> bytes:
+    """Of the states of Python's and NumPy's global generators, from which Keras' seeds come too."""
+    python = repr(random.getstate()).encode()
+    name, keys, *rest = np.random.get_state(legacy=True)
+    return hashlib.sha256(
+        python + str(name).encode() + np.asarray(keys).tobytes() + repr(rest).encode()
+    ).digest()
+
+
+def _from_chief(values: list[Any]) -> list[Any]:
+    """The values that the chief has, one transfer for each dtype."""
+    arrays = [np.asarray(value) for value in values]
+    results: list[Any] = list(arrays)
+    for dtype in dict.fromkeys(array.dtype for array in arrays):
+        indices = [index for index, array in enumerate(arrays) if array.dtype == dtype]
+        packed = np.concatenate([arrays[index].ravel() for index in indices])
+        # As bytes: the transfer is a sum, which does not keep every bit of every dtype.
+        sent = np.asarray(multihost_utils.broadcast_one_to_all(packed.view(np.uint8))).view(dtype)
+        sizes = np.cumsum([arrays[index].size for index in indices])[:-1]
+        for index, part in zip(indices, np.split(sent, sizes), strict=True):
+            results[index] = part.reshape(arrays[index].shape)
+    return results

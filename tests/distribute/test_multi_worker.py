@@ -1,0 +1,217 @@
+"""MultiWorkerMirroredStrategy in real processes (they are started by these tests): the same numbers as one process."""
+
+import pathlib
+
+import numpy as np
+import pytest
+
+import stratax as sx
+from stratax import errors
+from tests.cluster.processes import run_tasks
+
+SHARED = pathlib.Path(__file__).resolve().parents[2].parent / "shared"
+GOLDEN = SHARED / "golden" / "mirrored_custom_loop.npz"
+
+pytestmark = pytest.mark.processes
+
+CUSTOM_LOOP = """
+import numpy as np, keras, sys
+import stratax.tf as tf
+golden, mnist = np.load(sys.argv[1]), np.load(sys.argv[2])
+strategy = tf.distribute.MultiWorkerMirroredStrategy()
+x = mnist["x_train"][:170].reshape(170, 784).astype("float32") / 255
+y = mnist["y_train"][:170].astype("int32")
+dataset = strategy.experimental_distribute_dataset(tf.data.Dataset.from_tensor_slices((x, y)).batch(40))
+with strategy.scope():
+    model = keras.Sequential([keras.Input((784,)), keras.layers.Dense(16, activation="relu"), keras.layers.Dense(10)])
+    model.set_weights([golden[name] for name in ("W0", "b0", "W1", "b1")])
+    optimizer = keras.optimizers.Adam(0.01)
+    accuracy = keras.metrics.SparseCategoricalAccuracy()
+    losses = keras.losses.SparseCategoricalCrossentropy(from_logits=True, reduction="none")
+
+def step(images, labels):
+    with tf.GradientTape() as tape:
+        logits = model(images, training=True)
+        loss = tf.nn.compute_average_loss(losses(labels, logits), global_batch_size=40)
+    gradients = tape.gradient(loss, model.trainable_variables)
+    optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+    accuracy.update_state(labels, logits)
+    return loss
+
+@tf.function
+def train(batch):
+    return strategy.reduce("SUM", strategy.run(step, args=batch), axis=None)
+
+found = [float(train(batch)) for _ in range(2) for batch in dataset]
+report(losses=found, accuracy=float(accuracy.result()), weights=[w.tolist() for w in model.get_weights()],
+       replicas=strategy.num_replicas_in_sync, share=strategy.share.index)
+"""
+
+
+@pytest.mark.skipif(not GOLDEN.exists(), reason="the golden numbers are not beside the checkout")
+def test_two_workers_of_two_devices_give_tensorflows_own_numbers():
+    results = run_tasks(2, CUSTOM_LOOP, str(GOLDEN), str(SHARED / "data" / "mnist.npz"), devices=2)
+    golden = np.load(GOLDEN)
+    for result in results:
+        assert result.code == 0, result.err
+        report = result.report
+        assert report["replicas"] == 4
+        np.testing.assert_allclose(report["losses"], golden["ctl_adam_r4_loss"], rtol=0, atol=1e-5)
+        assert report["accuracy"] == pytest.approx(float(golden["ctl_adam_r4_acc"]), abs=1e-6)
+        for index, weights in enumerate(report["weights"]):
+            np.testing.assert_allclose(weights, golden[f"ctl_adam_r4_w{index}"], rtol=0, atol=1e-4)
+    assert results[0].report["weights"] == results[1].report["weights"]
+
+
+FIT = """
+import numpy as np, keras
+import stratax as sx
+strategy = sx.distribute.MultiWorkerMirroredStrategy()
+rng = np.random.default_rng(0)
+x, y = rng.normal(size=(170, 20)).astype("float32"), rng.integers(0, 10, 170)
+
+def model():
+    keras.utils.set_random_seed(3)
+    with strategy.scope():
+        made = keras.Sequential([keras.Input((20,)), keras.layers.Dense(16, activation="relu"), keras.layers.Dense(10)])
+        made.compile("adam", keras.losses.SparseCategoricalCrossentropy(from_logits=True), metrics=["accuracy"],
+                     steps_per_execution=steps)
+    return made
+
+for steps in (1, 3):
+    each = model()
+    history = each.fit(x, y, batch_size=40, epochs=2, verbose=0, validation_data=(x[:33], y[:33])).history
+    report(**{f"history{steps}": history, f"weights{steps}": [w.tolist() for w in each.get_weights()]})
+batches = sx.data.Dataset.from_tensor_slices((x, y)).shuffle(170).batch(24)
+report(shuffled=each.fit(batches, epochs=2, verbose=0).history["loss"])
+
+class Sequence(keras.utils.PyDataset):
+    def __len__(self):
+        return 5
+    def __getitem__(self, index):
+        return x[index * 40 : (index + 1) * 40], y[index * 40 : (index + 1) * 40]
+
+report(sequence=each.fit(Sequence(), epochs=1, verbose=0, shuffle=False).history["loss"])
+report(generator=each.fit(((x[i : i + 40], y[i : i + 40]) for i in range(0, 170, 40)), verbose=0).history["loss"])
+report(evaluation=each.evaluate(x[:37], y[:37], verbose=0), predictions=each.predict(x[:37], verbose=0).tolist(),
+       on_batch=each.train_on_batch(x[:40], y[:40], return_dict=True))
+report(numpy=float(np.asarray(each.weights[0]).sum()), eager=float((each.weights[0] * 2).sum()))
+"""
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    results = run_tasks(2, FIT, devices=2)
+    assert [result.code for result in results] == [0, 0], results[0].err + results[1].err
+    return [result.report for result in results]
+
+
+def test_fit_evaluate_and_predict_equal_one_process(fitted):
+    alone = run_tasks(1, FIT, devices=1)[0]
+    assert alone.code == 0, alone.err
+    for got in fitted:
+        for name in ("history1", "history3"):
+            for metric, values in alone.report[name].items():
+                np.testing.assert_allclose(got[name][metric], values, rtol=0, atol=1e-5)
+        assert np.shape(got["predictions"]) == (37, 10)
+
+
+def test_input_of_every_kind_is_the_same_on_all_workers(fitted):
+    first, second = fitted
+    assert first == second
+    assert first["eager"] == pytest.approx(2 * first["numpy"], rel=1e-5)
+
+
+UNEVEN = """
+import numpy as np, jax.numpy as jnp
+import stratax as sx
+strategy = sx.distribute.MultiWorkerMirroredStrategy()
+
+def rows(context):
+    count = [55, 42][context.input_pipeline_id]
+    values = np.arange(count) + 1000.0 * context.input_pipeline_id
+    return sx.data.Dataset.from_tensor_slices(values.astype("float32")).batch(3)
+
+dataset = strategy.distribute_datasets_from_function(rows)
+
+@sx.function
+def totals(batch):
+    parts = strategy.run(lambda x: (jnp.sum(x), jnp.float32(x.shape[0])), args=(batch,))
+    return strategy.reduce("SUM", parts, axis=None)
+
+for name in ("first", "second"):
+    seen = [totals(batch) for batch in dataset]
+    report(**{name: [sum(float(t) for t, _ in seen), sum(float(n) for _, n in seen), len(seen)]})
+iterator = iter(dataset)
+taken = [float(totals(next(iterator))[0]) for _ in range(8)]
+state = iterator.get_state()
+rest = [float(totals(batch)[0]) for batch in iterator]
+again = iter(dataset)
+again.set_state(state)
+report(length=len(dataset), same=rest == [float(totals(batch)[0]) for batch in again], rest=len(rest))
+"""
+
+
+def test_workers_with_different_amounts_of_data_use_all_of_it():
+    expected = [float(np.arange(55).sum() + (np.arange(42) + 1000.0).sum()), 97.0, 10]
+    for result in run_tasks(2, UNEVEN, devices=2):
+        assert result.code == 0, result.err
+        assert result.report["first"] == result.report["second"] == expected
+        assert result.report["length"] == 10
+        assert result.report["rest"] == 2
+        assert result.report["same"]
+
+
+EQUAL_START = """
+import keras, numpy as np, random
+import stratax as sx
+strategy = sx.distribute.MultiWorkerMirroredStrategy()
+with strategy.scope():
+    layer = keras.layers.Dense(4)
+    layer.build((None, 3))
+    dropout = keras.layers.Dropout(0.5)
+report(kernel=layer.kernel.numpy().tolist(), drawn=random.random(), numpy=float(np.random.rand()),
+       values=[v.numpy().tolist() for v in dropout.variables])
+values = strategy.experimental_distribute_values_from_function(lambda c: np.float32(c.replica_id_in_sync_group))
+report(local=[float(v) for v in strategy.experimental_local_results(values)])
+report(gathered=strategy.gather(strategy.run(lambda v: v[None] * 2, args=(values,)), axis=0).tolist())
+report(reduced=float(strategy.reduce("SUM", values, axis=None)))
+"""
+
+
+def test_workers_begin_with_the_same_variables_and_random_states():
+    first, second = (result.report for result in run_tasks(2, EQUAL_START, devices=2))
+    for name in ("kernel", "drawn", "numpy", "values", "gathered", "reduced"):
+        assert first[name] == second[name]
+    assert first["local"] == [0.0, 1.0]
+    assert second["local"] == [2.0, 3.0]
+    assert first["gathered"] == [0.0, 2.0, 4.0, 6.0]
+    assert first["reduced"] == 6.0
+
+
+def test_without_tf_config_there_is_one_worker():
+    strategy = sx.distribute.MultiWorkerMirroredStrategy()
+    assert strategy.num_workers == 1
+    assert strategy.num_replicas_in_sync == 8
+
+
+def test_wrong_arguments_are_refused():
+    with pytest.raises(errors.BadTypeError, match="communication_options must be"):
+        sx.distribute.MultiWorkerMirroredStrategy(communication_options="ring")
+    with pytest.raises(errors.BadArgumentError, match="implementation must be one of"):
+        sx.distribute.CommunicationOptions(implementation="gloo")
+    with pytest.raises(errors.BadArgumentError, match="must be positive"):
+        sx.distribute.CommunicationOptions(timeout_seconds=0)
+    with pytest.raises(errors.BadArgumentError, match="must not be negative"):
+        sx.distribute.CommunicationOptions(bytes_per_pack=-1)
+    with pytest.raises(errors.BadTypeError, match="must be an integer"):
+        sx.distribute.CommunicationOptions(bytes_per_pack=1.5)
+    with pytest.raises(errors.BadTypeError, match="must be a number"):
+        sx.distribute.CommunicationOptions(timeout_seconds="1")
+
+
+def test_the_implementation_decides_what_combines_values():
+    options = sx.distribute.CommunicationOptions(bytes_per_pack=1024, implementation="ring")
+    assert isinstance(options.cross_device_ops(False), sx.distribute.RingAllReduce)
+    with pytest.warns(RuntimeWarning, match="there are no GPUs"):
+        sx.distribute.CommunicationOptions(implementation="nccl").cross_device_ops(False)
