@@ -21,7 +21,7 @@ from stratax.errors import BadTypeError, WorkerError
 
 START_SECONDS = 120.0
 STALL_SECONDS = 900.0
-_POLL_SECONDS = 1.0
+POLL_SECONDS = 1.0
 TASK_SECONDS = 0.02
 _TASK_BYTES = 1 << 23
 _MOST_ROWS = 256
@@ -102,11 +102,11 @@ class WorkerPool:
             WorkerError: A process died, none started in time, or nothing happens any more.
         """
         since = time.monotonic()
-        while not wait([future], _POLL_SECONDS).done:
+        while not wait([future], POLL_SECONDS).done:
             self._check_start()
             if time.monotonic() - since > STALL_SECONDS:
                 raise WorkerError(
-                    f"{self._name} gave nothing for {STALL_SECONDS:.0f} seconds in a worker process. Expected: results. "
+                    f"{self._name} gave nothing for {STALL_SECONDS:.0f} s in a worker process. Expected: results. "
                     f"Received: none for {_elements(task)}. See what the function waits for."
                 )
         try:
@@ -120,7 +120,7 @@ class WorkerPool:
         has_started = self._ready is None or self._ready.done()
         if not has_started and time.monotonic() - self._started > START_SECONDS:
             raise WorkerError(
-                f"No worker process started. Expected: one within {START_SECONDS:.0f} seconds. Received: none of "
+                f"No worker process started. Expected: one within {START_SECONDS:.0f} s. Received: none of "
                 f"num_processes={self.num_processes!r}. See whether the machine has memory left, and what a new "
                 "Python process imports."
             )

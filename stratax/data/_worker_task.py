@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import cloudpickle
 import numpy as np
 
 from stratax.data._block import Block, Columns, Rows, shapes_of
@@ -22,6 +23,10 @@ from stratax.data._vectorise import call, on_host
 from stratax.errors import DataError, WorkerError
 
 _ASK_SECONDS = 1.0
+_NOT_LOADED = (
+    "A function given to map can't be made again in a worker process. Put what it uses into modules that a new Python "
+    "process can import, or have them sent too: cloudpickle.register_pickle_by_value(module)."
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -114,9 +119,7 @@ def make(task: Task) -> Result:
     try:
         function = _worker.load()
     except Exception as e:
-        failure = _transportable(
-            e, f"{_worker.name or 'A function given to map'} can't be unpickled in a worker process."
-        )
+        failure = _transportable(e, _NOT_LOADED)
         return Result(parts=[Part(block=Rows([], failure), template=None)] * task.block.count, seconds=0.0)
     made = [_one(function, task, i) for i in range(task.block.count)]
     return Result(parts=_grouped(made), seconds=time.perf_counter() - start)
@@ -152,7 +155,7 @@ def _transportable(error: Exception, note: str) -> Exception:
     note = f"{note}\nIn worker process {os.getpid()}:\n{where}"
     error.__traceback__ = error.__cause__ = error.__context__ = None
     try:
-        copy = pickle.loads(pickle.dumps(error))
+        copy = pickle.loads(cloudpickle.dumps(error))
         is_whole = type(copy) is type(error) and str(copy) == str(error)
     except Exception:
         is_whole = False

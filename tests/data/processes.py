@@ -1,0 +1,28 @@
+"""Which processes a test has started."""
+
+import time
+
+import psutil
+
+
+def children(process=None):
+    """The workers that a process has started: without the one that looks after loky's semaphores."""
+    found = psutil.Process(process).children(recursive=True)
+    return [child for child in found if _is_worker(child)]
+
+
+def _is_worker(process):
+    try:
+        return process.status() != psutil.STATUS_ZOMBIE and "resource_tracker" not in " ".join(
+            process.cmdline()
+        )
+    except psutil.Error:
+        return False
+
+
+def wait_until_none_is_left(seconds=10):
+    """The workers that are still there after so long."""
+    end = time.monotonic() + seconds
+    while children() and time.monotonic() < end:
+        time.sleep(0.05)
+    return children()
