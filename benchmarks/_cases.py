@@ -78,6 +78,12 @@ def all_cases(counts: Sequence[int]) -> list[Case]:
             unit="us",
         ),
         Case(
+            name="convert-images",
+            what="stratax convert images, share of 2 cores that 2 processes keep busy",
+            program="_convert:busy",
+            target=Target(0.8, at_least=True),
+        ),
+        Case(
             name="import",
             what="import stratax, beyond jax and keras",
             program="_once:importing",
