@@ -1,6 +1,7 @@
 from . import convert as convert
 from . import image as image
 from ._as_dataset import as_dataset as as_dataset
+from ._csv_batches import make_csv_dataset as make_csv_dataset
 from ._csv_dataset import CsvDataset as CsvDataset
 from ._csv_dataset import decode_csv as decode_csv
 from ._dataset import Dataset as Dataset

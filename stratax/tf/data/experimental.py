@@ -10,12 +10,31 @@ from stratax.data import AutotuneOptions as AutotuneOptions
 from stratax.data import CsvDataset as CsvDataset
 from stratax.data import Dataset
 from stratax.data import DistributeOptions as DistributeOptions
+from stratax.data import make_csv_dataset as make_csv_dataset
 from stratax.tf._names import missing_name
 
 
 def cardinality(dataset: Dataset) -> Any:
     """The number of elements of a Dataset, as `tf.data.experimental.cardinality`: `dataset.cardinality()`."""
     return dataset.cardinality()
+
+
+def load(
+    path: Any, element_spec: Any = None, compression: str | None = None, reader_func: Any = None
+) -> Dataset:
+    """The elements that were saved in a folder, as `tf.data.experimental.load`: `Dataset.load`."""
+    return Dataset.load(path, element_spec, compression, reader_func)
+
+
+def save(
+    dataset: Dataset,
+    path: Any,
+    compression: str | None = None,
+    shard_func: Any = None,
+    checkpoint_args: Any = None,
+) -> None:
+    """Writes all elements of a Dataset into a folder, as `tf.data.experimental.save`: `dataset.save`."""
+    dataset.save(path, compression, shard_func, checkpoint_args)
 
 
 __all__ = [
@@ -27,5 +46,8 @@ __all__ = [
     "CsvDataset",
     "DistributeOptions",
     "cardinality",
+    "load",
+    "make_csv_dataset",
+    "save",
 ]
 __getattr__ = missing_name(__name__, __all__)
