@@ -455,8 +455,9 @@ class Strategy:
         """Divides the batches of a dataset among the replicas.
 
         Args:
-            dataset: A `stratax.data.Dataset` of *global* batches, or any iterable of structures of arrays whose
-                first dimension counts examples.
+            dataset: A `stratax.data.Dataset` of *global* batches, a pipeline of grain, torch, Hugging Face or tf.data
+                (see `stratax.data.as_dataset`), or any iterable of structures of arrays whose first dimension counts
+                examples.
             options: A `stratax.distribute.InputOptions`.
 
         Returns:
@@ -468,7 +469,9 @@ class Strategy:
             BadTypeError: If `dataset` can't be iterated.
             DataError: If its elements are no batches.
         """
-        return _input.DistributedDataset(self, self.source_of_batches(dataset), options)
+        from stratax.data._as_dataset import adopted
+
+        return _input.DistributedDataset(self, self.source_of_batches(adopted(dataset)), options)
 
     def distribute_datasets_from_function(
         self, dataset_fn: Callable[["_input.InputContext"], Any], options: Any = None
@@ -493,7 +496,9 @@ class Strategy:
             input_pipeline_id=self.share.index,
             num_replicas_in_sync=len(self._devices),
         )
-        dataset = dataset_fn(context)
+        from stratax.data._as_dataset import adopted
+
+        dataset = adopted(dataset_fn(context))
         return _input.DistributedDataset(self, self.source_of_replica_batches(dataset), options)
 
     def source_of_batches(self, dataset: Any) -> "_readers.Source":

@@ -17,6 +17,7 @@ from keras.src.trainers.data_adapters.py_dataset_adapter import PyDatasetAdapter
 from stratax import errors
 from stratax.core import OutOfRangeError
 from stratax.data import Dataset
+from stratax.data._as_dataset import adopted
 from stratax.distribute import DistributedDataset, DistributedIterator, Strategy
 from stratax.keras import _array_pass
 
@@ -106,6 +107,7 @@ class StepAdapter(data_adapter.DataAdapter):
         """The adapter for what a user gave to `fit`, `evaluate` or `predict`."""
         if isinstance(x, StepAdapter):
             return x
+        x = adopted(x)
         if isinstance(x, (Dataset, DistributedDataset)):
             _refuse_targets(x, y, sample_weight)
             return cls._of_dataset(strategy, x, class_weight)
