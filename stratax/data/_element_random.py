@@ -5,14 +5,13 @@ process, before a restart or after it. The numbers are a function of (seed of th
 the element, how many draws came before).
 """
 
-import contextlib
 import random
-from collections.abc import Callable, Iterator, Sequence
-from contextvars import ContextVar
+from collections.abc import Callable, Sequence
+from contextvars import ContextVar, Token
 
 import numpy as np
 
-from stratax.data._permutation import generator
+from stratax.data._permutation import generator, uniform
 
 
 class _Draws:
@@ -25,11 +24,11 @@ class _Draws:
         self._key: Sequence[int] | None = None
         self.count = 0
 
-    def next(self, seed: int) -> Callable[[], np.random.Generator]:
-        """What makes the generator of the next draw; the element is named only then, as most functions draw nothing."""
+    def next(self, seed: int) -> Callable[[], Sequence[int]]:
+        """What gives the key of the next draw; the element is named only then, as most functions draw nothing."""
         self.count += 1
         number = self.count
-        return lambda: generator((*self._named(), number, seed))
+        return lambda: (*self._named(), number, seed)
 
     def _named(self) -> Sequence[int]:
         if self._key is None:
@@ -40,18 +39,24 @@ class _Draws:
 _CURRENT: ContextVar[_Draws | None] = ContextVar("stratax_element", default=None)
 
 
-@contextlib.contextmanager
-def element_scope(name: Callable[[], Sequence[int]]) -> Iterator[None]:
+class element_scope:  # noqa: N801 - reads like the functions of contextlib
     """Within it, :func:`element_generator` gives what belongs to one element.
 
     Args:
         name: Gives integers that name the element: those of the order's key, then the element's position.
     """
-    token = _CURRENT.set(_Draws(name))
-    try:
-        yield
-    finally:
-        _CURRENT.reset(token)
+
+    # A generator function as a context manager would take three times as long, for every element.
+    __slots__ = ("_name", "_token")
+
+    def __init__(self, name: Callable[[], Sequence[int]]) -> None:
+        self._name = name
+
+    def __enter__(self) -> None:
+        self._token: Token[_Draws | None] = _CURRENT.set(_Draws(self._name))
+
+    def __exit__(self, *exc_info: object) -> None:
+        _CURRENT.reset(self._token)
 
 
 def element_generator(seed: int | None = None) -> np.random.Generator:
@@ -64,9 +69,26 @@ def element_generator(seed: int | None = None) -> np.random.Generator:
         Outside of a pipeline a generator fixed by `seed`, or by Python's `random` (which
         `keras.utils.set_random_seed` seeds) if there is none.
     """
+    return generator(_next_key(seed))
+
+
+def element_uniform(shape: tuple[int, ...], seed: int | None = None) -> np.ndarray:
+    """Numbers from 0 up to but not 1: the next draw of the element that is being made.
+
+    Args:
+        shape: Their shape; for a few numbers this is much quicker than :func:`element_generator`.
+        seed: As for :func:`element_generator`.
+
+    Returns:
+        float64.
+    """
+    return uniform(shape, _next_key(seed))
+
+
+def _next_key(seed: int | None) -> Sequence[int]:
     draws = _CURRENT.get()
     if draws is None:
-        return generator((random.getrandbits(63) if seed is None else seed,))
+        return (random.getrandbits(63) if seed is None else seed,)
     return draws.next(-1 if seed is None else seed)()
 
 
@@ -82,7 +104,9 @@ class SeedToDraw:
 
     def draw(self) -> int:
         """Draws it."""
-        return random.getrandbits(31) if self._later is None else int(self._later().integers(1 << 31))
+        return (
+            random.getrandbits(31) if self._later is None else int(generator(self._later()).integers(1 << 31))
+        )
 
     def peek(self, number: int) -> int:
         """A seed without a trace in Python's `random`: what follows stays as if nobody had looked.

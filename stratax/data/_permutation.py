@@ -1,5 +1,7 @@
 """Random orders as pure functions of a key (data layer)."""
 
+import hashlib
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -8,17 +10,31 @@ TABLE_LIMIT = 1 << 22
 """Longer permutations are computed position by position instead of being kept in memory."""
 
 _ROUNDS = 8
+_WORD = (1 << 64) - 1
+# As many words of 64 bits as one hash gives.
+_MAX_HASHED = 8
 _MULTIPLIERS = (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
 
 
 def _entropy(key: Sequence[int]) -> np.random.SeedSequence:
     """NumPy takes no negative numbers; those of more than 64 bits are cut."""
-    return np.random.SeedSequence([part & ((1 << 64) - 1) for part in key])
+    return np.random.SeedSequence([part & _WORD for part in key])
 
 
 def generator(key: Sequence[int]) -> np.random.Generator:
     """A random generator, the same for the same key (integers of any sign)."""
     return np.random.default_rng(_entropy(key))
+
+
+def uniform(shape: tuple[int, ...], key: Sequence[int]) -> np.ndarray:
+    """Random numbers from 0 up to but not 1, the same for the same key. A few are hashed: a generator takes longer."""
+    count = math.prod(shape)
+    if count > _MAX_HASHED:
+        return generator(key).random(shape)
+    message = b"".join((part & _WORD).to_bytes(8, "little") for part in key)
+    digest = hashlib.blake2b(message, digest_size=8 * max(count, 1)).digest()
+    whole = np.frombuffer(digest, "<u8", count) >> np.uint64(11)
+    return (whole * 2.0**-53).reshape(shape)
 
 
 class Permutation:

@@ -1,11 +1,12 @@
 """Random image operations, given where their random numbers come from (data layer)."""
 
+from collections.abc import Callable
 from typing import Any
 
 import array_api_compat
 import numpy as np
 
-from stratax.data.image._arrays import as_image, is_numpy, static_sizes
+from stratax.data.image._arrays import as_image, check_image, is_numpy, static_sizes
 from stratax.data.image._color import adjust_brightness, adjust_contrast, adjust_hue, adjust_saturation
 from stratax.data.image._draws import Draw
 from stratax.data.image._geometry import flip_left_right, flip_up_down
@@ -14,22 +15,21 @@ from stratax.errors import BadArgumentError
 
 def flipped_left_right(image: Any, draw: Draw) -> Any:
     """Each image mirrored or not."""
-    return _chosen(image, flip_left_right(image), draw)
+    return _chosen(image, flip_left_right, draw)
 
 
 def flipped_up_down(image: Any, draw: Draw) -> Any:
     """Each image upside down or not."""
-    return _chosen(image, flip_up_down(image), draw)
+    return _chosen(image, flip_up_down, draw)
 
 
-def _chosen(image: Any, flipped: Any, draw: Draw) -> Any:
+def _chosen(image: Any, flip: Callable[[Any], Any], draw: Draw) -> Any:
     image, xp = as_image(image)
-    if image.ndim == 4:
-        return xp.where(xp.asarray(draw((image.shape[0], 1, 1, 1))) < 0.5, flipped, image)
-    number = draw(())
-    if array_api_compat.is_jax_array(number):
-        return xp.where(number < 0.5, flipped, image)
-    return flipped if number < 0.5 else image
+    check_image(image)
+    number = draw((image.shape[0], 1, 1, 1) if image.ndim == 4 else ())
+    if image.ndim == 4 or array_api_compat.is_jax_array(number):
+        return xp.where(number < 0.5, flip(image), image)
+    return flip(image) if number < 0.5 else image
 
 
 def cropped(value: Any, size: Any, draw: Draw) -> Any:

@@ -6,8 +6,8 @@ from typing import Any
 import array_api_compat
 import numpy as np
 
-from stratax.data._element_random import element_generator
-from stratax.data._permutation import generator
+from stratax.data._element_random import element_uniform
+from stratax.data._permutation import uniform
 from stratax.errors import BadArgumentError
 
 Draw = Callable[[tuple[int, ...]], Any]
@@ -22,7 +22,7 @@ def draw_of(image: Any, seed: Any) -> Draw:
         seed: None, or an integer (or, for JAX arrays, a `keras.random.SeedGenerator`).
     """
     if not array_api_compat.is_jax_array(image):
-        return element_generator(None if seed is None else int(seed)).random
+        return lambda shape: element_uniform(shape, None if seed is None else int(seed))
     # Only for what computes on a device: it takes seconds to import.
     import keras
 
@@ -47,8 +47,8 @@ def stateless_draw_of(image: Any, seed: Any) -> Draw:
             f"Received: seed={seed!r}. Pass for instance (1, 2)."
         )
     if not array_api_compat.is_jax_array(image):
-        first, second = np.asarray(seed).tolist()
-        return generator((first, second)).random
+        key = np.asarray(seed).tolist()
+        return lambda shape: uniform(shape, key)
     import jax  # It is there already: the image is its array.
 
     data = jax.numpy.asarray(seed).astype("uint32")
