@@ -32,7 +32,8 @@ def glob(pattern: Any) -> list[str]:
     """The paths that fit a pattern, or one of several, as `tf.io.gfile.glob`; sorted.
 
     Args:
-        pattern: A path or URL, or a list of them, with `*`, `?` and `[...]`, which do not stand for a `/`.
+        pattern: A path or URL, or a list of them, with `*`, `?` and `[...]`, which do not stand for a `/`. Hidden
+            files, such as half written ones, fit only patterns that begin with a dot, too.
 
     Returns:
         The paths and URLs; none if nothing fits.
@@ -54,11 +55,16 @@ def glob(pattern: Any) -> list[str]:
 def _matches(pattern: str) -> list[str]:
     path = local_path(pattern)
     if path is not None:
-        return standard_glob.glob(path, include_hidden=True)
+        return standard_glob.glob(path)
     import fsspec
 
     filesystem, remote = fsspec.core.url_to_fs(pattern)
-    return [filesystem.unstrip_protocol(found) for found in filesystem.glob(remote)]
+    found = [filesystem.unstrip_protocol(name) for name in filesystem.glob(remote)]
+    return found if _is_hidden(pattern) else [name for name in found if not _is_hidden(name)]
+
+
+def _is_hidden(name: str) -> bool:
+    return name.rpartition("/")[2].startswith(".")
 
 
 def matching_files(file_pattern: Any) -> FileNames:

@@ -7,8 +7,10 @@ from stratax.data._dataset import Dataset
 from stratax.data._file_names import as_buffer_size, as_parallel_reads, names_node
 from stratax.data._file_source import FileSource
 from stratax.data._files import FileName, as_compression
+from stratax.data._tfrecord_index import IndexedRecords
 from stratax.data._tfrecord_reader import DEFAULT_BUFFER, TFRecordFormat
 from stratax.data._tfrecord_writer import TFRecordOptions, as_options
+from stratax.errors import BadArgumentError
 
 
 class TFRecordDataset(Dataset):
@@ -26,9 +28,12 @@ class TFRecordDataset(Dataset):
             None or 1 for one file after another.
         name: Ignored.
         check_crc: Whether the checksums of the data are compared; those of the lengths always are.
+        index: Whether any record can be read at any time, so that `shuffle` permutes all of them, `len` is known and
+            a position is restored at once. For files of this machine without compression, which are read one after
+            another. Where the records begin is found out at the first use and kept in a hidden file beside each.
 
     Raises:
-        BadArgumentError: `compression_type` or a number is none that is allowed.
+        BadArgumentError: `compression_type` or a number is none that is allowed, or does not go with `index`.
         BadTypeError: A name is not a string or a path.
 
     Example:
@@ -51,10 +56,22 @@ class TFRecordDataset(Dataset):
         name: str | None = None,
         *,
         check_crc: bool = True,
+        index: bool = False,
     ) -> None:
         size = as_buffer_size(buffer_size, DEFAULT_BUFFER)
         form = TFRecordFormat(as_compression(compression_type), size, check_crc)
-        super().__init__(FileSource(names_node(filenames), form, as_parallel_reads(num_parallel_reads)))
+        num_parallel = as_parallel_reads(num_parallel_reads)
+        names = names_node(filenames)
+        if not index:
+            super().__init__(FileSource(names, form, num_parallel))
+            return
+        if form.compression or num_parallel > 1:
+            raise BadArgumentError(
+                "index=True reads files without compression one after another. "
+                f"Received: compression_type={compression_type!r}, num_parallel_reads={num_parallel_reads!r}. Leave "
+                "them out, or index."
+            )
+        super().__init__(IndexedRecords(names, form))
 
 
 def tf_record_iterator(path: FileName, options: TFRecordOptions | str | None = None) -> Iterator[bytes]:

@@ -68,7 +68,7 @@ class TFRecordOptions:
     ) -> None:
         if isinstance(compression_type, TFRecordOptions):
             compression_type = compression_type.compression_type
-        self.compression_type = as_compression(compression_type)
+        self.compression_type: str = as_compression(compression_type)
         self.flush_mode = flush_mode
         self.input_buffer_size = input_buffer_size
         self.output_buffer_size = output_buffer_size

@@ -23,7 +23,8 @@ def test_without_shuffling_names_are_sorted(folder):
     assert names(Dataset.list_files(f"{folder}/a-*", shuffle=False)) == ["a-0", "a-1"]
     assert names(Dataset.list_files([f"{folder}/b*", f"{folder}/a-[1]"], shuffle=False)) == ["a-1", "b-0"]
     assert names(Dataset.list_files(np.array([f"{folder}/?-0"]), shuffle=False)) == ["a-0", "b-0"]
-    assert names(Dataset.list_files(folder / "*", shuffle=False)) == [".hidden", "a-0", "a-1", "b-0"]
+    assert names(Dataset.list_files(folder / "*", shuffle=False)) == ["a-0", "a-1", "b-0"]
+    assert names(Dataset.list_files(folder / ".h*", shuffle=False)) == [".hidden"]
 
 
 def test_names_are_shuffled_unless_told_otherwise(folder):

@@ -1,0 +1,328 @@
+"""Where the records of TFRecord files begin, so that any of them can be read at once (data layer).
+
+The index of a file is kept beside it, in a hidden file, where the folder can be written to.
+"""
+
+import contextlib
+import copy
+import itertools
+import os
+import tempfile
+from functools import cached_property
+
+import numpy as np
+
+from stratax.data._block import Block, Columns
+from stratax.data._files import as_file_name, file_missing, is_directory, local_path
+from stratax.data._named_files import NamedFiles
+from stratax.data._node import Node, Passes, Run
+from stratax.data._spec import TensorSpec
+from stratax.data._tfrecord_reader import (
+    FOOTER_BYTES,
+    HEADER_BYTES,
+    TFRecordFormat,
+    length_of,
+    masked_crcs,
+)
+from stratax.errors import BadArgumentError, DataLossError
+
+INDEX_SUFFIX = ".stratax-index"
+
+_MAGIC = 0x5354_5241_5441_5801
+_FACTS = 3
+_WINDOW = 1 << 20
+_GLANCE = 1 << 12
+_MAX_KNOWN_HEADERS = 1 << 14
+_LEAST_RUN = 8
+_MAX_GAP = 1 << 12
+_MAX_SPAN = 1 << 20
+_LENGTH_BYTES = 8
+
+
+class IndexedRecords(NamedFiles):
+    """The records of TFRecord files of this machine, any of them at any time.
+
+    The files stand in the order in which the names come in the first iteration.
+
+    Args:
+        names: A node that gives the names.
+        form: How to read a file; without compression.
+    """
+
+    label = "TFRecord"
+    is_indexable = True
+    is_uniform = True
+    batch_size = None
+
+    def __init__(self, names: Node, form: TFRecordFormat) -> None:
+        self.children = (names,)
+        self._form = form
+
+    def with_names(self, names: Node) -> "IndexedRecords":
+        """The same with other files."""
+        return IndexedRecords(names, self._form)
+
+    @property
+    def spec(self) -> TensorSpec:
+        """A byte string."""
+        return TensorSpec((), object)
+
+    @cached_property
+    def _files(self) -> "list[FileIndex]":
+        run = Run()
+        try:
+            names = [as_file_name(row[0]) for row in self.names.open(run).rows()]
+        finally:
+            run.close()
+        return [FileIndex(name, self._form) for name in names]
+
+    @cached_property
+    def _firsts(self) -> np.ndarray:
+        """The position of each file's first record, and the number of all."""
+        return np.cumsum([0, *(file.length for file in self._files)], dtype=np.int64)
+
+    @property
+    def length(self) -> int:
+        """How many records there are; reads the files' indexes, or makes them."""
+        return int(self._firsts[-1])
+
+    def describe(self) -> str:
+        """The kind of file and how many records."""
+        return f"{self.label}({self.length})"
+
+    def gather(self, indices: np.ndarray, passes: Passes, run: Run) -> Block:
+        """The records at some positions, those of a file in one go."""
+        records = np.empty(len(indices), object)
+        files = np.searchsorted(self._firsts, indices, side="right") - 1
+        for number in np.unique(files):
+            chosen = np.flatnonzero(files == number)
+            records[chosen] = self._files[number].read(indices[chosen] - self._firsts[number])
+        return Columns([records], len(indices))
+
+
+class FileIndex:
+    """Where the records of one file begin.
+
+    Args:
+        name: A path.
+        form: How to read the file.
+
+    Attributes:
+        length: How many records there are, and one more if what follows them can't be read.
+    """
+
+    def __init__(self, name: str, form: TFRecordFormat) -> None:
+        self._name = name
+        self._path = _checked_path(name)
+        self._form = form
+        self._starts = _starts_of(self._path)
+        whole = int(self._starts[-1]) == os.path.getsize(self._path)
+        self._failure = None if whole else self._failure_behind()
+        self.length = len(self._starts) - 1 + (self._failure is not None)
+
+    def _failure_behind(self) -> DataLossError | None:
+        """What the reader says about the bytes behind the last record."""
+        stream = self._form.open(self._name)
+        try:
+            stream.seek(int(self._starts[-1]), len(self._starts) - 1)
+            return stream.read().last  # type: ignore[return-value]
+        except StopIteration:
+            return None
+        finally:
+            stream.close()
+
+    def read(self, positions: np.ndarray) -> np.ndarray:
+        """Records by number, objects [n]; raises for the first of them that can't be read."""
+        if self._failure is not None and (positions >= len(self._starts) - 1).any():
+            raise copy.copy(self._failure)
+        order = np.argsort(positions, kind="stable")
+        places = positions[order]
+        starts, stops = self._starts[places], self._starts[places + 1]
+        records: list[bytes] = []
+        with open(self._path, "rb", buffering=0) as file:
+            for part in _spans(file.fileno(), starts, stops):
+                records += self._sliced(file.fileno(), places[part], starts[part], stops[part])
+        found = np.empty(len(positions), object)
+        found[order] = records
+        return found
+
+    def _sliced(self, file: int, places: np.ndarray, starts: np.ndarray, stops: np.ndarray) -> list[bytes]:
+        base = int(starts[0])
+        content = os.pread(file, int(stops[-1]) - base, base)
+        lengths = stops - starts - (HEADER_BYTES + FOOTER_BYTES)
+        begins = starts - base + HEADER_BYTES
+        self._check_lengths(content, places, begins, lengths)
+        ends = (begins + lengths).tolist()
+        records = [content[begin:end] for begin, end in zip(begins.tolist(), ends, strict=True)]
+        if self._form.check_crc:
+            self._check_data(content, places, np.array(ends), records)
+        return records
+
+    def _check_lengths(
+        self, content: bytes, places: np.ndarray, begins: np.ndarray, lengths: np.ndarray
+    ) -> None:
+        is_whole = int(begins[-1] + lengths[-1]) + FOOTER_BYTES <= len(content)
+        told = _numbers(content, begins - HEADER_BYTES, _LENGTH_BYTES).view("<i8")[:, 0] if is_whole else None
+        if told is None or not np.array_equal(told, lengths):
+            raise self._error("The file is another one than when its records were counted", int(places[0]))
+
+    def _check_data(self, content: bytes, places: np.ndarray, ends: np.ndarray, records: list[bytes]) -> None:
+        stored = _numbers(content, ends, FOOTER_BYTES).view("<u4")[:, 0]
+        differ = np.flatnonzero(stored != masked_crcs(records))
+        if len(differ):
+            raise self._error("The data of a record is damaged (its CRC-32C differs)", int(places[differ[0]]))
+
+    def _error(self, what: str, record: int) -> DataLossError:
+        offset = int(self._starts[record])
+        return DataLossError(
+            f"{what}. Received: filename={self._name!r}, record={record}, offset={offset}. Make the file again; a "
+            "record that is damaged is left out by ignore_errors().",
+            filename=self._name,
+            record=record,
+            offset=offset,
+        )
+
+
+def _checked_path(name: str) -> str:
+    path = local_path(name)
+    if path is None:
+        raise BadArgumentError(
+            f"index=True needs files of this machine. Received: filename={name!r}. Copy the file, or leave index out."
+        )
+    if os.path.isdir(path):
+        raise is_directory(name)
+    if not os.path.exists(path):
+        raise file_missing(name)
+    return path
+
+
+def _numbers(content: bytes, offsets: np.ndarray, size: int) -> np.ndarray:
+    """The bytes at some offsets, uint8 [n, size]."""
+    return np.frombuffer(content, np.uint8)[offsets[:, None] + np.arange(size)]
+
+
+def _spans(file: int, starts: np.ndarray, stops: np.ndarray) -> list[slice]:
+    """Parts of sorted records that are read in one go: close together, and not too much at once."""
+    is_far = starts[1:] - stops[:-1] > _MAX_GAP
+    is_new = is_far | (starts[1:] // _MAX_SPAN != starts[:-1] // _MAX_SPAN)
+    edges = [0, *(np.flatnonzero(is_new) + 1).tolist(), len(starts)]
+    spans = [slice(a, b) for a, b in itertools.pairwise(edges)]
+    if len(spans) > 1 and hasattr(os, "posix_fadvise"):
+        # The system fetches all of them while the first is waited for.
+        for part in spans:
+            begin = int(starts[part.start])
+            os.posix_fadvise(file, begin, int(stops[part.stop - 1]) - begin, os.POSIX_FADV_WILLNEED)
+    return spans
+
+
+# Finding out where records begin
+
+
+def _starts_of(path: str) -> np.ndarray:
+    """Where each record begins and the last one ends, int64 [n + 1]: from the index, or from the file."""
+    facts = _facts(path)
+    starts = _loaded(_index_path(path), facts)
+    if starts is None:
+        starts = scan(path)
+        if int(starts[-1]) == facts[1] and facts == _facts(path):
+            with contextlib.suppress(OSError):
+                _save(_index_path(path), np.concatenate([np.array(facts, np.int64), starts]))
+    return starts
+
+
+def _facts(path: str) -> list[int]:
+    """What tells that an index belongs to a file as it is."""
+    status = os.stat(path)
+    return [_MAGIC, status.st_size, status.st_mtime_ns]
+
+
+def _index_path(path: str) -> str:
+    folder, name = os.path.split(path)
+    return os.path.join(folder, f".{name}{INDEX_SUFFIX}")
+
+
+def _loaded(path: str, facts: list[int]) -> np.ndarray | None:
+    """An index that was kept; None if there is none, or it does not belong to the file."""
+    try:
+        content: np.ndarray = np.load(path, allow_pickle=False)
+    except (OSError, ValueError, EOFError):
+        return None
+    if content.dtype != np.int64 or content.ndim != 1 or content[:_FACTS].tolist() != facts:
+        return None
+    starts = content[_FACTS:]
+    is_sound = len(starts) and starts[0] == 0 and starts[-1] == facts[1]
+    return starts if is_sound and bool((np.diff(starts) >= HEADER_BYTES + FOOTER_BYTES).all()) else None
+
+
+def _save(path: str, content: np.ndarray) -> None:
+    descriptor, temporary = tempfile.mkstemp(
+        ".tmp", os.path.basename(path)[:100], os.path.dirname(path) or "."
+    )
+    try:
+        with open(descriptor, "wb") as file:
+            np.save(file, content, allow_pickle=False)
+        os.replace(temporary, path)
+    except BaseException:
+        os.remove(temporary)
+        raise
+
+
+def scan(path: str) -> np.ndarray:
+    """Goes from length to length; stops where a length is damaged or the file is cut off."""
+    parts = [np.zeros(1, np.int64)]
+    known: dict[bytes, int] = {}
+    size = _WINDOW
+    with open(path, "rb", buffering=0) as file:
+        end = os.fstat(file.fileno()).st_size
+        offset = 0
+        while offset < end:
+            window = os.pread(file.fileno(), size, offset)
+            stops = _stops(window, known, end - offset)
+            if not len(stops):
+                break
+            # Of large records only the beginnings are read.
+            size = _GLANCE if len(stops) == 1 else _WINDOW
+            parts.append(stops + offset)
+            offset += int(stops[-1])
+    return np.concatenate(parts)
+
+
+def _stops(window: bytes, known: dict[bytes, int], left: int) -> np.ndarray:
+    """Where the records end whose headers are in a window that begins with one."""
+    parts: list[np.ndarray] = []
+    stops: list[int] = []
+    position, before = 0, b""
+    while len(header := window[position : position + HEADER_BYTES]) == HEADER_BYTES:
+        length = known.get(header)
+        if length is None:
+            length = length_of(header)
+            if length is None:
+                break
+            if len(known) < _MAX_KNOWN_HEADERS:
+                known[header] = length
+        size = HEADER_BYTES + length + FOOTER_BYTES
+        if position + size > left:
+            break
+        run = _run(window, position, size, left) if header == before else 1
+        if run > 1:
+            parts += [np.array(stops, np.int64), position + size * np.arange(1, run + 1)]
+            stops = []
+        else:
+            stops.append(position + size)
+        position += size * run
+        before = header
+    return np.concatenate([*parts, np.array(stops, np.int64)])
+
+
+def _run(window: bytes, position: int, size: int, left: int) -> int:
+    """How many records from a position on have the same header, looked for in ever larger steps."""
+    header = np.frombuffer(window, np.uint8, HEADER_BYTES, position)
+    there = min((len(window) - position) // size, (left - position) // size)
+    found, count = 1, _LEAST_RUN
+    while found < there:
+        rows = np.frombuffer(window, np.uint8, min(count, there) * size, position).reshape(-1, size)
+        differ = np.flatnonzero((rows[found:, :HEADER_BYTES] != header).any(axis=1))
+        if len(differ):
+            return found + int(differ[0])
+        found, count = len(rows), count * _LEAST_RUN
+    return max(1, found)
