@@ -1,6 +1,8 @@
 """`MultiWorkerMirroredStrategy`: the devices of several processes, in step (distribute layer)."""
 
 import hashlib
+import itertools
+import json
 import logging
 import random
 import threading
@@ -14,6 +16,11 @@ from jax.experimental import multihost_utils
 from stratax import errors
 from stratax.cluster import ClusterResolver, TFConfigClusterResolver, _connection
 from stratax.core import _dispatches
+from stratax.data import Dataset
+from stratax.data._auto_shard import auto_shard, shuffle_seeds
+from stratax.data._map import Map
+from stratax.data._node import walk
+from stratax.data._options import AutoShardPolicy
 from stratax.distribute import _progress, _readers, _worker_input
 from stratax.distribute._communication import CommunicationOptions
 from stratax.distribute._strategy import Strategy
@@ -57,13 +64,14 @@ class MultiWorkerMirroredStrategy(Strategy):
         self._options = _checked_options(communication_options)
         self._resolver = TFConfigClusterResolver() if cluster_resolver is None else cluster_resolver
         self._cluster = _connect(self._resolver, self._options)
+        self._agreements = itertools.count()
         devices = jax.devices() if self.num_workers > 1 else jax.local_devices()
         has_gpus = devices[0].platform in ("gpu", "cuda", "rocm")
         super().__init__(devices, self._options.cross_device_ops(has_gpus))
         if self.num_workers > 1:
             _dispatches.observe(_progress.StepsForOthers())
             self._check_devices()
-            self._agree_on_randomness()
+            self.agree_on_randomness()
 
     @property
     def cluster_resolver(self) -> ClusterResolver:
@@ -92,11 +100,35 @@ class MultiWorkerMirroredStrategy(Strategy):
         """All workers' values under one name."""
         return self._cluster.all_gather(f"strategy/{name}", value, stop=stop)
 
+    def source_of_batches(self, dataset: Any) -> _readers.Source:
+        """The steps of a dataset of global batches, which is divided between the workers as its options say."""
+        if self.num_workers == 1:
+            return super().source_of_batches(dataset)
+        if not isinstance(dataset, Dataset):
+            return _SharedBatches(dataset, self)
+        seeds = self._chiefs_seeds(dataset)
+        if _is_cheap(dataset):
+            whole = auto_shard(dataset, 1, 0, seeds=seeds)
+            return _readers.GlobalBatches(whole, len(self.devices), self.share)
+        part = auto_shard(dataset, self.num_workers, self.share.index, seeds=seeds)
+        return _worker_input.own_global_batches(part, len(self.devices), self.share, self.exchange)
+
     def source_of_replica_batches(self, dataset: Any) -> _readers.Source:
         """The steps of the workers' own datasets of per-replica batches."""
         if self.num_workers == 1:
             return super().source_of_replica_batches(dataset)
         return _worker_input.own_replica_batches(dataset, len(self.devices), self.share, self.exchange)
+
+    def _chiefs_seeds(self, dataset: Dataset) -> list[int]:
+        """The seeds of a dataset's shuffles, which are the chief's in all workers: they read parts of one order."""
+        name = f"seeds/{next(self._agreements)}"
+        texts = self.exchange(name, json.dumps(shuffle_seeds(dataset)).encode())
+        if len({len(json.loads(text)) for text in texts}) > 1:
+            raise errors.DataError(
+                "The workers distribute different datasets. Expected: the same pipeline in every worker, or "
+                f"distribute_datasets_from_function. Received: {dataset!r} here."
+            )
+        return list(json.loads(texts[0]))
 
     def _check_devices(self) -> None:
         counts = [int(text) for text in self.exchange("devices", str(jax.local_device_count()).encode())]
@@ -109,13 +141,39 @@ class MultiWorkerMirroredStrategy(Strategy):
                 f"Received: {listing}. Give each worker as many, for instance through CUDA_VISIBLE_DEVICES."
             )
 
-    def _agree_on_randomness(self) -> None:
-        """Gives every worker the chief's random state, unless all of them have the same already."""
-        digests = self.exchange("random", _random_digest())
+    def agree_on_randomness(self) -> None:
+        """Gives every worker the same random state, drawn by the chief, unless all have the same already."""
+        name = f"random/{next(self._agreements)}"
+        digests = self.exchange(name, _random_digest())
         if len(set(digests)) == 1:
             return
-        seeds = self.exchange("seed", str(random.SystemRandom().getrandbits(31)).encode())
+        seeds = self.exchange(f"{name}/seed", str(random.SystemRandom().getrandbits(31)).encode())
         keras.utils.set_random_seed(int(seeds[0]))
+
+
+class _SharedBatches(_readers.GlobalBatches):
+    """Global batches that every worker makes for itself, of arrays or an iterable of the user's.
+
+    Args:
+        dataset: The same in all workers.
+        strategy: The strategy.
+    """
+
+    def __init__(self, dataset: Any, strategy: MultiWorkerMirroredStrategy) -> None:
+        super().__init__(dataset, len(strategy.devices), strategy.share)
+        self._strategy = strategy
+
+    def open(self, place: _readers.Place | None = None) -> _readers.Reader:
+        """Begins a pass; what is shuffled by the global random state comes in one order in all workers."""
+        self._strategy.agree_on_randomness()
+        return super().open(place)
+
+
+def _is_cheap(dataset: Dataset) -> bool:
+    """Whether every worker may read whole batches to keep its rows: they are gathered from memory."""
+    policy = dataset.options().experimental_distribute.auto_shard_policy
+    chosen = policy in (None, AutoShardPolicy.AUTO, AutoShardPolicy.DATA)
+    return chosen and dataset.is_indexable and not any(isinstance(step, Map) for step in walk(dataset._node))
 
 
 def _connect(resolver: Any, options: CommunicationOptions) -> _connection.Cluster:

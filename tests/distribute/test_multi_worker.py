@@ -215,3 +215,35 @@ def test_the_implementation_decides_what_combines_values():
     assert isinstance(options.cross_device_ops(False), sx.distribute.RingAllReduce)
     with pytest.warns(RuntimeWarning, match="there are no GPUs"):
         sx.distribute.CommunicationOptions(implementation="nccl").cross_device_ops(False)
+
+
+DIVIDED = """
+import numpy as np, sys
+import stratax as sx
+strategy = sx.distribute.MultiWorkerMirroredStrategy()
+policy = sx.data.AutoShardPolicy
+options = sx.data.Options()
+options.experimental_distribute.auto_shard_policy = policy[sys.argv[1]]
+plain = sx.data.Dataset.from_tensor_slices(np.arange(50, dtype=np.float32)).shuffle(50)
+dataset = {
+    "memory": lambda: plain.batch(12),
+    "mapped": lambda: plain.map(lambda x: x * 1).batch(12),
+    "streamed": lambda: plain.filter(lambda x: x != 7).batch(12),
+}[sys.argv[2]]().with_options(options)
+for batch in strategy.experimental_distribute_dataset(dataset):
+    rows = np.concatenate([np.ravel(v) for v in strategy.experimental_local_results(batch)])
+    report(**{f"rows{len(rows)}-{rows[0]}": [rows.tolist(), batch.num_components]})
+"""
+
+
+@pytest.mark.parametrize("kind", ["memory", "mapped", "streamed"])
+def test_workers_divide_each_batch_of_a_shuffled_dataset_without_gap_or_duplicate(kind):
+    results = run_tasks(2, DIVIDED, "DATA", kind, devices=1)
+    assert [result.code for result in results] == [0, 0], results[0].err + results[1].err
+    parts = [result.report for result in results]
+    everything = sorted(set(range(50)) - ({7} if kind == "streamed" else set()))
+    seen: list[float] = []
+    for part in parts:
+        seen += [row for rows, components in part.values() if components > 1 for row in rows]
+    whole = [row for rows, components in parts[0].values() if components == 1 for row in rows]
+    assert sorted(seen + whole) == everything
