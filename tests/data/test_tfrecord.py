@@ -1,6 +1,7 @@
 """TFRecordDataset: what is read, in which order, and what is said about damaged files."""
 
 import gzip
+import os
 import pathlib
 import struct
 
@@ -170,3 +171,21 @@ def test_wrong_arguments_are_told():
         TFRecordDataset([3])
     with pytest.raises(BadArgumentError, match="buffer_size"):
         TFRecordDataset("a", buffer_size=-1)
+
+
+@pytest.fixture
+def unprivileged():
+    """A user that file permissions hold for."""
+    user = os.geteuid()
+    if user == 0:
+        os.seteuid(65534)
+    yield
+    os.seteuid(user)
+
+
+def test_a_file_that_may_not_be_read_is_told(tmp_path, request):
+    path = write(tmp_path / "a")
+    os.chmod(path, 0)
+    request.getfixturevalue("unprivileged")
+    with pytest.raises(PermissionError, match="Permission denied"):
+        list(TFRecordDataset(path))
