@@ -83,10 +83,12 @@ class Rows(Block):
 
     def split(self, limit: int) -> "tuple[Rows, Rows | None]":
         """The leading elements of one shape, at most `limit`, and the others; a failure stands alone."""
-        count = 0
-        while count < min(limit, len(self.rows)) and shapes_of(self.rows[count]) == shapes_of(self.rows[0]):
+        if not self.rows or (self.count == 1 and self.failure is None):
+            return self, None
+        first, count = shapes_of(self.rows[0]), 1
+        while count < min(limit, len(self.rows)) and shapes_of(self.rows[count]) == first:
             count += 1
-        if count == self.count or not self.rows:
+        if count == self.count:
             return self, None
         return Rows(self.rows[:count]), Rows(self.rows[count:], self.failure)
 
@@ -142,7 +144,7 @@ def as_objects(values: Sequence[Any]) -> np.ndarray:
 
 def shapes_of(row: Row) -> tuple[tuple[int, ...], ...]:
     """The shapes of an element's components."""
-    return tuple(np.shape(leaf) if isinstance(leaf, np.ndarray) else () for leaf in row)
+    return tuple([leaf.shape if isinstance(leaf, np.ndarray) else () for leaf in row])
 
 
 def concatenate_blocks(blocks: Sequence[Block]) -> Block:

@@ -9,6 +9,7 @@ from typing import Protocol
 
 from stratax.data._block import Block
 from stratax.data._cursor import Cursor, State
+from stratax.data._structure import Row
 from stratax.errors import DataError
 
 _SHARE = 20
@@ -162,6 +163,14 @@ class Feed:
             raise
         self.advance(block.count)
         return block
+
+    def row(self) -> Row:
+        """The next element, handed on."""
+        if self._block is None:
+            return self.read(1).row(0)
+        row = self._block.row(self._offset)
+        self.advance(1)
+        return row
 
     def skip(self, count: int) -> int:
         """As a cursor's."""

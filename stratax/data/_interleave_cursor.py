@@ -1,7 +1,6 @@
 """The stream of `interleave`: Datasets that take turns, in TensorFlow's order (data layer)."""
 
 from collections import deque
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 

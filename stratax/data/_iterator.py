@@ -2,6 +2,7 @@
 
 import threading
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 from stratax.data._block import Block, concatenate_blocks
@@ -82,8 +83,7 @@ class DatasetIterator:
 
     def __next__(self) -> Any:
         """The next element: NumPy arrays (scalars for rank 0) on the host, which the caller may change."""
-        block = self._next_of_one_shape(1)
-        return self._element(block.row(0))
+        return self._element(self._counted(self._feed.row))
 
     def _element(self, leaves: list[Any]) -> Any:
         if self._structure is None:
@@ -116,18 +116,24 @@ class DatasetIterator:
         return self._element(block.columns()), block.count
 
     def _next_of_one_shape(self, limit: int) -> Block:
+        block = self._counted(lambda: self._feed.read(limit))
+        self._position += block.count - 1
+        return block
+
+    def _counted(self, read: Callable[[], Any]) -> Any:
+        """What `read` gives, which is one element; the end closes the iterator, and a failure counts."""
         if self._is_closed:
             raise StopIteration
         try:
-            block = self._feed.read(limit)
+            found = read()
         except StopIteration:
             self.close()
             raise
         except Exception:
             self._position += 1
             raise
-        self._position += block.count
-        return block
+        self._position += 1
+        return found
 
     def _more(self, limit: int, first: Block) -> Block | None:
         """What follows, if it is of the same shape; else it stays for the next reading, as does a failure."""

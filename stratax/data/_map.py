@@ -40,7 +40,7 @@ class Mapper:
         self._lock = threading.Lock()
         self._candidates: list[tuple[Vectorised, bool]] | None = None
         self._checked = 0
-        self._expected: tuple[Structure, tuple[tuple[np.dtype, int], ...]] | None = None
+        self._expected: tuple[Structure, tuple[tuple[np.dtype | None, int], ...]] | None = None
         self._shapes: tuple[tuple[int, ...], ...] | None = None
         self.spec: Any = None
 
@@ -61,9 +61,13 @@ class Mapper:
 
     def one(self, row: Row, position: int) -> Row:
         """The function's result for one element, checked against earlier ones; errors name the position."""
+        with on_host():
+            return self.one_on_host(row, position)
+
+    def one_on_host(self, row: Row, position: int) -> Row:
+        """:meth:`one` inside `on_host`, which is entered once for many."""
         try:
-            with on_host():
-                result = as_row(call(self._function, self._input_structure(), row))
+            result = as_row(call(self._function, self._input_structure(), row))
         except Exception as e:
             e.add_note(f"{self.name} failed on element {position} of {self._describe(row)}.")
             raise
@@ -305,16 +309,21 @@ class Map(Node):
         if self._threads > 1 and block.count > 1:
             return self._in_threads(block, indices, passes, run)
         rows: list[Row] = []
-        for i in range(block.count):
-            try:
-                rows.append(self._one(block.row(i), int(indices[i]), pass_at(passes, i), run))
-            except Exception as e:
-                return Rows(rows, failure=e)
+        with on_host():
+            for i in range(block.count):
+                try:
+                    rows.append(self._one(block.row(i), int(indices[i]), pass_at(passes, i), run))
+                except Exception as e:
+                    return Rows(rows, failure=e)
         return Rows(rows)
 
     def _one(self, row: Row, position: int, number: int, run: Run) -> Row:
         with element_scope(lambda: (*self._order.key(run, number), self._position(position))):
-            return self._mapper.one(row, position)
+            return self._mapper.one_on_host(row, position)
+
+    def _one_in_thread(self, row: Row, position: int, number: int, run: Run) -> Row:
+        with on_host():
+            return self._one(row, position, number, run)
 
     def _in_threads(self, block: Block, indices: np.ndarray, passes: Passes, run: Run) -> Rows:
         pool = run.pool(self._threads)
@@ -323,7 +332,7 @@ class Map(Node):
         try:
             for i in range(block.count):
                 number = pass_at(passes, i)
-                futures.append(pool.submit(self._one, block.row(i), int(indices[i]), number, run))
+                futures.append(pool.submit(self._one_in_thread, block.row(i), int(indices[i]), number, run))
             results.extend(future.result() for future in futures)
         except Exception as e:
             for future in futures:
@@ -362,10 +371,25 @@ class _Calls:
         leaves = self._mapper.block(block.columns())
         return None if leaves is None else Columns(leaves, block.count)
 
+    def rows(self, block: Block, position: int) -> Rows:
+        """One by one, up to the first that fails."""
+        rows: list[Row] = []
+        with on_host():
+            for i in range(block.count):
+                try:
+                    rows.append(self._one(block.row(i), position + i))
+                except Exception as e:
+                    return Rows(rows, failure=e)
+        return Rows(rows)
+
     def row(self, row: Row, position: int) -> Row:
         """One element."""
+        with on_host():
+            return self._one(row, position)
+
+    def _one(self, row: Row, position: int) -> Row:
         with element_scope(lambda: (*self._key(), self._position_of(position))):
-            return self._mapper.one(row, position)
+            return self._mapper.one_on_host(row, position)
 
 
 def pass_at(passes: Passes, index: int) -> int:

@@ -17,6 +17,9 @@ class Calls(Protocol):
     def block(self, block: Block) -> Columns | None:
         """The results for a whole block, or None if the function has to be called one by one."""
 
+    def rows(self, block: Block, position: int) -> Rows:
+        """The results one by one, up to the first failure; `position` is that of the first."""
+
     def row(self, row: Row, position: int) -> Row:
         """The result for one element."""
 
@@ -57,16 +60,7 @@ class MapCursor(Cursor):
         except Exception:
             self._advance(1)
             raise
-        return self._calls.block(block) or self._one_by_one(block)
-
-    def _one_by_one(self, block: Block) -> Rows:
-        rows: list[Row] = []
-        for i in range(block.count):
-            try:
-                rows.append(self._calls.row(block.row(i), self._position + i))
-            except Exception as e:
-                return Rows(rows, failure=e)
-        return Rows(rows)
+        return self._calls.block(block) or self._calls.rows(block, self._position)
 
     def _advance(self, count: int) -> None:
         self._feed.advance(count)

@@ -7,6 +7,7 @@ so the place an iterator has reached is one number.
 
 import abc
 import copy
+import math
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError, ThreadPoolExecutor
@@ -115,7 +116,7 @@ class Order:
                 self._seed = self._later.draw()
             return self._seed
 
-    def saved_seed(self, run: Run, number: int) -> int:
+    def saved_seed(self, run: Run, number: int = 0) -> int:
         """The seed in force, for a saved state; `number` tells the orders of a plan apart."""
         if id(self) in run.seeds:
             return run.seeds[id(self)]
@@ -261,14 +262,14 @@ def read_ahead(node: Node) -> int:
         # What is wrong with the elements will be said when one is made.
         return 1
     size = max(1, sum(_bytes_of(leaf) for leaf in leaves))
-    return int(np.clip(_READ_AHEAD_BYTES // size, 1, _READ_AHEAD_ROWS))
+    return max(1, min(_READ_AHEAD_BYTES // size, _READ_AHEAD_ROWS))
 
 
 def _bytes_of(spec: Any) -> int:
     if not isinstance(spec, TensorSpec) or spec.shape is None or None in spec.shape:
         return _READ_AHEAD_BYTES
     itemsize = _STRING_BYTES if spec.dtype.hasobject else spec.dtype.itemsize
-    return int(np.prod([size or 0 for size in spec.shape], dtype=np.int64)) * itemsize
+    return math.prod([size or 0 for size in spec.shape]) * itemsize
 
 
 def feed_of(node: Node, run: Run, passes: int = 0) -> Feed:

@@ -56,12 +56,10 @@ class PrefetchCursor(Cursor):
         """The oldest waiting elements; the thread reads as many at a time as are asked for here."""
         if self._thread is None:
             self.start(limit)
-        block = self._block
-        if block is None:
-            block = self._shared.take(limit, self._is_alive)
-            if isinstance(block, Exception):
-                self._passed(1)
-                raise block
+        block = self._block or self._shared.take(limit, self._is_alive)
+        if isinstance(block, Exception):
+            self._passed(1)
+            raise block
         self._block = block.slice(limit, block.count) if block.count > limit else None
         block = block.slice(0, limit) if block.count > limit else block
         self._passed(block.count)

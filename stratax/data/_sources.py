@@ -16,7 +16,6 @@ from stratax.data._structure import (
     as_array,
     flatten,
     leaf_names,
-    spec_of_leaf,
     unflatten,
 )
 from stratax.errors import DataError
@@ -215,9 +214,9 @@ class Generator(Node):
 
     def _convert(self, leaf: Any, spec: TensorSpec, name: str, number: int) -> Any:
         array = as_array(leaf)
-        found = spec_of_leaf(array)
+        found = TensorSpec.from_array(array)
         converted = array if found.dtype == spec.dtype else self._cast(array, spec, name, number)
-        if not spec.is_compatible_with(spec_of_leaf(converted)):
+        if not spec.is_compatible_with(TensorSpec.from_array(converted)):
             raise DataError(
                 f"The generator {self.name} gave an element that does not fit its output_signature. "
                 f"Expected: {name}={spec!r}. Received: element {number}, {name} of shape={found.shape}. "
@@ -226,7 +225,7 @@ class Generator(Node):
         return converted
 
     def _cast(self, array: Any, spec: TensorSpec, name: str, number: int) -> Any:
-        dtype = spec_of_leaf(array).dtype
+        dtype = TensorSpec.from_array(array).dtype
         is_string = dtype.hasobject or spec.dtype.hasobject
         is_number = dtype.kind in "iub" and spec.dtype.kind in "iuf"
         if not is_string and (np.can_cast(dtype, spec.dtype, "same_kind") or is_number):

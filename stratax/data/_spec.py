@@ -85,7 +85,9 @@ class TensorSpec:
 
     @classmethod
     def from_array(cls, array: Any) -> "TensorSpec":
-        """The spec that describes `array` exactly."""
+        """The spec that describes `array` (or a byte string) exactly."""
+        if isinstance(array, bytes):
+            return cls((), object)
         return cls(array.shape, array.dtype)
 
     def is_compatible_with(self, other: Any) -> bool:

@@ -79,6 +79,8 @@ def as_array(value: Any) -> Any:
     """
     if isinstance(value, bytes):
         return bytes(value)
+    if type(value) in _SCALARS and (scalar := _SCALARS[type(value)](value)) is not None:
+        return scalar
     if isinstance(value, np.ndarray | np.generic):
         return value if value.dtype.kind not in "USO" else _as_strings(value)
     if isinstance(value, Nested):
@@ -98,6 +100,14 @@ def as_array(value: Any) -> Any:
     if not hasattr(value, "dtype"):
         array = _as_tensorflow_would(array)
     return array if array.ndim else array[()]
+
+
+def _as_int32(value: int) -> np.int32 | None:
+    return np.int32(value) if -(1 << 31) <= value < 1 << 31 else None
+
+
+_SCALARS: dict[type, Callable[[Any], Any]] = {bool: np.bool_, float: np.float32, int: _as_int32}
+"""A short way for what functions often return."""
 
 
 def _as_strings(array: Any, value: Any = None) -> Any:
@@ -141,8 +151,6 @@ def spec_of_leaf(leaf: Any) -> TensorSpec | DatasetSpec:
     """The spec of one component: of an array, or of an inner Dataset."""
     if isinstance(leaf, Nested):
         return DatasetSpec(leaf.element_spec)
-    if isinstance(leaf, bytes):
-        return TensorSpec((), object)
     return TensorSpec.from_array(leaf)
 
 
