@@ -26,6 +26,7 @@ from ._options import AutotuneOptions as AutotuneOptions
 from ._options import DistributeOptions as DistributeOptions
 from ._options import Options as Options
 from ._options import ThreadingOptions as ThreadingOptions
+from ._parquet import ParquetDataset as ParquetDataset
 from ._parse import parse_example as parse_example
 from ._parse import parse_single_example as parse_single_example
 from ._parse_sequence import parse_sequence_example as parse_sequence_example

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from stratax.data._block import as_objects
+from stratax.data._spec import TensorSpec
 from stratax.errors import DataError
 
 
@@ -45,10 +46,7 @@ def _convert(name: str, array: Any) -> Any:
         )
     if kinds.is_list(kind) or kinds.is_large_list(kind) or kinds.is_fixed_size_list(kind):
         return _lists(name, array)
-    raise DataError(
-        "A column of a table has a type that is no array. Expected: numbers, booleans, strings, bytes, or lists of "
-        f"them. Received: column {name!r} of type {kind}. Choose other columns, or cast it."
-    )
+    raise _bad_type(name, kind)
 
 
 def _is_text(kind: Any) -> bool:
@@ -73,3 +71,35 @@ def _lists(name: str, array: Any) -> Any:
         return values.reshape(len(lengths), int(lengths[0]), *values.shape[1:])
     stops = np.cumsum(lengths).tolist()
     return [values[stop - length : stop] for stop, length in zip(stops, lengths.tolist(), strict=True)]
+
+
+def spec_of_type(name: str, kind: Any) -> TensorSpec:
+    """The spec of one value of a column of some type.
+
+    Raises:
+        DataError: It is a type that arrays can't hold.
+    """
+    import pyarrow.types as kinds
+
+    if kinds.is_dictionary(kind):
+        return spec_of_type(name, kind.value_type)
+    if hasattr(kind, "storage_type"):
+        return spec_of_type(name, kind.storage_type)
+    if kinds.is_boolean(kind) or kinds.is_integer(kind) or kinds.is_floating(kind):
+        import pyarrow as pa
+
+        return TensorSpec((), pa.array([], kind).to_numpy(zero_copy_only=False).dtype)
+    if _is_text(kind):
+        return TensorSpec((), object)
+    if kinds.is_list(kind) or kinds.is_large_list(kind) or kinds.is_fixed_size_list(kind):
+        inner = spec_of_type(name, kind.value_type)
+        size = kind.list_size if kinds.is_fixed_size_list(kind) else None
+        return TensorSpec((size, *(inner.shape or ())), inner.dtype)
+    raise _bad_type(name, kind)
+
+
+def _bad_type(name: str, kind: Any) -> DataError:
+    return DataError(
+        "A column of a table has a type that is no array. Expected: numbers, booleans, strings, bytes, or lists of "
+        f"them. Received: column {name!r} of type {kind}. Choose other columns, or cast it."
+    )
