@@ -65,7 +65,7 @@ def main(only: str | None, quick: bool, path: pathlib.Path | None, only_list: bo
     if path is not None:
         _write(path, {"date": _today(), "quick": quick, "host": host, "results": results})
         console.print(f"Written to {path}")
-    if any(result.get("error") for result in results):
+    if any(_report.verdict(result) == "failed" for result in results):
         sys.exit(1)
 
 
@@ -93,7 +93,7 @@ def _measure_all(
             result = _measure_one(case, counts, host, quick)
             results.append(result)
             progress.advance(task)
-            value = "failed" if result.get("error") else f"{result['figure']['value']:.3f} {result['unit']}"
+            value = "" if result.get("error") else f"{result['figure']['value']:.3f} {result['unit']}"
             progress.console.print(f"{case.name:40} {value} {_report.verdict(result)}", highlight=False)
     return results
 

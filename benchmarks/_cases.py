@@ -83,6 +83,7 @@ def all_cases(counts: Sequence[int]) -> list[Case]:
             program="_convert:busy",
             target=Target(0.8, at_least=True),
         ),
+        *_parsing(),
         Case(
             name="import",
             what="import stratax, beyond jax and keras",
@@ -91,6 +92,19 @@ def all_cases(counts: Sequence[int]) -> list[Case]:
             unit="s",
         ),
         *(_all_reduces(many) if many > 1 else []),
+    ]
+
+
+def _parsing() -> list[Case]:
+    return [
+        Case(
+            name=f"parse-examples-{batch_size}",
+            what=f"reading and parsing small Examples, batches of {batch_size}, times as many as tf.data",
+            program="_parse:examples",
+            options={"batch_size": batch_size},
+            target=Target(1.0, at_least=True),
+        )
+        for batch_size in (256, 1024)
     ]
 
 

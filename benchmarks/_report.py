@@ -30,9 +30,9 @@ def table(results: Sequence[Result]) -> Table:
 
 
 def verdict(result: Result) -> str:
-    """`met`, `missed`, `failed`, or empty where there is no target."""
+    """`met`, `missed`, `failed`, `not installed` (what it compares with), or empty where there is no target."""
     if result.get("error"):
-        return "failed"
+        return "not installed" if "not installed: " in result["error"].splitlines()[-1] else "failed"
     return "" if result["met"] is None else "met" if result["met"] else "missed"
 
 
@@ -59,7 +59,7 @@ def _cells(result: Result) -> list[str]:
     head = [result["name"], result["what"], str(result["devices"])]
     target = result["target"] or "reported"
     if result.get("error"):
-        return [*head, "", "", target, "failed", result["error"].splitlines()[-1]]
+        return [*head, "", "", target, verdict(result), result["error"].splitlines()[-1]]
     figure, unit = result["figure"], result["unit"] and f" {result['unit']}"
     quartiles = f"{figure['low']:.3f} to {figure['high']:.3f}"
     made_of = ", ".join(_detail(name, value) for name, value in figure["details"].items())

@@ -44,7 +44,7 @@ class Wire:
         Args:
             at: Where they begin.
             first: The first of them, 8 bytes or more.
-            growing: Where in it lengths of one byte stand; they differ from the first's by as much as the last byte does.
+            growing: Where in it lengths of one byte stand, which differ from the first's by as much as the last byte.
 
         Returns:
             The last bytes, uint8; None if one of the beginnings is different.
