@@ -139,6 +139,51 @@ def test_the_cifar_program_runs_with_every_strategy(strategy, simulate, tmp_path
     assert "Loss: " in run("cloud_tpu_cifar10.py", *arguments, simulate=simulate)
 
 
+@pytest.mark.parametrize(("strategy", "simulate"), quick_and_slow({"tpu"}))
+def test_digits_are_learned_from_record_files_which_a_second_run_finds(strategy, simulate, tmp_path):
+    sizes = ("--limit", "400", "--batch-size", "40", "--width", "8", "--epochs", "6")
+    arguments = ("--strategy", strategy, *sizes)
+    call = ("mnist_records.py", *arguments, "--records", tmp_path / "records")
+    printed = run(*call, simulate=simulate, folder=tmp_path)
+    assert "400 records in train-400.tfrecord, 66 in test-66.tfrecord" in printed
+    loss, accuracy = (float(number) for number in re.findall(r"Loss: (\S+), Accuracy: (\S+)", printed)[0])
+    assert accuracy > 0.6
+    if strategy == "tpu":
+        written = (tmp_path / "records/train-400.tfrecord").stat().st_mtime_ns
+        again = run(*call, simulate=simulate, folder=tmp_path)
+        assert (tmp_path / "records/train-400.tfrecord").stat().st_mtime_ns == written
+        assert float(re.findall(r"Loss: (\S+),", again)[0]) == pytest.approx(loss, rel=1e-4)
+
+
+@pytest.mark.parametrize(("strategy", "simulate"), quick_and_slow({"mirrored"}))
+def test_photographs_are_converted_augmented_and_learned(strategy, simulate, tmp_path):
+    write_photographs(tmp_path / "images.zip")
+    with zipfile.ZipFile(tmp_path / "images.zip") as archive:
+        archive.extractall(tmp_path)
+    (tmp_path / "test").rename(tmp_path / "val")
+    (tmp_path / "train/dark/0003.jpg").write_bytes(b"broken")
+    options = ("--strategy", strategy, "--data", tmp_path, "--records", tmp_path / "records")
+    printed = run("flowers.py", *options, "--batch-size", "8", "--width", "4", simulate=simulate)
+    assert "31 photographs of dark, light" in printed
+    assert "broken" not in printed
+    # 31 photographs: three steps of whole batches.
+    assert len(re.findall(r"^3/3 ", printed, re.MULTILINE)) == 2
+    assert re.search(r"Loss: \d\.\d+, Accuracy: [01]\.\d+", printed)
+
+
+def test_the_program_on_photographs_asks_for_them():
+    done = subprocess.run(
+        [sys.executable, CHECKOUT / "examples" / "flowers.py"],
+        env={**os.environ, "PYTHONPATH": str(CHECKOUT)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "--data flowers" in done.stderr
+
+
 def test_a_wrong_option_is_refused_before_anything_starts():
     done = subprocess.run(
         [sys.executable, CHECKOUT / "examples" / "use_tpus.py", "--epochs", "0"],
