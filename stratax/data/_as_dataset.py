@@ -5,9 +5,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from stratax.data._dataset import Dataset
-from stratax.data._foreign import Adapter, ForeignItems, ForeignStream, Items, IteratorReader, Stream
+from stratax.data._foreign import Adapter, Items, IteratorReader, Stream
 from stratax.data._foreign_grain import GrainAdapter
 from stratax.data._foreign_hugging_face import HuggingFaceAdapter
+from stratax.data._foreign_nodes import ForeignItems, ForeignStream
 from stratax.data._foreign_tensorflow import TensorFlowAdapter
 from stratax.data._foreign_torch import TorchAdapter
 from stratax.data._node import Node

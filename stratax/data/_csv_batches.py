@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from stratax.data._csv import CsvFormat, read_records
+from stratax.data._csv import read_records
 from stratax.data._csv_dataset import CsvDataset
+from stratax.data._csv_format import CsvFormat
 from stratax.data._csv_inference import inferred_defaults
 from stratax.data._dataset import Dataset
 from stratax.data._files import as_compression, as_file_name, local_path

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from stratax.data._csv import CSV_PIECE, CsvField, CsvFormat, CsvRecords
+from stratax.data._csv import CSV_PIECE, CsvRecords
+from stratax.data._csv_format import CsvField, CsvFormat
 from stratax.data._dataset import Dataset
 from stratax.data._file_names import as_buffer_size, names_node
 from stratax.data._files import as_compression

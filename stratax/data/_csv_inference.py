@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from stratax.data._csv import CsvFormat, read_records
+from stratax.data._csv import read_records
+from stratax.data._csv_format import CsvFormat
 from stratax.errors import DataError
 
 _INTEGERS = (np.dtype(np.int32), np.dtype(np.int64))

@@ -4,15 +4,8 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from stratax.data._foreign import (
-    Adapter,
-    ForeignItems,
-    ForeignStream,
-    Items,
-    IteratorReader,
-    Stream,
-    json_state,
-)
+from stratax.data._foreign import Adapter, Items, IteratorReader, Stream, json_state
+from stratax.data._foreign_nodes import ForeignItems, ForeignStream
 from stratax.data._node import Node
 from stratax.data._spec import INFINITE_CARDINALITY
 from stratax.errors import DataError

@@ -6,16 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from stratax.data._arrow import as_column
-from stratax.data._foreign import (
-    Adapter,
-    ForeignItems,
-    ForeignStream,
-    Items,
-    IteratorReader,
-    Reader,
-    StatefulReader,
-    Stream,
-)
+from stratax.data._foreign import Adapter, Items, IteratorReader, Reader, StatefulReader, Stream
+from stratax.data._foreign_nodes import ForeignItems, ForeignStream
 from stratax.data._node import Node
 
 

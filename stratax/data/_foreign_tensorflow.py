@@ -3,7 +3,8 @@
 import sys
 from typing import Any
 
-from stratax.data._foreign import Adapter, ForeignStream, IteratorReader, Stream
+from stratax.data._foreign import Adapter, IteratorReader, Stream
+from stratax.data._foreign_nodes import ForeignStream
 from stratax.data._node import Node
 from stratax.data._spec import TensorSpec
 from stratax.data._structure import flatten, unflatten

@@ -11,6 +11,7 @@ from stratax.data._cursor import Cursor, State
 from stratax.data._dataset import Dataset
 from stratax.data._file_names import names_node
 from stratax.data._files import as_file_name, file_missing, is_directory, local_path
+from stratax.data._named_files import NamedFiles
 from stratax.data._node import Node, Run
 from stratax.data._spec import UNKNOWN_CARDINALITY, TensorSpec
 from stratax.data._structure import flatten
@@ -46,7 +47,7 @@ class ParquetDataset(Dataset):
         >>> file = os.path.join(tempfile.mkdtemp(), "points.parquet")
         >>> pyarrow.parquet.write_table(pyarrow.table({"x": [1.5, 2.5], "name": ["a", "b"]}), file)
         >>> next(iter(ParquetDataset(file).batch(2)))
-        {'name': array([b'a', b'b'], dtype=object), 'x': array([1.5, 2.5])}
+        {'x': array([1.5, 2.5]), 'name': array([b'a', b'b'], dtype=object)}
     """
 
     def __init__(
@@ -71,7 +72,7 @@ def _parquet() -> Any:
     return pyarrow.parquet
 
 
-class ParquetRows(Node):
+class ParquetRows(NamedFiles):
     """The rows of Parquet files, one file after another.
 
     Args:
@@ -91,11 +92,6 @@ class ParquetRows(Node):
         self.columns = columns
         self.num_rows = num_rows
         self._spec: Any = None
-
-    @property
-    def names(self) -> Node:
-        """The node that gives the names."""
-        return self.children[0]
 
     def with_names(self, names: Node) -> "ParquetRows":
         """The same with other files."""

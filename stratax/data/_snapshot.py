@@ -11,7 +11,6 @@ import dataclasses
 import io
 import json
 import os
-import tempfile
 import uuid
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -25,6 +24,7 @@ from stratax.data._spec_json import spec_from_json, spec_to_json
 from stratax.data._structure import flatten, unflatten
 from stratax.data._tfrecord_reader import FOOTER_BYTES, HEADER_BYTES
 from stratax.data._tfrecord_writer import TFRecordOptions, TFRecordWriter
+from stratax.data._whole_files import join, make_folder, read_file, remove_folder, size_of, write_file
 from stratax.errors import DataError, DataLossError, FileMissingError
 
 SPEC_FILE = "dataset_spec.json"
@@ -80,15 +80,6 @@ class Snapshot:
         return local_path(self.path) is not None
 
 
-def join(folder: str, *names: str) -> str:
-    """A path or URL below another."""
-    return (
-        "/".join([folder.rstrip("/") or "/", *names])
-        if local_path(folder) is None
-        else os.path.join(folder, *names)
-    )
-
-
 def read_snapshot(path: str) -> Snapshot | None:
     """What lies in a folder; None if nothing was written there, or not to its end.
 
@@ -97,7 +88,7 @@ def read_snapshot(path: str) -> Snapshot | None:
     """
     name = join(path, SPEC_FILE)
     try:
-        content = _read_file(name)
+        content = read_file(name)
     except (FileNotFoundError, NotADirectoryError):
         return None
     try:
@@ -178,8 +169,8 @@ class _ShardWriter:
         table = table[np.argsort(table[:, 0], kind="stable"), 1:]
         content = io.BytesIO()
         np.save(content, table, allow_pickle=False)
-        _write_file(join(self._folder, self.index_name), content.getvalue())
-        size = _size_of(join(self._folder, self.name))
+        write_file(join(self._folder, self.index_name), content.getvalue())
+        size = size_of(join(self._folder, self.name))
         return {"file": self.name, "index": self.index_name, "count": self.count, "size": size}
 
     def abandon(self) -> None:
@@ -207,7 +198,7 @@ class SnapshotWriter:
         self._shards: dict[int, _ShardWriter] = {}
         self._shapes: dict[bytes, int] = {}
         self._is_open = True
-        _make_folder(self._folder)
+        make_folder(self._folder)
 
     def write(
         self, columns: Sequence[np.ndarray], count: int, shards: Sequence[int], positions: Sequence[int]
@@ -257,10 +248,10 @@ class SnapshotWriter:
         }
         before = read_run(self._path) if replace else None
         name = join(self._path, SPEC_FILE)
-        if not _write_file(name, json.dumps(description, indent=1).encode(), replace):
-            _remove_folder(self._folder)
+        if not write_file(name, json.dumps(description, indent=1).encode(), replace):
+            remove_folder(self._folder)
         elif before is not None:
-            _remove_folder(join(self._path, before))
+            remove_folder(join(self._path, before))
         found = read_snapshot(self._path)
         if found is None:
             raise FileMissingError(
@@ -275,7 +266,7 @@ class SnapshotWriter:
             self._is_open = False
             for shard in self._shards.values():
                 shard.abandon()
-            _remove_folder(self._folder)
+            remove_folder(self._folder)
 
 
 def _widened(spec: TensorSpec, column: np.ndarray) -> TensorSpec:
@@ -293,7 +284,7 @@ def _widened(spec: TensorSpec, column: np.ndarray) -> TensorSpec:
 def read_run(path: str) -> str | None:
     """The name of the writing that a folder has as its content, however damaged it is."""
     try:
-        return str(json.loads(_read_file(join(path, SPEC_FILE)))["run"])
+        return str(json.loads(read_file(join(path, SPEC_FILE)))["run"])
     except (OSError, KeyError, TypeError, ValueError):
         return None
 
@@ -305,7 +296,7 @@ def read_index(shard: Shard) -> np.ndarray:
         DataLossError: The index is damaged.
     """
     try:
-        table = np.load(io.BytesIO(_read_file(shard.index)), allow_pickle=False)
+        table = np.load(io.BytesIO(read_file(shard.index)), allow_pickle=False)
     except (OSError, ValueError, EOFError) as e:
         raise _bad_index(shard, str(e)) from e
     if table.shape != (shard.count, 3) or table.dtype != np.int64:
@@ -322,93 +313,6 @@ def _bad_index(shard: Shard, what: str) -> DataLossError:
         f"Received: file={shard.index!r}. Write the folder again.",
         filename=shard.index,
     )
-
-
-def _read_file(name: str) -> bytes:
-    path = local_path(name)
-    if path is not None:
-        with open(path, "rb") as file:
-            return file.read()
-    import fsspec
-
-    filesystem, inner = fsspec.core.url_to_fs(name)
-    return bytes(filesystem.cat_file(inner))
-
-
-def _write_file(name: str, content: bytes, replace: bool = True) -> bool:
-    """Puts a file there whole; False if one is there that is not to be replaced."""
-    path = local_path(name)
-    if path is not None:
-        return _write_local(path, content, replace)
-    import fsspec
-
-    filesystem, inner = fsspec.core.url_to_fs(name)
-    if not replace and filesystem.exists(inner):
-        return False
-    filesystem.pipe_file(inner, content)
-    return True
-
-
-def _write_local(path: str, content: bytes, replace: bool) -> bool:
-    descriptor, temporary = tempfile.mkstemp(
-        ".tmp", "." + os.path.basename(path) + ".", os.path.dirname(path) or "."
-    )
-    try:
-        with open(descriptor, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(temporary, 0o644)
-        return _place(temporary, path, replace)
-    finally:
-        with contextlib.suppress(FileNotFoundError):
-            os.remove(temporary)
-
-
-def _place(temporary: str, path: str, replace: bool) -> bool:
-    if replace:
-        os.replace(temporary, path)
-        return True
-    try:
-        os.link(temporary, path)
-    except FileExistsError:
-        return False
-    except OSError:
-        # A file system without links: two writers that end in the same moment may both replace, each by a whole file.
-        if os.path.exists(path):
-            return False
-        os.replace(temporary, path)
-    return True
-
-
-def _size_of(name: str) -> int:
-    path = local_path(name)
-    if path is not None:
-        return os.stat(path).st_size
-    import fsspec
-
-    filesystem, inner = fsspec.core.url_to_fs(name)
-    return int(filesystem.size(inner))
-
-
-def _make_folder(name: str) -> None:
-    path = local_path(name)
-    if path is not None:
-        os.makedirs(path, exist_ok=True)
-        return
-    import fsspec
-
-    filesystem, inner = fsspec.core.url_to_fs(name)
-    filesystem.makedirs(inner, exist_ok=True)
-
-
-def _remove_folder(name: str) -> None:
-    """Removes the files of one writing and their folder."""
-    import fsspec
-
-    filesystem, inner = fsspec.core.url_to_fs(name)
-    with contextlib.suppress(OSError):
-        filesystem.rm(inner, recursive=True)
 
 
 def positions_of(shards: Sequence[int], counts: dict[int, int]) -> Iterator[int]:

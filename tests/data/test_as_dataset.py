@@ -113,7 +113,8 @@ class Stateful:
 
 
 def test_states_are_those_of_the_source():
-    from stratax.data._foreign import ForeignStream, StatefulReader, Stream
+    from stratax.data._foreign import StatefulReader, Stream
+    from stratax.data._foreign_nodes import ForeignStream
 
     class Source(Stream):
         name = "Stateful"
