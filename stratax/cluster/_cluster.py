@@ -243,11 +243,13 @@ class Cluster:
         Returns:
             The error that names the lost task; None if `error` has nothing to do with the cluster.
         """
-        if self._link is None or isinstance(error, PeerLostError | ClusterTimeoutError):
+        link = self._link
+        if link is None or isinstance(error, PeerLostError | ClusterTimeoutError):
             return None
-        if self._link.failure is None and not (_is_of_collective(error) and self._link.failed.wait(timeout)):
+        if link.failure is None and not _is_of_collective(error):
             return None
-        return None if self._link.failure is None else self._delivered(self._link.failure)
+        lost = link.failure or (link.failed.wait(timeout) and link.failure) or link.ended
+        return self._delivered(lost) if lost else None
 
     def attach(self, link: Link) -> None:
         """Takes the connection to the other tasks; called by `connect` once they all have joined.
@@ -282,6 +284,11 @@ class Cluster:
         if self._link is not None and self._link.failure is None:
             self._link.report_own_failure(f"raised {_short(error)}", trace, _NOTICE_SECONDS)
         return ExitCode.PEER_LOST if peer is not None else code_of(error)
+
+    @property
+    def has_joined(self) -> bool:
+        """Whether this process is connected to others."""
+        return self._link is not None
 
     def meet_at_exit(self, timeout: float) -> None:
         """Leaves the program together with the others, as far as they come in time.

@@ -199,6 +199,7 @@ def _connect(
 
 def _join(cluster: Cluster, roster: Roster, timeout: float, limits: Limits) -> Cluster:
     _jax_runtime.check_can_start()
+    _hooks.install(cluster)
     progress.thread = threading.get_ident()
     deadline = time.monotonic() + timeout
     loop = _start_loop()
@@ -207,7 +208,6 @@ def _join(cluster: Cluster, roster: Roster, timeout: float, limits: Limits) -> C
     remaining = max(deadline - time.monotonic(), _LONGEST_PAUSE)
     _jax_runtime.start(address, index=roster.index, count=len(roster.names), host=host, timeout=remaining)
     cluster.attach(link)
-    _hooks.install(cluster)
     _logger.info("%s: all %d tasks joined.", roster.name, len(roster.names))
     return cluster
 

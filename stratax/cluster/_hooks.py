@@ -2,13 +2,13 @@
 
 import atexit
 import sys
-import threading
 import traceback
 from types import TracebackType
 
 from stratax.cluster._cluster import Cluster
 from stratax.cluster._exit import leave
 from stratax.cluster._jax_runtime import let_go
+from stratax.errors import ClusterError, ClusterTimeoutError, PeerLostError
 
 _FAREWELL_SECONDS = 30.0
 
@@ -17,26 +17,23 @@ def install(cluster: Cluster) -> None:
     """Makes this process tell the others how it ends, and end without waiting for them where they can't come.
 
     Args:
-        cluster: The cluster that it has joined.
+        cluster: The cluster that it joins.
     """
-    before, before_of_threads = sys.excepthook, threading.excepthook
+    before = sys.excepthook
 
     def on_error(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
         before(kind, error, trace)
-        leave(cluster.raised(error, _text(error)))
-
-    def on_thread_error(arguments: threading.ExceptHookArgs) -> None:
-        # A background thread may fail without the program; what it leaves undone shows as a stall.
-        before_of_threads(arguments)
+        if cluster.has_joined or isinstance(error, ClusterError | ClusterTimeoutError | PeerLostError):
+            leave(cluster.raised(error, _text(error)))
 
     sys.excepthook = on_error
-    threading.excepthook = on_thread_error
     atexit.register(_end, cluster)
 
 
 def _end(cluster: Cluster) -> None:
-    cluster.meet_at_exit(_FAREWELL_SECONDS)
-    let_go()
+    if cluster.has_joined:
+        cluster.meet_at_exit(_FAREWELL_SECONDS)
+        let_go()
 
 
 def _text(error: BaseException) -> str:

@@ -63,6 +63,7 @@ class Hub:
         self._members: dict[int, _Member] = {}
         self._gathers: dict[str, dict[int, tuple[int, bool, bytes]]] = {}
         self._tasks: set[asyncio.Task] = set()
+        self._gave_up: set[str] = set()
         self._complete = False
         self._failure: dict[str, Any] | None = None
         self._stop: str | None = None
@@ -101,6 +102,9 @@ class Hub:
             await self._welcome(hello, reader, writer)
         except (asyncio.IncompleteReadError, OSError) as error:
             _logger.debug("A connection from %s ended: %r.", writer.get_extra_info("peername"), error)
+        except asyncio.CancelledError:
+            # By `close`. asyncio would log it as an error if it went on.
+            pass
         finally:
             writer.close()
 
@@ -172,6 +176,7 @@ class Hub:
         """A connection closed, which is what the system does when its process ends."""
         if not self._complete:
             del self._members[index]
+            self._gave_up.add(self._roster.names[index])
             self._announce()
         elif member.left_at is None:
             reason = f"died: its process ended or its connection was closed ({member.sign.describe()})"
@@ -242,13 +247,21 @@ class Hub:
     def _announce(self) -> None:
         """Tells those who have joined who is missing; the last one makes the cluster complete."""
         missing = self._missing()
-        self._broadcast({"t": "waiting", "missing": missing})
+        self._broadcast(self._waiting())
         if not missing and not self._complete:
             self._complete = True
             now = time.monotonic()
             for member in self._members.values():
                 member.heard = now
             self._broadcast({"t": "complete", "token": self._token})
+
+    def _waiting(self) -> dict[str, Any]:
+        missing = self._missing()
+        return {
+            "t": "waiting",
+            "missing": missing,
+            "gave_up": [name for name in missing if name in self._gave_up],
+        }
 
     def _missing(self) -> list[str]:
         return [name for index, name in enumerate(self._roster.names) if index not in self._members]
@@ -257,7 +270,7 @@ class Hub:
         while not self._complete and self._failure is None:
             await asyncio.sleep(_WAITING_SECONDS)
             if not self._complete:
-                self._broadcast({"t": "waiting", "missing": self._missing(), "remind": True})
+                self._broadcast({**self._waiting(), "remind": True})
 
     async def _watch(self) -> None:
         """Judges by the signs of life, and passes them on."""

@@ -27,15 +27,12 @@ def check_can_start() -> None:
             "JAX was connected to a cluster already, by jax.distributed.initialize(). Leave that call out: Stratax "
             f"connects. Received: process {jax.process_index()} of {jax.process_count()}."
         )
-    try:
-        # JAX refuses this setting once a backend runs: the public way to ask without starting one.
-        jax.config.update("jax_num_cpu_devices", jax.config.values["jax_num_cpu_devices"])
-    except RuntimeError as error:
+    if xla_bridge.backends_are_initialized():
         raise ClusterError(
             "JAX has started already, so this process can't join a cluster any more. Connect first: make the strategy, "
             "or call experimental_connect_to_cluster, before anything that computes or asks for devices. "
             f"Received: devices={jax.local_devices()!r}."
-        ) from error
+        )
 
 
 def start(address: str, *, index: int, count: int, host: str, timeout: float) -> None:

@@ -24,6 +24,7 @@ SIGN_SECONDS = 0.5
 _FIRST_PAUSE = 0.05
 _LONGEST_PAUSE = 1.0
 _REPORT_SECONDS = 10.0
+_ANSWER_SECONDS = 10.0
 _STOP_SECONDS = 0.05
 _logger = logging.getLogger("stratax")
 
@@ -38,6 +39,7 @@ class Link:
 
     Attributes:
         failure: The error that ended the cluster's work; None while all is well.
+        ended: The error of whoever still needs the hub after its task has left, as it may; None while it is there.
         failure_kind: The verdict's kind: ``"died"``, ``"raised"``, ``"silent"``, ``"stalled"``, ``"left"`` or
             ``"config"``.
         failed_tasks: The numbers of the tasks at fault.
@@ -47,6 +49,7 @@ class Link:
 
     def __init__(self, roster: Roster, limits: Limits, on_failure: Callable[["Link"], None]) -> None:
         self.failure: PeerLostError | None = None
+        self.ended: PeerLostError | None = None
         self.failure_kind = ""
         self.failed_tasks: tuple[int, ...] = ()
         self.stop_reason: str | None = None
@@ -59,12 +62,14 @@ class Link:
         self._writer: asyncio.StreamWriter | None = None
         self._complete: asyncio.Future[str] = self._loop.create_future()
         self._missing: tuple[str, ...] = (roster.names[0],)
+        self._gave_up: tuple[str, ...] = ()
         self._requests: dict[int, concurrent.futures.Future[list[bytes]]] = {}
         self._numbers = itertools.count()
         self._signs: list[Sign] = []
         self._heard = time.monotonic()
         self._token = ""
         self._joined = False
+        self._greeted = False
         self._work: set[asyncio.Task] = set()
         self._held: list[asyncio.StreamWriter] = []
 
@@ -78,16 +83,38 @@ class Link:
             ClusterError: If the hub refuses this task.
             ClusterTimeoutError: If somebody is missing at the deadline.
         """
+        pause = _FIRST_PAUSE
+        while not await self._try_to_join(deadline):
+            # What listens there is another program, or process 0 of an earlier start that is just ending.
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, _LONGEST_PAUSE)
+        self._hear()
+        self._keep(self._give_signs())
+
+    async def _try_to_join(self, deadline: float) -> bool:
+        """Makes one connection, and waits; says whether the cluster is complete, or the connection was in vain."""
+        self._missing = self._roster.names[:1]
+        self._complete = self._loop.create_future()
         reader, self._writer = await self._reach_hub(deadline, "task")
-        self._keep(self._listen(reader))
+        listening = self._keep(self._listen(reader))
+        silence = self._loop.call_later(_ANSWER_SECONDS, self._give_up_stranger)
         try:
-            self._token = await asyncio.wait_for(
-                asyncio.shield(self._complete), max(deadline - time.monotonic(), 0)
-            )
+            remaining = max(deadline - time.monotonic(), 0)
+            self._token = await asyncio.wait_for(asyncio.shield(self._complete), remaining)
+            return True
+        except ConnectionError:
+            listening.cancel()
+            self._writer.close()
+            return False
         except TimeoutError:
             raise self._incomplete() from None
-        self._heard = time.monotonic()
-        self._keep(self._give_signs())
+        finally:
+            silence.cancel()
+
+    def _give_up_stranger(self) -> None:
+        """Ends a connection to something that has not answered: a hub says at once who is missing."""
+        if not self._complete.done() and not self._greeted:
+            self._complete.set_exception(ConnectionError("no answer"))
 
     async def open_relay(self) -> str:
         """Opens the local socket that stands for JAX' service at process 0.
@@ -163,6 +190,7 @@ class Link:
         """Connects, again and again until the deadline: the other task may not have started, its name not be known."""
         host, port = self._roster.coordinator
         pause, reported = _FIRST_PAUSE, time.monotonic()
+        self._greeted = self._joined
         while True:
             try:
                 remaining = max(deadline - time.monotonic(), 0.01)
@@ -183,13 +211,19 @@ class Link:
     def _waiting_text(self, error: BaseException | None = None) -> str:
         total = len(self._roster.names)
         reason = f" {self._roster.addresses[0]} can't be reached yet ({error})." if error else ""
-        return f"{total - len(self._missing)} of {total} tasks joined; missing: {', '.join(self._missing)}.{reason}"
+        gave_up = f" Came but gave up: {', '.join(self._gave_up)}." if self._gave_up else ""
+        joined = f"{total - len(self._missing)} of {total} tasks joined"
+        return f"{joined}; missing: {', '.join(self._absent()) or 'none else'}.{gave_up}{reason}"
+
+    def _absent(self) -> tuple[str, ...]:
+        """The tasks that never came."""
+        return tuple(name for name in self._missing if name not in self._gave_up)
 
     def _incomplete(self, error: BaseException | None = None) -> ClusterTimeoutError:
         return ClusterTimeoutError(
             f"The cluster was not complete in time: {self._waiting_text(error)} Start these tasks, or give them more "
             f"time with timeout=. Received: TF_CONFIG's cluster {self._roster.cluster.as_dict()!r}.",
-            tasks=self._missing,
+            tasks=self._absent() or self._missing,
         )
 
     async def _listen(self, reader: asyncio.StreamReader) -> None:
@@ -201,6 +235,7 @@ class Link:
             self._hub_gone("died: its process ended or its connection was closed")
 
     def _hear(self) -> None:
+        self._greeted = True
         self._heard = time.monotonic()
 
     def _handle(self, header: dict[str, Any], payload: bytes) -> None:
@@ -212,7 +247,7 @@ class Link:
         elif kind == "missing":
             self._time_out(header["id"], tuple(header["tasks"]))
         elif kind == "waiting":
-            self._missing = tuple(header["missing"])
+            self._missing, self._gave_up = tuple(header["missing"]), tuple(header["gave_up"])
             if header.get("remind"):
                 _logger.warning("%s", self._waiting_text())
         elif kind == "complete" and not self._complete.done():
@@ -243,8 +278,9 @@ class Link:
             )
 
     def _ask(self, number: int, answer: concurrent.futures.Future[list[bytes]], frame: bytes) -> None:
-        if self.failure is not None:
-            answer.set_exception(self.failure)
+        error = self.failure or self.ended
+        if error is not None:
+            answer.set_exception(error)
             return
         self._requests[number] = answer
         self._write(frame)
@@ -273,15 +309,17 @@ class Link:
         """Process 0, which the hub lives in, is lost, or has left."""
         if not self._joined:
             if not self._complete.done():
-                self._complete.set_exception(self._incomplete())
+                self._complete.set_exception(ConnectionError(reason))
             return
         last = self._signs[0] if self._signs else Sign()
         if last.left is None and not self.farewell.is_set():
             self._fail("died", (0,), f"{self._roster.names[0]} {reason} ({last.describe()})", "")
         elif last.left is not None:
-            self._end_requests(
-                PeerLostError(f"{self._roster.names[0]} has left the program.", tasks=self._roster.names[:1])
+            self.ended = PeerLostError(
+                f"{self._roster.names[0]} has left the program. {self._own_state()}",
+                tasks=self._roster.names[:1],
             )
+            self._end_requests(self.ended)
             self.farewell.set()
 
     def _fail(self, kind: str, tasks: tuple[int, ...], message: str, traceback: str) -> None:
@@ -317,11 +355,12 @@ class Link:
             await carry(reader, writer, far)
         self._held.append(writer)
 
-    def _keep(self, work: Any) -> None:
+    def _keep(self, work: Any) -> asyncio.Task:
         """Runs work on the loop and keeps a reference, without which the loop could drop it."""
         task = asyncio.ensure_future(work)
         self._work.add(task)
         task.add_done_callback(self._work.discard)
+        return task
 
 
 def _settled(answer: concurrent.futures.Future, timeout: float, stop: threading.Event | None) -> bool:
