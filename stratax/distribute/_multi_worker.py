@@ -1,5 +1,6 @@
 """`MultiWorkerMirroredStrategy`: the devices of several processes, in step (distribute layer)."""
 
+import contextlib
 import hashlib
 import itertools
 import json
@@ -14,7 +15,7 @@ import numpy as np
 from jax.experimental import multihost_utils
 
 from stratax import errors
-from stratax.cluster import ClusterResolver, TFConfigClusterResolver, _connection
+from stratax.cluster import ClusterResolver, TFConfigClusterResolver, _connection, _phases
 from stratax.core import _dispatches
 from stratax.data import Dataset
 from stratax.data._auto_shard import auto_shard, shuffle_seeds
@@ -95,6 +96,10 @@ class MultiWorkerMirroredStrategy(Strategy):
         if self.num_workers == 1 or not values:
             return values
         return _from_chief(values)
+
+    def phase(self, name: str) -> contextlib.AbstractContextManager[Any]:
+        """Says what the program does in a block: the other workers wait longer for an evaluation than for a step."""
+        return _phases.phase(name)
 
     def exchange(self, name: str, value: bytes, stop: threading.Event | None = None) -> list[bytes]:
         """All workers' values under one name."""

@@ -86,6 +86,14 @@ class Strategy:
         """The values that new variables begin with: where there are several workers, the chief's on each of them."""
         return values
 
+    def phase(self, name: str) -> contextlib.AbstractContextManager[Any]:
+        """Says what the program does in a block, to other workers if there are any; not for users.
+
+        Args:
+            name: ``"evaluating"``, ``"saving"`` or ``"input"``.
+        """
+        return contextlib.nullcontext()
+
     @property
     def cross_device_ops(self) -> CrossDeviceOps:
         """How replicas' values are combined."""

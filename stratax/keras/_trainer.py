@@ -171,6 +171,7 @@ class Trainer:
             (x, y, sample_weight), validation_data = array_slicing.train_validation_split(
                 (x, y, sample_weight), validation_split=validation_split
             )
+        verbose = self._shown(verbose)
         steps = self._adapter(x, y, sample_weight, batch_size, steps_per_epoch, shuffle, class_weight)
         with steps, self._computing(steps):
             validation: Any = None
@@ -236,11 +237,11 @@ class Trainer:
         _check_batch_size(batch_size)
         cached = kwargs.get("_use_cached_eval_dataset", False)
         adapter = x if cached else self._adapter(x, y, sample_weight, batch_size, steps, False, None)
-        with self._computing(adapter):
+        with self._computing(adapter), self.strategy.phase("evaluating"):
             return _KERAS["evaluate"](
                 self.model,
                 adapter,
-                verbose=verbose,
+                verbose=self._shown(verbose),
                 steps=steps,
                 callbacks=callbacks,
                 return_dict=return_dict,
@@ -259,7 +260,9 @@ class Trainer:
         _check_batch_size(batch_size)
         adapter = self._adapter(x, None, None, batch_size, steps, False, None)
         with self._computing(adapter, predicting=True):
-            return _KERAS["predict"](self.model, adapter, verbose=verbose, steps=steps, callbacks=callbacks)
+            return _KERAS["predict"](
+                self.model, adapter, verbose=self._shown(verbose), steps=steps, callbacks=callbacks
+            )
 
     def train_on_batch(
         self,
@@ -293,6 +296,10 @@ class Trainer:
         """See `keras.Model.predict_on_batch`."""
         outputs = self._on_batch("predict", (x,), reset=False)
         return jax.tree.map(np.asarray, outputs)
+
+    def _shown(self, verbose: Any) -> Any:
+        """How much to show: with `"auto"`, one worker of several shows the progress of all."""
+        return 0 if verbose == "auto" and self.strategy.share.index else verbose
 
     def _on_batch(self, name: str, batch: Any, *, reset: bool) -> Any:
         adapter = _epochs.StepAdapter.of_iterable([batch], self.strategy)
