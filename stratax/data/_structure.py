@@ -112,7 +112,10 @@ _SCALARS: dict[type, Callable[[Any], Any]] = {bool: np.bool_, float: np.float32,
 
 def _as_strings(array: Any, value: Any = None) -> Any:
     """An array of text, byte strings or objects with every string as `bytes`."""
-    flat = np.asarray(array).astype(object).reshape(-1)
+    array = np.asarray(array)
+    if array.ndim and array.dtype.kind == "O" and set(map(type, array.reshape(-1).tolist())) == {bytes}:
+        return array
+    flat = array.astype(object).reshape(-1)
     for i, part in enumerate(flat):
         if isinstance(part, str):
             flat[i] = part.encode()
