@@ -7,7 +7,7 @@ from typing import Any
 from stratax.data._cursor import Cursor, State
 from stratax.data._element_random import element_scope
 from stratax.data._feed import Feed
-from stratax.data._interleave_cursor import InterleaveCursor, Turns
+from stratax.data._interleave_cursor import Inner, InterleaveCursor, Turns
 from stratax.data._node import Lookahead, Node, Order, Run, feed_of, first_row, read_ahead
 from stratax.data._prefetch import PrefetchCursor
 from stratax.data._spec import UNKNOWN_CARDINALITY, Nested
@@ -125,40 +125,43 @@ class Interleave(Node):
 
     def stream(self, run: Run, passes: int) -> Cursor:
         """In turns."""
-        structures: list[Any] = []
         gate = threading.Semaphore(self._threads) if 0 < self._threads < self._cycle_length else None
+        check = self._structure_check()
 
-        def open_inner(row: Row, number: int, is_ahead: bool, place: State | None = None) -> Feed:
+        def open_inner(row: Row, number: int, is_ahead: bool, place: State | None = None) -> Inner:
             with element_scope(lambda: (*self._order.key(run, passes), number)):
-                inner = self._made(row, number)
-            self._check_structure(structures, inner, number)
-            cursor = inner.open(run, passes)
-            if not self._threads:
-                return _placed(Feed(cursor, Lookahead(inner)), place)
-            size = max(self._block_length, _READ_AHEAD, read_ahead(inner))
-            background = PrefetchCursor(cursor, 2 * size, run, gate)
-            feed = _placed(Feed(background, lambda: size), place)
-            if is_ahead:
-                background.start(size)
-            return feed
+                node = self._made(row, number)
+            cursor = node.open(run, passes)
+            inner = Inner(number, Feed(cursor, Lookahead(node)), lambda: check(node, number))
+            if self._threads:
+                size = max(self._block_length, _READ_AHEAD, read_ahead(node))
+                cursor = PrefetchCursor(cursor, 2 * size, run, gate)
+                inner.feed = Feed(cursor, lambda: size)
+            if place is not None:
+                inner.feed.set_state(place)
+            if isinstance(cursor, PrefetchCursor) and is_ahead:
+                cursor.start(size)
+            return inner
 
         turns = Turns(self._cycle_length, self._block_length, is_parallel=bool(self._threads))
         return InterleaveCursor(feed_of(self.children[0], run, passes), open_inner, turns)
 
-    def _check_structure(self, structures: list[Any], inner: Node, number: int) -> None:
-        if not structures:
-            structures.append(inner.structure)
-        elif inner.structure != structures[0]:
-            raise DataError(
-                f"{self._name} returned Datasets of different "
-                f"structure. Expected, as before: {structures[0]}. Received: {inner.spec!r} for element {number}."
-            )
+    def _structure_check(self) -> Callable[[Node, int], None]:
+        """Compares the structures of Datasets that have given something: before, it may take calls to know them."""
+        expected: list[Any] = []
 
+        def check(inner: Node, number: int) -> None:
+            if self._spec is None:
+                self._spec = inner.spec
+            if not expected:
+                expected.append(inner.structure)
+            elif inner.structure != expected[0]:
+                raise DataError(
+                    f"{self._name} returned Datasets of different "
+                    f"structure. Expected, as before: {expected[0]}. Received: {inner.spec!r} for element {number}."
+                )
 
-def _placed(feed: Feed, place: State | None) -> Feed:
-    if place is not None:
-        feed.set_state(place)
-    return feed
+        return check
 
 
 class FlatMap(Interleave):

@@ -1,6 +1,7 @@
 """The stream of `interleave`: Datasets that take turns, in TensorFlow's order (data layer)."""
 
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -10,20 +11,6 @@ from stratax.data._block import Block, Columns
 from stratax.data._cursor import Cursor, State
 from stratax.data._feed import Feed, Trail
 from stratax.data._structure import Row
-
-
-class OpenInner(Protocol):
-    """Makes a Dataset of an element and opens it."""
-
-    def __call__(self, row: Row, number: int, is_ahead: bool, place: State | None = None) -> Feed:
-        """Opens it at a place.
-
-        Args:
-            row: The element.
-            number: Its number.
-            is_ahead: Whether it may be read before its turn.
-            place: Where it was left.
-        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +29,32 @@ class Turns:
 
 
 @dataclass(slots=True)
-class _Inner:
-    """A Dataset that takes turns: its elements, and the number of the element that it was made of."""
+class Inner:
+    """A Dataset that takes turns.
+
+    Attributes:
+        number: The number of the element that it was made of, of those that the cursor has read.
+        feed: Its elements.
+        check: Called once when it has given something, to compare it with the others.
+    """
 
     number: int
     feed: Feed
+    check: Callable[[], None] | None
+
+
+class OpenInner(Protocol):
+    """Makes a Dataset of an element and opens it."""
+
+    def __call__(self, row: Row, number: int, is_ahead: bool, place: State | None = None) -> Inner:
+        """Opens it at a place.
+
+        Args:
+            row: The element.
+            number: Its number.
+            is_ahead: Whether it may be read before its turn.
+            place: Where it was left.
+        """
 
 
 @dataclass(slots=True)
@@ -71,10 +79,10 @@ class InterleaveCursor(Cursor):
         self._open_inner = open_inner
         self._block_length = turns.block_length
         self._is_parallel = turns.is_parallel
-        self._inners: list[_Inner | None] = [None] * turns.cycle_length
+        self._inners: list[Inner | None] = [None] * turns.cycle_length
         self._turn = 0
         self._given = 0
-        self._coming: deque[_Inner | _Failed] = deque()
+        self._coming: deque[Inner | _Failed] = deque()
         self._num_read = 0
         self._num_taken = 0
         self._base = 0
@@ -94,8 +102,15 @@ class InterleaveCursor(Cursor):
                 self._count(1)
                 raise
             self._count(block.count)
+            self._check(inner)
             return block
         raise StopIteration
+
+    @staticmethod
+    def _check(inner: Inner) -> None:
+        check, inner.check = inner.check, None
+        if check is not None:
+            check()
 
     def skip(self, count: int) -> int:
         """In the Datasets whose turns come."""
@@ -116,7 +131,7 @@ class InterleaveCursor(Cursor):
                 self._close_inner(inner)
         return passed
 
-    def _current(self) -> _Inner | None:
+    def _current(self) -> Inner | None:
         """The Dataset whose turn it is; `None` at the end."""
         while not self._is_ended or any(self._inners):
             inner = self._inners[self._turn]
@@ -152,12 +167,14 @@ class InterleaveCursor(Cursor):
                 self._trail.mark(self._num_read, self._oldest())
             self._coming.append(self._next_inner())
 
-    def _next_inner(self) -> _Inner | _Failed:
+    def _next_inner(self) -> Inner | _Failed:
         number = self._num_read
         try:
             row = self._feed.read(1).row(0)
             self._num_read += 1
-            return _Inner(number, self._open_inner(row, self._base + number, is_ahead=self._is_parallel))
+            inner = self._open_inner(row, self._base + number, is_ahead=self._is_parallel)
+            inner.number = number
+            return inner
         except StopIteration:
             raise
         except Exception as e:
@@ -167,7 +184,7 @@ class InterleaveCursor(Cursor):
     def _oldest(self) -> int:
         return min((inner.number for inner in self._inners if inner is not None), default=self._num_taken)
 
-    def _close_inner(self, inner: _Inner) -> None:
+    def _close_inner(self, inner: Inner) -> None:
         inner.feed.close()
         self._inners[self._turn] = None
         self._next_turn()
@@ -193,7 +210,7 @@ class InterleaveCursor(Cursor):
         for i, place in enumerate(places):
             mine = np.flatnonzero(which == i)
             inner = self._inners[place]
-            held = 0 if inner is None else inner.feed.num_held
+            held = 0 if inner is None or inner.check is not None else inner.feed.num_held
             if len(mine) > held:
                 count = min(count, int(mine[held]))
             if inner is not None:
@@ -235,8 +252,10 @@ class InterleaveCursor(Cursor):
             self._num_read += self._feed.skip(number - self._num_read)
             row = self._feed.read(1).row(0)
             self._num_read += 1
-            feed = self._open_inner(row, self._base + number, True, state["inners"][place]["feed"])
-            self._inners[place] = _Inner(number, feed)
+            self._inners[place] = inner = self._open_inner(
+                row, self._base + number, True, state["inners"][place]["feed"]
+            )
+            inner.number = number
         self._num_read += self._feed.skip(state["taken"] - self._num_read)
         self._num_taken = self._num_read
         self._is_ended = state["ended"]
@@ -244,7 +263,7 @@ class InterleaveCursor(Cursor):
     def close(self) -> None:
         """Closes all that are open."""
         for inner in (*self._inners, *self._coming):
-            if isinstance(inner, _Inner):
+            if isinstance(inner, Inner):
                 inner.feed.close()
         self._feed.close()
 

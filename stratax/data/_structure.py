@@ -139,7 +139,7 @@ def _as_tensorflow_would(array: np.ndarray) -> np.ndarray:
 
 def as_row(value: Any) -> tuple[Row, Structure]:
     """The leaves of one element as NumPy arrays, and its structure."""
-    if isinstance(value, np.ndarray | np.generic | bytes):
+    if isinstance(value, np.ndarray | np.generic | bytes | int | float):
         return [as_array(value)], _SINGLE
     leaves, structure = flatten(value)
     return [as_array(leaf) for leaf in leaves], structure

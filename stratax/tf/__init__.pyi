@@ -1,5 +1,6 @@
 from . import autograph as autograph
 from . import config as config
+from . import contrib as contrib
 from . import data as data
 from . import distribute as distribute
 from . import dtypes as dtypes

@@ -11,6 +11,13 @@ from stratax.data import CsvDataset as CsvDataset
 from stratax.data import Dataset
 from stratax.data import DistributeOptions as DistributeOptions
 from stratax.data import make_csv_dataset as make_csv_dataset
+from stratax.data._experimental import enumerate_dataset as enumerate_dataset
+from stratax.data._experimental import ignore_errors as ignore_errors
+from stratax.data._experimental import map_and_batch as map_and_batch
+from stratax.data._experimental import parallel_interleave as parallel_interleave
+from stratax.data._experimental import prefetch_to_device as prefetch_to_device
+from stratax.data._experimental import shuffle_and_repeat as shuffle_and_repeat
+from stratax.data._experimental import unbatch as unbatch
 from stratax.tf._names import missing_name
 
 
@@ -46,8 +53,15 @@ __all__ = [
     "CsvDataset",
     "DistributeOptions",
     "cardinality",
+    "enumerate_dataset",
+    "ignore_errors",
     "load",
     "make_csv_dataset",
+    "map_and_batch",
+    "parallel_interleave",
+    "prefetch_to_device",
     "save",
+    "shuffle_and_repeat",
+    "unbatch",
 ]
 __getattr__ = missing_name(__name__, __all__)
