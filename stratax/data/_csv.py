@@ -170,8 +170,8 @@ class CsvRecords(NamedFiles):
     def stream(self, run: Run, passes: int) -> "CsvCursor":
         """At the first record of the first file."""
         names = [as_file_name(row[0]) for row in self.names.open(run, passes).rows()]
-        cursor = CsvCursor(self, names)
-        run.on_close(lambda wait: cursor.close())
+        cursor = CsvCursor(self, names, run)
+        run.on_close(cursor.close_at_end)
         return cursor
 
 
@@ -182,8 +182,9 @@ class CsvCursor(Cursor):
     been read since.
     """
 
-    def __init__(self, node: CsvRecords, names: Sequence[str]) -> None:
+    def __init__(self, node: CsvRecords, names: Sequence[str], run: Run) -> None:
         self._node = node
+        self._run = run
         self._names = names
         self._number = 0
         self._file: _FileRecords | None = None
@@ -237,7 +238,7 @@ class CsvCursor(Cursor):
             self._next_file()
 
     def _next_file(self) -> None:
-        self.close()
+        self._leave()
         self._number += 1
         self._begin, self._taken = _Place(), 0
 
@@ -297,7 +298,7 @@ class CsvCursor(Cursor):
 
     def set_state(self, state: State) -> None:
         """Opens that file at that place."""
-        self.close()
+        self._leave()
         self._number = state["file"]
         self._begin = _Place(state["offset"], state["record"], state["line"])
         self._taken = 0
@@ -314,7 +315,15 @@ class CsvCursor(Cursor):
             self._taken += 1
 
     def close(self) -> None:
-        """Closes the file that is open."""
+        """Closes the file."""
+        self._run.forget(self.close_at_end)
+        self.close_at_end()
+
+    def close_at_end(self, wait: bool = True) -> None:
+        """Closes the file, when the iterator is closed."""
+        self._leave()
+
+    def _leave(self) -> None:
         file, self._file = self._file, None
         self._pending, self._failure = [], None
         if file is not None:

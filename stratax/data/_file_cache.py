@@ -132,7 +132,7 @@ class FileCache(Node):
     def stream(self, run: Run, passes: int) -> Cursor:
         """From the files, or from the child and into the files."""
         cursor = FileCacheCursor(self, run)
-        run.on_close(lambda wait: cursor.close())
+        run.on_close(cursor.close_at_end)
         return cursor
 
 
@@ -276,6 +276,11 @@ class FileCacheCursor(Cursor):
 
     def close(self) -> None:
         """Closes the child; a pass that is not whole is dropped."""
+        self._run.forget(self.close_at_end)
+        self.close_at_end()
+
+    def close_at_end(self, wait: bool = True) -> None:
+        """The same, when the iterator is closed."""
         self._abandon()
         with contextlib.suppress(StopIteration):
             if self._inner is not None:

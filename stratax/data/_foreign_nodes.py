@@ -154,8 +154,8 @@ class ForeignStream(Node):
 
     def stream(self, run: Run, passes: int) -> Cursor:
         """A pass."""
-        cursor = ForeignCursor(self)
-        run.on_close(lambda wait: cursor.close())
+        cursor = ForeignCursor(self, run)
+        run.on_close(cursor.close_at_end)
         return cursor
 
 
@@ -199,10 +199,12 @@ class ForeignCursor(Cursor):
 
     Args:
         node: The node.
+        run: What the iterator shares.
     """
 
-    def __init__(self, node: ForeignStream) -> None:
+    def __init__(self, node: ForeignStream, run: Run) -> None:
         self._node = node
+        self._run = run
         self._pass: _Pass | None = None
         self._number = 0
         self._has_ended = False
@@ -244,6 +246,11 @@ class ForeignCursor(Cursor):
 
     def close(self) -> None:
         """Ends the pass."""
+        self._run.forget(self.close_at_end)
+        self.close_at_end()
+
+    def close_at_end(self, wait: bool = True) -> None:
+        """Ends the pass, when the iterator is closed."""
         begun, self._pass = self._pass, None
         if begun is not None:
             begun.reader.close()

@@ -139,8 +139,8 @@ class ParquetRows(NamedFiles):
 
     def stream(self, run: Run, passes: int) -> "ParquetCursor":
         """At the first row of the first file."""
-        cursor = ParquetCursor(self, self.file_names(run, passes))
-        run.on_close(lambda wait: cursor.close())
+        cursor = ParquetCursor(self, self.file_names(run, passes), run)
+        run.on_close(cursor.close_at_end)
         return cursor
 
 
@@ -225,10 +225,12 @@ class ParquetCursor(Cursor):
     Args:
         node: The source.
         names: The files, in order.
+        run: What the iterator shares.
     """
 
-    def __init__(self, node: ParquetRows, names: Sequence[str]) -> None:
+    def __init__(self, node: ParquetRows, names: Sequence[str], run: Run) -> None:
         self._node = node
+        self._run = run
         self._names = names
         self._number = 0
         self._group = 0
@@ -322,7 +324,7 @@ class ParquetCursor(Cursor):
             )
 
     def _next_file(self) -> None:
-        self.close()
+        self._leave()
         self._number += 1
         self._group = self._row = 0
 
@@ -356,11 +358,19 @@ class ParquetCursor(Cursor):
 
     def set_state(self, state: State) -> None:
         """Goes there; the rows before it in the row group are read again."""
-        self.close()
+        self._leave()
         self._number, self._group, self._row = state["file"], state["group"], state["row"]
 
     def close(self) -> None:
         """Closes the file."""
+        self._run.forget(self.close_at_end)
+        self.close_at_end()
+
+    def close_at_end(self, wait: bool = True) -> None:
+        """Closes the file, when the iterator is closed."""
+        self._leave()
+
+    def _leave(self) -> None:
         file, self._file = self._file, None
         self._batches = self._batch = None
         if file is not None:
