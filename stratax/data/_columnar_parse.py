@@ -7,19 +7,20 @@ damaged, is left to protobuf, so the result does not depend on the way. As in Te
 nobody asked for are passed over unread.
 """
 
+import functools
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from stratax.data._features import BYTES, FLOAT, INT64, Kind, ParsedFeature, Ragged
-from stratax.data._wire import Wire
+from stratax.data._wire import Head, Wire
 
 _FIRST_TAG = 0x0A
 _SECOND_TAG = 0x12
 _KIND_TAGS = {BYTES: 0x0A, FLOAT: 0x12, INT64: 0x1A}
 _FEWEST_LANES = 4
-_HEAD_BYTES = 10
+_HEAD_BYTES = 7
 _MOST_KEYS_AT_ONCE = 16
 _MOST_KEY_BYTES = 127
 
@@ -156,46 +157,32 @@ class _Walk:
         Returns:
             None, with nothing read, if they are not so.
         """
-        head = self._short_head_at(int(rest.starts[0]))
-        if head is None:
+        start, data = int(rest.starts[0]), self._wire.data
+        header = data[start + 2 : start + 5 + data[start + 3]]
+        kind_tag = data[start + 6 + data[start + 3]]
+        head = _short_head(header, kind_tag)
+        last = None if head is None else self._wire.last_bytes(rest.starts, head)
+        if head is None or last is None:
             return None
-        size = len(head)
-        last = self._wire.are_alike(rest.starts, head, (1, size - 5, size - 3, size - 1))
-        if last is None:
-            return None
-        starts = rest.starts + size
+        starts = rest.starts + head.size
         stops = starts + last
-        num_inside, column = np.count_nonzero(stops < rest.stops), self._wanted.get(head[2 : size - 5])
+        num_inside, column = np.count_nonzero(stops < rest.stops), self._wanted.get(header)
         if num_inside < len(stops) and (stops > rest.stops).any():
             return None
-        if column is not None and not self._put_alike(column, head, _Lanes(rest.which, starts, stops)):
+        if column is not None and not self._put_alike(column, kind_tag, _Lanes(rest.which, starts, stops)):
             return None
         rest = _Lanes(rest.which, stops, rest.stops)
         return rest if num_inside == len(stops) else rest.nonempty()
 
-    def _put_alike(self, column: _Column, head: bytes, parts: _Lanes) -> bool:
+    def _put_alike(self, column: _Column, kind_tag: int, parts: _Lanes) -> bool:
         """Adds a list of each Example; False if not all can have it."""
         is_cut = column.kind is FLOAT and np.count_nonzero((parts.stops - parts.starts) & 3)
-        if head[-4] != _KIND_TAGS[column.kind] or is_cut or column.met[parts.which].any():
+        if kind_tag != _KIND_TAGS[column.kind] or is_cut or np.count_nonzero(column.met[parts.which]):
             return False
         column.met[parts.which] = True
         column.is_there[parts.which] = True
         column.add(parts)
         return True
-
-    def _short_head_at(self, start: int) -> bytes | None:
-        """What the entry at a place consists of up to the only list's content; None if there is more to it."""
-        data = self._wire.data
-        size = data[start + 3] + _HEAD_BYTES
-        head = data[start : start + size]
-        last = head[-1]
-        is_usual = (
-            size <= _MOST_KEY_BYTES
-            and (head[0], head[2], head[size - 6], head[size - 2])
-            == (_FIRST_TAG, _FIRST_TAG, _SECOND_TAG, _FIRST_TAG)
-            and (head[size - 3], head[size - 5], head[1]) == (last + 2, last + 4, last + size - 2)
-        )
-        return head if is_usual else None
 
     def _keep(self, lanes: _Lanes, is_usual: np.ndarray) -> _Lanes:
         """Those that are as usual; the others deviate."""
@@ -268,6 +255,16 @@ class _Walk:
             string, lists = self._next(lists, _FIRST_TAG)
             column.add(string)
             lists = lists.nonempty()
+
+
+@functools.lru_cache(maxsize=4096)
+def _short_head(header: bytes, kind_tag: int) -> Head | None:
+    """What an entry consists of up to the content of its only list, if that is so short that lengths have one byte."""
+    size = len(header) + _HEAD_BYTES
+    if size > _MOST_KEY_BYTES or (header[0], header[-1]) != (_FIRST_TAG, _SECOND_TAG):
+        return None
+    first = bytes([_FIRST_TAG, size - 2]) + header + bytes([4, kind_tag, 2, _FIRST_TAG, 0])
+    return Head.of(first, (1, size - 5, size - 3, size - 1))
 
 
 def _header(key: bytes) -> bytes:

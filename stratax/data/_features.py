@@ -268,9 +268,11 @@ class VarLenFeature(ParsedFeature):
 
 def places_in_rows(counts: np.ndarray) -> np.ndarray:
     """Row and column of every value, int64 of shape `(values, 2)`, where row i has `counts[i]` values."""
-    rows = np.repeat(np.arange(len(counts)), counts)
-    starts = np.cumsum(counts) - counts
-    return np.stack([rows, np.arange(len(rows)) - starts[rows]], axis=1)
+    rows = np.arange(len(counts)).repeat(counts)
+    places = np.empty((len(rows), 2), np.int64)
+    places[:, 0] = rows
+    places[:, 1] = np.arange(len(rows)) - (counts.cumsum() - counts).repeat(counts)
+    return places
 
 
 def _set(feature: Any, **values: Any) -> None:
