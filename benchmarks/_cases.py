@@ -84,6 +84,7 @@ def all_cases(counts: Sequence[int]) -> list[Case]:
             target=Target(0.8, at_least=True),
         ),
         *_parsing(),
+        *_records(),
         Case(
             name="import",
             what="import stratax, beyond jax and keras",
@@ -93,6 +94,32 @@ def all_cases(counts: Sequence[int]) -> list[Case]:
         ),
         *(_all_reduces(many) if many > 1 else []),
     ]
+
+
+def _records() -> list[Case]:
+    reading = [
+        Case(
+            name=f"tfrecord-{name}-{'each' if not batch_size else f'batch{batch_size}'}",
+            what=f"reading TFRecord, records of {name}, {_at_once(batch_size)}, times tf.data's MB/s",
+            program="_tfrecord:reading",
+            options={"record_bytes": record_bytes, "batch_size": batch_size},
+            target=Target(1.0, at_least=True),
+        )
+        for name, record_bytes in (("1kb", 1024), ("100kb", 100 * 1024))
+        for batch_size in (0, 256)
+    ]
+    memory = Case(
+        name="memory-shuffle-5gb",
+        what="memory of a process that streams 5 GB of 1 KB records through shuffle(10_000)",
+        program="_tfrecord:memory",
+        target=Target(300.0, unit="MB"),
+        unit="MB",
+    )
+    return [*reading, memory]
+
+
+def _at_once(batch_size: int) -> str:
+    return f"batches of {batch_size}" if batch_size else "one at a time"
 
 
 def _parsing() -> list[Case]:
