@@ -77,14 +77,13 @@ def test_a_step_without_values_is_empty_in_a_sparse_tensor():
 
 def test_what_tensorflow_wrote_is_read(shared):
     records = records_of(shared / "golden" / "tfrecord" / "sequence.tfrecord")
-    assert len(records) == 5
-    keys = [sorted(SequenceExample.FromString(data).feature_lists.feature_list) for data in records]
-    assert keys[0]
-    for data in records:
-        message = SequenceExample.FromString(data)
-        assert message.SerializeToString(deterministic=True) == SequenceExample.FromString(
-            message.SerializeToString()
-        ).SerializeToString(deterministic=True)
+    context, lists, lengths = parse_sequence_example(
+        records, {"len": FixedLenFeature([], "int64")}, {"tokens": FixedLenSequenceFeature([2], "int64")}
+    )
+    assert context["len"].tolist() == lengths["tokens"].tolist() == [0, 1, 2, 3, 4]
+    for length, tokens in enumerate(lists["tokens"]):
+        expected = [[step, step * step] if step < length else [0, 0] for step in range(4)]
+        assert tokens.tolist() == expected
 
 
 @pytest.mark.parametrize(

@@ -1,27 +1,53 @@
-"""tf.io, tf.python_io and tf.data: record files under TensorFlow's names."""
+"""tf.io, tf.train and tf.sparse: TensorFlow's names for Examples and their parsing."""
+
+import numpy as np
 
 import stratax.tf as tf
 
 
-def test_record_files_are_written_and_read_under_tensorflows_names(tmp_path):
-    options = tf.io.TFRecordOptions(compression_type="GZIP")
-    with tf.io.TFRecordWriter(str(tmp_path / "a.tfrecord"), options) as writer:
-        writer.write(b"x")
-    assert tf.io.gfile.glob(str(tmp_path / "*")) == [str(tmp_path / "a.tfrecord")]
-    files = tf.data.Dataset.list_files(str(tmp_path / "*.tfrecord"))
-    assert list(tf.data.TFRecordDataset(files, compression_type="GZIP")) == [b"x"]
+def _record(index):
+    feature = {
+        "label": tf.train.Feature(int64_list=tf.train.Int64List(value=[index])),
+        "image_raw": tf.train.Feature(bytes_list=tf.train.BytesList(value=[bytes([index, 255])])),
+    }
+    return tf.train.Example(features=tf.train.Features(feature=feature)).SerializeToString()
 
 
-def test_record_files_are_written_and_read_under_the_old_names(tmp_path):
-    path = str(tmp_path / "a.tfrecord")
-    options = tf.python_io.TFRecordOptions(tf.python_io.TFRecordCompressionType.ZLIB)
-    writer = tf.python_io.TFRecordWriter(path, options=options)
-    writer.write(b"x")
-    writer.close()
-    assert list(tf.python_io.tf_record_iterator(path, options)) == [b"x"]
+def test_an_old_program_parses_its_records():
+    features = {"label": tf.FixedLenFeature([], tf.int64), "image_raw": tf.FixedLenFeature([], tf.string)}
+    parsed = tf.parse_single_example(_record(3), features)
+    image = tf.decode_raw(parsed["image_raw"], tf.uint8)
+    assert parsed["label"] == 3
+    np.testing.assert_array_equal(image, [3, 255])
 
 
-def test_lines_and_records_of_one_length(tmp_path):
-    (tmp_path / "a").write_bytes(b"1\n2\n")
-    assert list(tf.data.TextLineDataset(str(tmp_path / "a"))) == [b"1", b"2"]
-    assert list(tf.data.FixedLengthRecordDataset(str(tmp_path / "a"), 2)) == [b"1\n", b"2\n"]
+def test_a_pipeline_of_records_parsed_in_batches():
+    features = {"label": tf.io.FixedLenFeature([], tf.int64), "image_raw": tf.io.VarLenFeature(tf.string)}
+    records = tf.data.Dataset.from_tensor_slices([_record(i) for i in range(50)])
+    labels = []
+    for batch in records.batch(32).map(lambda batch: tf.io.parse_example(batch, features)):
+        labels.extend(batch["label"].tolist())
+        assert tf.sparse.to_dense(batch["image_raw"]).shape == (len(batch["label"]), 1)
+    assert labels == list(range(50))
+
+
+def test_a_pipeline_of_records_parsed_one_by_one():
+    features = {
+        "label": tf.io.FixedLenFeature([], tf.int64),
+        "image_raw": tf.io.FixedLenFeature([], tf.string),
+    }
+
+    def parse(record):
+        parsed = tf.io.parse_single_example(record, features)
+        return tf.io.decode_raw(parsed["image_raw"], tf.uint8), parsed["label"]
+
+    dataset = tf.data.Dataset.from_tensor_slices([_record(i) for i in range(50)]).map(parse).batch(20)
+    images, labels = zip(*dataset, strict=True)
+    assert np.concatenate(labels).tolist() == list(range(50))
+    assert np.concatenate(images)[:, 0].tolist() == list(range(50))
+
+
+def test_a_tensor_comes_back():
+    array = np.arange(6, dtype=np.float32).reshape(2, 3)
+    np.testing.assert_array_equal(tf.io.parse_tensor(tf.io.serialize_tensor(array), tf.float32), array)
+    assert tf.io.parse_tensor(tf.io.serialize_tensor("text"), tf.string) == b"text"
