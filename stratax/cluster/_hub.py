@@ -37,6 +37,9 @@ class _Member:
     heard: float = dataclasses.field(default_factory=time.monotonic)
     left_at: float | None = None
 
+    def describe(self) -> str:
+        return self.current_sign(time.monotonic()).describe()
+
     def hear(self) -> None:
         self.heard = time.monotonic()
 
@@ -179,8 +182,8 @@ class Hub:
             self._gave_up.add(self._roster.names[index])
             self._announce()
         elif member.left_at is None:
-            reason = f"died: its process ended or its connection was closed ({member.sign.describe()})"
-            self._fail("died", (index,), f"{self._roster.names[index]} {reason}")
+            reason = "died: its process ended or its connection was closed"
+            self._fail("died", (index,), f"{self._roster.names[index]} {reason} ({member.describe()})")
 
     def _handle(self, index: int, member: _Member, header: dict[str, Any], payload: bytes) -> None:
         kind = header.get("t")
@@ -193,7 +196,7 @@ class Hub:
         elif kind == "stop":
             self._request_stop(str(header["reason"]))
         elif kind == "fail":
-            reason = f"{self._roster.names[index]} {header['message']} ({member.sign.describe()})"
+            reason = f"{self._roster.names[index]} {header['message']} ({member.describe()})"
             self._fail("raised", (index,), reason, str(header.get("traceback", "")))
         elif kind == "limit":
             self._limits = dataclasses.replace(self._limits, step=float(header["step"]))

@@ -299,11 +299,16 @@ class Link:
                 # This process could not run: the hub's messages have yet to be read.
                 self._heard += now - before
             before = now
-            if now - self._heard > longest_silence(0, self._signs or [Sign()], self._limits):
+            if now - self._heard > self._longest_silence_of_hub():
                 self._hub_gone(
                     f"gave no sign of life for {now - self._heard:.0f} s: its process is stopped or its host can't be "
                     "reached"
                 )
+
+    def _longest_silence_of_hub(self) -> float:
+        # The hub may have fallen silent before it could pass on that this task waits in a step by now.
+        own = Sign(phase=progress.phase)
+        return longest_silence(0, [*(self._signs or [Sign()]), own], self._limits)
 
     def _hub_gone(self, reason: str) -> None:
         """Process 0, which the hub lives in, is lost, or has left."""

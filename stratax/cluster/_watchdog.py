@@ -7,6 +7,8 @@ import dataclasses
 
 from stratax.cluster._phases import PATIENT
 
+_WORTH_SAYING = 0.05
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
 class Limits:
@@ -48,7 +50,8 @@ class Sign:
     def describe(self) -> str:
         """Returns the sign in words, for messages."""
         begun = "before its first step" if self.last_step is None else f"last step {self.last_step}"
-        return f"{begun}, phase '{self.phase}' for {self.age + self.silence:.0f} s"
+        heard = f", heard of {self.silence:.1f} s before" if self.silence >= _WORTH_SAYING else ""
+        return f"{begun}, phase '{self.phase}' for {self.age + self.silence:.0f} s{heard}"
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
@@ -133,7 +136,7 @@ def _stalled(signs: list[Sign], limits: Limits) -> Verdict | None:
     return Verdict(
         kind="stalled",
         tasks=tasks,
-        reason=f"made no progress for the {limits.step:.0f} s that a step may take ({described})",
+        reason=f"made no progress for the {limits.step:g} s that a step may take ({described})",
     )
 
 
