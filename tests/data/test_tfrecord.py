@@ -108,6 +108,14 @@ def test_a_flipped_bit_costs_one_record_where_the_format_allows(tmp_path, byte, 
     assert outcomes(ds) == [*expected, b"n"]
 
 
+def test_ignoring_errors_leaves_out_the_broken_record(tmp_path):
+    content = bytearray(content_of(tmp_path / "a", [b"1", b"2", b"3"]))
+    content[17 + 12] ^= 1
+    (tmp_path / "a").write_bytes(content)
+    for index in (False, True):
+        assert list(TFRecordDataset(tmp_path / "a", index=index).ignore_errors()) == [b"1", b"3"]
+
+
 def test_the_error_names_file_record_and_offset(tmp_path):
     content = bytearray(content_of(tmp_path / "a", [b"1", b"2"]))
     content[17 + 12] ^= 1
