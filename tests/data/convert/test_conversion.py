@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import shutil
 import signal
 import time
 
@@ -27,6 +28,23 @@ def images(tmp_path):
 @pytest.fixture
 def out(tmp_path):
     return tmp_path / "deep" / "out"
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory):
+    """Three classes of images, converted, for the tests that only look at what a further call does."""
+    folder = tmp_path_factory.mktemp("template")
+    write_tree(folder / "images", ("cat", "dog", "fox"), 4)
+    run(folder / "images", folder / "deep/out")
+    return folder
+
+
+@pytest.fixture
+def converted(template, images, out):
+    """`images` and `out`, converted."""
+    shutil.rmtree(images)
+    shutil.copytree(template, out.parent.parent, dirs_exist_ok=True)
+    return convert.ConversionSettings(shards=3)
 
 
 def run(images, out, settings=SETTINGS, **options):
@@ -63,9 +81,8 @@ def test_the_files_are_the_same_whoever_makes_them(images, tmp_path):
     assert contents(run(images, tmp_path / "one")) == contents(run(images, tmp_path / "two", workers=2))
 
 
-def test_a_second_call_finds_everything_there(images, out):
-    first = run(images, out)
-    before = contents(first)
+def test_a_second_call_finds_everything_there(converted, images, out):
+    before = [path.read_bytes() for path in sorted(out.glob("*.tfrecord"))]
     again = run(images, out)
     assert (again.images, again.resumed_images, again.images_per_second) == (12, 12, 0)
     assert contents(again) == before
@@ -130,9 +147,8 @@ def test_a_source_of_broken_images_only_is_an_error(tmp_path, out):
     ],
 )
 def test_other_settings_over_an_earlier_conversion_are_refused_unless_it_is_to_be_replaced(
-    changed, message, images, out
+    changed, message, converted, images, out
 ):
-    run(images, out)
     changed = convert.ConversionSettings(**{"shards": 3} | changed)
     with pytest.raises(DataError, match=message):
         run(images, out, changed)
@@ -142,8 +158,7 @@ def test_other_settings_over_an_earlier_conversion_are_refused_unless_it_is_to_b
         assert len(report.files) == 2
 
 
-def test_another_source_over_an_earlier_conversion_is_refused(images, out):
-    run(images, out)
+def test_another_source_over_an_earlier_conversion_is_refused(converted, images, out):
     (images / "cat/000.jpg").rename(images / "cat/new.jpg")
     with pytest.raises(DataError, match="names, sizes or labels have changed"):
         run(images, out)
@@ -152,8 +167,7 @@ def test_another_source_over_an_earlier_conversion_is_refused(images, out):
         run(images, out)
 
 
-def test_train_and_val_share_a_folder_if_their_classes_are_the_same(images, tmp_path, out):
-    run(images, out)
+def test_train_and_val_share_a_folder_if_their_classes_are_the_same(converted, tmp_path, out):
     val = convert.ConversionSettings(shards=1, name="val")
     run(write_tree(tmp_path / "val", ("cat", "dog", "fox"), 1), out, val)
     assert len(list(out.glob("*.tfrecord"))) == 4
