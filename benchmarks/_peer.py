@@ -42,7 +42,9 @@ def tensorflow(program: str, *arguments: str) -> Iterator[_measure.Run]:
     """
     python = os.environ.get(_PYTHON, sys.executable)
     if subprocess.run([python, "-c", _CHECK], check=False).returncode:
-        raise NotInstalledError(f"not installed: tensorflow (install the extra bench of stratax, or set {_PYTHON})")
+        raise NotInstalledError(
+            f"not installed: tensorflow (install the extra bench of stratax, or set {_PYTHON})"
+        )
     process = subprocess.Popen(
         [python, "-c", _SERVE.format(program=program), *arguments],
         stdin=subprocess.PIPE,
