@@ -8,10 +8,9 @@ import numpy as np
 
 from stratax.data._ignore_errors import IgnoreErrors
 from stratax.data._index_ops import Concatenate, Zip
-from stratax.data._interleave import FlatMap, Interleave
+from stratax.data._interleave import FlatMap
 from stratax.data._iterator import DatasetIterator, Epochs
 from stratax.data._list_files import matching_files
-from stratax.data._map import Map
 from stratax.data._node import Node, walk
 from stratax.data._options import Options
 from stratax.data._sources import Random, Range, as_slices
@@ -21,6 +20,7 @@ from stratax.data._structure import as_row, check_same, flatten, spec_of_row, un
 from stratax.data._transform import (
     as_count,
     check_callable,
+    has_known_spec,
     make_batch,
     make_cache,
     make_generator,
@@ -558,10 +558,7 @@ class Dataset(Nested):
 
     @property
     def _has_known_spec(self) -> bool:
-        return not any(
-            isinstance(node, Interleave) or (isinstance(node, Map) and not node.is_vectorised)
-            for node in walk(self._node)
-        )
+        return has_known_spec(self._node)
 
     def __repr__(self) -> str:
         spec = repr(self.element_spec) if self._has_known_spec else "known when its functions are called"

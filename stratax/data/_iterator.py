@@ -1,14 +1,16 @@
 """What `iter(dataset)` gives: elements, blocks of elements, and a position that can be saved (data layer)."""
 
+import reprlib
 import threading
 import weakref
 from collections.abc import Callable
 from typing import Any
 
 from stratax.data._block import Block, concatenate_blocks
-from stratax.data._cursor import Cursor
+from stratax.data._cursor import Cursor, State
 from stratax.data._feed import Feed
 from stratax.data._node import IndexCursor, Lookahead, Node, Order, Run, walk
+from stratax.data._orbax import Checkpointable
 from stratax.data._place import from_json, to_json
 from stratax.data._prefetch import PrefetchCursor, depth_at_root
 from stratax.data._structure import Structure, unflatten
@@ -42,11 +44,14 @@ class Epochs:
             self.seeds = seeds
 
 
-class DatasetIterator:
+class DatasetIterator(Checkpointable):
     """Iterates over a Dataset once.
 
     Usable in a `with` block, which ends its background threads at the end; they also end at the last element and
     when the iterator is garbage collected.
+
+    Its place can be saved: as JSON (:meth:`get_state`), and with a model by Orbax: `ocp.args.JsonSave(it.get_state())`,
+    or the iterator itself where Orbax takes objects that save themselves (`save_checkpointables`).
 
     Args:
         node: The plan.
@@ -185,15 +190,24 @@ class DatasetIterator:
         by_order = {id(order): seed for order, seed in zip(orders, seeds, strict=True)}
         self._start(state["iteration"], by_order, state["position"])
         if state["place"] is not None:
-            self._feed.set_state(from_json(state["place"]))
+            self._go_to(from_json(state["place"]))
         self._epochs.continue_after(state["iteration"], by_order)
+
+    def _go_to(self, place: State) -> None:
+        try:
+            self._feed.set_state(place)
+        except (KeyError, TypeError, IndexError, AttributeError) as e:
+            raise DataError(
+                "The saved place could not be reached. Expected: a state of this pipeline, over the same data. "
+                f"Received: place={reprlib.repr(place)}, which gave {e!r}. Pass what get_state() returned."
+            ) from e
 
     def _checked_seeds(self, state: Any, count: int) -> list[int]:
         keys = {"version", "plan", "iteration", "position", "seeds", "place"}
         if not isinstance(state, dict) or set(state) != keys or state["version"] != _VERSION:
             raise DataError(
                 f"A state of a Dataset iterator has the keys {sorted(keys)} and version {_VERSION}. "
-                f"Received: state={state!r}. Pass what get_state() returned."
+                f"Received: state={reprlib.repr(state)}. Pass what get_state() returned."
             )
         if state["plan"] != _fingerprint(self._node) or len(state["seeds"]) != count:
             raise DataError(

@@ -57,6 +57,14 @@ def as_count(name: str, value: Any, minimum: int | None) -> int:
     return number
 
 
+def has_known_spec(node: Node) -> bool:
+    """Whether the form of a plan's elements is known without calling its functions."""
+    return not any(
+        isinstance(step, Interleave) or (isinstance(step, Map) and not step.is_vectorised)
+        for step in walk(node)
+    )
+
+
 def check_callable(name: str, function: Any, node: Node | None = None) -> None:
     """Raises unless `function` can be called, with an element of `node` where its structure is known."""
     if not callable(function):
@@ -64,7 +72,7 @@ def check_callable(name: str, function: Any, node: Node | None = None) -> None:
             f"{name} has to be callable. Received: {name}={function!r} of type {type(function).__name__}. "
             "Pass a function of one element."
         )
-    if node is None or any(isinstance(step, Map) and not step.is_vectorised for step in walk(node)):
+    if node is None or not has_known_spec(node):
         return
     try:
         signature = inspect.signature(function)

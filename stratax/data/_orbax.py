@@ -1,0 +1,98 @@
+"""An iterator's place as part of an Orbax checkpoint, without importing Orbax (data layer)."""
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from stratax.errors import DataError, FileMissingError
+
+
+def _file_name() -> str:
+    """One file for each process: each reads its own part of the data."""
+    jax = sys.modules.get("jax")
+    number, count = (jax.process_index(), jax.process_count()) if jax is not None else (0, 1)
+    return f"process_{number}-of-{count}.json"
+
+
+async def write_place(directory: Any, state: dict[str, Any]) -> None:
+    """Writes a state where Orbax wants it, which may be a folder that is still being made.
+
+    Args:
+        directory: Orbax' `PathAwaitingCreation`.
+        state: What JSON can hold.
+    """
+    path = os.path.join(os.fspath(await directory.await_creation()), _file_name())
+    await asyncio.to_thread(_write_whole, path, json.dumps(state))
+
+
+def _write_whole(path: str, text: str) -> None:
+    with open(f"{path}.new", "w", encoding="utf-8") as file:
+        file.write(text)
+    os.replace(f"{path}.new", path)
+
+
+async def read_place(directory: Any, use: Callable[[Any], None]) -> None:
+    """Reads what :func:`write_place` wrote.
+
+    Args:
+        directory: The folder.
+        use: Called with the state.
+
+    Raises:
+        FileMissingError: This process has no state there.
+        DataError: The file is not JSON.
+    """
+    use(await asyncio.to_thread(_read, os.path.join(os.fspath(directory), _file_name())))
+
+
+def _read(path: str) -> Any:
+    try:
+        with open(path, encoding="utf-8") as file:
+            return json.load(file)
+    except FileNotFoundError as e:
+        raise FileMissingError(
+            "The checkpoint has no place of the iterator for this process. Expected: a file that as many processes "
+            f"as there are now have written. Received: {path!r}. Restore with the number of processes that saved."
+        ) from e
+    except ValueError as e:
+        raise DataError(
+            f"The place of the iterator in the checkpoint is damaged. Expected: JSON. Received: {path!r} ({e}). "
+            "Restore an earlier checkpoint."
+        ) from e
+
+
+class Checkpointable:
+    """What Orbax asks of an object that saves itself (its `StatefulCheckpointable`)."""
+
+    def get_state(self) -> dict[str, Any]:
+        """The place."""
+        raise NotImplementedError
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        """Goes to a place."""
+        raise NotImplementedError
+
+    async def save(self, directory: Any) -> Awaitable[None]:
+        """For Orbax, which calls it when the iterator is part of a checkpoint: the place of now is saved.
+
+        Args:
+            directory: Where to; it may still be being made.
+
+        Returns:
+            What writes it, for Orbax to wait for in the background.
+        """
+        return write_place(directory, self.get_state())
+
+    async def load(self, directory: Any) -> Awaitable[None]:
+        """For Orbax: goes to the place that was saved.
+
+        Args:
+            directory: Where from.
+
+        Returns:
+            What reads it, for Orbax to wait for.
+        """
+        return read_place(directory, self.set_state)
