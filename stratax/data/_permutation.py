@@ -2,6 +2,7 @@
 
 import hashlib
 import math
+import struct
 from collections.abc import Sequence
 
 import numpy as np
@@ -31,10 +32,10 @@ def uniform(shape: tuple[int, ...], key: Sequence[int]) -> np.ndarray:
     count = math.prod(shape)
     if count > _MAX_HASHED:
         return generator(key).random(shape)
-    message = b"".join((part & _WORD).to_bytes(8, "little") for part in key)
+    message = struct.pack(f"<{len(key)}Q", *(part & _WORD for part in key))
     digest = hashlib.blake2b(message, digest_size=8 * max(count, 1)).digest()
-    whole = np.frombuffer(digest, "<u8", count) >> np.uint64(11)
-    return (whole * 2.0**-53).reshape(shape)
+    words = struct.unpack_from(f"<{count}Q", digest)
+    return np.array([(word >> 11) * 2.0**-53 for word in words]).reshape(shape)
 
 
 class Permutation:

@@ -16,6 +16,8 @@ from stratax.errors import BadArgumentError, BadTypeError
 Namespace = Any
 """A module of array functions: `numpy`, or `jax.numpy`."""
 
+_NUMPY = array_api_compat.array_namespace(np.empty(0))
+
 
 def as_image(image: Any) -> tuple[Any, Namespace]:
     """An operand as an array, and the module whose functions compute with it.
@@ -26,6 +28,8 @@ def as_image(image: Any) -> tuple[Any, Namespace]:
     Returns:
         The array and its namespace.
     """
+    if type(image) is np.ndarray:
+        return image, _NUMPY
     if isinstance(image, np.ndarray | np.generic) or array_api_compat.is_jax_array(image):
         return image, array_api_compat.array_namespace(image)
     if hasattr(type(image), "__array_ufunc__"):
@@ -92,6 +96,8 @@ def static_sizes(name: str, sizes: Any) -> tuple[int, ...]:
     Raises:
         BadTypeError: They are traced, or are not integers.
     """
+    if type(sizes) is tuple and all(type(size) is int for size in sizes):
+        return sizes
     try:
         values: Sequence[Any] = np.asarray(sizes).reshape(-1).tolist()
     except Exception as e:

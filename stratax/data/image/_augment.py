@@ -6,7 +6,7 @@ from typing import Any
 import array_api_compat
 import numpy as np
 
-from stratax.data.image._arrays import as_image, check_image, is_numpy, static_sizes
+from stratax.data.image._arrays import as_image, check_image, static_sizes
 from stratax.data.image._color import adjust_brightness, adjust_contrast, adjust_hue, adjust_saturation
 from stratax.data.image._draws import Draw
 from stratax.data.image._geometry import flip_left_right, flip_up_down
@@ -45,15 +45,19 @@ def cropped(value: Any, size: Any, draw: Draw) -> Any:
             f"The size of a random crop has one number for each axis, at most the array's, which are "
             f"{tuple(value.shape)}. Received: size={size!r}. Pass the whole size of axes that are not to be cropped."
         )
-    room = np.array(value.shape, np.int32) - np.array(sizes, np.int32) + 1
+    room = [whole - part for whole, part in zip(value.shape, sizes, strict=True)]
     numbers = draw((value.ndim,))
-    if is_numpy(value):
-        # A product of float32 can be rounded up to the room itself.
-        starts = np.minimum((np.asarray(numbers) * room).astype(np.int32), room - 1).tolist()
-        return value[tuple(slice(a, a + n) for a, n in zip(starts, sizes, strict=True))]
+    if array_api_compat.is_jax_array(value):
+        return _cropped_on_device(value, sizes, numbers, np.array(room, np.int32))
+    starts = [int(number * (n + 1)) for number, n in zip(numbers.tolist(), room, strict=True)]
+    return value[tuple(slice(a, a + n) for a, n in zip(starts, sizes, strict=True))]
+
+
+def _cropped_on_device(value: Any, sizes: tuple[int, ...], numbers: Any, room: np.ndarray) -> Any:
     import jax  # It is there already: the value is its array.
 
-    starts = jax.numpy.minimum((numbers * room).astype("int32"), room - 1)
+    # A product of float32 can be rounded up to the next whole number.
+    starts = jax.numpy.minimum((numbers * (room + 1)).astype("int32"), room)
     return jax.lax.dynamic_slice(value, list(starts), sizes)
 
 

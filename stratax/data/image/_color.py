@@ -52,15 +52,25 @@ def adjust_contrast(images: Any, contrast_factor: Any) -> Any:
     images, xp = as_image(images)
     _check_three(images, "images")
     floats = to_float(images)
-    mean, factor = _channel_means(floats, xp), _number(contrast_factor, floats, xp)
-    if not is_numpy(floats):
-        return _back((floats - mean) * factor + mean, images)
-    # Whole lines of means, since NumPy is slow where only the last axis, of three channels, runs on.
-    lines = np.tile(mean, (floats.shape[-2], 1))
-    stretched = floats - lines
-    stretched *= factor
-    stretched += lines
-    return _back(stretched, images)
+    factor = _number(contrast_factor, floats, xp)
+    if is_numpy(floats) and factor.ndim == 0:
+        return _back(_stretched(floats, factor), images)
+    mean = xp.mean(floats, axis=(-3, -2), keepdims=True)
+    return _back((floats - mean) * factor + mean, images)
+
+
+def _stretched(floats: np.ndarray, factor: np.ndarray) -> np.ndarray:
+    """`floats * factor + mean * (1 - factor)`, by whole lines of pixels.
+
+    NumPy is slow where only the last axis, of few channels, runs on without a break.
+    """
+    height, width = floats.shape[-3:-1]
+    lines = np.add.reduce(floats, axis=-3, dtype=np.float32)
+    mean = np.add.reduce(lines, axis=-2) / np.float32(height * width)
+    rest = np.repeat((mean * (1 - factor))[..., None, None, :], width, axis=-2)
+    stretched = floats * factor
+    stretched += rest.astype(floats.dtype, copy=False)
+    return stretched
 
 
 def adjust_gamma(image: Any, gamma: Any = 1, gain: Any = 1) -> Any:
@@ -263,11 +273,6 @@ def _number(value: Any, like: Any, xp: Namespace) -> Any:
 
 def _back(floats: Any, image: Any) -> Any:
     return convert_image_dtype(floats, image.dtype, saturate=True)
-
-
-def _channel_means(floats: Any, xp: Namespace) -> Any:
-    # One axis after the other: contiguous sums, and less rounding than one long sum.
-    return xp.mean(xp.mean(floats, axis=-3, keepdims=True), axis=-2, keepdims=True)
 
 
 def _saturation(value: Any, least: Any, xp: Namespace) -> Any:

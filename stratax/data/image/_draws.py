@@ -8,6 +8,7 @@ import numpy as np
 
 from stratax.data._element_random import element_uniform
 from stratax.data._permutation import uniform
+from stratax.data.image._arrays import is_numpy
 from stratax.errors import BadArgumentError
 
 Draw = Callable[[tuple[int, ...]], Any]
@@ -21,7 +22,7 @@ def draw_of(image: Any, seed: Any) -> Draw:
         image: The array.
         seed: None, or an integer (or, for JAX arrays, a `keras.random.SeedGenerator`).
     """
-    if not array_api_compat.is_jax_array(image):
+    if is_numpy(image) or not array_api_compat.is_jax_array(image):
         return lambda shape: element_uniform(shape, None if seed is None else int(seed))
     # Only for what computes on a device: it takes seconds to import.
     import keras

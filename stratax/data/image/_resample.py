@@ -1,5 +1,6 @@
 """Applying the weights of a resize to the rows and columns of images (data layer)."""
 
+import functools
 from typing import Any
 
 import array_api_compat
@@ -22,21 +23,32 @@ def interpolate(image: Any, rows: Taps, columns: Taps, xp: Any) -> Any:
         return _interpolated(_interpolated(image.astype(np.float32), columns, -2, xp), rows, -3, xp)
     *batch, height, width, channels = image.shape
     lines = image.reshape(*batch, height, width * channels)
-    upper, lower = rows.indices.T
+    (upper, lower), shares = _places(rows, 1)
     if height > 2 * len(upper):
         # Most rows are never looked at.
-        lines = lines.take(rows.indices.T.ravel(), axis=-2)
+        lines = lines.take(np.concatenate([upper, lower]), axis=-2)
         upper, lower = np.arange(2 * len(upper)).reshape(2, -1)
-    within = _between_columns(lines, columns, channels)
-    result = _blend(within.take(upper, axis=-2), within.take(lower, axis=-2), rows.weights[:, 1:])
+    within = _between(lines, columns, channels)
+    result = _blend(within.take(upper, axis=-2), within.take(lower, axis=-2), shares[:, None])
     return result.reshape(*batch, len(upper), -1, channels)
 
 
-def _between_columns(lines: np.ndarray, columns: Taps, channels: int) -> np.ndarray:
-    """Lines of pixels whose channels lie side by side; single values are gathered faster than pixels."""
-    places = (columns.indices.T[:, :, None] * channels + np.arange(channels)).reshape(2, -1)
-    left, right = (lines.take(place, axis=-1).astype(np.float32, copy=False) for place in places)
-    return _blend(left, right, np.repeat(columns.weights[:, 1], channels))
+def _between(lines: np.ndarray, columns: Taps, channels: int) -> np.ndarray:
+    (before, after), shares = _places(columns, channels)
+    left, right = lines.take(before, axis=-1), lines.take(after, axis=-1)
+    if lines.dtype != np.float32:
+        left, right = left.astype(np.float32), right.astype(np.float32)
+    return _blend(left, right, shares)
+
+
+@functools.lru_cache(maxsize=1024)
+def _places(taps: Taps, channels: int) -> tuple[np.ndarray, np.ndarray]:
+    """Where a line holds the two values that each value is made of, and the share of the second.
+
+    Single values of a line are gathered faster than pixels of three.
+    """
+    pairs = (taps.indices.T[:, :, None] * channels + np.arange(channels)).reshape(2, -1)
+    return np.ascontiguousarray(pairs), np.repeat(taps.weights[:, 1], channels)
 
 
 def _blend(first: np.ndarray, second: np.ndarray, share: np.ndarray) -> np.ndarray:

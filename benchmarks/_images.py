@@ -1,0 +1,144 @@
+"""Photographs: decoding, resizing and augmenting them, against tf.data; and what bounds it."""
+
+import contextlib
+import os
+import pathlib
+import statistics
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from benchmarks import _measure, _peer
+from stratax.data import Dataset, image
+
+_SIZE = 160
+_BATCH = 32
+_ARGUMENTS = {"threads": "num_parallel_calls", "processes": "num_processes"}
+_MADE = 120
+_MADE_SIZE = (240, 320)
+_TENSORFLOW = """
+import pathlib
+import tensorflow as tf
+listing, size, batch, workers = sys.argv[1], *map(int, sys.argv[2:])
+contents = [pathlib.Path(path).read_bytes() for path in pathlib.Path(listing).read_text().splitlines()]
+
+def augmented(content):
+    photo = tf.image.convert_image_dtype(tf.image.decode_jpeg(content, channels=3), tf.float32)
+    photo = tf.compat.v1.image.resize_bilinear(photo[None], (size + 10, size + 10))[0]
+    photo = tf.image.random_crop(photo, (size, size, 3))
+    photo = tf.image.random_flip_left_right(photo)
+    photo = tf.image.random_brightness(photo, 63 / 255)
+    photo = tf.image.random_contrast(photo, 0.2, 1.8)
+    return photo * 2 - 1
+
+options = tf.data.Options()
+options.threading.private_threadpool_size = workers
+dataset = tf.data.Dataset.from_tensor_slices(contents).map(augmented, num_parallel_calls=workers)
+dataset = dataset.batch(batch).prefetch(2).with_options(options)
+
+def run():
+    for photos in dataset:
+        pass
+"""
+
+
+def flowers(workers: int, kind: str, plan: _measure.Plan) -> _measure.Figure:
+    """Images a second as a share of tf.data's; the details say what parts of the work would allow.
+
+    Args:
+        workers: How many threads or processes make images, and how many threads on tf.data's side.
+        kind: `threads` or `processes`.
+        plan: How long to measure.
+    """
+    with _photographs() as paths, tempfile.TemporaryDirectory() as folder:
+        listing = pathlib.Path(folder) / "files.txt"
+        listing.write_text("\n".join(map(str, paths)), encoding="utf-8")
+        contents = [path.read_bytes() for path in paths]
+        ours = _run_of(pipeline(contents, **{_ARGUMENTS[kind]: workers}))
+        settings = [str(number) for number in (_SIZE, _BATCH, workers)]
+        with _peer.tensorflow(_TENSORFLOW, str(listing), *settings) as theirs:
+            mine, others = _measure.in_turns(ours, theirs, plan=plan)
+    details = {
+        "images_per_s": len(contents) / statistics.median(mine),
+        "tf_data_images_per_s": len(contents) / statistics.median(others),
+        **_bounds(contents, workers),
+    }
+    return _measure.spread([other / own for own, other in zip(mine, others, strict=True)], details)
+
+
+def pipeline(contents: list[bytes], **workers: int) -> Dataset:
+    """Photographs in memory as batches for training."""
+    dataset = Dataset.from_tensor_slices(np.array(contents, object))
+    return dataset.map(augmented, **workers).batch(_BATCH).prefetch(2)
+
+
+def augmented(content: bytes) -> np.ndarray:
+    """What an image classifier is trained on: a part of the photograph, with other light."""
+    photo = image.convert_image_dtype(image.decode_jpeg(content, channels=3), np.float32)
+    photo = image.resize_bilinear(photo, (_SIZE + 10, _SIZE + 10))
+    photo = image.random_crop(photo, (_SIZE, _SIZE, 3))
+    photo = image.random_flip_left_right(photo)
+    photo = image.random_brightness(photo, 63 / 255)
+    photo = image.random_contrast(photo, 0.2, 1.8)
+    return photo * np.float32(2) - np.float32(1)
+
+
+def _decoded(content: bytes) -> np.ndarray:
+    return image.decode_jpeg(content, channels=3)
+
+
+def _bounds(contents: list[bytes], workers: int) -> dict[str, float]:
+    """Images a second of the decoder alone and of the whole function, without a pipeline, on one thread and on all."""
+    found = {}
+    for name, work in (("decode", _decoded), ("function", augmented)):
+        for threads in (1, workers):
+            rates = [_rate(work, contents, threads) for _ in range(3)]
+            found[f"{name}_on_{threads}_threads_images_per_s"] = max(rates)
+    return found
+
+
+def _rate(work: Callable[[bytes], object], contents: list[bytes], count: int) -> float:
+    def run(part: list[bytes]) -> None:
+        for content in part:
+            work(content)
+
+    threads = [threading.Thread(target=run, args=(contents[i::count],)) for i in range(count)]
+    began = time.perf_counter()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return len(contents) / (time.perf_counter() - began)
+
+
+def _run_of(dataset: Dataset) -> _measure.Run:
+    def run(passes: int) -> None:
+        for _ in range(passes):
+            for _batch in dataset:
+                pass
+
+    return run
+
+
+@contextlib.contextmanager
+def _photographs() -> Iterator[list[pathlib.Path]]:
+    """The photographs of flowers that are shared beside the checkout, or else some that are made up."""
+    beside = pathlib.Path(__file__).resolve().parents[2] / "shared"
+    folder = pathlib.Path(os.environ.get("STRATAX_SHARED", beside)) / "data" / "flowers" / "train"
+    if paths := sorted(folder.glob("*/*.jpg")):
+        yield paths
+        return
+    with tempfile.TemporaryDirectory() as made:
+        yield [_made(pathlib.Path(made) / f"{number}.jpg", number) for number in range(_MADE)]
+
+
+def _made(path: pathlib.Path, number: int) -> pathlib.Path:
+    """A smooth picture with some noise, which takes about the time of a photograph."""
+    generator = np.random.default_rng(number)
+    smooth = image.resize(generator.random((12, 16, 3), np.float32), _MADE_SIZE, "bicubic")
+    noisy = smooth + generator.normal(0, 0.03, smooth.shape).astype(np.float32)
+    path.write_bytes(image.encode_jpeg(image.convert_image_dtype(noisy, np.uint8, saturate=True), quality=85))
+    return path
