@@ -253,7 +253,7 @@ def select_passes(passes: Passes, chosen: np.ndarray | slice) -> Passes:
 
 def read_ahead(node: Node) -> int:
     """How many elements of `node` to gather in one go when they are asked for one by one."""
-    limits = [limit for step in walk(node) if (limit := step.reads_ahead) is not None]
+    limits = list(_limits(node))
     if limits:
         return min(limits)
     try:
@@ -263,6 +263,18 @@ def read_ahead(node: Node) -> int:
         return 1
     size = max(1, sum(_bytes_of(leaf) for leaf in leaves))
     return max(1, min(_READ_AHEAD_BYTES // size, _READ_AHEAD_ROWS))
+
+
+def _limits(node: Node) -> Iterator[int]:
+    """How many elements of `node` each step that minds lets be made ahead; those of a batch count."""
+    pending, seen = [(node, 1)], set()
+    while pending:
+        step, per_element = pending.pop()
+        if id(step) not in seen:
+            seen.add(id(step))
+            if step.reads_ahead is not None:
+                yield max(1, step.reads_ahead // per_element)
+            pending.extend((child, per_element * step.group_size) for child in step.children)
 
 
 def _bytes_of(spec: Any) -> int:

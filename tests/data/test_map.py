@@ -403,3 +403,15 @@ def test_the_spec_of_a_map_over_nothing_comes_from_zeros():
     nothing = Dataset.from_generator(list, output_signature=TensorSpec(None, "float32"))
     with pytest.raises(DataError, match="element_spec of a map over an empty Dataset"):
         _ = nothing.map(lambda x: x).element_spec
+
+
+def test_threads_make_no_more_batches_ahead_than_they_can_use():
+    made = []
+
+    def function(i):
+        made.append(int(i))
+        return i
+
+    next(iter(Dataset.range(10_000).map(function, num_parallel_calls=4).batch(32)))
+    # One batch, and what tells the spec.
+    assert len(made) <= 32 + 2
