@@ -12,6 +12,7 @@ from stratax._version import __version__
 from stratax.cli._convert import convert
 from stratax.cli._demo import demo
 from stratax.cli._devices import devices
+from stratax.cli._launch import launch
 from stratax.errors import BadArgumentError, BadTypeError, DataError, StrataxError
 
 FAILED = 1
@@ -28,6 +29,7 @@ def program() -> None:
 program.add_command(convert)
 program.add_command(demo)
 program.add_command(devices)
+program.add_command(launch)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

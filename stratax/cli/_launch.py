@@ -1,0 +1,150 @@
+"""`stratax launch`: one program as the tasks of a cluster on this machine (cli layer)."""
+
+import pathlib
+import sys
+import threading
+
+import click
+
+from stratax.cluster._launcher import LaunchPlan, LocalLauncher, Outcome, command_of, describe
+
+_COLORS = ("cyan", "green", "yellow", "magenta", "blue", "bright_cyan", "bright_green", "bright_yellow")
+
+
+@click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+@click.option(
+    "--workers", type=click.IntRange(min=0), metavar="N", default=1, show_default=True, help="Workers."
+)
+@click.option("--chief", is_flag=True, help="A chief besides the workers.")
+@click.option("--evaluator", is_flag=True, help="An evaluator besides them.")
+@click.option(
+    "--ps", type=click.IntRange(min=0), metavar="N", default=0, show_default=True, help="Parameter servers."
+)
+@click.option(
+    "--devices-per-worker",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Simulates so many devices in each task.  [default: those that are there]",
+)
+@click.option(
+    "--simulate",
+    "kind",
+    type=click.Choice(["cpu", "gpu", "tpu"]),
+    default="cpu",
+    show_default=True,
+    help="As what --devices-per-worker simulates them.",
+)
+@click.option(
+    "--restarts",
+    type=click.IntRange(min=0),
+    metavar="N",
+    default=0,
+    show_default=True,
+    help="How often all tasks are started again after a failure that is worth it.",
+)
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="S",
+    help="Ends the run after S seconds.",
+)
+@click.option(
+    "--grace",
+    type=click.FloatRange(min=0),
+    metavar="S",
+    default=15.0,
+    show_default=True,
+    help="How long the others have to end by themselves when a task has failed.",
+)
+@click.option(
+    "--log-dir",
+    type=click.Path(file_okay=False, path_type=pathlib.Path),
+    help="Where each task's output is written, too.",
+)
+@click.option("-m", "--module", is_flag=True, help="PROGRAM is a module, as for python -m.")
+@click.argument("program")
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def launch(
+    workers: int,
+    chief: bool,
+    evaluator: bool,
+    ps: int,
+    devices_per_worker: int | None,
+    kind: str,
+    restarts: int,
+    timeout: float | None,
+    grace: float,
+    log_dir: pathlib.Path | None,
+    module: bool,
+    program: str,
+    arguments: tuple[str, ...],
+) -> int:
+    r"""Starts PROGRAM as several tasks on this machine, with TF_CONFIG set for each.
+
+    What a task writes comes with its name before it. When one fails, all are ended, and the command's exit code is that
+    of the first that failed. Ctrl-C goes to all tasks; the second one kills them.
+
+    \b
+    stratax launch --workers 2 --devices-per-worker 4 train.py --epochs 3
+    """
+    plan = LaunchPlan(
+        command=command_of(program, arguments, is_module=module),
+        workers=workers,
+        chief=chief,
+        evaluator=evaluator,
+        ps=ps,
+        devices_per_worker=devices_per_worker,
+        kind=kind,
+        restarts=restarts,
+        timeout=timeout,
+        grace=grace,
+        log_dir=log_dir,
+    )
+    screen = _Screen([f"{job} {index}" for job, index in plan.tasks()])
+    outcome = LocalLauncher(plan, screen.show, screen.tell).run()
+    _conclude(outcome, screen)
+    return outcome.code
+
+
+class _Screen:
+    """Writes the tasks' lines, each whole and with its task's name."""
+
+    def __init__(self, names: list[str]) -> None:
+        width = max(len(name) for name in names)
+        self._prefixes = {
+            name: click.style(f"[{name}]".ljust(width + 2), fg=_COLORS[place % len(_COLORS)])
+            for place, name in enumerate(names)
+        }
+        self._lock = threading.Lock()
+
+    def show(self, name: str, line: str, is_error: bool) -> None:
+        """A line that a task wrote."""
+        with self._lock:
+            click.echo(f"{self._prefixes[name]} {line}", err=is_error)
+
+    def tell(self, message: str) -> None:
+        """A message of the launcher's own."""
+        with self._lock:
+            click.echo(click.style(f"stratax: {message}", bold=True), err=True)
+
+
+def _conclude(outcome: Outcome, screen: _Screen) -> None:
+    if outcome.code == 0:
+        return
+    if outcome.task is None:
+        screen.tell(
+            f"The run took longer than --timeout allows; all tasks were ended. {describe(outcome.code)}."
+        )
+        return
+    screen.tell(f"{outcome.task} failed first, with {describe(outcome.code)}. What it wrote last:")
+    for line in _traceback_of(outcome.last_lines):
+        click.echo(f"  {line}", err=True)
+    sys.stderr.flush()
+
+
+def _traceback_of(lines: tuple[str, ...]) -> tuple[str, ...]:
+    """From the last traceback on, if there is one; else the last few lines."""
+    starts = [
+        place for place, line in enumerate(lines) if line.startswith("Traceback (most recent call last)")
+    ]
+    return lines[starts[-1] :] if starts else lines[-5:]

@@ -1,0 +1,245 @@
+"""Starting tasks on this machine: real processes are started, most of them without JAX."""
+
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+
+import psutil
+import pytest
+
+from stratax.cluster._launcher import TIMED_OUT, LaunchPlan, LocalLauncher, command_of, describe
+from stratax.errors import BadArgumentError
+
+pytestmark = pytest.mark.processes
+
+
+@pytest.fixture
+def launch(tmp_path):
+    """Launches a program and gives the outcome, what the tasks wrote and what the launcher told."""
+
+    def launch(source, **options):
+        program = tmp_path / "program.py"
+        program.write_text(textwrap.dedent(source))
+        lines, told = [], []
+        plan = LaunchPlan(
+            command=command_of(str(program), options.pop("arguments", ()), is_module=False), **options
+        )
+        outcome = LocalLauncher(plan, lambda *line: lines.append(line), told.append).run()
+        return outcome, lines, told
+
+    return launch
+
+
+def test_every_task_gets_its_place_in_one_cluster(launch):
+    outcome, lines, _ = launch(
+        "import os, sys; print(os.environ['TF_CONFIG'], os.environ['STRATAX_SIMULATE'], sys.argv[1:])",
+        workers=2,
+        chief=True,
+        evaluator=True,
+        devices_per_worker=4,
+        kind="tpu",
+        arguments=("--epochs", "3"),
+    )
+    assert outcome.code == 0
+    texts = {name: line for name, line, _ in lines}
+    configs = {name: json.loads(text.split("} ")[0] + "}") for name, text in texts.items()}
+    assert {"chief 0", "worker 0", "worker 1"} <= set(configs)
+    clusters = {json.dumps(config["cluster"], sort_keys=True) for config in configs.values()}
+    assert len(clusters) == 1
+    addresses = [address for tasks in configs["chief 0"]["cluster"].values() for address in tasks]
+    assert len(set(addresses)) == 3
+    assert configs["worker 1"]["task"] == {"type": "worker", "index": 1}
+    assert all(text.endswith("tpu:4 ['--epochs', '3']") for text in texts.values())
+
+
+def test_the_first_failure_decides_the_code_and_ends_the_others(launch):
+    began = time.monotonic()
+    outcome, _, _ = launch(
+        """
+        import json, os, sys, time
+        if json.loads(os.environ["TF_CONFIG"])["task"]["index"] == 1:
+            raise RuntimeError("the reason")
+        time.sleep(60)
+        """,
+        workers=2,
+        grace=0.2,
+    )
+    assert time.monotonic() - began < 20
+    assert (outcome.code, outcome.task) == (1, "worker 1")
+    assert outcome.last_lines[-1] == "RuntimeError: the reason"
+
+
+def test_a_task_that_only_lost_another_is_not_blamed(launch):
+    outcome, _, _ = launch(
+        """
+        import json, os, sys, time
+        if json.loads(os.environ["TF_CONFIG"])["task"]["index"] == 0:
+            sys.exit(201)
+        time.sleep(0.5)
+        os.kill(os.getpid(), 9)
+        """,
+        workers=2,
+    )
+    assert (outcome.code, outcome.task) == (137, "worker 1")
+
+
+def test_a_killed_task_has_all_started_again(launch):
+    outcome, lines, told = launch(
+        """
+        import json, os
+        print(os.environ["STRATAX_ATTEMPT"])
+        if os.environ["STRATAX_ATTEMPT"] == "0" and json.loads(os.environ["TF_CONFIG"])["task"]["index"] == 1:
+            os.kill(os.getpid(), 9)
+        """,
+        workers=2,
+        restarts=2,
+        grace=0.5,
+    )
+    assert outcome.code == 0
+    assert sorted(line for _, line, _ in lines) == ["0", "0", "1", "1"]
+    assert told == [
+        "worker 1 ended with exit code 137 (killed by SIGKILL); all tasks are started again in 1 s (2 restarts left)."
+    ]
+
+
+def test_a_program_that_raises_is_not_started_again(launch):
+    outcome, lines, _ = launch("print('once'); raise SystemExit(3)", workers=1, restarts=5)
+    assert outcome.code == 3
+    assert len(lines) == 1
+
+
+def test_restarts_end(launch):
+    outcome, lines, _ = launch("print('once more'); raise SystemExit(203)", workers=1, restarts=1)
+    assert outcome.code == 203
+    assert len(lines) == 2
+
+
+def test_a_run_that_takes_too_long_is_ended(launch):
+    outcome, _, _ = launch("import time; time.sleep(60)", workers=2, timeout=1.0)
+    assert (outcome.code, outcome.task) == (TIMED_OUT, None)
+
+
+def test_an_evaluator_is_ended_when_training_is_done(launch):
+    began = time.monotonic()
+    outcome, _, _ = launch(
+        """
+        import json, os, time
+        if json.loads(os.environ["TF_CONFIG"])["task"]["type"] == "evaluator":
+            time.sleep(60)
+        """,
+        workers=1,
+        evaluator=True,
+    )
+    assert outcome.code == 0
+    assert time.monotonic() - began < 20
+
+
+def test_output_is_kept_in_files_and_progress_bars_show_how_they_ended(launch, tmp_path):
+    _, lines, _ = launch(
+        r"import sys; sys.stdout.write('10%\r20%\r100%\n'); sys.stderr.write('no end of line')",
+        workers=1,
+        log_dir=tmp_path / "logs",
+    )
+    assert ("worker 0", "100%", False) in lines
+    assert ("worker 0", "no end of line", True) in lines
+    assert (tmp_path / "logs" / "worker-0.out").read_bytes() == b"10%\r20%\r100%\n"
+
+
+def _command(tmp_path, source, *options):
+    program = tmp_path / "program.py"
+    program.write_text(textwrap.dedent(source))
+    root = pathlib.Path(__file__).resolve().parents[2]
+    return subprocess.Popen(
+        [sys.executable, "-m", "stratax.cli", "launch", *options, str(program)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=root,
+        start_new_session=True,
+    )
+
+
+def _pids(process, count):
+    """The numbers that the tasks print of themselves, with their prefix."""
+    return [int(process.stdout.readline().split()[-1]) for _ in range(count)]
+
+
+def _ends(pid, seconds=10.0):
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE:
+            return True
+        time.sleep(0.05)
+    return False
+
+
+WAITS = """
+import os, time
+print(os.getpid(), flush=True)
+time.sleep(120)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the kernel's request is Linux'")
+def test_tasks_end_when_the_launcher_is_killed(tmp_path):
+    process = _command(tmp_path, WAITS, "--workers", "2")
+    pids = _pids(process, 2)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait(10)
+    assert all(_ends(pid) for pid in pids)
+    process.stdout.close()
+    process.stderr.close()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_signals_go_to_all_tasks(tmp_path, number):
+    process = _command(tmp_path, WAITS, "--workers", "2", "--grace", "1", "--restarts", "3")
+    pids = _pids(process, 2)
+    process.send_signal(number)
+    out, err = process.communicate(timeout=30)
+    assert process.returncode in (1, 130, 143), out + err
+    assert all(_ends(pid) for pid in pids)
+    assert "started again" not in err
+
+
+def test_the_second_signal_kills(tmp_path):
+    stubborn = "import signal\nfor n in (2, 15): signal.signal(n, signal.SIG_IGN)\n" + textwrap.dedent(WAITS)
+    process = _command(tmp_path, stubborn, "--workers", "1", "--grace", "100")
+    pids = _pids(process, 1)
+    process.send_signal(signal.SIGTERM)
+    threading.Timer(0.5, process.send_signal, [signal.SIGTERM]).start()
+    process.communicate(timeout=30)
+    assert process.returncode == 137
+    assert _ends(pids[0])
+
+
+def test_the_command_names_who_failed_first_and_shows_the_traceback(tmp_path):
+    process = _command(tmp_path, "def f():\n    raise ValueError('on purpose')\nf()", "--workers", "1")
+    _, err = process.communicate(timeout=30)
+    assert process.returncode == 1
+    assert "worker 0 failed first, with exit code 1 (USER_ERROR)" in err
+    assert err.rstrip().endswith("ValueError: on purpose")
+
+
+def test_wrong_plans_are_refused(tmp_path):
+    with pytest.raises(BadArgumentError, match="workers must be at least 1"):
+        LaunchPlan(command=("python",), workers=0)
+    with pytest.raises(BadArgumentError, match="timeout must be positive"):
+        LaunchPlan(command=("python",), timeout=0)
+    with pytest.raises(BadArgumentError, match="no program to start"):
+        LaunchPlan(command=())
+    with pytest.raises(BadArgumentError, match="There is no such program"):
+        command_of(str(tmp_path / "missing.py"), (), is_module=False)
+
+
+def test_codes_are_described():
+    assert describe(0) == "exit code 0 (DONE)"
+    assert describe(139) == "exit code 139 (killed by SIGSEGV)"
+    assert describe(TIMED_OUT) == "exit code 124 (took too long)"
+    assert describe(42) == "exit code 42"
