@@ -1,0 +1,62 @@
+"""Exit codes, and leaving at once."""
+
+import subprocess
+import sys
+import time
+
+import pytest
+
+from stratax.cluster import ExitCode, is_retryable
+from stratax.cluster._exit import code_of
+from stratax.errors import ClusterError, ClusterTimeoutError, PeerLostError
+
+
+def test_the_codes_are_those_that_are_documented():
+    assert {code.name: code.value for code in ExitCode} == {
+        "DONE": 0,
+        "USER_ERROR": 1,
+        "LEFT_EARLY": 70,
+        "BAD_CLUSTER": 78,
+        "INTERRUPTED": 130,
+        "PEER_LOST": 201,
+        "STALLED": 202,
+        "PREEMPTED": 203,
+        "START_TIMEOUT": 204,
+    }
+
+
+def test_what_is_worth_another_try():
+    assert [code for code in range(-20, 256) if is_retryable(code)] == [-15, -9, 137, 143, 201, 202, 203, 204]
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (PeerLostError("x"), ExitCode.PEER_LOST),
+        (ClusterTimeoutError("x"), ExitCode.START_TIMEOUT),
+        (ClusterError("x"), ExitCode.BAD_CLUSTER),
+        (KeyboardInterrupt(), ExitCode.INTERRUPTED),
+        (KeyError("x"), ExitCode.USER_ERROR),
+    ],
+)
+def test_every_error_has_a_code(error, code):
+    assert code_of(error) == code
+
+
+@pytest.mark.processes
+def test_leaving_waits_for_nobody_and_loses_no_output():
+    program = """
+import atexit, sys, threading, time
+from stratax.cluster._exit import leave
+atexit.register(print, "never shown")
+threading.Thread(target=time.sleep, args=(100,)).start()
+sys.stdout.write("half a line")
+leave(201, "stratax: why")
+"""
+    began = time.monotonic()
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert time.monotonic() - began < 30
+    assert (done.returncode, done.stdout) == (201, "half a line")
+    assert done.stderr == "stratax: why\nstratax: this process leaves with exit code 201 (PEER_LOST).\n"

@@ -1,0 +1,94 @@
+"""Phases: what this task says that it is doing, and what a phase does when another task is lost."""
+
+import threading
+import time
+
+import pytest
+
+from stratax.cluster import _phases, phase
+from stratax.cluster._phases import Progress
+from stratax.errors import BadArgumentError, PeerLostError
+
+
+@pytest.fixture(autouse=True)
+def progress(monkeypatch):
+    """The progress of a program that has just begun."""
+    fresh = Progress()
+    monkeypatch.setattr(_phases, "progress", fresh)
+    return fresh
+
+
+class LostPeer:
+    """A guard that knows of a lost task as soon as `lost` is set."""
+
+    def __init__(self, lost=False):
+        self.lost = lost
+
+    def check(self):
+        if self.lost:
+            raise PeerLostError("known before")
+
+    def peer_error(self, error):
+        return PeerLostError("known now") if "gloo" in str(error) else None
+
+
+def test_phases_nest_and_the_last_step_is_kept(progress):
+    with phase("step", step=7):
+        assert (progress.phase, progress.step, progress.last_step) == ("step", 7, 7)
+        with phase("compiling"):
+            assert progress.sign() == {"phase": "compiling", "step": None, "last": 7, "age": 0.0}
+        assert (progress.phase, progress.step) == ("step", 7)
+    assert (progress.phase, progress.step, progress.last_step) == ("idle", None, 7)
+
+
+def test_a_phase_ends_with_an_exception_which_stays_as_it_is(progress):
+    progress.guard = LostPeer()
+    with pytest.raises(KeyError), phase("saving"):
+        raise KeyError("mine")
+    assert progress.phase == "idle"
+
+
+def test_other_threads_do_not_count(progress):
+    seen = []
+
+    def work():
+        with phase("input"):
+            seen.append(progress.phase)
+
+    with phase("step", step=1):
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+    assert seen == ["step"]
+
+
+def test_a_broken_collective_becomes_the_error_that_names_the_task(progress):
+    progress.guard = LostPeer()
+    with pytest.raises(PeerLostError, match="known now") as caught, phase("step", step=1):
+        raise ValueError("gloo: connection reset by peer")
+    assert isinstance(caught.value.__cause__, ValueError)
+
+
+def test_a_phase_is_not_entered_after_a_loss(progress):
+    progress.guard = LostPeer(lost=True)
+    with pytest.raises(PeerLostError, match="known before"), phase("step", step=1):
+        pytest.fail("entered")
+    assert progress.last_step is None
+
+
+def test_an_unknown_phase_is_refused():
+    with pytest.raises(BadArgumentError, match="one of idle, input.*name='lunch'"):
+        phase("lunch")
+
+
+def test_a_phase_costs_next_to_nothing(progress):
+    progress.guard = LostPeer()
+
+    def once():
+        began = time.perf_counter()
+        for step in range(10_000):
+            with phase("step", step=step):
+                pass
+        return (time.perf_counter() - began) / 10_000
+
+    assert min(once() for _ in range(5)) < 4e-6
