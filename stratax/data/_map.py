@@ -82,13 +82,16 @@ class Mapper:
         kinds = tuple(
             (getattr(leaf, "dtype", None), np.ndim(leaf)) for leaf in row if not isinstance(leaf, Nested)
         )
-        if self._expected is None:
-            self._expected = (structure, kinds)
-            self.spec = spec_of_row(row, structure) if self.spec is None else self.spec
-        elif self._expected != (structure, kinds):
-            check_same(row, structure, self.spec, self.name)
         shapes = shapes_of(row)
-        if shapes != self._shapes:
+        if self._expected == (structure, kinds) and self._shapes == shapes:
+            return
+        # Threads give their first results at the same time.
+        with self._lock:
+            if self._expected is None:
+                self._expected = (structure, kinds)
+                self.spec = spec_of_row(row, structure) if self.spec is None else self.spec
+            elif self._expected != (structure, kinds):
+                check_same(row, structure, self.spec, self.name)
             self._widen(row, structure)
             self._shapes = shapes
 
