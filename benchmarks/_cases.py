@@ -83,6 +83,13 @@ def all_cases(counts: Sequence[int]) -> list[Case]:
             program="_convert:busy",
             target=Target(0.8, at_least=True),
         ),
+        Case(
+            name="images-flowers",
+            what="JPEG decode, resize and augment, 2 threads, times as many images/s as tf.data",
+            program="_images:flowers",
+            options={"workers": 2},
+            target=Target(0.9, at_least=True),
+        ),
         *_parsing(),
         *_records(),
         Case(

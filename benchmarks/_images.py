@@ -16,7 +16,6 @@ from stratax.data import Dataset, image
 
 _SIZE = 160
 _BATCH = 32
-_ARGUMENTS = {"threads": "num_parallel_calls", "processes": "num_processes"}
 _MADE = 120
 _MADE_SIZE = (240, 320)
 _TENSORFLOW = """
@@ -45,34 +44,33 @@ def run():
 """
 
 
-def flowers(workers: int, kind: str, plan: _measure.Plan) -> _measure.Figure:
-    """Images a second as a share of tf.data's; the details say what parts of the work would allow.
+def flowers(workers: int, plan: _measure.Plan) -> _measure.Figure:
+    """Images a second as a share of tf.data's; the details say what an image takes, and what parts of the work do.
 
     Args:
-        workers: How many threads or processes make images, and how many threads on tf.data's side.
-        kind: `threads` or `processes`.
+        workers: How many threads make images, on either side.
         plan: How long to measure.
     """
     with _photographs() as paths, tempfile.TemporaryDirectory() as folder:
         listing = pathlib.Path(folder) / "files.txt"
         listing.write_text("\n".join(map(str, paths)), encoding="utf-8")
         contents = [path.read_bytes() for path in paths]
-        ours = _run_of(pipeline(contents, **{_ARGUMENTS[kind]: workers}))
+        ours = _run_of(pipeline(contents, workers))
         settings = [str(number) for number in (_SIZE, _BATCH, workers)]
         with _peer.tensorflow(_TENSORFLOW, str(listing), *settings) as theirs:
             mine, others = _measure.in_turns(ours, theirs, plan=plan)
     details = {
-        "images_per_s": len(contents) / statistics.median(mine),
-        "tf_data_images_per_s": len(contents) / statistics.median(others),
-        **_bounds(contents, workers),
+        "stratax_us": statistics.median(mine) / len(contents) * 1e6,
+        "tf_data_us": statistics.median(others) / len(contents) * 1e6,
+        **_parts(contents, workers),
     }
     return _measure.spread([other / own for own, other in zip(mine, others, strict=True)], details)
 
 
-def pipeline(contents: list[bytes], **workers: int) -> Dataset:
+def pipeline(contents: list[bytes], workers: int) -> Dataset:
     """Photographs in memory as batches for training."""
     dataset = Dataset.from_tensor_slices(np.array(contents, object))
-    return dataset.map(augmented, **workers).batch(_BATCH).prefetch(2)
+    return dataset.map(augmented, num_parallel_calls=workers).batch(_BATCH).prefetch(2)
 
 
 def augmented(content: bytes) -> np.ndarray:
@@ -90,17 +88,16 @@ def _decoded(content: bytes) -> np.ndarray:
     return image.decode_jpeg(content, channels=3)
 
 
-def _bounds(contents: list[bytes], workers: int) -> dict[str, float]:
-    """Images a second of the decoder alone and of the whole function, without a pipeline, on one thread and on all."""
+def _parts(contents: list[bytes], workers: int) -> dict[str, float]:
+    """What bounds it: an image's share of the decoder alone and of the whole function, on one thread and on all."""
     found = {}
-    for name, work in (("decode", _decoded), ("function", augmented)):
+    for name, work in (("decoding", _decoded), ("function", augmented)):
         for threads in (1, workers):
-            rates = [_rate(work, contents, threads) for _ in range(3)]
-            found[f"{name}_on_{threads}_threads_images_per_s"] = max(rates)
+            found[f"{name}_{threads}_threads_us"] = min(_per_image(work, contents, threads) for _ in range(5))
     return found
 
 
-def _rate(work: Callable[[bytes], object], contents: list[bytes], count: int) -> float:
+def _per_image(work: Callable[[bytes], object], contents: list[bytes], count: int) -> float:
     def run(part: list[bytes]) -> None:
         for content in part:
             work(content)
@@ -111,7 +108,7 @@ def _rate(work: Callable[[bytes], object], contents: list[bytes], count: int) ->
         thread.start()
     for thread in threads:
         thread.join()
-    return len(contents) / (time.perf_counter() - began)
+    return (time.perf_counter() - began) / len(contents) * 1e6
 
 
 def _run_of(dataset: Dataset) -> _measure.Run:
