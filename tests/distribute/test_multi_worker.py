@@ -247,3 +247,32 @@ def test_workers_divide_each_batch_of_a_shuffled_dataset_without_gap_or_duplicat
         seen += [row for rows, components in part.values() if components > 1 for row in rows]
     whole = [row for rows, components in parts[0].values() if components == 1 for row in rows]
     assert sorted(seen + whole) == everything
+
+
+FILES = """
+import numpy as np, sys
+import stratax as sx
+strategy = sx.distribute.MultiWorkerMirroredStrategy()
+dataset = sx.data.Dataset.list_files(sys.argv[1] + "/*.tfrecord", shuffle=False)
+dataset = dataset.interleave(sx.data.TFRecordDataset, cycle_length=2).map(lambda r: np.float32(int(r)))
+dataset = dataset.shuffle(10).batch(8).prefetch(2)
+for _ in range(2):
+    seen = []
+    for batch in strategy.experimental_distribute_dataset(dataset):
+        rows = np.concatenate([np.ravel(v) for v in strategy.experimental_local_results(batch)]).tolist()
+        seen += rows if batch.num_components > 1 or strategy.share.index == 0 else []
+    report(**{f"pass{_}": seen})
+"""
+
+
+def test_workers_read_files_of_their_own_of_different_length(tmp_path):
+    written = iter(range(1000))
+    for number, count in enumerate((13, 1, 22, 9)):
+        with sx.data.TFRecordWriter(str(tmp_path / f"part-{number}.tfrecord")) as writer:
+            for _ in range(count):
+                writer.write(str(next(written)).encode())
+    results = run_tasks(2, FILES, str(tmp_path), devices=1)
+    assert [result.code for result in results] == [0, 0], results[0].err + results[1].err
+    assert "AUTO chose FILE" in results[0].err
+    for name in ("pass0", "pass1"):
+        assert sorted(results[0].report[name] + results[1].report[name]) == list(range(45))
