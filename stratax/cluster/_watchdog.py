@@ -21,7 +21,7 @@ class Limits:
         leaving: In one step after another task has left the program.
     """
 
-    silence: float = 8.0
+    silence: float = 7.0
     patient_silence: float = 30.0
     step: float = 600.0
     leaving: float = 3.0

@@ -68,14 +68,14 @@ class Tasks:
         self._began = []
         self._ended = {}
 
-    def start(self, program, environment, *arguments):
-        """Starts one more task, and returns its number."""
+    def start(self, program, environment, *arguments, before=()):
+        """Starts one more task, and returns its number. `before` is a command that runs the task's."""
         index = len(self._processes)
         source = self._folder / f"task{index}.py"
         source.write_text(_PREAMBLE + textwrap.dedent(program))
         with self._file(index, "out", "wb") as out, self._file(index, "err", "wb") as err:
             process = subprocess.Popen(
-                [sys.executable, str(source), *arguments],
+                [*before, sys.executable, str(source), *arguments],
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=err,
