@@ -1,5 +1,6 @@
 """`map` in worker processes, for Python functions that hold the interpreter's lock (data layer)."""
 
+import math
 import threading
 import time
 from collections import deque
@@ -13,13 +14,15 @@ from stratax.data._cursor import Cursor, State
 from stratax.data._feed import Trail
 from stratax.data._map import Map, Mapper, pass_at
 from stratax.data._node import Node, Passes, Run
+from stratax.data._spec import TensorSpec
 from stratax.data._structure import Row, flatten
 from stratax.data._worker_pool import TASK_SECONDS, WorkerPool, pickled
 from stratax.data._worker_task import Part, Task
 from stratax.errors import WorkerError
 
 _TASKS_PER_PROCESS = 2
-_ROWS_AHEAD = 16
+_ROWS_AHEAD = 64
+_BYTES_AHEAD = 1 << 26
 
 
 class WorkerMap(Map):
@@ -39,8 +42,12 @@ class WorkerMap(Map):
 
     @property
     def reads_ahead(self) -> int | None:
-        """As many as keep the processes busy."""
-        return self._num_processes * _ROWS_AHEAD
+        """As many as keep the processes busy between one reading and the next, unless they are large."""
+        specs = [] if self._mapper.spec is None else flatten(self._mapper.spec)[0]
+        shaped = [spec for spec in specs if isinstance(spec, TensorSpec)]
+        size = sum(math.prod(n or 1 for n in spec.shape or ()) * spec.dtype.itemsize for spec in shaped)
+        least, most = self._num_processes * _TASKS_PER_PROCESS, self._num_processes * _ROWS_AHEAD
+        return max(least, min(most, _BYTES_AHEAD // max(1, size)))
 
     def _pool(self, run: Run) -> WorkerPool:
         """The processes of one iterator, which its end ends."""
