@@ -9,6 +9,7 @@ from stratax.data.image import adjust_saturation as adjust_saturation
 from stratax.data.image import central_crop as central_crop
 from stratax.data.image import convert_image_dtype as convert_image_dtype
 from stratax.data.image import crop_to_bounding_box as crop_to_bounding_box
+from stratax.data.image import decode_and_crop_jpeg as decode_and_crop_jpeg
 from stratax.data.image import decode_bmp as decode_bmp
 from stratax.data.image import decode_gif as decode_gif
 from stratax.data.image import decode_image as decode_image
@@ -64,6 +65,7 @@ __all__ = [
     "central_crop",
     "convert_image_dtype",
     "crop_to_bounding_box",
+    "decode_and_crop_jpeg",
     "decode_bmp",
     "decode_gif",
     "decode_image",

@@ -13,6 +13,16 @@ from stratax.data import parse_single_example as parse_single_example
 from stratax.data import parse_single_sequence_example as parse_single_sequence_example
 from stratax.data import parse_tensor as parse_tensor
 from stratax.data import serialize_tensor as serialize_tensor
+from stratax.data.image import decode_and_crop_jpeg as decode_and_crop_jpeg
+from stratax.data.image import decode_bmp as decode_bmp
+from stratax.data.image import decode_gif as decode_gif
+from stratax.data.image import decode_image as decode_image
+from stratax.data.image import decode_jpeg as decode_jpeg
+from stratax.data.image import decode_png as decode_png
+from stratax.data.image import encode_jpeg as encode_jpeg
+from stratax.data.image import encode_png as encode_png
+from stratax.data.image import extract_jpeg_shape as extract_jpeg_shape
+from stratax.data.image import is_jpeg as is_jpeg
 from stratax.tf._names import missing_name
 from stratax.tf.io import gfile as gfile
 
@@ -22,9 +32,19 @@ __all__ = [
     "TFRecordOptions",
     "TFRecordWriter",
     "VarLenFeature",
+    "decode_and_crop_jpeg",
+    "decode_bmp",
     "decode_csv",
+    "decode_gif",
+    "decode_image",
+    "decode_jpeg",
+    "decode_png",
     "decode_raw",
+    "encode_jpeg",
+    "encode_png",
+    "extract_jpeg_shape",
     "gfile",
+    "is_jpeg",
     "parse_example",
     "parse_sequence_example",
     "parse_single_example",
