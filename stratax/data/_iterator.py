@@ -13,6 +13,7 @@ from stratax.data._node import IndexCursor, Lookahead, Node, Order, Run, walk
 from stratax.data._orbax import Checkpointable
 from stratax.data._place import from_json, to_json
 from stratax.data._prefetch import PrefetchCursor, depth_at_root
+from stratax.data._sources import Generator
 from stratax.data._structure import Structure, unflatten
 from stratax.errors import BadArgumentError, DataError
 
@@ -161,6 +162,9 @@ class DatasetIterator(Checkpointable):
         Raises:
             DataError: The pipeline reads a Python generator, whose position nobody knows.
         """
+        placeless = [node.without_place() for node in walk(self._node) if isinstance(node, Generator)]
+        for error in (*placeless, *self._run.placeless):
+            raise error
         return {
             "version": _VERSION,
             "plan": _fingerprint(self._node),

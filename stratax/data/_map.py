@@ -329,7 +329,7 @@ class Map(Node):
             return self._one(row, position, number, run)
 
     def _in_threads(self, block: Block, indices: np.ndarray, passes: Passes, run: Run) -> Rows:
-        pool = run.pool(self._threads)
+        pool = run.pool(self._threads, self)
         results: list[Row] = []
         futures = []
         try:
@@ -353,7 +353,7 @@ class Map(Node):
         if self._threads > 1 and not self._mapper.is_vectorised:
             child = self.child.open(run, passes)
             window = _ROWS_PER_THREAD * self._threads
-            return ThreadedMapCursor(child, calls, lambda: run.pool(self._threads), window)
+            return ThreadedMapCursor(child, calls, lambda: run.pool(self._threads, self), window)
         return MapCursor(feed_of(self.child, run, passes), calls)
 
 

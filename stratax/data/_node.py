@@ -41,10 +41,11 @@ class Run:
     Args:
         iteration: How many times the Dataset was iterated before; part of the key of every reshuffled order.
         seeds: Seeds that take the place of the nodes' own, by the identity of their :class:`Order`.
-        max_threads: Upper limit of the thread pool, `None` for none.
+        max_threads: Upper limit of the threads in all its pools, `None` for none.
 
     Attributes:
         num_ignored: How many elements `ignore_errors` has left out.
+        placeless: Why no place can be saved, from each source that was opened and has none.
     """
 
     def __init__(
@@ -54,24 +55,42 @@ class Run:
         self.seeds = dict(seeds or {})
         self.memo: dict[Any, Any] = {}
         self.num_ignored = 0
+        self.placeless: list[DataError] = []
         self._max_threads = max_threads
-        self._pool: ThreadPoolExecutor | None = None
+        self._pools: dict[int, ThreadPoolExecutor] = {}
+        self._num_threads = 0
+        self._lock = threading.Lock()
         self._is_closed = False
         self._closers: list[Callable[[bool], None]] = []
 
     def child(self, iteration: int) -> "Run":
         """A run over a part of the plan that keeps an iteration of its own."""
-        return Run(iteration, self.seeds, self._max_threads)
+        run = Run(iteration, self.seeds, self._max_threads)
+        run.placeless = self.placeless
+        return run
 
-    def pool(self, threads: int) -> ThreadPoolExecutor:
-        """The iterator's thread pool, started at its first use."""
-        if self._is_closed:
-            # A background thread that has not noticed yet; nobody waits for what it makes.
-            raise CancelledError
-        if self._pool is None:
-            size = threads if self._max_threads is None else min(threads, self._max_threads)
-            self._pool = ThreadPoolExecutor(max(1, size), thread_name_prefix="stratax-map")
-        return self._pool
+    def pool(self, threads: int, owner: object) -> ThreadPoolExecutor:
+        """Threads for one step of the plan, started at its first use.
+
+        Args:
+            threads: How many.
+            owner: The step. Where the upper limit leaves no thread for it, it shares those of another.
+        """
+        with self._lock:
+            if self._is_closed:
+                # A background thread that has not noticed yet; nobody waits for what it makes.
+                raise CancelledError
+            if id(owner) not in self._pools:
+                self._pools[id(owner)] = self._new_pool(threads)
+            return self._pools[id(owner)]
+
+    def _new_pool(self, threads: int) -> ThreadPoolExecutor:
+        if self._max_threads is not None:
+            threads = min(threads, self._max_threads - self._num_threads)
+            if threads < 1 and self._pools:
+                return next(reversed(self._pools.values()))
+        self._num_threads += max(1, threads)
+        return ThreadPoolExecutor(max(1, threads), thread_name_prefix="stratax-map")
 
     def on_close(self, closer: Callable[[bool], None]) -> None:
         """Has `closer(wait)` called when the iterator is closed."""
@@ -84,12 +103,12 @@ class Run:
 
     def close(self, wait: bool = True) -> None:
         """Ends every thread that was started for this iterator; waits for it unless told otherwise."""
-        self._is_closed = True
+        with self._lock:
+            self._is_closed = True
         while self._closers:
             self._closers.pop()(wait)
-        pool, self._pool = self._pool, None
-        if pool is not None:
-            pool.shutdown(wait=wait, cancel_futures=True)
+        while self._pools:
+            self._pools.popitem()[1].shutdown(wait=wait, cancel_futures=True)
 
 
 class Order:

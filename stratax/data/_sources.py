@@ -191,9 +191,22 @@ class Generator(Node):
 
     def stream(self, run: Run, passes: int) -> Cursor:
         """The elements, converted to the signature's dtypes and checked against it."""
-        return GeneratorCursor(lambda: iter(self._function(*self._args)), self._converted, self.name)
+        run.placeless.append(self.without_place())
+        return GeneratorCursor(self)
 
-    def _converted(self, element: Any, number: int) -> Row:
+    def started(self) -> Iterator[Any]:
+        """What the function gives for a new pass."""
+        return iter(self._function(*self._args))
+
+    def without_place(self) -> DataError:
+        """Why no place in it can be saved."""
+        return DataError(
+            "The position of this iterator can't be saved: it reads a Python generator, which can't be put "
+            f"back. Received: from_generator({self.name}). Use from_tensor_slices or range with map."
+        )
+
+    def converted(self, element: Any, number: int) -> Row:
+        """One of them, as the signature says."""
         leaves, structure = flatten(self._tuples(element))
         if structure != self.structure:
             raise DataError(
@@ -238,41 +251,28 @@ class Generator(Node):
 
 
 class GeneratorCursor(Cursor):
-    """Reads a Python generator, whose place nobody knows.
+    """Reads a Python generator, whose place nobody knows."""
 
-    Args:
-        start: Starts it.
-        convert: Makes a row of what it yields and the number of that.
-        name: Its name, for messages.
-    """
-
-    def __init__(
-        self, start: Callable[[], Iterator[Any]], convert: Callable[[Any, int], Row], name: str
-    ) -> None:
-        self._start = start
-        self._convert = convert
-        self._name = name
+    def __init__(self, source: Generator) -> None:
+        self._source = source
         self._elements: Iterator[Any] | None = None
         self._number = 0
 
     def read(self, limit: int) -> Block:
         """One element."""
         if self._elements is None:
-            self._elements = self._start()
+            self._elements = self._source.started()
         element = next(self._elements)
         self._number += 1
-        return Rows([self._convert(element, self._number - 1)])
+        return Rows([self._source.converted(element, self._number - 1)])
 
     def get_state(self) -> State:
         """Raises."""
-        raise DataError(
-            "The position of this iterator can't be saved: it reads a Python generator, which can't be put "
-            f"back. Received: from_generator({self._name}). Use from_tensor_slices or range with map."
-        )
+        raise self._source.without_place()
 
     def set_state(self, state: State) -> None:
         """Raises."""
-        self.get_state()
+        raise self._source.without_place()
 
 
 def as_slices(label: str, tensors: Any, add_axis: bool) -> Slices:

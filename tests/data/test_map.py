@@ -5,6 +5,7 @@ import itertools
 import random
 import threading
 import time
+from collections import Counter
 
 import jax
 import jax.numpy as jnp
@@ -12,7 +13,7 @@ import keras
 import numpy as np
 import pytest
 
-from stratax.data import AUTOTUNE, Dataset, TensorSpec
+from stratax.data import AUTOTUNE, Dataset, Options, TensorSpec
 from stratax.data._vectorise import WithJAX, WithNumPy
 from stratax.errors import BadArgumentError, BadTypeError, DataError
 
@@ -415,3 +416,32 @@ def test_threads_make_no_more_batches_ahead_than_they_can_use():
     next(iter(Dataset.range(10_000).map(function, num_parallel_calls=4).batch(32)))
     # One batch, and what tells the spec.
     assert len(made) <= 32 + 2
+
+
+@pytest.mark.parametrize(("limit", "expected"), [(None, {2, 5}), (4, {2}), (1, {1})])
+def test_every_map_has_as_many_threads_as_it_asks_for_within_the_limit(limit, expected):
+    most, running, lock = Counter(), Counter(), threading.Lock()
+
+    def waiting(name):
+        def wait(x):
+            with lock:
+                running[name] += 1
+                most[name] = max(most[name], running[name])
+                most["all"] = max(most["all"], running.total())
+            time.sleep(0.005)
+            with lock:
+                running[name] -= 1
+            return x
+
+        return wait
+
+    before = set(threading.enumerate())
+    options = Options()
+    options.threading.private_threadpool_size = limit
+    stream = Dataset.range(40).filter(lambda x: True)
+    dataset = stream.map(waiting("a"), num_parallel_calls=2).map(waiting("b"), num_parallel_calls=5)
+    with iter(dataset.with_options(options)) as iterator:
+        assert [int(x) for x in iterator] == list(range(40))
+    assert {most["a"], most["b"]} == expected
+    assert most["all"] <= (limit or 7)
+    assert set(threading.enumerate()) <= before

@@ -3,10 +3,11 @@
 import json
 from collections import Counter
 
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from stratax.data import Dataset
+from stratax.errors import DataError
 from tests.data.pipelines import noisy
 
 SEEDS = st.integers(0, 2**31)
@@ -72,6 +73,11 @@ def built(operations, count, is_stream):
     again=st.integers(0, 20),
 )
 def test_any_pipeline_goes_on_with_the_very_next_element(operations, count, is_stream, stop, again):
+    try:
+        _ = built(operations, count, is_stream).element_spec
+    except DataError as e:
+        # What comes of a function that is never called is not known.
+        assume("over an empty Dataset can't be found" not in str(e))
     iterator = iter(built(operations, count, is_stream))
     for _ in range(stop):
         next(iterator, None)
