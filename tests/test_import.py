@@ -182,3 +182,21 @@ def test_the_package_tells_type_checkers_that_it_is_annotated():
     import importlib.resources
 
     assert importlib.resources.files("stratax").joinpath("py.typed").is_file()
+
+
+def test_records_are_written_and_read_without_tensorflow_or_a_choice_of_backend(tmp_path):
+    program = f"""
+import json, os, sys
+sys.modules["tensorflow"] = None
+assert "KERAS_BACKEND" not in os.environ
+import stratax.data, stratax.tf as tf
+with stratax.data.TFRecordWriter({str(tmp_path / "one")!r}) as writer:
+    for label in range(3):
+        feature = tf.train.Feature(int64_list=tf.train.Int64List(value=[label]))
+        features = tf.train.Features(feature=dict(label=feature))
+        writer.write(tf.train.Example(features=features).SerializeToString())
+parse = lambda record: tf.io.parse_single_example(record, dict(label=tf.io.FixedLenFeature([], tf.int64)))
+labels = [int(e["label"]) for e in stratax.data.TFRecordDataset({str(tmp_path / "one")!r}).map(parse)]
+print(json.dumps([labels, [name for name in ("jax", "keras") if name in sys.modules]]))
+"""
+    assert run(program) == [[0, 1, 2], []]
