@@ -39,7 +39,7 @@ class _Draws:
 _CURRENT: ContextVar[_Draws | None] = ContextVar("stratax_element", default=None)
 
 
-class element_scope:  # noqa: N801 - reads like the functions of contextlib
+class element_scope:
     """Within it, :func:`element_generator` gives what belongs to one element.
 
     Args:
