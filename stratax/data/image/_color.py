@@ -29,7 +29,7 @@ def adjust_brightness(image: Any, delta: Any) -> Any:
         >>> import numpy as np
         >>> from stratax.data import image
         >>> image.adjust_brightness(np.array([[[10, 250, 0]]], np.uint8), 0.1)
-        array([[[ 36, 255,  26]]], dtype=uint8)
+        array([[[ 35, 255,  25]]], dtype=uint8)
     """
     image, xp = as_image(image)
     floats = to_float(image)

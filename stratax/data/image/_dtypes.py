@@ -35,8 +35,8 @@ def convert_image_dtype(image: Any, dtype: Any, saturate: bool = False, name: st
     Example:
         >>> import numpy as np
         >>> from stratax.data import image
-        >>> image.convert_image_dtype(np.array([0, 51, 255], np.uint8), np.float32)
-        array([0. , 0.2, 1. ], dtype=float32)
+        >>> image.convert_image_dtype(np.array([0, 0.5, 1], np.float32), np.uint8)
+        array([  0, 127, 255], dtype=uint8)
     """
     image, xp = as_image(image)
     target = as_dtype(dtype)

@@ -137,9 +137,9 @@ def test_draws_are_within_their_limits_and_fill_them():
 @pytest.mark.parametrize("library", [np.asarray, jax.numpy.asarray], ids=["numpy", "jax"])
 def test_every_place_of_a_crop_comes_about_as_often(library):
     numbers = library(np.arange(5))
-    starts = collections.Counter(int(image.random_crop(numbers, (3,), seed=seed)[0]) for seed in range(300))
+    starts = collections.Counter(int(image.random_crop(numbers, (3,), seed=seed)[0]) for seed in range(120))
     assert set(starts) == {0, 1, 2}
-    assert min(starts.values()) > 60
+    assert min(starts.values()) > 20
 
 
 def test_a_crop_of_the_whole_is_the_whole():
