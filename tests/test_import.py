@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-MAX_SECONDS = 0.3
+MAX_SECONDS = 0.5
 MAX_SECONDS_OF_THE_FRONT_DOOR = 0.15
 
 

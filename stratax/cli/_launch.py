@@ -3,10 +3,12 @@
 import pathlib
 import sys
 import threading
+from typing import TYPE_CHECKING
 
 import click
 
-from stratax.cluster._launcher import LaunchPlan, LocalLauncher, Outcome, command_of, describe
+if TYPE_CHECKING:
+    from stratax.cluster._launcher import Outcome
 
 _COLORS = ("cyan", "green", "yellow", "magenta", "blue", "bright_cyan", "bright_green", "bright_yellow")
 
@@ -87,6 +89,8 @@ def launch(
     \b
     stratax launch --workers 2 --devices-per-worker 4 train.py --epochs 3
     """
+    from stratax.cluster._launcher import LaunchPlan, LocalLauncher, command_of
+
     plan = LaunchPlan(
         command=command_of(program, arguments, is_module=module),
         workers=workers,
@@ -128,7 +132,9 @@ class _Screen:
             click.echo(click.style(f"stratax: {message}", bold=True), err=True)
 
 
-def _conclude(outcome: Outcome, screen: _Screen) -> None:
+def _conclude(outcome: "Outcome", screen: _Screen) -> None:
+    from stratax.cluster._launcher import describe
+
     if outcome.code == 0:
         return
     if outcome.task is None:
