@@ -12,6 +12,7 @@ from stratax.cluster._exit import ExitCode, code_of, leave
 from stratax.cluster._link import Link
 from stratax.cluster._phases import progress
 from stratax.cluster._roster import Roster
+from stratax.cluster._stops import PROGRAM, Stop, Stops
 from stratax.errors import BadArgumentError, BadTypeError, ClusterTimeoutError, PeerLostError
 
 DEFAULT_SECONDS = 300.0
@@ -58,8 +59,7 @@ class Cluster:
         self._roster = roster
         self._link: Link | None = None
         self._is_told = False
-        self._own_stop_reason: str | None = None
-        self._stop_step: int | None = None
+        self._own_stops = Stops()
 
     @property
     def cluster_spec(self) -> ClusterSpec:
@@ -94,7 +94,7 @@ class Cluster:
     @property
     def stop_reason(self) -> str | None:
         """Why some task asked all to stop; None while none has."""
-        return self._own_stop_reason if self._link is None else self._link.stop_reason
+        return self._stops.get(PROGRAM).reason
 
     def task_name(self, process_index: int | None = None) -> str:
         """Returns the name of a task, for example ``"/job:worker/task:1"``.
@@ -173,40 +173,57 @@ class Cluster:
         own: Any = value if self.is_chief else b""
         return self._gather(f"broadcast/{name}", own, everything=False, timeout=timeout)[0]
 
-    def request_stop(self, reason: str) -> None:
+    def request_stop(self, reason: str, *, name: str = PROGRAM) -> None:
         """Asks all tasks to stop at a common step; may be called in any thread and in a signal's handler.
 
         Args:
-            reason: Why; every task finds it in `stop_reason`.
+            reason: Why; for the whole program every task finds it in `stop_reason`.
+            name: What is to stop: the whole program, or a loop in it whose name all tasks know. A name is for one stop.
         """
         if self._link is None:
-            self._own_stop_reason = reason
+            self._own_stops.asked(name, reason)
         else:
-            self._link.send({"t": "stop", "reason": reason})
+            self._link.send({"t": "stop", "name": name, "reason": reason})
 
-    def agree_on_stop(self, step: int, timeout: float = DEFAULT_SECONDS) -> bool:
+    def agree_on_stop(self, step: int, timeout: float = DEFAULT_SECONDS, *, name: str = PROGRAM) -> bool:
         """Whether to stop before this step. Every task calls it before each step, and all stop at the same one.
 
         It costs next to nothing until some task has called `request_stop`; then the tasks agree once on the first
-        step that none of them has begun.
+        step that none of them has begun. That takes a message to each and back, and does not wait for their programs.
 
         Args:
             step: The number of the step that would come next.
             timeout: How long the agreement may take, in seconds.
+            name: What is to stop, as in `request_stop`.
 
         Returns:
             Whether the stop has been reached.
 
         Raises:
-            ClusterTimeoutError: If a task does not come to its next step in time.
+            ClusterTimeoutError: If the agreement takes longer.
             PeerLostError: If another task is lost.
         """
-        if self.stop_reason is None:
+        stop = self._stops.get(name)
+        # In this order, see `Stops.asked`.
+        stop.begun = step
+        if stop.reason is None:
             return False
-        if self._stop_step is None:
-            steps = self._gather("stop", str(step).encode(), everything=True, timeout=timeout)
-            self._stop_step = max(int(text) for text in steps)
-        return step >= self._stop_step
+        return self._link is None or step >= self._agreed(stop, name, timeout)
+
+    def _agreed(self, stop: Stop, name: str, timeout: float) -> int:
+        self.check()
+        try:
+            return stop.agreed.result(timeout)
+        except PeerLostError as error:
+            raise self._delivered(error) from None
+        except TimeoutError:
+            raise ClusterTimeoutError(
+                f"The tasks did not settle within {timeout:g} s where to stop {name!r}. Give them more with timeout=."
+            ) from None
+
+    @property
+    def _stops(self) -> Stops:
+        return self._own_stops if self._link is None else self._link.stops
 
     def set_step_timeout(self, seconds: float) -> None:
         """Sets how long a step may take while another task stands still, for all tasks.

@@ -16,6 +16,7 @@ from typing import Any
 from stratax.cluster._frames import encode, read_frame, read_hello
 from stratax.cluster._relay import carry
 from stratax.cluster._roster import Roster, difference
+from stratax.cluster._stops import StopsOfAll
 from stratax.cluster._watchdog import Limits, Sign, judge
 
 HELLO_SECONDS = 10.0
@@ -69,7 +70,7 @@ class Hub:
         self._gave_up: set[str] = set()
         self._complete = False
         self._failure: dict[str, Any] | None = None
-        self._stop: str | None = None
+        self._stops = StopsOfAll(len(roster.names))
         self._server: asyncio.Server | None = None
 
     async def start(self, host: str, port: int) -> None:
@@ -194,7 +195,9 @@ class Hub:
         elif kind == "withdraw":
             self._withdraw(index, header)
         elif kind == "stop":
-            self._request_stop(str(header["reason"]))
+            self._request_stop(str(header["name"]), str(header["reason"]))
+        elif kind == "begun":
+            self._settle_stop(str(header["name"]), index, int(header["step"]))
         elif kind == "fail":
             reason = f"{self._roster.names[index]} {header['message']} ({member.describe()})"
             self._fail("raised", (index,), reason, str(header.get("traceback", "")))
@@ -230,10 +233,14 @@ class Hub:
                 del self._gathers[header["name"]]
             self._send(index, {"t": "missing", "id": header["id"], "tasks": missing})
 
-    def _request_stop(self, reason: str) -> None:
-        if self._stop is None:
-            self._stop = reason
-            self._broadcast({"t": "stop", "reason": reason})
+    def _request_stop(self, name: str, reason: str) -> None:
+        if self._stops.ask(name):
+            self._broadcast({"t": "stop", "name": name, "reason": reason})
+
+    def _settle_stop(self, name: str, index: int, step: int) -> None:
+        first = self._stops.answer(name, index, step)
+        if first is not None:
+            self._broadcast({"t": "stop_at", "name": name, "step": first})
 
     def _leave(self, member: _Member) -> None:
         member.left_at = time.monotonic()

@@ -15,6 +15,7 @@ from stratax.cluster._frames import MAGIC, encode, read_frame
 from stratax.cluster._phases import progress
 from stratax.cluster._relay import carry, local_address
 from stratax.cluster._roster import Roster
+from stratax.cluster._stops import Stops
 from stratax.cluster._watchdog import Limits, Sign, longest_silence
 from stratax.errors import ClusterError, ClusterTimeoutError, PeerLostError
 
@@ -43,7 +44,7 @@ class Link:
         failure_kind: The verdict's kind: ``"died"``, ``"raised"``, ``"silent"``, ``"stalled"``, ``"left"`` or
             ``"config"``.
         failed_tasks: The numbers of the tasks at fault.
-        stop_reason: Why some task asked all to stop; None while none has.
+        stops: What the tasks may stop together, by name.
         farewell: Set when all tasks have left.
     """
 
@@ -52,7 +53,7 @@ class Link:
         self.ended: PeerLostError | None = None
         self.failure_kind = ""
         self.failed_tasks: tuple[int, ...] = ()
-        self.stop_reason: str | None = None
+        self.stops = Stops()
         self.farewell = threading.Event()
         self.failed = threading.Event()
         self._roster = roster
@@ -256,7 +257,9 @@ class Link:
         elif kind == "refused" and not self._complete.done():
             self._complete.set_exception(ClusterError(_refused_text(header["message"], self._roster)))
         elif kind == "stop":
-            self.stop_reason = header["reason"]
+            self._write(encode(self.stops.asked(header["name"], header["reason"])))
+        elif kind == "stop_at":
+            self.stops.settle(header["name"], header["step"])
         elif kind == "failure":
             self._fail(header["kind"], tuple(header["tasks"]), header["message"], header["traceback"])
         elif kind == "farewell":
@@ -352,6 +355,7 @@ class Link:
         requests, self._requests = self._requests, {}
         for answer in requests.values():
             answer.set_exception(error)
+        self.stops.fail(error)
 
     async def _relay(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Carries JAX' traffic. Where process 0 is gone, JAX is left waiting: it would end this process otherwise."""
