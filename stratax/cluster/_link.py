@@ -94,7 +94,6 @@ class Link:
 
     async def _try_to_join(self, deadline: float) -> bool:
         """Makes one connection, and waits; says whether the cluster is complete, or the connection was in vain."""
-        self._missing = self._roster.names[:1]
         self._complete = self._loop.create_future()
         reader, self._writer = await self._reach_hub(deadline, "task")
         listening = self._keep(self._listen(reader))
@@ -316,6 +315,9 @@ class Link:
     def _hub_gone(self, reason: str) -> None:
         """Process 0, which the hub lives in, is lost, or has left."""
         if not self._joined:
+            if self._greeted and not self._complete.done():
+                self._missing = tuple(dict.fromkeys([*self._missing, self._roster.names[0]]))
+                self._gave_up = (*self._gave_up, self._roster.names[0])
             if not self._complete.done():
                 self._complete.set_exception(ConnectionError(reason))
             return
