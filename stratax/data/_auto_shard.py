@@ -40,6 +40,8 @@ def auto_shard(
     * FILE: each worker reads every `num_workers`-th file.
     * DATA: each worker takes every `num_workers`-th element, of batches every `num_workers`-th row, so that what all
       workers take in one step is what one process would. What others take is not made where that can be avoided.
+      Behind batches of which one may have fewer rows than there are workers, as in `batch(64).repeat()` over a
+      number of elements that is not known, workers take whole batches in turn instead.
     * AUTO, the default: FILE if there is at least one file for each worker, else DATA.
     * OFF: each worker reads everything.
     * HINT: as OFF; a program that shards by itself does.
@@ -194,9 +196,24 @@ class _Division:
             return self._zip(node, part)
         if not isinstance(node, Map | Prefetch | Repeat | Shuffle | Take | Skip | Cache | Concatenate):
             return None
+        if part is not _same and not isinstance(node, Map | Prefetch) and not self._keep_step(node):
+            return None
         children = [self._below(child, part) for child in node.children]
         found = [child for child in children if child is not None]
         return self._over(node, *found) if len(found) == len(children) else None
+
+    def _keep_step(self, node: Node) -> bool:
+        """Whether every batch below has rows for all workers: else they would not have equally many batches."""
+        batches = (step for step in walk(node) if isinstance(step, Batch | PaddedBatch))
+        return all(
+            batch.drop_remainder or self._is_for_all(batch.child.length, batch.size) for batch in batches
+        )
+
+    def _is_for_all(self, length: int, size: int) -> bool:
+        if length == UNKNOWN_CARDINALITY:
+            return False
+        last = 0 if length == INFINITE_CARDINALITY else length % size
+        return last == 0 or last >= self._number
 
     def _zip(self, node: Zip, part: Callable[[Node], Node]) -> Node | None:
         """What stands beside batches, such as their numbers, stays as it is."""
