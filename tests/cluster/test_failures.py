@@ -108,10 +108,10 @@ def long_work(step):
     if step == 3 and cluster.is_chief:
         for name in ("compiling", "evaluating", "saving"):
             with phase(name):
-                time.sleep(2)
+                time.sleep(1.5)
 train(6, long_work)
 """
-    results = run_tasks(2, TRAIN + program, timeout=30, variables=SHORT_STEP)
+    results = run_tasks(2, TRAIN + program, timeout=30, variables={"TEST_LIMITS": '{"step_timeout": 1}'})
     assert [result.code for result in results] == [0, 0], results
 
 
