@@ -22,7 +22,7 @@ from stratax.data._auto_shard import auto_shard, shuffle_seeds
 from stratax.data._map import Map
 from stratax.data._node import walk
 from stratax.data._options import AutoShardPolicy
-from stratax.distribute import _progress, _readers, _worker_input
+from stratax.distribute import _loop, _progress, _readers, _worker_input
 from stratax.distribute._communication import CommunicationOptions
 from stratax.distribute._strategy import Strategy
 
@@ -100,6 +100,12 @@ class MultiWorkerMirroredStrategy(Strategy):
     def phase(self, name: str) -> contextlib.AbstractContextManager[Any]:
         """Says what the program does in a block: the other workers wait longer for an evaluation than for a step."""
         return _phases.phase(name)
+
+    def loop(self) -> _loop.Loop:
+        """A loop of steps that all workers begin, and end before the same step."""
+        if self.num_workers == 1:
+            return _loop.Loop()
+        return _loop.SharedLoop(self._cluster, f"loop/{next(self._agreements)}")
 
     def exchange(self, name: str, value: bytes, stop: threading.Event | None = None) -> list[bytes]:
         """All workers' values under one name."""

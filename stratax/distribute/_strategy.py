@@ -15,7 +15,7 @@ from keras.src.backend.common import global_state  # The attribute that Keras' o
 from stratax import errors
 from stratax.cluster._devices import device_name
 from stratax.core import _autograph, _body, _capture, _function, _reads
-from stratax.distribute import _contexts, _input, _ownership, _readers, _replica_region
+from stratax.distribute import _contexts, _input, _loop, _ownership, _readers, _replica_region
 from stratax.distribute._cross_device_ops import NcclAllReduce
 from stratax.distribute._cross_device_ops_base import CrossDeviceOps
 from stratax.distribute._reduce_op import ReduceOp, as_reduce_op
@@ -93,6 +93,10 @@ class Strategy:
             name: ``"evaluating"``, ``"saving"`` or ``"input"``.
         """
         return contextlib.nullcontext()
+
+    def loop(self) -> _loop.Loop:
+        """A loop of steps that begins now, in all workers if there are several; not for users."""
+        return _loop.Loop()
 
     @property
     def cross_device_ops(self) -> CrossDeviceOps:

@@ -6,6 +6,9 @@ from typing import Any
 import keras
 from keras.src.utils.python_utils import is_default
 
+from stratax.distribute import Strategy
+from stratax.keras import _stop_together
+
 _PHASES = ("train", "test", "predict")
 
 
@@ -26,13 +29,19 @@ class Callbacks(keras.callbacks.CallbackList):
 
 
 def callback_list(
-    callbacks: Any, *, model: keras.Model, first: keras.callbacks.Callback | None = None, **params: Any
+    callbacks: Any,
+    *,
+    model: keras.Model,
+    strategy: Strategy,
+    first: keras.callbacks.Callback | None = None,
+    **params: Any,
 ) -> keras.callbacks.CallbackList:
     """The callbacks as Keras' loop takes them.
 
     Args:
         callbacks: What a user gave: a callback, several, None, or a `CallbackList`, which stays what it is.
         model: The model that is trained or tested.
+        strategy: The model's strategy; of several workers, one that is stopped by a callback stops all.
         first: A callback to put before the user's.
         **params: What `keras.callbacks.CallbackList` takes beside: `add_history`, `add_progbar`, `verbose`, `epochs`,
             `steps`.
@@ -40,6 +49,14 @@ def callback_list(
     Returns:
         The list.
     """
+    made = _made(callbacks, model, first, params)
+    _stop_together.install(made, model, strategy)
+    return made
+
+
+def _made(
+    callbacks: Any, model: keras.Model, first: keras.callbacks.Callback | None, params: dict[str, Any]
+) -> keras.callbacks.CallbackList:
     if isinstance(callbacks, keras.callbacks.CallbackList):
         if first is not None:
             first.set_model(callbacks.model)

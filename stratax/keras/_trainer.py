@@ -197,6 +197,7 @@ class Trainer:
                 callbacks=_callback_list.callback_list(
                     callbacks,
                     model=self.model,
+                    strategy=self.strategy,
                     first=_accumulation.FlushAccumulatedGradients(self.strategy),
                     add_history=True,
                     add_progbar=verbose != 0,
@@ -237,13 +238,14 @@ class Trainer:
         _check_batch_size(batch_size)
         cached = kwargs.get("_use_cached_eval_dataset", False)
         adapter = x if cached else self._adapter(x, y, sample_weight, batch_size, steps, False, None)
+        verbose = self._shown(verbose)
         with self._computing(adapter), self.strategy.phase("evaluating"):
             return _KERAS["evaluate"](
                 self.model,
                 adapter,
-                verbose=self._shown(verbose),
+                verbose=verbose,
                 steps=steps,
-                callbacks=callbacks,
+                callbacks=self._callbacks(callbacks, verbose, steps or adapter.num_batches),
                 return_dict=return_dict,
                 **kwargs,
             )
@@ -259,9 +261,14 @@ class Trainer:
         """See `keras.Model.predict`. One row for every example, in the order of the input."""
         _check_batch_size(batch_size)
         adapter = self._adapter(x, None, None, batch_size, steps, False, None)
+        verbose = self._shown(verbose)
         with self._computing(adapter, predicting=True):
             return _KERAS["predict"](
-                self.model, adapter, verbose=self._shown(verbose), steps=steps, callbacks=callbacks
+                self.model,
+                adapter,
+                verbose=verbose,
+                steps=steps,
+                callbacks=self._callbacks(callbacks, verbose, steps or adapter.num_batches),
             )
 
     def train_on_batch(
@@ -296,6 +303,20 @@ class Trainer:
         """See `keras.Model.predict_on_batch`."""
         outputs = self._on_batch("predict", (x,), reset=False)
         return jax.tree.map(np.asarray, outputs)
+
+    def _callbacks(self, callbacks: Any, verbose: Any, steps: int | None) -> Any:
+        """The callbacks of `evaluate` and `predict`: as Keras makes them, unless several workers stop together."""
+        if self.strategy.share.processes == 1 or isinstance(callbacks, keras.callbacks.CallbackList):
+            return callbacks
+        return _callback_list.callback_list(
+            callbacks,
+            model=self.model,
+            strategy=self.strategy,
+            add_progbar=verbose != 0,
+            verbose=verbose,
+            epochs=1,
+            steps=steps,
+        )
 
     def _shown(self, verbose: Any) -> Any:
         """How much to show: with `"auto"`, one worker of several shows the progress of all."""

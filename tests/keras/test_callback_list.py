@@ -65,17 +65,17 @@ def test_logs_become_no_numbers_after_a_batch_that_nobody_looks_at(model, monkey
     assert sum(bool(logs) for logs in converted) == without + 4
 
 
-def test_a_list_of_keras_stays_what_it_is(model):
+def test_a_list_of_keras_stays_what_it_is(model, mirrored):
     first, own = Listener(), Listener()
     given = keras.callbacks.CallbackList([own], model=model)
-    made = _callback_list.callback_list(given, model=model, first=first)
+    made = _callback_list.callback_list(given, model=model, strategy=mirrored(1), first=first)
     assert made is given
     assert made.callbacks[:2] == [first, own]
     assert first.model is model
 
 
-def test_one_callback_needs_no_list(model):
+def test_one_callback_needs_no_list(model, mirrored):
     listener = Listener()
-    made = _callback_list.callback_list(listener, model=model, add_history=True)
+    made = _callback_list.callback_list(listener, model=model, strategy=mirrored(1), add_history=True)
     assert made.callbacks[0] is listener
     assert isinstance(made.callbacks[1], keras.callbacks.History)

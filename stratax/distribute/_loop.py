@@ -1,0 +1,60 @@
+"""Loops of steps that all workers run together, and end together (distribute layer)."""
+
+from stratax.cluster import Cluster, _phases
+
+_PATIENT_SECONDS = 86_400.0
+"""Others that die or stand still are noticed long before; the wait itself is as long as what they do may take."""
+
+
+class Loop:
+    """A loop of steps of one process, which decides alone."""
+
+    is_shared = False
+    """Whether other workers run the loop too."""
+
+    def ends_before(self, step: int, wanted: bool) -> bool:
+        """Whether to end before a step; called before each.
+
+        Args:
+            step: The number of the step, counted from the loop's beginning.
+            wanted: Whether this worker wants to end.
+        """
+        return wanted
+
+    def ends_now(self, wanted: bool) -> bool:
+        """Whether any worker wants to end; all call it at the same place and wait for one another.
+
+        Args:
+            wanted: Whether this worker does.
+        """
+        return wanted
+
+
+class SharedLoop(Loop):
+    """A loop that several workers run. What one wants is agreed on; while none wants to end, a step costs nothing.
+
+    Args:
+        cluster: The workers.
+        name: The loop's name, the same in all of them and never used before.
+    """
+
+    is_shared = True
+
+    def __init__(self, cluster: Cluster, name: str) -> None:
+        self._cluster = cluster
+        self._name = name
+        self._has_asked = False
+
+    def ends_before(self, step: int, wanted: bool) -> bool:
+        """Whether to end before a step: a few steps after the first worker wanted it, the same one in all."""
+        if wanted and not self._has_asked:
+            self._has_asked = True
+            self._cluster.request_stop(f"{self._cluster.task_name()} ends the loop", name=self._name)
+        return self._cluster.agree_on_stop(step, name=self._name)
+
+    def ends_now(self, wanted: bool) -> bool:
+        """Whether any worker wants to end."""
+        # For the watchdog it is a step: who keeps the others waiting has a limit, unless it evaluates or saves.
+        with _phases.phase("step", step=_phases.progress.last_step):
+            wishes = self._cluster.all_gather(self._name, b"1" if wanted else b"", _PATIENT_SECONDS)
+        return any(wishes)
