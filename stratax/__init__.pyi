@@ -1,3 +1,4 @@
+from . import checkpoint as checkpoint
 from . import cluster as cluster
 from . import core as core
 from . import data as data
@@ -5,6 +6,7 @@ from . import distribute as distribute
 from . import errors as errors
 from . import keras as keras
 from . import tpu as tpu
+from . import train as train
 from ._version import __version__ as __version__
 from .cluster import simulate_devices as simulate_devices
 from .core import Function as Function

@@ -9,6 +9,7 @@
     │   ├── ClusterError                   TF_CONFIG or another description of a cluster that can't be right
     │   ├── DeviceError                    a device that does not exist
     │   ├── NoTPUError                     no TPU, real or simulated
+    │   ├── RestoreError                   a checkpoint and the objects that it is restored into do not match
     │   ├── SimulationError                devices can't be simulated (any more)
     │   ├── VariableCreationError          a variable created where it can't be
     │   ├── StructureError                 nested structures that do not match
@@ -16,6 +17,7 @@
     │       └── DataLossError              a file whose content is damaged, cut off or not what it should be
     ├── ClusterTimeoutError(TimeoutError)  a wait for other tasks of the cluster that ended at its deadline
     ├── FileMissingError(FileNotFoundError) a file that is not there, or a pattern that fits none
+    ├── CheckpointError(RuntimeError)      a checkpoint that could not be written
     ├── BadTypeError(TypeError)            an argument's type is wrong
     ├── PeerLostError(RuntimeError)        another task of the cluster died, failed, left or stands still
     ├── StrategyError(RuntimeError)        a strategy, scope or context used where it can't be
@@ -55,6 +57,10 @@ class DeviceError(BadArgumentError):
 
 class NoTPUError(BadArgumentError):
     """There is no TPU here, neither a real nor a simulated one."""
+
+
+class RestoreError(BadArgumentError, AssertionError):
+    """A checkpoint's values and the variables that they are restored into do not match."""
 
 
 class SimulationError(BadArgumentError):
@@ -108,6 +114,10 @@ def _data_loss_error(
 
 class FileMissingError(StrataxError, FileNotFoundError):
     """A file was named that is not there, or a pattern that fits no file."""
+
+
+class CheckpointError(StrataxError, RuntimeError):
+    """A checkpoint could not be written. What was there before it still is."""
 
 
 class BadTypeError(StrataxError, TypeError):

@@ -14,7 +14,7 @@ import keras
 import numpy as np
 from jax.extend import core as jax_core
 
-from stratax.core import _capture, _dispatches, _placement, _stream
+from stratax.core import _arrivals, _capture, _dispatches, _placement, _stream
 
 _CALLBACKS = ("pure_callback", "io_callback", "debug_callback", "python_callback")
 
@@ -93,6 +93,7 @@ class Program:
     ) -> Any:
         """Runs the program once and gives the variables that it writes their new values."""
         fed = self._take(arguments, streams, traced) if self._has_feeds else {}
+        _arrivals.settle_before_run()
         with _InterruptDeferred():
             donated = [self._donated_value(position) for position in range(len(self.donated))]
             kept = [self._kept_value(position, fed) for position in range(len(self.kept))]

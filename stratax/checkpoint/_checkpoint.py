@@ -1,0 +1,305 @@
+"""`Checkpoint`: saving and restoring the state of a program (checkpoint layer)."""
+
+import dataclasses
+import logging
+import os
+import pathlib
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from stratax import errors
+from stratax.checkpoint import _graph, _random_state, _restoration, _snapshot, _store, _together, _writer
+from stratax.checkpoint._status import CheckpointLoadStatus
+from stratax.cluster import phase
+from stratax.cluster._cluster import DEFAULT_SECONDS
+from stratax.core import Variable, _arrivals, _capture
+
+_logger = logging.getLogger("stratax")
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
+class CheckpointOptions:
+    """How a checkpoint is written and read, as ``tf.train.CheckpointOptions``.
+
+    Args:
+        enable_async: Whether `save` and `write` return when the values are copied to the host, and the files are
+            written while the program goes on. In TensorFlow the default is False.
+        random_state: Whether the state of the global random generators of Python, NumPy and Keras is part of it.
+        expect_partial: Whether `restore` may leave variables without a value, and values without a variable.
+        timeout_seconds: How long to wait for the other tasks of a cluster to save or restore too.
+        experimental_io_device: For TensorFlow's signature; not used: the chief writes.
+
+    Raises:
+        BadArgumentError: If `timeout_seconds` is not positive.
+    """
+
+    enable_async: bool = True
+    random_state: bool = True
+    expect_partial: bool = False
+    timeout_seconds: float = DEFAULT_SECONDS
+    experimental_io_device: str | None = None
+
+    def __post_init__(self) -> None:
+        if not self.timeout_seconds > 0:
+            raise errors.BadArgumentError(
+                f"timeout_seconds must be positive. Received: timeout_seconds={self.timeout_seconds!r}."
+            )
+
+
+class Checkpoint(_graph.Trackable):
+    """Saves and restores the state of a program: variables, the position of its input, and random states.
+
+    Follows `tf.train.Checkpoint`. What is saved is found by its place below the checkpoint (attribute names, positions
+    of layers, an optimizer's slots by the variable that they are for), never by names that Keras makes up, so it is
+    restored into objects that were built anew. The arrays are whole ones: a checkpoint is restored under any strategy,
+    on any number of devices and processes, or read as NumPy arrays (:func:`load_checkpoint`).
+
+    A checkpoint is a folder, there whole or not at all. The values are copied to the host, and written while the
+    program goes on; an error in that is raised at the next call, or at the end of the program. In a cluster all tasks
+    call every method together; the chief writes, to a file system that all see.
+
+    Args:
+        root: A Keras object (or a Checkpoint) whose parts are saved as if they were attributes of this checkpoint.
+        **kwargs: What is saved, by name: Keras models, layers, metrics, optimizers and seed generators, variables,
+            iterators of Datasets and distributed datasets, checkpoints, and lists and dicts of them. They become
+            attributes; further attributes may be set later. A compiled model has its optimizer with it.
+
+    Raises:
+        BadTypeError: On the first use, if something can't be saved.
+
+    Example:
+        >>> import stratax as sx, tempfile
+        >>> step = sx.Variable(3)
+        >>> checkpoint = sx.train.Checkpoint(step=step)
+        >>> path = checkpoint.save(tempfile.mkdtemp() + "/ckpt")
+        >>> _ = step.assign(9)
+        >>> checkpoint.restore(path).assert_consumed() is not None
+        True
+        >>> int(step)
+        3
+    """
+
+    def __init__(self, root: Any = None, **kwargs: Any) -> None:
+        own = self.__dict__
+        own["_root"] = root
+        own["_tracked"] = {}
+        own["_writer"] = _writer.Writer()
+        own["_is_outstanding"] = False
+        own["_restoration"] = None
+        own["_counter"] = None
+        for name, value in kwargs.items():
+            setattr(self, name, value)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name.startswith("_") or name == "save_counter":
+            raise errors.BadArgumentError(
+                "Names that begin with an underscore, and save_counter, are the checkpoint's own. "
+                f"Received: {name}={value!r}. Choose another name."
+            )
+        if callable(getattr(type(self), name, None)):
+            raise errors.BadArgumentError(
+                f"{name!r} is a method of Checkpoint. Received: {name}={value!r}. Choose another name."
+            )
+        self._tracked[name] = value
+        self.__dict__[name] = value
+        _arrivals.settle()
+
+    def __delattr__(self, name: str) -> None:
+        super().__delattr__(name)
+        self._tracked.pop(name, None)
+
+    @property
+    def save_counter(self) -> Variable:
+        """How many checkpoints `save` has written; a variable of dtype int32, restored with the others."""
+        if self._counter is None:
+            with _capture.outside_scopes():
+                self.__dict__["_counter"] = Variable(0, trainable=False, name="save_counter", dtype="int32")
+        return self._counter
+
+    def merged(self) -> Any:
+        """See `Trackable`."""
+        return self._root
+
+    def children(self) -> Mapping[str, Any]:
+        """What is saved, by name."""
+        counter = {} if self._counter is None else {"save_counter": self._counter}
+        return {**self._tracked, **counter}
+
+    def write(self, file_prefix: str | os.PathLike, options: CheckpointOptions | None = None) -> str:
+        """Writes a checkpoint, in the place of one that is there.
+
+        Args:
+            file_prefix: Its path. Unlike in TensorFlow it is that of a folder.
+            options: See `CheckpointOptions`.
+
+        Returns:
+            The path, for :meth:`read` and :meth:`restore`.
+
+        Raises:
+            BadTypeError: If something below this object can't be saved.
+            CheckpointError: If the files of this checkpoint (or, written behind the program's back, of the one before)
+                could not be written, or the tasks of a cluster save different things.
+            ClusterTimeoutError: If not all tasks of the cluster save; the missing ones are named.
+        """
+        return self._write(file_prefix, _checked(options), None)
+
+    def save(self, file_prefix: str | os.PathLike, options: CheckpointOptions | None = None) -> str:
+        """Writes a numbered checkpoint: ``prefix-1``, ``prefix-2`` and so on.
+
+        Args:
+            file_prefix: The path, without the number.
+            options: See `CheckpointOptions`.
+
+        Returns:
+            The path, for :meth:`restore`.
+
+        Raises:
+            BadTypeError: As :meth:`write`.
+            CheckpointError: As :meth:`write`.
+            ClusterTimeoutError: As :meth:`write`.
+        """
+        checked = _checked(options)
+        self.sync(checked)
+        number = int(self.save_counter) + 1
+        self.save_counter.assign(number)
+        try:
+            return self._write(f"{os.fspath(file_prefix)}-{number}", checked, None)
+        except BaseException:
+            self.save_counter.assign(number - 1)
+            raise
+
+    def read(
+        self, save_path: str | os.PathLike, options: CheckpointOptions | None = None
+    ) -> CheckpointLoadStatus:
+        """Restores what :meth:`write` has written; the same as :meth:`restore`."""
+        return self.restore(save_path, options)
+
+    def restore(
+        self, save_path: str | os.PathLike | None, options: CheckpointOptions | None = None
+    ) -> CheckpointLoadStatus:
+        """Gives everything below this object the values of a checkpoint, all of it or nothing.
+
+        Values of variables that do not exist yet (layers that build themselves when they are called, the slots of an
+        optimizer, attributes that are set later) are kept, and given when the variables exist, before they are used.
+
+        Args:
+            save_path: What :meth:`save`, :meth:`write` or :func:`latest_checkpoint` returned. None does nothing, as
+                there is no checkpoint yet.
+            options: See `CheckpointOptions`.
+
+        Returns:
+            A status, which can check that everything was restored.
+
+        Raises:
+            RestoreError: If a variable has no value in the checkpoint, a value is of a built layer that has no such
+                variable, or shapes or dtypes differ. TensorFlow leaves such variables as they are and says nothing.
+            FileMissingError: If there is no such checkpoint.
+            DataLossError: If it is damaged.
+            DataError: If input can't go to its saved position.
+            ClusterTimeoutError: If not all tasks of the cluster restore; the missing ones are named.
+        """
+        checked = _checked(options)
+        if save_path is None:
+            return CheckpointLoadStatus(None)
+        self.sync(checked)
+        with phase("saving"):
+            return self._restore(_absolute(save_path), checked)
+
+    def sync(self, options: CheckpointOptions | None = None) -> None:
+        """Waits until the last checkpoint is written; in a cluster all tasks call it.
+
+        Args:
+            options: See `CheckpointOptions`.
+
+        Raises:
+            CheckpointError: If it could not be written.
+            ClusterTimeoutError: If not all tasks of the cluster call it; the missing ones are named.
+        """
+        if not self._is_outstanding:
+            return
+        with phase("saving"):
+            _together.exchange("sync", None, _checked(options).timeout_seconds)
+            self.__dict__["_is_outstanding"] = False
+            error = _together.share_failure("sync/done", self._writer.finish(), _together.WRITE_SECONDS)
+        if error is not None:
+            raise error
+
+    wait = sync
+
+    def _write(
+        self,
+        file_prefix: str | os.PathLike,
+        options: CheckpointOptions,
+        then: Callable[[], None] | None,
+    ) -> str:
+        path = _absolute(file_prefix)
+        self.sync(options)
+        with phase("saving"):
+            graph = _graph.find(self)
+            inputs = self._agreed_positions(path, graph, options)
+            if _together.process_index() == 0:
+                self._begin(path, _snapshot.take(graph, inputs, random=options.random_state), then)
+        self.__dict__["_is_outstanding"] = True
+        if not options.enable_async:
+            self.sync(options)
+        return os.fspath(file_prefix)
+
+    def _agreed_positions(
+        self, path: pathlib.Path, graph: _graph.Graph, options: CheckpointOptions
+    ) -> dict[str, list[dict[str, Any]]]:
+        own = {"path": str(path), "signature": _snapshot.signature(graph)}
+        _together.agree("save", own, options.timeout_seconds)
+        found = _together.exchange("save/input", _snapshot.positions(graph), options.timeout_seconds)
+        by_way = {way: [each[way] for each in found] for way in graph.inputs}
+        return {
+            way: states[:1] if all(s == states[0] for s in states) else states
+            for way, states in by_way.items()
+        }
+
+    def _begin(self, path: pathlib.Path, contents: _store.Contents, then: Callable[[], None] | None) -> None:
+        def work() -> None:
+            _store.write(path, contents)
+            if then is not None:
+                then()
+
+        self._writer.start(work)
+
+    def _restore(self, path: pathlib.Path, options: CheckpointOptions) -> CheckpointLoadStatus:
+        _writer.wait_for_all()
+        _together.agree("restore", str(path), options.timeout_seconds)
+        restoration, index, error = None, None, None
+        try:
+            index = _store.read_index(path)
+            if "save_counter" in index.shapes:
+                _ = self.save_counter  # It is there from now on.
+            if self._restoration is not None:
+                self._restoration.forget()
+            restoration = _restoration.Restoration(self, index)
+            restoration.start(partial=options.expect_partial)
+        except errors.StrataxError as failure:
+            error = failure
+        failure = _together.share_failure("restore/done", error, _together.WRITE_SECONDS)
+        if failure is not None:
+            raise failure
+        self.__dict__["_restoration"] = restoration
+        if options.expect_partial:
+            restoration.expect_partial()
+        if options.random_state and index.random is not None:
+            _random_state.set_random_state(index.random)
+        return CheckpointLoadStatus(restoration)
+
+
+def _checked(options: Any) -> CheckpointOptions:
+    if options is None:
+        return CheckpointOptions()
+    if not isinstance(options, CheckpointOptions):
+        raise errors.BadTypeError(
+            f"options must be a stratax.train.CheckpointOptions. Received: options={options!r}."
+        )
+    return options
+
+
+def _absolute(path: Any) -> pathlib.Path:
+    if not isinstance(path, str | os.PathLike) or not os.fspath(path):
+        raise errors.BadTypeError(f"A checkpoint's path is a string or a path. Received: {path!r}.")
+    return pathlib.Path(os.path.abspath(os.path.expanduser(os.fspath(path))))

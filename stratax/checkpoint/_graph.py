@@ -1,0 +1,237 @@
+"""What a checkpoint holds: the variables and inputs below an object, by the way that leads to them (checkpoint layer).
+
+A way is made of attributes' names and of positions: ``"model/layers/0/kernel"``. Names that Keras makes up
+(``"dense_3"``) are not in it, so a model that was built a second time, or in another process, has the same ways. What
+an optimizer keeps for a variable is found by that variable: ``"optimizer/momentums/@model/layers/0/kernel"``.
+"""
+
+import dataclasses
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Protocol, runtime_checkable
+
+import keras
+from keras.src.models.functional import Functional
+from keras.src.optimizers.base_optimizer import BaseOptimizer
+
+from stratax.errors import BadTypeError
+
+SLOT = "/@"
+"""Stands between an optimizer's slot and the variable that it is for."""
+
+
+@runtime_checkable
+class Positioned(Protocol):
+    """Input whose position can be saved."""
+
+    def get_state(self) -> dict[str, Any]:
+        """The position, as a dict that JSON can hold."""
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        """Goes to a position."""
+
+
+class Trackable:
+    """An object whose attributes are saved: the base class of `Checkpoint`."""
+
+    def merged(self) -> Any:
+        """An object whose parts are saved as if they were this one's; None if there is none."""
+        raise NotImplementedError
+
+    def children(self) -> Mapping[str, Any]:
+        """What is saved below it, by name."""
+        raise NotImplementedError
+
+
+@dataclasses.dataclass(slots=True)
+class Graph:
+    """What was found below an object.
+
+    Attributes:
+        variables: The variables, each by the first way that leads to it.
+        inputs: The iterators, likewise.
+        aliases: Further ways to something, and the first way to the same.
+        owners: The ways to everything else than variables and iterators: to what has them.
+        complete: Those to layers and optimizers that are built: they will not get more variables.
+    """
+
+    variables: dict[str, keras.Variable] = dataclasses.field(default_factory=dict)
+    inputs: dict[str, Positioned] = dataclasses.field(default_factory=dict)
+    aliases: dict[str, str] = dataclasses.field(default_factory=dict)
+    owners: set[str] = dataclasses.field(default_factory=set)
+    complete: set[str] = dataclasses.field(default_factory=set)
+
+
+def find(root: Any) -> Graph:
+    """Finds what is saved below an object.
+
+    Args:
+        root: A `Checkpoint`, a Keras object, a variable, an iterator, or a list, tuple or dict of such.
+
+    Raises:
+        BadTypeError: If something is in the way that can't be saved; it is named.
+    """
+    walk = _Walk()
+    walk.visit("", root)
+    walk.visit_optimizers()
+    return walk.graph
+
+
+class _Walk:
+    def __init__(self) -> None:
+        self.graph = Graph()
+        self._ways: dict[int, str] = {}
+        self._optimizers: list[tuple[str, BaseOptimizer]] = []
+        self._held: list[Any] = []
+
+    def visit(self, way: str, value: Any) -> None:
+        if value is None:
+            return
+        if id(value) in self._ways:
+            self.graph.aliases[way] = self._ways[id(value)]
+            return
+        self._ways[id(value)] = way
+        self._held.append(value)  # Ids are those of live objects only.
+        if not isinstance(value, keras.Variable | Positioned):
+            self.graph.owners.add(way)
+        self._kind_of(way, value)(way, value)
+
+    def _kind_of(self, way: str, value: Any) -> Callable[[str, Any], None]:
+        for kind, visitor in self._visitors():
+            if isinstance(value, kind):
+                return visitor
+        raise BadTypeError(
+            "A checkpoint holds Keras models, layers, metrics, optimizers and seed generators, variables, Dataset "
+            "iterators, Checkpoints, and lists and dicts of them. "
+            f"Received: {way or 'root'}={value!r}. Hold a number or an array in a `stratax.Variable`."
+        )
+
+    def _visitors(self) -> Iterator[tuple[Any, Callable[[str, Any], None]]]:
+        yield keras.Variable, self._variable
+        yield BaseOptimizer, self._postpone_optimizer
+        yield keras.layers.Layer, self._layer
+        yield keras.metrics.Metric, self._metric
+        yield keras.random.SeedGenerator, self._seed_generator
+        yield Trackable, self._trackable
+        yield Mapping, self._mapping
+        yield (list, tuple), self._sequence
+        yield Positioned, self._input
+
+    def _variable(self, way: str, variable: keras.Variable) -> None:
+        self.graph.variables[way] = variable
+
+    def _input(self, way: str, iterator: Positioned) -> None:
+        self.graph.inputs[way] = iterator
+
+    def _seed_generator(self, way: str, generator: Any) -> None:
+        self.visit(_join(way, "state"), generator.state)
+
+    def _trackable(self, way: str, value: Trackable) -> None:
+        if (merged := value.merged()) is not None:
+            self._kind_of(way, merged)(way, merged)
+        for name, child in value.children().items():
+            self.visit(_join(way, _escaped(name)), child)
+
+    def _mapping(self, way: str, mapping: Mapping[Any, Any]) -> None:
+        for name, child in mapping.items():
+            self.visit(_join(way, _escaped(str(name))), child)
+
+    def _sequence(self, way: str, values: Sequence[Any]) -> None:
+        for index, child in enumerate(values):
+            self.visit(_join(way, str(index)), child)
+
+    def _layer(self, way: str, layer: Any) -> None:
+        if layer.built:
+            self.graph.complete.add(way)
+        if isinstance(layer, Functional | keras.Sequential):
+            for index, child in enumerate(layer.layers):
+                self.visit(_join(way, f"layers/{index}"), child)
+        self._owned(way, layer, _stores_of_layer(layer))
+        if isinstance(layer, keras.Model):
+            self.visit(_join(way, "optimizer"), getattr(layer, "optimizer", None))
+
+    def _metric(self, way: str, metric: Any) -> None:
+        self._owned(way, metric, {"variables": metric._variables, "metrics": metric._metrics})
+
+    def _owned(self, way: str, owner: Any, stores: Mapping[str, Sequence[Any]]) -> None:
+        """Visits what Keras says belongs to an object: by attribute, or by position if it is no attribute's value."""
+        theirs = {id(child) for store in stores.values() for child in store}
+        named = set()
+        for name, child in _attributes(owner):
+            if id(child) in theirs:
+                named.add(id(child))
+                self.visit(_join(way, name), child)
+        for store, children in stores.items():
+            for index, child in enumerate(children):
+                if id(child) not in named and id(child) not in self._ways:
+                    self.visit(_join(way, f"{store}/{index}"), child)
+
+    def _postpone_optimizer(self, way: str, optimizer: BaseOptimizer) -> None:
+        self._optimizers.append((way, optimizer))
+
+    def visit_optimizers(self) -> None:
+        """Visits the optimizers, last: what they keep for variables has those variables' ways in it."""
+        while self._optimizers:
+            self._optimizer(*self._optimizers.pop(0))
+
+    def _optimizer(self, way: str, optimizer: Any) -> None:
+        if optimizer.built:
+            self.graph.complete.add(way)
+        self.visit(_join(way, "inner_optimizer"), getattr(optimizer, "inner_optimizer", None))
+        theirs = {id(variable) for variable in optimizer._variables}
+        targets = list(optimizer._trainable_variables) if optimizer.built else []
+        for name, slots in vars(optimizer).items():
+            if isinstance(slots, list | tuple) and targets and len(slots) == len(targets):
+                self._slots(_join(way, name.lstrip("_")), slots, targets, theirs)
+        self._owned(way, optimizer, {"variables": optimizer._variables})
+
+    def _slots(self, way: str, slots: Sequence[Any], targets: Sequence[Any], theirs: set[int]) -> None:
+        for index, (slot, target) in enumerate(zip(slots, targets, strict=True)):
+            if slot is not None and id(slot) in theirs:
+                place = self._ways.get(id(target))
+                self.visit(_join(way, str(index)) if place is None else f"{way}{SLOT}{place}", slot)
+
+
+def _stores_of_layer(layer: Any) -> dict[str, Sequence[Any]]:
+    return {
+        "sublayers": layer._layers,
+        "trainable_variables": layer._trainable_variables,
+        "non_trainable_variables": layer._non_trainable_variables,
+        "seed_generators": layer._seed_generators,
+        "metrics": layer._metrics,
+    }
+
+
+_OF_KERAS = frozenset(
+    """_layers _metrics _trainable_variables _non_trainable_variables _seed_generators _variables _tracker _functional
+    _operations _operations_by_depth _nodes _nodes_by_depth _inbound_nodes _outbound_nodes _parent_path optimizer
+    _trainable_variables_indices""".split()
+)
+
+
+def _attributes(owner: Any) -> Iterator[tuple[str, Any]]:
+    """The values of an object's attributes, also those in lists and dicts there."""
+    for name, value in list(vars(owner).items()):
+        if name not in _OF_KERAS:
+            yield from _leaves(name.lstrip("_"), value)
+
+
+def _leaves(way: str, value: Any) -> Iterator[tuple[str, Any]]:
+    pairs: Iterable[tuple[Any, Any]]
+    if isinstance(value, Mapping):
+        pairs = value.items()
+    elif isinstance(value, list | tuple):
+        pairs = enumerate(value)
+    else:
+        yield way, value
+        return
+    for name, child in pairs:
+        yield from _leaves(f"{way}/{_escaped(str(name))}", child)
+
+
+def _join(way: str, name: str) -> str:
+    return f"{way}/{name}" if way else name
+
+
+def _escaped(name: str) -> str:
+    """A name as one part of a way."""
+    return name.replace("%", "%25").replace("/", "%2F").replace("@", "%40")

@@ -1,0 +1,49 @@
+"""Where Keras makes variables outside of compiled functions: restored values reach them there (checkpoint layer)."""
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import keras
+from keras.src.optimizers.base_optimizer import BaseOptimizer
+from keras.src.trainers.trainer import Trainer
+
+from stratax.core import _arrivals
+
+_installed: list[bool] = []
+
+
+def install() -> None:
+    """Puts the hooks in place, once; they cost nothing while no values wait."""
+    if _installed:
+        return
+    _installed.append(True)
+    keras.layers.Layer._maybe_build = _then_settle(keras.layers.Layer._maybe_build)
+    Trainer._symbolic_build = _then_settle(Trainer._symbolic_build)
+    BaseOptimizer.apply = _built_before(BaseOptimizer.apply)
+
+
+def _then_settle(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def build(self: Any, *args: Any, **kwargs: Any) -> Any:
+        was_built = self.built
+        result = original(self, *args, **kwargs)
+        if _arrivals.is_anything_waiting() and (not was_built or isinstance(self, Trainer)):
+            _arrivals.settle()
+        return result
+
+    return build
+
+
+def _built_before(original: Callable[..., None]) -> Callable[..., None]:
+    @functools.wraps(original)
+    def apply(self: Any, grads: Any, trainable_variables: Any = None) -> None:
+        if _arrivals.is_anything_waiting() and not self.built and trainable_variables is not None:
+            trainable_variables = list(trainable_variables)
+            with keras.name_scope(self.name):
+                self.build(trainable_variables)
+            self.built = True
+            _arrivals.settle()
+        original(self, grads, trainable_variables)
+
+    return apply

@@ -1,0 +1,54 @@
+"""The state of a program, copied to the host (checkpoint layer)."""
+
+import hashlib
+from typing import Any
+
+import jax
+import keras
+import numpy as np
+
+from stratax import errors
+from stratax.checkpoint import _graph, _random_state, _store
+from stratax.core import _capture
+
+
+def take(graph: _graph.Graph, inputs: dict[str, list[dict[str, Any]]], *, random: bool) -> _store.Contents:
+    """Copies the values of variables to the host: what the program does afterwards does not change the copy.
+
+    Args:
+        graph: Which variables.
+        inputs: The positions of input, which go into the checkpoint as they are.
+        random: Whether the state of the global random generators is saved.
+    """
+    arrays = {way: _value_of(way, variable) for way, variable in graph.variables.items()}
+    for array in arrays.values():
+        array.copy_to_host_async()
+    return _store.Contents(
+        arrays={way: np.array(array) for way, array in arrays.items()},
+        names={way: variable.path for way, variable in graph.variables.items()},
+        aliases=dict(graph.aliases),
+        inputs=inputs,
+        random=_random_state.random_state() if random else None,
+    )
+
+
+def signature(graph: _graph.Graph) -> str:
+    """A digest of what is saved: the variables' ways, shapes and dtypes, and the iterators' ways."""
+    lines = [f"{way} {tuple(variable.shape)} {variable._dtype}" for way, variable in graph.variables.items()]
+    return hashlib.sha256("\n".join([*lines, *graph.inputs]).encode()).hexdigest()
+
+
+def positions(graph: _graph.Graph) -> dict[str, dict[str, Any]]:
+    """Where this process's input is."""
+    return {way: iterator.get_state() for way, iterator in graph.inputs.items()}
+
+
+def _value_of(way: str, variable: keras.Variable) -> jax.Array:
+    with _capture.outside_scopes():
+        value = _capture.concrete_value(variable)
+    if value.is_fully_addressable or value.is_fully_replicated:
+        return value
+    raise errors.BadArgumentError(
+        "A variable whose value is divided among processes can't be saved: none of them has all of it. Expected: "
+        f"a variable that every process has a copy of. Received: {way}={variable!r} with sharding {value.sharding}."
+    )

@@ -1,0 +1,362 @@
+"""How a checkpoint lies in files: written whole or not at all, and checked when it is read (checkpoint layer).
+
+A checkpoint is a folder: the arrays as Orbax writes them, what else there is as JSON, and last a commit file with
+every file's size and checksum. It is made under a hidden name and renamed when all of it is on the disk.
+"""
+
+import contextlib
+import dataclasses
+import fcntl
+import json
+import os
+import pathlib
+import re
+import secrets
+import shutil
+import time
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import crc32c
+import numpy as np
+import orbax.checkpoint as ocp
+
+from stratax import errors
+from stratax.cluster import current
+
+_COMMIT = "commit.json"
+_INDEX = "index.json"
+_ARRAYS = "arrays"
+_LOCK = "lock"
+_FORMAT = 1
+_PIECE = 1 << 22
+_STALE_SECONDS = 60.0
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
+class Contents:
+    """All that a checkpoint holds, on the host.
+
+    Attributes:
+        arrays: The variables' values, by way.
+        names: The variables' own names, for messages.
+        aliases: Further ways, see `Graph`.
+        inputs: The positions of input by way: one for each process, or one if all are equal.
+        random: The state of the global random generators; None if it was not asked for.
+    """
+
+    arrays: dict[str, np.ndarray]
+    names: dict[str, str]
+    aliases: dict[str, str]
+    inputs: dict[str, list[dict[str, Any]]]
+    random: dict[str, Any] | None
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
+class Index:
+    """What stands in a checkpoint, without the arrays' values.
+
+    Attributes:
+        folder: The checkpoint.
+        shapes: The arrays' shapes.
+        dtypes: Their dtypes.
+        names: The names that the variables had.
+        aliases: Further ways.
+        inputs: The positions of input.
+        random: The state of the random generators.
+    """
+
+    folder: pathlib.Path
+    shapes: dict[str, tuple[int, ...]]
+    dtypes: dict[str, str]
+    names: dict[str, str]
+    aliases: dict[str, str]
+    inputs: dict[str, list[dict[str, Any]]]
+    random: dict[str, Any] | None
+
+
+def write(folder: pathlib.Path, contents: Contents) -> None:
+    """Writes a checkpoint, in the place of one that is there.
+
+    Args:
+        folder: Where to.
+        contents: What.
+
+    Raises:
+        CheckpointError: If it can't be written; what was at `folder` before is still there, unchanged.
+    """
+    hidden = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}.writing")
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        remove_stale(folder)
+        hidden.mkdir()
+        with _locked(hidden):
+            _fill(hidden, contents)
+            _commit(hidden, _next_sequence(folder.parent))
+            (hidden / _LOCK).unlink()
+            _put_in_place(hidden, folder)
+    except Exception as error:
+        shutil.rmtree(hidden, ignore_errors=True)
+        raise errors.CheckpointError(
+            f"The checkpoint could not be written; one that was there before is unchanged, and so is the state of "
+            f"the program. Received: path={os.fspath(folder)!r}, which gave {_first_line(error)}. Make room or choose "
+            "another folder, and save again."
+        ) from error
+
+
+def is_complete(folder: pathlib.Path) -> bool:
+    """Whether there is a checkpoint of which every file has the size that it had when it was written.
+
+    Args:
+        folder: Where.
+    """
+    try:
+        files = _commit_of(folder)["files"]
+        return all((folder / name).stat().st_size == file["size"] for name, file in files.items())
+    except (OSError, errors.DataLossError):
+        return False
+
+
+def sequence_of(folder: pathlib.Path) -> int:
+    """The number of a complete checkpoint among those of its folder, in the order in which they were written."""
+    return int(_commit_of(folder)["sequence"])
+
+
+def saved_at(folder: pathlib.Path) -> float:
+    """When a complete checkpoint was written, in seconds since 1970."""
+    return float(_commit_of(folder)["saved_at"])
+
+
+def read_index(folder: pathlib.Path) -> Index:
+    """Reads what a checkpoint holds, after checking that all of it is as it was written.
+
+    Args:
+        folder: The checkpoint.
+
+    Raises:
+        FileMissingError: If there is none.
+        DataLossError: If it is damaged.
+    """
+    folder = _present(folder)
+    for name, file in _commit_of(folder)["files"].items():
+        _check(folder, name, file)
+    found = json.loads((folder / _INDEX).read_text())
+    shapes = {key: tuple(shape) for key, shape in found.pop("shapes").items()}
+    return Index(folder=folder, shapes=shapes, **found)
+
+
+def read_arrays(index: Index, keys: Iterable[str]) -> dict[str, np.ndarray]:
+    """Reads arrays of a checkpoint onto the host.
+
+    Args:
+        index: The checkpoint.
+        keys: Which.
+    """
+    wanted = list(keys)
+    empty = {
+        key: np.zeros(index.shapes[key], _dtype(index.dtypes[key])) for key in wanted if _is_empty(index, key)
+    }
+    rest = [key for key in wanted if key not in empty]
+    if not rest:
+        return empty
+    how = {key: ocp.RestoreArgs(restore_type=np.ndarray) for key in rest}
+    request = ocp.args.PyTreeRestore(item=dict.fromkeys(rest, 0), restore_args=how, partial_restore=True)
+    with contextlib.closing(_orbax()) as orbax:
+        found = orbax.restore(index.folder / _ARRAYS, args=request)
+    return empty | {key: np.asarray(found[key]) for key in rest}
+
+
+def remove(folder: pathlib.Path) -> None:
+    """Removes a checkpoint: at once as far as readers can tell."""
+    hidden = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}.removed")
+    with contextlib.suppress(FileNotFoundError):
+        folder.rename(hidden)
+        shutil.rmtree(hidden, ignore_errors=True)
+
+
+def remove_stale(folder: pathlib.Path) -> None:
+    """Removes what processes that were killed while they wrote here, or removed something, have left behind.
+
+    Args:
+        folder: A checkpoint's place. What belongs to other numbers of the same name is removed too.
+    """
+    stem = re.escape(re.sub(r"-\d+$", "", folder.name))
+    pattern = re.compile(rf"\.{stem}(-\d+)?\.[0-9a-f]{{8}}\.(writing|removed)")
+    for found in list(folder.parent.glob(".*")):
+        match = pattern.fullmatch(found.name)
+        if match and (match[2] == "removed" or _is_abandoned(found)):
+            shutil.rmtree(found, ignore_errors=True)
+
+
+def _fill(hidden: pathlib.Path, contents: Contents) -> None:
+    # Orbax refuses arrays without elements.
+    full = {key: array for key, array in contents.arrays.items() if array.size}
+    if full:
+        with contextlib.closing(_orbax()) as orbax:
+            orbax.save(hidden / _ARRAYS, args=ocp.args.PyTreeSave(full))
+    index = {
+        "shapes": {key: list(array.shape) for key, array in contents.arrays.items()},
+        "dtypes": {key: str(array.dtype) for key, array in contents.arrays.items()},
+        "names": contents.names,
+        "aliases": contents.aliases,
+        "inputs": contents.inputs,
+        "random": contents.random,
+    }
+    (hidden / _INDEX).write_text(json.dumps(index, indent=1))
+
+
+def _commit(hidden: pathlib.Path, sequence: int) -> None:
+    files = {}
+    for path in sorted(hidden.rglob("*")):
+        if path.is_file() and path.name != _LOCK:
+            files[path.relative_to(hidden).as_posix()] = {
+                "size": path.stat().st_size,
+                "crc32c": _checksum(path),
+            }
+            _flush(path)
+    body = {"format": _FORMAT, "sequence": sequence, "saved_at": time.time(), "files": files}
+    (hidden / _COMMIT).write_text(json.dumps({**body, "crc32c": _text_checksum(body)}, indent=1))
+    _flush(hidden / _COMMIT)
+    for path in hidden.rglob("*"):
+        if path.is_dir():
+            _flush(path)
+    _flush(hidden)
+
+
+def _put_in_place(hidden: pathlib.Path, folder: pathlib.Path) -> None:
+    aside = _aside(folder)
+    if folder.exists():
+        if aside.exists():
+            shutil.rmtree(aside)
+        folder.rename(aside)
+    try:
+        hidden.rename(folder)
+    except OSError:
+        if aside.exists():
+            aside.rename(folder)
+        raise
+    _flush(folder.parent)
+    if aside.exists():
+        shutil.rmtree(aside, ignore_errors=True)
+
+
+def _aside(folder: pathlib.Path) -> pathlib.Path:
+    """Where a checkpoint is for the moment in which another takes its place."""
+    return folder.with_name(f".{folder.name}.replaced")
+
+
+def _present(folder: pathlib.Path) -> pathlib.Path:
+    if (folder / _COMMIT).exists():
+        return folder
+    if not folder.exists() and is_complete(_aside(folder)):
+        return _aside(folder)
+    what = "it is not a checkpoint, or not a whole one" if folder.exists() else "there is nothing"
+    raise errors.FileMissingError(
+        f"There is no checkpoint to read: {what}. Expected: what Checkpoint.save or latest_checkpoint returned. "
+        f"Received: path={os.fspath(folder)!r}."
+    )
+
+
+def _commit_of(folder: pathlib.Path) -> dict[str, Any]:
+    try:
+        commit = json.loads((folder / _COMMIT).read_bytes())
+        checksum = commit.pop("crc32c")
+        is_right = commit["format"] == _FORMAT and checksum == _text_checksum(commit)
+    except (ValueError, KeyError, TypeError, AttributeError):
+        is_right = False
+    if not is_right:
+        raise _damaged(folder, _COMMIT, "it is not what was written")
+    return commit
+
+
+def _check(folder: pathlib.Path, name: str, file: dict[str, int]) -> None:
+    path = folder / name
+    if not path.exists():
+        raise _damaged(folder, name, "it is missing")
+    size = path.stat().st_size
+    if size != file["size"]:
+        raise _damaged(folder, name, f"it has {size} bytes instead of {file['size']}")
+    if _checksum(path) != file["crc32c"]:
+        raise _damaged(folder, name, "its checksum is wrong")
+
+
+def _damaged(folder: pathlib.Path, name: str, why: str) -> errors.DataLossError:
+    return errors.DataLossError(
+        f"A checkpoint is damaged: of the file {name!r}, {why}. Restore an earlier one. "
+        f"Received: path={os.fspath(folder)!r}.",
+        filename=os.fspath(folder / name),
+    )
+
+
+def _next_sequence(parent: pathlib.Path) -> int:
+    found = [0]
+    for commit in parent.glob(f"*/{_COMMIT}"):
+        with contextlib.suppress(OSError, errors.DataLossError):
+            found.append(sequence_of(commit.parent))
+    return max(found) + 1
+
+
+@contextlib.contextmanager
+def _locked(hidden: pathlib.Path) -> Iterator[None]:
+    """Holds a lock that ends with this process, so that others can tell what is abandoned."""
+    with (hidden / _LOCK).open("wb") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _is_abandoned(hidden: pathlib.Path) -> bool:
+    try:
+        with (hidden / _LOCK).open("rb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+    except FileNotFoundError:
+        with contextlib.suppress(OSError):
+            return time.time() - hidden.stat().st_mtime > _STALE_SECONDS
+        return False
+    except OSError:
+        return False
+
+
+def _orbax() -> ocp.Checkpointer:
+    """Orbax, in this process alone: what the processes agree on, they agree on before."""
+    cluster = current()
+    own = 0 if cluster is None else cluster.process_index
+    alone = ocp.options.MultiprocessingOptions(
+        primary_host=own, active_processes={own}, barrier_sync_key_prefix=f"stratax{secrets.token_hex(4)}"
+    )
+    handler = ocp.PyTreeCheckpointHandler(use_ocdbt=True, use_zarr3=True, multiprocessing_options=alone)
+    return ocp.Checkpointer(handler, multiprocessing_options=alone)
+
+
+def _is_empty(index: Index, key: str) -> bool:
+    return 0 in index.shapes[key]
+
+
+def _dtype(name: str) -> np.dtype:
+    import ml_dtypes
+
+    return np.dtype(getattr(ml_dtypes, name, name))
+
+
+def _checksum(path: pathlib.Path) -> int:
+    value = 0
+    with path.open("rb") as file:
+        while piece := file.read(_PIECE):
+            value = crc32c.crc32c(piece, value)
+    return value
+
+
+def _text_checksum(body: dict[str, Any]) -> int:
+    return crc32c.crc32c(json.dumps(body, sort_keys=True).encode())
+
+
+def _flush(path: pathlib.Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _first_line(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}".strip().partition("\n")[0][:500]

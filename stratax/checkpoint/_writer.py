@@ -1,0 +1,100 @@
+"""Writing behind the program's back, and telling it when that failed (checkpoint layer)."""
+
+import atexit
+import sys
+import threading
+from collections.abc import Callable
+
+from stratax import errors
+from stratax.cluster import ExitCode, _exit
+
+_WRITE_SECONDS = 3600.0
+
+
+class Writer:
+    """At most one write at a time, in a thread of its own."""
+
+    def __init__(self) -> None:
+        self._thread: threading.Thread | None = None
+        self._error: BaseException | None = None
+
+    @property
+    def is_writing(self) -> bool:
+        """Whether a write has not ended, or failed and nobody was told."""
+        return self._thread is not None or self._error is not None
+
+    def start(self, work: Callable[[], None]) -> None:
+        """Begins a write. The one before has to have been finished.
+
+        Args:
+            work: What to do.
+        """
+        _install_exit()
+        self._thread = threading.Thread(
+            target=self._run, args=(work,), name="stratax-checkpoint", daemon=True
+        )
+        _writers.add(self)
+        self._thread.start()
+
+    def wait(self) -> None:
+        """Waits until nothing is written; says nothing of failures.
+
+        Raises:
+            CheckpointError: If a write does not come to an end.
+        """
+        thread = self._thread
+        if thread is None:
+            return
+        thread.join(_WRITE_SECONDS)
+        if thread.is_alive():
+            raise errors.CheckpointError(
+                f"A checkpoint has not been written within {_WRITE_SECONDS:g} s: the file system does not answer. "
+                "Expected: a write that ends. Received: a thread that still waits for it."
+            )
+        self._thread = None
+        if self._error is None:
+            _writers.discard(self)
+
+    def finish(self) -> BaseException | None:
+        """Waits until nothing is written.
+
+        Returns:
+            Why the write failed, once; None if it did not.
+        """
+        self.wait()
+        error, self._error = self._error, None
+        _writers.discard(self)
+        return error
+
+    def _run(self, work: Callable[[], None]) -> None:
+        try:
+            work()
+        except BaseException as error:
+            self._error = error
+
+
+_writers: set[Writer] = set()
+
+
+def wait_for_all() -> None:
+    """Waits until this process writes no checkpoint."""
+    for writer in list(_writers):
+        writer.wait()
+
+
+def _install_exit() -> None:
+    if not _exit_hooks:
+        _exit_hooks.append(_at_exit)
+        atexit.register(_at_exit)
+
+
+_exit_hooks: list[Callable[[], None]] = []
+
+
+def _at_exit() -> None:
+    """The program ends: nobody is left to be told, so a failure goes to the error output and the exit code."""
+    failures = [error for writer in list(_writers) if (error := writer.finish()) is not None]
+    for error in failures:
+        sys.stderr.write(f"stratax: {error}\n")
+    if failures:
+        _exit.leave(ExitCode.USER_ERROR)

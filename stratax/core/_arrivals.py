@@ -1,0 +1,71 @@
+"""Values that wait for variables which do not exist yet (core layer).
+
+A restored checkpoint may hold values of layers that are built later. Before a program runs, what waits is asked to
+look again if variables have been created since.
+"""
+
+import functools
+from typing import Any, Protocol
+
+import keras
+
+
+class Waiting(Protocol):
+    """Values that wait for their variables."""
+
+    def settle(self) -> bool:
+        """Gives the variables that there are by now their values. Returns whether nothing is left to wait for."""
+
+
+_waiting: list[Waiting] = []
+_created = [0]
+_seen = [0]
+
+
+def wait(values: Waiting) -> None:
+    """Has `values` asked before programs run, until nothing of them is left.
+
+    Args:
+        values: What waits.
+    """
+    _count_variables()
+    _seen[0] = -1
+    _waiting.append(values)
+
+
+def forget(values: Waiting) -> None:
+    """Has `values` not be asked any more."""
+    _waiting[:] = [each for each in _waiting if each is not values]
+
+
+def is_anything_waiting() -> bool:
+    """Whether any values wait."""
+    return bool(_waiting)
+
+
+def settle() -> None:
+    """Gives variables the values that wait for them."""
+    for values in list(_waiting):
+        if values.settle():
+            forget(values)
+
+
+def settle_before_run() -> None:
+    """The same, at a point that is passed often: only if there are new variables."""
+    if _waiting and _seen[0] != _created[0]:
+        settle()
+        _seen[0] = _created[0]
+
+
+def _count_variables() -> None:
+    original = keras.Variable.__init__
+    if getattr(original, "_stratax_counts", False):
+        return
+
+    @functools.wraps(original)
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
+        _created[0] += 1
+        original(self, *args, **kwargs)
+
+    __init__._stratax_counts = True  # type: ignore[attr-defined]
+    keras.Variable.__init__ = __init__
