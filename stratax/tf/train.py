@@ -1,5 +1,6 @@
-"""`tf.train`: the messages of Examples (tf layer)."""
+"""`tf.train`: the messages of Examples, and clusters (tf layer)."""
 
+from stratax.cluster import ClusterSpec as ClusterSpec
 from stratax.data import BytesList as BytesList
 from stratax.data import Example as Example
 from stratax.data import Feature as Feature
@@ -13,6 +14,7 @@ from stratax.tf._names import missing_name
 
 __all__ = [
     "BytesList",
+    "ClusterSpec",
     "Example",
     "Feature",
     "FeatureList",
