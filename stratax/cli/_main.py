@@ -13,6 +13,7 @@ from stratax.cli._convert import convert
 from stratax.cli._demo import demo
 from stratax.cli._devices import devices
 from stratax.cli._launch import launch
+from stratax.cli._manifest import manifest
 from stratax.errors import BadArgumentError, BadTypeError, DataError, StrataxError
 
 FAILED = 1
@@ -30,6 +31,7 @@ program.add_command(convert)
 program.add_command(demo)
 program.add_command(devices)
 program.add_command(launch)
+program.add_command(manifest)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -1,0 +1,17 @@
+import pytest
+
+from stratax.cluster._manifest_checks import check_least, check_port
+from stratax.errors import BadArgumentError
+
+
+def test_numbers_have_a_least_value():
+    check_least("workers", 1, 1)
+    with pytest.raises(BadArgumentError, match=r"workers must be at least 1\. Received: workers=0"):
+        check_least("workers", 0, 1)
+
+
+@pytest.mark.parametrize(("port", "count"), [(0, 1), (65536, 1), (65535, 2)])
+def test_ports_are_in_their_range(port, count):
+    check_port(65536 - count, count)
+    with pytest.raises(BadArgumentError, match=f"port must be one, 1 to {65536 - count}.*port={port}"):
+        check_port(port, count)
