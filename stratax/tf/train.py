@@ -1,6 +1,8 @@
 """`tf.train`: the messages of Examples, and clusters (tf layer)."""
 
-from stratax.cluster import ClusterSpec as ClusterSpec
+import importlib
+from typing import TYPE_CHECKING, Any
+
 from stratax.data import BytesList as BytesList
 from stratax.data import Example as Example
 from stratax.data import Feature as Feature
@@ -11,6 +13,9 @@ from stratax.data import FloatList as FloatList
 from stratax.data import Int64List as Int64List
 from stratax.data import SequenceExample as SequenceExample
 from stratax.tf._names import missing_name
+
+if TYPE_CHECKING:
+    from stratax.cluster import ClusterSpec as ClusterSpec
 
 __all__ = [
     "BytesList",
@@ -24,4 +29,11 @@ __all__ = [
     "Int64List",
     "SequenceExample",
 ]
-__getattr__ = missing_name(__name__, __all__)
+
+
+def _load(name: str) -> Any:
+    # Clusters need JAX, which who only reads and writes Examples need not load.
+    return getattr(importlib.import_module("stratax.cluster"), name)
+
+
+__getattr__ = missing_name(__name__, __all__, _load)
