@@ -128,7 +128,7 @@ class _UnderWay:
 
     def cancel(self) -> None:
         """Nobody waits for it."""
-        self._future.cancel()
+        self._pool.drop(self._future)
 
 
 class _Failed:

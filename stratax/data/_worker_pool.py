@@ -1,11 +1,13 @@
 """The worker processes of one iterator over a `map` (data layer).
 
-They are new processes, started by loky: nothing is forked, the user's main module is not imported, and no shared memory
-is used, so none can be left behind. What goes to a worker and comes back passes through pipes.
+They are new processes, started by loky: nothing is forked, and the user's main module is not imported. What goes to a
+worker and comes back passes through pipes, but for large results (see `_worker_memory`).
 """
 
+import dataclasses
 import os
 import re
+import threading
 import time
 from collections import deque
 from concurrent.futures import Future, wait
@@ -15,8 +17,10 @@ import cloudpickle
 import loky
 from loky.process_executor import BrokenProcessPool, ShutdownExecutorError
 
+from stratax.data._block import Columns
 from stratax.data._structure import Structure, unflatten
-from stratax.data._worker_task import Result, Task, is_ready, make, set_up
+from stratax.data._worker_memory import SMALLEST_BYTES, Memory, can_share
+from stratax.data._worker_task import Part, Result, Task, is_ready, make, set_up
 from stratax.errors import BadTypeError, WorkerError
 
 START_SECONDS = 120.0
@@ -75,6 +79,10 @@ class WorkerPool:
         self._started = 0.0
         self._seconds: deque[float] = deque(maxlen=16)
         self._bytes = 0
+        self._free: list[Memory] = []
+        self._lent: dict[Future[Result], Memory] = {}
+        self._num_memories = 0
+        self._lock = threading.Lock()
 
     @property
     def rows_per_task(self) -> int:
@@ -91,9 +99,37 @@ class WorkerPool:
             if self._ready is None:
                 self._started = time.monotonic()
                 self._ready = self._executor.submit(is_ready)
-            return self._executor.submit(make, task)
+            memory = self._memory(task.block.count)
+            place = None if memory is None else memory.place
+            future = self._executor.submit(make, dataclasses.replace(task, place=place))
         except (BrokenProcessPool, ShutdownExecutorError) as e:
             raise self._death(task, e) from e
+        if memory is not None:
+            self._lent[future] = memory
+        return future
+
+    def _memory(self, count: int) -> Memory | None:
+        """Room for so many results, if they are large and how large is known."""
+        needed = self._bytes * count
+        if needed < SMALLEST_BYTES or not can_share():
+            return None
+        with self._lock:
+            for memory in self._free:
+                if needed <= memory.place.size:
+                    self._free.remove(memory)
+                    return memory
+            if self._free:
+                self._free.pop().close()
+            self._num_memories += 1
+            return Memory(1 << (needed - 1).bit_length(), self._num_memories)
+
+    def drop(self, future: "Future[Result]") -> None:
+        """Nobody waits for a task any more; it is not done if no worker has it yet."""
+        future.cancel()
+        memory = self._lent.pop(future, None)
+        if memory is not None:
+            # A worker may be writing.
+            future.add_done_callback(lambda _: self._free.append(memory))
 
     def result(self, future: "Future[Result]", task: Task) -> Result:
         """What became of a task; waits for it.
@@ -113,8 +149,22 @@ class WorkerPool:
             result = future.result()
         except (BrokenProcessPool, ShutdownExecutorError) as e:
             raise self._death(task, e) from e
+        result = self._fetched(future, result)
         self._learn(task, result)
         return result
+
+    def _fetched(self, future: "Future[Result]", result: Result) -> Result:
+        memory = self._lent.pop(future, None)
+        if memory is None:
+            return result
+        parts = [
+            Part(block=Columns(memory.fetch(part.block.leaves), part.block.count), template=part.template)
+            if isinstance(part.block, Columns)
+            else part
+            for part in result.parts
+        ]
+        self._free.append(memory)
+        return dataclasses.replace(result, parts=parts)
 
     def _check_start(self) -> None:
         has_started = self._ready is None or self._ready.done()
@@ -128,7 +178,10 @@ class WorkerPool:
     def _learn(self, task: Task, result: Result) -> None:
         self._seconds.append(result.seconds / task.block.count)
         sizes = [
-            leaf.nbytes for part in result.parts if part.template is not None for leaf in part.block.columns()
+            leaf.nbytes
+            for part in result.parts
+            if isinstance(part.block, Columns)
+            for leaf in part.block.leaves
         ]
         self._bytes = sum(sizes) // task.block.count
 
@@ -144,6 +197,9 @@ class WorkerPool:
     def close(self, wait: bool = True) -> None:
         """Ends the processes, whatever they do."""
         self._executor.shutdown(wait=wait, kill_workers=True)
+        with self._lock:
+            self._free.clear()
+            self._lent.clear()
 
 
 def _elements(task: Task) -> str:

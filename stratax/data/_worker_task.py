@@ -20,6 +20,7 @@ from stratax.data._block import Block, Columns, Rows, shapes_of
 from stratax.data._element_random import element_scope
 from stratax.data._structure import Row, Structure, as_row, flatten, spec_of_row, unflatten
 from stratax.data._vectorise import call, on_host
+from stratax.data._worker_memory import Place, Writer
 from stratax.errors import DataError, WorkerError
 
 _ASK_SECONDS = 1.0
@@ -37,11 +38,13 @@ class Task:
         block: The elements that the function gets.
         positions: Their positions in the pipeline, for messages and for what the function draws.
         keys: What else names each of them to a random function.
+        place: Where large results may be stored.
     """
 
     block: Block
     positions: Sequence[int]
     keys: Sequence[tuple[int, ...]]
+    place: Place | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -49,7 +52,7 @@ class Part:
     """Results of one structure and one shape, or an element that failed.
 
     Attributes:
-        block: The results; of the one that failed, nothing but its failure.
+        block: The results, the large ones as :class:`Stored`; of the one that failed, nothing but its failure.
         template: Their structure, as a value of it.
     """
 
@@ -122,7 +125,9 @@ def make(task: Task) -> Result:
         failure = _transportable(e, _NOT_LOADED)
         return Result(parts=[Part(block=Rows([], failure), template=None)] * task.block.count, seconds=0.0)
     made = [_one(function, task, i) for i in range(task.block.count)]
-    return Result(parts=_grouped(made), seconds=time.perf_counter() - start)
+    seconds = time.perf_counter() - start
+    writer = Writer(task.place)
+    return Result(parts=[_stored(part, writer) for part in _grouped(made)], seconds=seconds)
 
 
 _Made = tuple[Row, Structure] | Exception
@@ -192,6 +197,13 @@ def _part(rows: list[Row], structure: Structure) -> list[Part]:
     return [
         Part(block=Columns(Rows(rows).columns(), len(rows)) if rows[0] else Rows(rows), template=template)
     ]
+
+
+def _stored(part: Part, writer: Writer) -> Part:
+    if not isinstance(part.block, Columns):
+        return part
+    leaves: list[Any] = [writer.store(leaf) for leaf in part.block.leaves]
+    return Part(block=Columns(leaves, part.block.count), template=part.template)
 
 
 def _kinds(row: Row) -> tuple[Any, ...]:

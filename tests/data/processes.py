@@ -25,4 +25,4 @@ def wait_until_none_is_left(seconds=10):
     end = time.monotonic() + seconds
     while children() and time.monotonic() < end:
         time.sleep(0.05)
-    return children()
+    return [child.as_dict(["pid", "cmdline", "status", "create_time"]) for child in children()]

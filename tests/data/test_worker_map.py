@@ -34,6 +34,12 @@ def equal(left, right):
         np.testing.assert_equal(a, b)
 
 
+@pytest.fixture(autouse=True)
+def _none_of_another_test():
+    gc.collect()
+    assert wait_until_none_is_left() == []
+
+
 @pytest.mark.parametrize("prepare", [lambda dataset: dataset, streaming], ids=["indexable", "streaming"])
 def test_elements_and_their_order_are_those_of_one_process(prepare):
     def function(i):

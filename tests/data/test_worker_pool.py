@@ -1,5 +1,6 @@
 """Worker processes of `map`: how they start, what they import, and that none is left behind."""
 
+import gc
 import os
 import pathlib
 import signal
@@ -26,6 +27,12 @@ SECONDS = 10
 
 def streaming(dataset):
     return dataset.filter(lambda *element: True)
+
+
+@pytest.fixture(autouse=True)
+def _none_of_another_test():
+    gc.collect()
+    assert wait_until_none_is_left() == []
 
 
 @pytest.mark.parametrize("prepare", [lambda dataset: dataset, streaming], ids=["indexable", "streaming"])

@@ -1,0 +1,107 @@
+"""Memory through which worker processes hand back large arrays (data layer).
+
+It has no name in any file system, so nothing can be left behind: the system frees it when no process holds it, however
+the processes ended. A worker opens it by way of the process that it works for, which Linux allows; elsewhere, and where
+it is forbidden, arrays go through pipes.
+"""
+
+import mmap
+import os
+import weakref
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+SMALLEST_BYTES = 1 << 14
+_ALIGNMENT = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where memory can be opened by another process.
+
+    Attributes:
+        path: A file.
+        size: Bytes.
+        number: No other memory of the process has it.
+    """
+
+    path: str
+    size: int
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """An array in memory: all of it that goes through a pipe."""
+
+    offset: int
+    shape: tuple[int, ...]
+    dtype: np.dtype
+
+    def view(self, memory: mmap.mmap) -> np.ndarray:
+        """The array itself."""
+        return np.ndarray(self.shape, self.dtype, memory, self.offset)
+
+
+class Memory:
+    """Memory of this process that one worker at a time writes to.
+
+    Args:
+        size: Bytes.
+        number: See :class:`Place`.
+    """
+
+    def __init__(self, size: int, number: int) -> None:
+        file = os.memfd_create("stratax")
+        self._close = weakref.finalize(self, os.close, file)
+        os.ftruncate(file, size)
+        self._map = mmap.mmap(file, size)
+        self.place = Place(f"/proc/{os.getpid()}/fd/{file}", size, number)
+
+    def fetch(self, leaves: Sequence[np.ndarray | Stored]) -> list[np.ndarray]:
+        """Copies of the arrays that are stored here; the others as they are."""
+        return [leaf.view(self._map).copy() if isinstance(leaf, Stored) else leaf for leaf in leaves]
+
+    def close(self) -> None:
+        """Gives it back to the system, once the workers do, too."""
+        self._map.close()
+        self._close()
+
+
+def can_share() -> bool:
+    """Whether the system has such memory."""
+    return hasattr(os, "memfd_create")
+
+
+_opened: dict[int, mmap.mmap | None] = {}
+
+
+class Writer:
+    """Stores arrays in the memory of another process, one behind the other, as far as there is room."""
+
+    def __init__(self, place: Place | None) -> None:
+        self._map = None if place is None else _open(place)
+        self._size = 0 if place is None else place.size
+        self._offset = 0
+
+    def store(self, leaf: np.ndarray) -> np.ndarray | Stored:
+        """Where it was stored; the array itself if it is small, has Python objects, or there is no room."""
+        end = self._offset + leaf.nbytes
+        if self._map is None or leaf.nbytes < SMALLEST_BYTES or leaf.dtype.hasobject or end > self._size:
+            return leaf
+        stored = Stored(self._offset, leaf.shape, leaf.dtype)
+        stored.view(self._map)[...] = leaf
+        self._offset = -(-end // _ALIGNMENT) * _ALIGNMENT
+        return stored
+
+
+def _open(place: Place) -> mmap.mmap | None:
+    if place.number not in _opened:
+        try:
+            with open(place.path, "r+b") as file:
+                _opened[place.number] = mmap.mmap(file.fileno(), place.size)
+        except OSError:
+            _opened[place.number] = None
+    return _opened[place.number]
