@@ -81,13 +81,12 @@ def launch(
     program: str,
     arguments: tuple[str, ...],
 ) -> int:
-    r"""Starts PROGRAM as several tasks on this machine, with TF_CONFIG set for each.
+    """Starts PROGRAM as several tasks on this machine, with TF_CONFIG set for each.
 
     What a task writes comes with its name before it. When one fails, all are ended, and the command's exit code is that
     of the first that failed. Ctrl-C goes to all tasks; the second one kills them.
 
-    \b
-    stratax launch --workers 2 --devices-per-worker 4 train.py --epochs 3
+    Options of the program come after it, as in: stratax launch --workers 2 train.py --epochs 3
     """
     from stratax.cluster._launcher import LaunchPlan, LocalLauncher, command_of
 
