@@ -7,7 +7,7 @@ import keras
 from keras.src.utils.python_utils import is_default
 
 from stratax.distribute import Strategy
-from stratax.keras import _stop_together
+from stratax.keras import _stop_together, _writers
 
 _PHASES = ("train", "test", "predict")
 
@@ -41,7 +41,8 @@ def callback_list(
     Args:
         callbacks: What a user gave: a callback, several, None, or a `CallbackList`, which stays what it is.
         model: The model that is trained or tested.
-        strategy: The model's strategy; of several workers, one that is stopped by a callback stops all.
+        strategy: The model's strategy; of several workers, one that is stopped by a callback stops all, and
+            only the chief writes.
         first: A callback to put before the user's.
         **params: What `keras.callbacks.CallbackList` takes beside: `add_history`, `add_progbar`, `verbose`, `epochs`,
             `steps`.
@@ -49,13 +50,17 @@ def callback_list(
     Returns:
         The list.
     """
-    made = _made(callbacks, model, first, params)
+    made = _made(callbacks, model, strategy, first, params)
     _stop_together.install(made, model, strategy)
     return made
 
 
 def _made(
-    callbacks: Any, model: keras.Model, first: keras.callbacks.Callback | None, params: dict[str, Any]
+    callbacks: Any,
+    model: keras.Model,
+    strategy: Strategy,
+    first: keras.callbacks.Callback | None,
+    params: dict[str, Any],
 ) -> keras.callbacks.CallbackList:
     if isinstance(callbacks, keras.callbacks.CallbackList):
         if first is not None:
@@ -63,6 +68,7 @@ def _made(
             callbacks.callbacks.insert(0, first)
         return callbacks
     given = list(callbacks) if isinstance(callbacks, (list, tuple)) else [callbacks] if callbacks else []
+    given = _writers.of_this_worker(given, strategy)
     return Callbacks([*([first] if first is not None else []), *given], model=model, **params)
 
 

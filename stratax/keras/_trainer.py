@@ -22,7 +22,7 @@ from keras.src.utils.python_utils import pythonify_logs
 from stratax import errors
 from stratax.core import _function
 from stratax.distribute import Strategy, _contexts, _ownership
-from stratax.keras import _accumulation, _blocks, _callback_list, _epochs, _plan, _steps
+from stratax.keras import _accumulation, _blocks, _callback_list, _epochs, _plan, _steps, _writers
 
 _INPUT_BOUND = 0.25
 _WORTH_A_WARNING_SECONDS = 0.5
@@ -189,28 +189,30 @@ class Trainer:
             if verbose and len(self.strategy.devices) > 1:
                 plan = _plan.describe(self.strategy, steps, steps_per_epoch, self.model.steps_per_execution)
                 keras.src.utils.io_utils.print_msg(plan)
-            history = _KERAS["fit"](
-                self.model,
-                steps,
-                epochs=epochs,
+            made = _callback_list.callback_list(
+                callbacks,
+                model=self.model,
+                strategy=self.strategy,
+                first=_accumulation.FlushAccumulatedGradients(self.strategy),
+                add_history=True,
+                add_progbar=verbose != 0,
                 verbose=verbose,
-                callbacks=_callback_list.callback_list(
-                    callbacks,
-                    model=self.model,
-                    strategy=self.strategy,
-                    first=_accumulation.FlushAccumulatedGradients(self.strategy),
-                    add_history=True,
-                    add_progbar=verbose != 0,
-                    verbose=verbose,
-                    epochs=epochs,
-                    steps=steps_per_epoch or steps.num_batches,
-                ),
-                validation_data=validation,
-                initial_epoch=initial_epoch,
-                steps_per_epoch=steps_per_epoch,
-                validation_steps=validation_steps,
-                validation_freq=validation_freq,
+                epochs=epochs,
+                steps=steps_per_epoch or steps.num_batches,
             )
+            with _writers.only_the_chief_writes(made, self.strategy):
+                history = _KERAS["fit"](
+                    self.model,
+                    steps,
+                    epochs=epochs,
+                    verbose=verbose,
+                    callbacks=made,
+                    validation_data=validation,
+                    initial_epoch=initial_epoch,
+                    steps_per_epoch=steps_per_epoch,
+                    validation_steps=validation_steps,
+                    validation_freq=validation_freq,
+                )
         history.input_wait = steps.wait_share()
         if history.input_wait > _INPUT_BOUND and steps.wait_seconds() > _WORTH_A_WARNING_SECONDS:
             warnings.warn(

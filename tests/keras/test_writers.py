@@ -1,0 +1,92 @@
+"""Callbacks that write files, on two workers: one file, written by the chief (in real processes)."""
+
+import pathlib
+
+import pytest
+
+from tests.cluster.processes import run_tasks
+
+pytestmark = pytest.mark.processes
+
+PROGRAM = """
+import numpy as np, keras, pathlib
+import stratax as sx
+strategy = sx.distribute.MultiWorkerMirroredStrategy()
+folder = pathlib.Path(sys.argv[1])
+own = folder / f"worker{strategy.share.index}"  # As if it were on a disk of this worker's.
+x = np.random.default_rng(0).normal(size=(64, 4)).astype("float32")
+y = x[:, :1]
+
+def model():
+    keras.utils.set_random_seed(3)
+    with strategy.scope():
+        made = keras.Sequential([keras.Input((4,)), keras.layers.Dense(3), keras.layers.Dense(1)])
+        made.compile("adam", "mse")
+    return made
+
+class Killed(keras.callbacks.Callback):
+    def on_epoch_begin(self, epoch, logs=None):
+        if epoch == 3:
+            raise KeyboardInterrupt
+
+training = {"batch_size": 16, "epochs": 5, "verbose": 0, "shuffle": False}
+
+def weights(each):
+    return [w.tolist() for w in each.get_weights()]
+
+each = model()
+checkpoint = keras.callbacks.ModelCheckpoint(
+    folder / "new" / "best.keras", monitor="loss", save_best_only=True, verbose=1)
+report(undisturbed=each.fit(x, y, **training, callbacks=[
+    checkpoint,
+    keras.callbacks.CSVLogger(folder / "log.csv"),
+    keras.callbacks.TensorBoard(folder / "events"),
+    keras.callbacks.ModelCheckpoint(own / "{epoch}.weights.h5", save_weights_only=True, save_freq=8),
+]).history["loss"], weights=weights(each), best=checkpoint.best)
+# The chief's file is there for all when `fit` has returned.
+report(loaded=weights(keras.saving.load_model(folder / "new" / "best.keras")))
+
+backup = keras.callbacks.BackupAndRestore(own / "backup")
+try:
+    model().fit(x, y, **training, callbacks=[backup, Killed()])
+except KeyboardInterrupt:
+    pass
+resumed = model()
+history = resumed.fit(x, y, **training, callbacks=[keras.callbacks.BackupAndRestore(own / "backup")])
+report(epochs=history.epoch, resumed=weights(resumed), left=(own / "backup").exists())
+"""
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("shared")
+    results = run_tasks(2, PROGRAM, str(folder), timeout=60)
+    assert [result.code for result in results] == [0, 0], results[0].err + results[1].err
+    return folder, results
+
+
+def test_only_the_chief_writes(run):
+    folder, _ = run
+    assert sorted(path.name for path in folder.iterdir()) == ["events", "log.csv", "new", "worker0"]
+    assert sorted(path.name for path in (folder / "worker0").iterdir()) == ["2.weights.h5", "4.weights.h5"]
+    assert [path.name for path in (folder / "new").iterdir()] == ["best.keras"]
+    assert len(list(pathlib.Path(folder / "events" / "train").iterdir())) == 1
+    assert len((folder / "log.csv").read_text().splitlines()) == 6
+
+
+def test_all_workers_know_what_the_chief_wrote(run):
+    _, results = run
+    first, second = (result.report for result in results)
+    assert first == second
+    assert first["best"] == min(first["undisturbed"])
+    assert first["loaded"] == first["weights"]
+    assert "saving model" in results[0].out
+    assert "saving model" not in results[1].out
+
+
+def test_a_backup_is_restored_on_all_workers_from_the_chiefs_disk(run):
+    _, results = run
+    for result in results:
+        assert result.report["resumed"] == result.report["weights"]
+        assert result.report["epochs"] == [3, 4]
+        assert not result.report["left"]
