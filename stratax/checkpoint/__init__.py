@@ -5,6 +5,24 @@ Layer: above `stratax.data`, below `stratax.distribute`. `stratax.train` is its 
 
 from stratax.checkpoint._checkpoint import Checkpoint as Checkpoint
 from stratax.checkpoint._checkpoint import CheckpointOptions as CheckpointOptions
+from stratax.checkpoint._folder import checkpoint_exists as checkpoint_exists
+from stratax.checkpoint._folder import latest_checkpoint as latest_checkpoint
+from stratax.checkpoint._manager import CheckpointManager as CheckpointManager
+from stratax.checkpoint._reader import CheckpointReader as CheckpointReader
+from stratax.checkpoint._reader import list_variables as list_variables
+from stratax.checkpoint._reader import load_checkpoint as load_checkpoint
+from stratax.checkpoint._reader import load_variable as load_variable
 from stratax.checkpoint._status import CheckpointLoadStatus as CheckpointLoadStatus
 
-__all__ = ["Checkpoint", "CheckpointLoadStatus", "CheckpointOptions"]
+__all__ = [
+    "Checkpoint",
+    "CheckpointLoadStatus",
+    "CheckpointManager",
+    "CheckpointOptions",
+    "CheckpointReader",
+    "checkpoint_exists",
+    "latest_checkpoint",
+    "list_variables",
+    "load_checkpoint",
+    "load_variable",
+]

@@ -46,6 +46,18 @@ class CheckpointOptions:
             )
 
 
+@dataclasses.dataclass(slots=True)
+class _Own:
+    """What a checkpoint keeps beside the attributes that it saves."""
+
+    root: Any
+    tracked: dict[str, Any] = dataclasses.field(default_factory=dict)
+    writer: _writer.Writer = dataclasses.field(default_factory=_writer.Writer)
+    is_outstanding: bool = False
+    restoration: _restoration.Restoration | None = None
+    counter: Variable | None = None
+
+
 class Checkpoint(_graph.Trackable):
     """Saves and restores the state of a program: variables, the position of its input, and random states.
 
@@ -79,14 +91,10 @@ class Checkpoint(_graph.Trackable):
         3
     """
 
+    _own: _Own
+
     def __init__(self, root: Any = None, **kwargs: Any) -> None:
-        own = self.__dict__
-        own["_root"] = root
-        own["_tracked"] = {}
-        own["_writer"] = _writer.Writer()
-        own["_is_outstanding"] = False
-        own["_restoration"] = None
-        own["_counter"] = None
+        object.__setattr__(self, "_own", _Own(root))
         for name, value in kwargs.items():
             setattr(self, name, value)
 
@@ -100,37 +108,44 @@ class Checkpoint(_graph.Trackable):
             raise errors.BadArgumentError(
                 f"{name!r} is a method of Checkpoint. Received: {name}={value!r}. Choose another name."
             )
-        self._tracked[name] = value
+        self._own.tracked[name] = value
         self.__dict__[name] = value
         _arrivals.settle()
 
     def __delattr__(self, name: str) -> None:
         super().__delattr__(name)
-        self._tracked.pop(name, None)
+        self._own.tracked.pop(name, None)
 
     @property
     def save_counter(self) -> Variable:
         """How many checkpoints `save` has written; a variable of dtype int32, restored with the others."""
-        if self._counter is None:
+        if self._own.counter is None:
             with _capture.outside_scopes():
-                self.__dict__["_counter"] = Variable(0, trainable=False, name="save_counter", dtype="int32")
-        return self._counter
+                self._own.counter = Variable(0, trainable=False, name="save_counter", dtype="int32")
+        return self._own.counter
 
     def merged(self) -> Any:
         """See `Trackable`."""
-        return self._root
+        return self._own.root
 
     def children(self) -> Mapping[str, Any]:
         """What is saved, by name."""
-        counter = {} if self._counter is None else {"save_counter": self._counter}
-        return {**self._tracked, **counter}
+        counter = {} if self._own.counter is None else {"save_counter": self._own.counter}
+        return {**self._own.tracked, **counter}
 
-    def write(self, file_prefix: str | os.PathLike, options: CheckpointOptions | None = None) -> str:
+    def write(
+        self,
+        file_prefix: str | os.PathLike,
+        options: CheckpointOptions | None = None,
+        *,
+        then: Callable[[], None] | None = None,
+    ) -> str:
         """Writes a checkpoint, in the place of one that is there.
 
         Args:
             file_prefix: Its path. Unlike in TensorFlow it is that of a folder.
             options: See `CheckpointOptions`.
+            then: What to do in the chief when the checkpoint is whole, in the thread that writes it.
 
         Returns:
             The path, for :meth:`read` and :meth:`restore`.
@@ -141,7 +156,7 @@ class Checkpoint(_graph.Trackable):
                 could not be written, or the tasks of a cluster save different things.
             ClusterTimeoutError: If not all tasks of the cluster save; the missing ones are named.
         """
-        return self._write(file_prefix, _checked(options), None)
+        return self._write(file_prefix, _checked(options), then)
 
     def save(self, file_prefix: str | os.PathLike, options: CheckpointOptions | None = None) -> str:
         """Writes a numbered checkpoint: ``prefix-1``, ``prefix-2`` and so on.
@@ -158,12 +173,27 @@ class Checkpoint(_graph.Trackable):
             CheckpointError: As :meth:`write`.
             ClusterTimeoutError: As :meth:`write`.
         """
+        return self.save_numbered(file_prefix, options)
+
+    def save_numbered(
+        self,
+        file_prefix: str | os.PathLike,
+        options: CheckpointOptions | None = None,
+        then: Callable[[], None] | None = None,
+    ) -> str:
+        """What :meth:`save` does, and something after it.
+
+        Args:
+            file_prefix: The path, without the number.
+            options: See `CheckpointOptions`.
+            then: What to do in the chief when the checkpoint is whole, in the thread that writes it.
+        """
         checked = _checked(options)
         self.sync(checked)
         number = int(self.save_counter) + 1
         self.save_counter.assign(number)
         try:
-            return self._write(f"{os.fspath(file_prefix)}-{number}", checked, None)
+            return self._write(f"{os.fspath(file_prefix)}-{number}", checked, then)
         except BaseException:
             self.save_counter.assign(number - 1)
             raise
@@ -215,12 +245,12 @@ class Checkpoint(_graph.Trackable):
             CheckpointError: If it could not be written.
             ClusterTimeoutError: If not all tasks of the cluster call it; the missing ones are named.
         """
-        if not self._is_outstanding:
+        if not self._own.is_outstanding:
             return
         with phase("saving"):
             _together.exchange("sync", None, _checked(options).timeout_seconds)
-            self.__dict__["_is_outstanding"] = False
-            error = _together.share_failure("sync/done", self._writer.finish(), _together.WRITE_SECONDS)
+            self._own.is_outstanding = False
+            error = _together.share_failure("sync/done", self._own.writer.finish(), _together.WRITE_SECONDS)
         if error is not None:
             raise error
 
@@ -239,7 +269,7 @@ class Checkpoint(_graph.Trackable):
             inputs = self._agreed_positions(path, graph, options)
             if _together.process_index() == 0:
                 self._begin(path, _snapshot.take(graph, inputs, random=options.random_state), then)
-        self.__dict__["_is_outstanding"] = True
+        self._own.is_outstanding = True
         if not options.enable_async:
             self.sync(options)
         return os.fspath(file_prefix)
@@ -262,31 +292,34 @@ class Checkpoint(_graph.Trackable):
             if then is not None:
                 then()
 
-        self._writer.start(work)
+        self._own.writer.start(work)
 
     def _restore(self, path: pathlib.Path, options: CheckpointOptions) -> CheckpointLoadStatus:
         _writer.wait_for_all()
         _together.agree("restore", str(path), options.timeout_seconds)
-        restoration, index, error = None, None, None
+        error: BaseException | None = None
         try:
-            index = _store.read_index(path)
-            if "save_counter" in index.shapes:
-                _ = self.save_counter  # It is there from now on.
-            if self._restoration is not None:
-                self._restoration.forget()
-            restoration = _restoration.Restoration(self, index)
-            restoration.start(partial=options.expect_partial)
+            restoration = self._started(_store.read_index(path), options)
         except errors.StrataxError as failure:
             error = failure
-        failure = _together.share_failure("restore/done", error, _together.WRITE_SECONDS)
-        if failure is not None:
-            raise failure
-        self.__dict__["_restoration"] = restoration
+        error = _together.share_failure("restore/done", error, _together.WRITE_SECONDS)
+        if error is not None:
+            raise error
+        self._own.restoration = restoration
+        return CheckpointLoadStatus(restoration)
+
+    def _started(self, index: _store.Index, options: CheckpointOptions) -> _restoration.Restoration:
+        if "save_counter" in index.shapes:
+            _ = self.save_counter  # It is there from now on.
+        restoration = _restoration.Restoration(self, index)
+        restoration.start(partial=options.expect_partial)
+        if self._own.restoration is not None:
+            self._own.restoration.forget()
         if options.expect_partial:
             restoration.expect_partial()
         if options.random_state and index.random is not None:
             _random_state.set_random_state(index.random)
-        return CheckpointLoadStatus(restoration)
+        return restoration
 
 
 def _checked(options: Any) -> CheckpointOptions:

@@ -202,9 +202,25 @@ def _stores_of_layer(layer: Any) -> dict[str, Sequence[Any]]:
 
 
 _OF_KERAS = frozenset(
-    """_layers _metrics _trainable_variables _non_trainable_variables _seed_generators _variables _tracker _functional
-    _operations _operations_by_depth _nodes _nodes_by_depth _inbound_nodes _outbound_nodes _parent_path optimizer
-    _trainable_variables_indices""".split()
+    [
+        "_functional",
+        "_inbound_nodes",
+        "_layers",
+        "_metrics",
+        "_nodes",
+        "_nodes_by_depth",
+        "_non_trainable_variables",
+        "_operations",
+        "_operations_by_depth",
+        "_outbound_nodes",
+        "_parent_path",
+        "_seed_generators",
+        "_tracker",
+        "_trainable_variables",
+        "_trainable_variables_indices",
+        "_variables",
+        "optimizer",
+    ]
 )
 
 

@@ -124,9 +124,9 @@ class Restoration:
             return states[_together.process_index()]
         raise errors.DataError(
             f"The input {key!r} was read by {len(states)} tasks, each at a position of its own, which says nothing of "
-            f"what {_together.num_processes()} tasks are to read. Restore with as many tasks, or distribute one dataset "
-            "that every task reads (AutoShardPolicy.OFF, or arrays in memory), whose position is the same for any "
-            f"number. Received: path={str(self._index.folder)!r}."
+            f"what {_together.num_processes()} tasks are to read. Restore with as many tasks, or distribute a dataset "
+            "that every task reads whole (arrays in memory), whose position is the same for any number. "
+            f" Received: path={str(self._index.folder)!r}."
         )
 
     def _check_alike(self, pairs: Iterable[tuple[str, Any, str]]) -> None:

@@ -24,7 +24,9 @@ import orbax.checkpoint as ocp
 from stratax import errors
 from stratax.cluster import current
 
-_COMMIT = "commit.json"
+COMMIT = "commit.json"
+"""The file that makes a checkpoint one."""
+
 _INDEX = "index.json"
 _ARRAYS = "arrays"
 _LOCK = "lock"
@@ -154,7 +156,9 @@ def read_arrays(index: Index, keys: Iterable[str]) -> dict[str, np.ndarray]:
     """
     wanted = list(keys)
     empty = {
-        key: np.zeros(index.shapes[key], _dtype(index.dtypes[key])) for key in wanted if _is_empty(index, key)
+        key: np.zeros(index.shapes[key], dtype_of(index.dtypes[key]))
+        for key in wanted
+        if _is_empty(index, key)
     }
     rest = [key for key in wanted if key not in empty]
     if not rest:
@@ -215,8 +219,8 @@ def _commit(hidden: pathlib.Path, sequence: int) -> None:
             }
             _flush(path)
     body = {"format": _FORMAT, "sequence": sequence, "saved_at": time.time(), "files": files}
-    (hidden / _COMMIT).write_text(json.dumps({**body, "crc32c": _text_checksum(body)}, indent=1))
-    _flush(hidden / _COMMIT)
+    (hidden / COMMIT).write_text(json.dumps({**body, "crc32c": _text_checksum(body)}, indent=1))
+    _flush(hidden / COMMIT)
     for path in hidden.rglob("*"):
         if path.is_dir():
             _flush(path)
@@ -246,7 +250,7 @@ def _aside(folder: pathlib.Path) -> pathlib.Path:
 
 
 def _present(folder: pathlib.Path) -> pathlib.Path:
-    if (folder / _COMMIT).exists():
+    if (folder / COMMIT).exists():
         return folder
     if not folder.exists() and is_complete(_aside(folder)):
         return _aside(folder)
@@ -259,13 +263,13 @@ def _present(folder: pathlib.Path) -> pathlib.Path:
 
 def _commit_of(folder: pathlib.Path) -> dict[str, Any]:
     try:
-        commit = json.loads((folder / _COMMIT).read_bytes())
+        commit = json.loads((folder / COMMIT).read_bytes())
         checksum = commit.pop("crc32c")
         is_right = commit["format"] == _FORMAT and checksum == _text_checksum(commit)
     except (ValueError, KeyError, TypeError, AttributeError):
         is_right = False
     if not is_right:
-        raise _damaged(folder, _COMMIT, "it is not what was written")
+        raise _damaged(folder, COMMIT, "it is not what was written")
     return commit
 
 
@@ -290,7 +294,7 @@ def _damaged(folder: pathlib.Path, name: str, why: str) -> errors.DataLossError:
 
 def _next_sequence(parent: pathlib.Path) -> int:
     found = [0]
-    for commit in parent.glob(f"*/{_COMMIT}"):
+    for commit in parent.glob(f"*/{COMMIT}"):
         with contextlib.suppress(OSError, errors.DataLossError):
             found.append(sequence_of(commit.parent))
     return max(found) + 1
@@ -332,7 +336,8 @@ def _is_empty(index: Index, key: str) -> bool:
     return 0 in index.shapes[key]
 
 
-def _dtype(name: str) -> np.dtype:
+def dtype_of(name: str) -> np.dtype:
+    """The dtype of a name, also one that NumPy does not have."""
     import ml_dtypes
 
     return np.dtype(getattr(ml_dtypes, name, name))

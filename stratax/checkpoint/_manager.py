@@ -1,0 +1,229 @@
+"""`CheckpointManager`: the checkpoints of a folder, of which the last few are kept (checkpoint layer)."""
+
+import json
+import logging
+import os
+import pathlib
+import time
+from collections.abc import Callable
+from typing import Any
+
+import keras
+import numpy as np
+
+from stratax import errors
+from stratax.checkpoint import _folder, _store, _together, _writer
+from stratax.checkpoint._checkpoint import Checkpoint, CheckpointOptions
+
+_logger = logging.getLogger("stratax")
+_KEPT = "kept_checkpoints.json"
+
+
+class CheckpointManager:
+    """Saves checkpoints under numbers into a folder and removes old ones, as ``tf.train.CheckpointManager``.
+
+    A checkpoint is removed only after a newer one is whole on the disk, so the last good one is always there. In a
+    cluster all tasks call the methods together; the chief writes and removes.
+
+    Args:
+        checkpoint: What is saved.
+        directory: The folder. It may have checkpoints of an earlier run, which count.
+        max_to_keep: How many are kept; None for all.
+        keep_checkpoint_every_n_hours: One of so many hours is kept for good, beside those.
+        checkpoint_name: How the checkpoints are called, before the number.
+        step_counter: The variable that counts steps, for `checkpoint_interval`.
+        checkpoint_interval: After how many steps `save` saves again; before, it does nothing.
+        init_fn: What initialises the program where there is no checkpoint, see :meth:`restore_or_initialize`.
+
+    Raises:
+        BadTypeError: If `checkpoint` is no Checkpoint.
+        BadArgumentError: If a number is not positive, or `checkpoint_interval` is given without `step_counter`.
+
+    Example:
+        >>> import stratax as sx, tempfile
+        >>> step = sx.Variable(0)
+        >>> manager = sx.train.CheckpointManager(sx.train.Checkpoint(step=step), tempfile.mkdtemp(), max_to_keep=2)
+        >>> for _ in range(3):
+        ...     path = manager.save()
+        >>> [path.rpartition("/")[2] for path in manager.checkpoints]
+        ['ckpt-2', 'ckpt-3']
+    """
+
+    def __init__(
+        self,
+        checkpoint: Checkpoint,
+        directory: str | os.PathLike,
+        max_to_keep: int | None,
+        keep_checkpoint_every_n_hours: float | None = None,
+        checkpoint_name: str = "ckpt",
+        step_counter: keras.Variable | None = None,
+        checkpoint_interval: int | None = None,
+        init_fn: Callable[[], object] | None = None,
+    ) -> None:
+        _check(checkpoint, max_to_keep, keep_checkpoint_every_n_hours, step_counter, checkpoint_interval)
+        self._checkpoint = checkpoint
+        self._directory = pathlib.Path(os.path.abspath(os.path.expanduser(os.fspath(directory))))
+        self._max_to_keep = max_to_keep
+        self._every_seconds = (
+            None if keep_checkpoint_every_n_hours is None else keep_checkpoint_every_n_hours * 3600
+        )
+        self._name = checkpoint_name
+        self._step_counter = step_counter
+        self._interval = checkpoint_interval
+        self._init_fn = init_fn
+        self._last_step: int | None = None
+        self._began = time.time()
+
+    @property
+    def directory(self) -> str:
+        """The folder."""
+        return os.fspath(self._directory)
+
+    @property
+    def checkpoint(self) -> Checkpoint:
+        """What is saved."""
+        return self._checkpoint
+
+    @property
+    def checkpoint_interval(self) -> int | None:
+        """After how many steps `save` saves again."""
+        return self._interval
+
+    @property
+    def checkpoints(self) -> list[str]:
+        """The paths of the complete checkpoints, oldest first, without those that are kept for good.
+
+        Waits for one that this process is just writing.
+        """
+        _writer.wait_for_all()
+        return [os.fspath(path) for path in self._sweepable()]
+
+    @property
+    def latest_checkpoint(self) -> str | None:
+        """The path of the last complete checkpoint; None if there is none."""
+        _writer.wait_for_all()
+        found = _folder.complete_checkpoints(self._directory, self._name)
+        return os.fspath(found[-1]) if found else None
+
+    def save(
+        self,
+        checkpoint_number: Any = None,
+        check_interval: bool = True,
+        options: CheckpointOptions | None = None,
+    ) -> str | None:
+        """Saves, and removes what is too old.
+
+        Args:
+            checkpoint_number: The number, an int or a variable; None for one more than the last time.
+            check_interval: Whether nothing is saved before `checkpoint_interval` steps have passed.
+            options: See `CheckpointOptions`.
+
+        Returns:
+            The path; None if nothing was saved.
+
+        Raises:
+            BadTypeError: As `Checkpoint.write`.
+            CheckpointError: As `Checkpoint.write`.
+            ClusterTimeoutError: As `Checkpoint.write`.
+        """
+        step = None if self._step_counter is None else int(np.asarray(self._step_counter))
+        if check_interval and not self._is_due(step):
+            return None
+        if checkpoint_number is None:
+            path = self._checkpoint.save_numbered(self._directory / self._name, options, self._sweep)
+        else:
+            prefix = f"{self._directory / self._name}-{int(np.asarray(checkpoint_number))}"
+            path = self._checkpoint.write(prefix, options, then=self._sweep)
+        self._last_step = step
+        return path
+
+    def sync(self) -> None:
+        """Waits until the last checkpoint is written; see `Checkpoint.sync`."""
+        self._checkpoint.sync()
+
+    def restore_or_initialize(self) -> str | None:
+        """Restores the last good checkpoint; calls `init_fn` if there is none.
+
+        A damaged checkpoint is passed over with a warning.
+
+        Returns:
+            The path of what was restored; None if nothing was.
+
+        Raises:
+            RestoreError: As `Checkpoint.restore`.
+            ClusterTimeoutError: If not all tasks of the cluster call it; the missing ones are named.
+        """
+        self._checkpoint.sync()
+        _writer.wait_for_all()
+        own = [os.fspath(path) for path in _folder.complete_checkpoints(self._directory, self._name)]
+        # What the chief sees counts: another task's file system may show it a little later.
+        found = _together.exchange("restore_or_initialize", own, CheckpointOptions().timeout_seconds)[0]
+        for path in reversed(found):
+            try:
+                self._checkpoint.restore(path)
+            except errors.DataLossError as error:
+                _logger.warning("%s The one before is restored.", error)
+                continue
+            self._last_step = None if self._step_counter is None else int(np.asarray(self._step_counter))
+            return path
+        if self._init_fn is not None:
+            self._init_fn()
+        return None
+
+    def _is_due(self, step: int | None) -> bool:
+        if self._interval is None or step is None or self._last_step is None:
+            return True
+        return step - self._last_step >= self._interval
+
+    def _sweepable(self) -> list[pathlib.Path]:
+        kept = self._kept()
+        found = _folder.complete_checkpoints(self._directory, self._name)
+        return [path for path in found if path.name not in kept]
+
+    def _sweep(self) -> None:
+        """Removes what is too old; in the chief, when a new checkpoint is whole."""
+        if self._max_to_keep is None:
+            return
+        kept = self._kept()
+        for path in self._sweepable()[: -self._max_to_keep]:
+            written = _store.saved_at(path)
+            if (
+                self._every_seconds is not None
+                and written >= max(kept.values(), default=self._began) + self._every_seconds
+            ):
+                kept[path.name] = written
+                self._keep(kept)
+            else:
+                _store.remove(path)
+
+    def _kept(self) -> dict[str, float]:
+        """The checkpoints that are kept for good, and when they were written."""
+        try:
+            return dict(json.loads((self._directory / _KEPT).read_text()))
+        except (OSError, ValueError):
+            return {}
+
+    def _keep(self, kept: dict[str, float]) -> None:
+        hidden = self._directory / f".{_KEPT}.writing"
+        hidden.write_text(json.dumps(kept))
+        hidden.replace(self._directory / _KEPT)
+
+
+def _check(checkpoint: Any, max_to_keep: Any, hours: Any, step_counter: Any, interval: Any) -> None:
+    if not isinstance(checkpoint, Checkpoint):
+        raise errors.BadTypeError(
+            f"checkpoint must be a stratax.train.Checkpoint. Received: checkpoint={checkpoint!r}."
+        )
+    numbers = {
+        "max_to_keep": max_to_keep,
+        "keep_checkpoint_every_n_hours": hours,
+        "checkpoint_interval": interval,
+    }
+    for name, value in numbers.items():
+        if value is not None and not value > 0:
+            raise errors.BadArgumentError(f"{name} must be positive, or None. Received: {name}={value!r}.")
+    if interval is not None and step_counter is None:
+        raise errors.BadArgumentError(
+            "checkpoint_interval counts the steps of a variable. Expected: step_counter as well. "
+            f"Received: checkpoint_interval={interval!r}, step_counter=None."
+        )

@@ -1,0 +1,102 @@
+"""Reading a checkpoint as NumPy arrays, without the program that wrote it (checkpoint layer)."""
+
+import os
+import pathlib
+
+import numpy as np
+
+from stratax import errors
+from stratax.checkpoint import _folder, _store, _writer
+
+
+class CheckpointReader:
+    """The arrays of a checkpoint, as ``tf.train.load_checkpoint`` gives them. :func:`load_checkpoint` makes it.
+
+    Args:
+        index: The checkpoint.
+    """
+
+    def __init__(self, index: _store.Index) -> None:
+        self._index = index
+
+    def get_variable_to_shape_map(self) -> dict[str, list[int]]:
+        """The shapes of all variables, by key: the way to the variable, such as ``"model/layers/0/kernel"``."""
+        return {key: list(shape) for key, shape in self._index.shapes.items()}
+
+    def get_variable_to_dtype_map(self) -> dict[str, np.dtype]:
+        """The dtypes of all variables, by key."""
+        return {key: _store.dtype_of(name) for key, name in self._index.dtypes.items()}
+
+    def has_tensor(self, name: str) -> bool:
+        """Whether there is a variable of this key.
+
+        Args:
+            name: The key.
+        """
+        return name in self._index.shapes
+
+    def get_tensor(self, name: str) -> np.ndarray:
+        """The value of a variable, whole, as a NumPy array.
+
+        Args:
+            name: The variable's key.
+
+        Raises:
+            BadArgumentError: If there is no such variable.
+        """
+        if name not in self._index.shapes:
+            raise errors.BadArgumentError(
+                f"The checkpoint {os.fspath(self._index.folder)!r} has no such variable. Expected: one of "
+                f"{sorted(self._index.shapes)}. Received: name={name!r}."
+            )
+        return _store.read_arrays(self._index, [name])[name]
+
+
+def load_checkpoint(ckpt_dir_or_file: str | os.PathLike) -> CheckpointReader:
+    """Opens a checkpoint to read its arrays, as ``tf.train.load_checkpoint``.
+
+    Args:
+        ckpt_dir_or_file: A checkpoint, or a folder whose latest is meant.
+
+    Raises:
+        FileMissingError: If there is none.
+        DataLossError: If it is damaged.
+
+    Example:
+        >>> import stratax as sx, tempfile
+        >>> path = sx.train.Checkpoint(step=sx.Variable(3)).write(tempfile.mkdtemp() + "/ckpt")
+        >>> load_checkpoint(path).get_tensor("step")
+        array(3, dtype=int32)
+    """
+    _writer.wait_for_all()
+    path = pathlib.Path(ckpt_dir_or_file).expanduser()
+    latest = None if (path / _store.COMMIT).exists() else _folder.latest_checkpoint(path)
+    return CheckpointReader(_store.read_index(path if latest is None else pathlib.Path(latest)))
+
+
+def load_variable(ckpt_dir_or_file: str | os.PathLike, name: str) -> np.ndarray:
+    """Reads one variable of a checkpoint, as ``tf.train.load_variable``.
+
+    Args:
+        ckpt_dir_or_file: A checkpoint, or a folder whose latest is meant.
+        name: The variable's key.
+
+    Raises:
+        BadArgumentError: If there is no such variable.
+        FileMissingError: If there is no checkpoint.
+        DataLossError: If it is damaged.
+    """
+    return load_checkpoint(ckpt_dir_or_file).get_tensor(name)
+
+
+def list_variables(ckpt_dir_or_file: str | os.PathLike) -> list[tuple[str, list[int]]]:
+    """The keys and shapes of a checkpoint's variables, as ``tf.train.list_variables``.
+
+    Args:
+        ckpt_dir_or_file: A checkpoint, or a folder whose latest is meant.
+
+    Raises:
+        FileMissingError: If there is none.
+        DataLossError: If it is damaged.
+    """
+    return sorted(load_checkpoint(ckpt_dir_or_file).get_variable_to_shape_map().items())
