@@ -7,6 +7,7 @@ import dataclasses
 import json
 import os
 import pathlib
+import secrets
 import signal
 import socket
 import subprocess
@@ -207,6 +208,8 @@ class LocalLauncher(Launcher):
 
     def _attempt(self, variables: dict[str, str]) -> Outcome:
         cluster = _free_cluster(self._plan)
+        # By it the tasks tell one another from those of an earlier attempt.
+        variables = {**variables, "STRATAX_JOB_ID": secrets.token_hex(8)}
         try:
             for job, index in self._plan.tasks():
                 self._tasks.append(self._start(job, index, cluster, variables))

@@ -15,7 +15,7 @@ import numpy as np
 from jax.experimental import multihost_utils
 
 from stratax import errors
-from stratax.cluster import ClusterResolver, TFConfigClusterResolver, _connection, _phases
+from stratax.cluster import ClusterResolver, TFConfigClusterResolver, _connection, _phases, check_jobs
 from stratax.core import _dispatches
 from stratax.data import Dataset
 from stratax.data._auto_shard import auto_shard, shuffle_seeds
@@ -26,6 +26,7 @@ from stratax.distribute import _loop, _progress, _readers, _worker_input
 from stratax.distribute._communication import CommunicationOptions
 from stratax.distribute._strategy import Strategy
 
+_JOBS = ("chief", "worker", "evaluator")
 _logger = logging.getLogger("stratax")
 
 
@@ -188,17 +189,13 @@ def _is_cheap(dataset: Dataset) -> bool:
 
 
 def _connect(resolver: Any, options: CommunicationOptions) -> _connection.Cluster:
+    check_jobs(resolver.cluster_spec(), _JOBS, "MultiWorkerMirroredStrategy")
     if options.timeout_seconds is None:
         cluster = _connection.connect(resolver)
     else:
         cluster = _connection.connect(resolver, step_timeout=options.timeout_seconds)
         if cluster.num_processes > 1:
             cluster.set_step_timeout(options.timeout_seconds)
-    if cluster.task_type == "ps":
-        raise errors.ClusterError(
-            "MultiWorkerMirroredStrategy has no parameter servers: a cluster for it has chief, worker and evaluator. "
-            f"Received: {cluster.task_name()} of {cluster.cluster_spec!r}. Leave ps out of TF_CONFIG."
-        )
     if cluster.num_processes == 1:
         _logger.info(
             "MultiWorkerMirroredStrategy has one worker, this process: TF_CONFIG %s.",
