@@ -5,16 +5,18 @@ from typing import Any
 import jax
 
 from stratax import errors
+from stratax.cluster import _connection
 from stratax.cluster._devices import local_devices
 from stratax.cluster._resolvers import TPUClusterResolver
-from stratax.distribute._strategy import Strategy
+from stratax.distribute._workers import WorkersStrategy
 
 
-class TPUStrategy(Strategy):
+class TPUStrategy(WorkersStrategy):
     """Synchronous training on the cores of a TPU, real or simulated.
 
     Follows `tf.distribute.TPUStrategy`. Every core has a copy of every variable; gradients travel over the TPU's own
-    interconnect.
+    interconnect. On a pod the same program runs on each of the TPU's hosts, and the cores of all of them are the
+    replicas; what is said of several workers at `MultiWorkerMirroredStrategy` holds for its hosts.
 
     Args:
         tpu_cluster_resolver: A `TPUClusterResolver`; None makes one.
@@ -45,7 +47,8 @@ class TPUStrategy(Strategy):
                 f"Received: tpu_cluster_resolver={tpu_cluster_resolver!r}. Write `TPUStrategy(TPUClusterResolver())`."
             )
         self._resolver = tpu_cluster_resolver or TPUClusterResolver()
-        super().__init__(_assigned_cores(experimental_device_assignment))
+        cluster = _connection.connect(self._resolver)
+        super().__init__(cluster, _assigned_cores(experimental_device_assignment, cluster.num_processes))
 
     @property
     def cluster_resolver(self) -> TPUClusterResolver:
@@ -53,8 +56,10 @@ class TPUStrategy(Strategy):
         return self._resolver
 
 
-def _assigned_cores(assignment: Any) -> list[jax.Device]:
+def _assigned_cores(assignment: Any, num_hosts: int) -> list[jax.Device]:
     cores = local_devices("TPU")
+    if num_hosts > 1:
+        cores = list(jax.devices(cores[0].platform))
     if assignment is None:
         return cores
     unknown = [device for device in assignment if device not in cores]

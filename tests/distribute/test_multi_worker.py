@@ -7,7 +7,7 @@ import pytest
 
 import stratax as sx
 from stratax import errors
-from tests.cluster.processes import run_tasks
+from tests.cluster.processes import environment, no_tasks, run_tasks
 
 SHARED = pathlib.Path(__file__).resolve().parents[2].parent / "shared"
 GOLDEN = SHARED / "golden" / "mirrored_custom_loop.npz"
@@ -276,3 +276,39 @@ def test_workers_read_files_of_their_own_of_different_length(tmp_path):
     assert "AUTO chose FILE" in results[0].err
     for name in ("pass0", "pass1"):
         assert sorted(results[0].report[name] + results[1].report[name]) == list(range(45))
+
+
+POD = """
+import stratax.tf as tf, jax
+resolver = tf.distribute.cluster_resolver.TPUClusterResolver()
+tf.config.experimental_connect_to_cluster(resolver)
+tf.tpu.experimental.initialize_tpu_system(resolver)
+strategy = tf.distribute.TPUStrategy(resolver)
+values = strategy.run(lambda: tf.distribute.get_replica_context().replica_id_in_sync_group)
+dataset = strategy.experimental_distribute_dataset(tf.data.Dataset.range(11).batch(8))
+rows = [[v.tolist() for v in strategy.experimental_local_results(batch)] for batch in dataset]
+report(replicas=strategy.num_replicas_in_sync, hosts=strategy.num_workers, rows=rows,
+       ids=[int(v) for v in strategy.experimental_local_results(values)], names=strategy.device_names)
+"""
+
+
+def test_a_tpu_pod_of_two_hosts_is_one_strategy():
+    hosts = ["127.0.0.1", "127.0.0.2"]
+    with no_tasks() as pod:
+        for host in (0, 1):
+            variables = {
+                "TPU_WORKER_HOSTNAMES": ",".join(hosts),
+                "TPU_WORKER_ID": str(host),
+                "STRATAX_SIMULATE": "tpu:2",
+            }
+            clean = environment({}, "worker", host, variables=variables)
+            del clean["TF_CONFIG"]
+            pod.start(POD, clean)
+        results = pod.wait()
+    assert [result.code for result in results] == [0, 0], results[0].err + results[1].err
+    first, second = (result.report for result in results)
+    assert (first["replicas"], first["hosts"]) == (4, 2)
+    assert (first["ids"], second["ids"]) == ([0, 1], [2, 3])
+    assert (first["rows"][0], second["rows"][0]) == ([[0, 1], [2, 3]], [[4, 5], [6, 7]])
+    assert first["rows"][1] == second["rows"][1] == [[8, 9, 10]]
+    assert first["names"][2] == "/job:worker/replica:0/task:1/device:TPU:0"

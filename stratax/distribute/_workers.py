@@ -1,0 +1,183 @@
+"""Strategies whose replicas are the devices of one or several processes (distribute layer)."""
+
+import contextlib
+import hashlib
+import itertools
+import json
+import random
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import keras
+import numpy as np
+from jax.experimental import multihost_utils
+
+from stratax import errors
+from stratax.cluster import Cluster, _phases
+from stratax.core import _dispatches
+from stratax.data import Dataset
+from stratax.data._auto_shard import auto_shard, shuffle_seeds
+from stratax.data._map import Map
+from stratax.data._node import walk
+from stratax.data._options import AutoShardPolicy
+from stratax.distribute import _loop, _progress, _readers, _worker_input
+from stratax.distribute._cross_device_ops_base import CrossDeviceOps
+from stratax.distribute._strategy import Strategy
+
+
+class WorkersStrategy(Strategy):
+    """The part of a strategy that has to do with other workers; with one worker it is as any strategy.
+
+    Args:
+        cluster: The workers, connected.
+        devices: The devices of all of them, those of one process beside one another.
+        cross_device_ops: How replicas' values are combined; None for XLA's own all-reduce.
+
+    Raises:
+        ClusterError: If the workers do not have as many devices each.
+    """
+
+    def __init__(
+        self, cluster: Cluster, devices: Sequence[jax.Device], cross_device_ops: CrossDeviceOps | None = None
+    ) -> None:
+        self._cluster = cluster
+        self._agreements = itertools.count()
+        super().__init__(sorted(devices, key=lambda device: device.process_index), cross_device_ops)
+        if self.num_workers > 1:
+            _dispatches.observe(_progress.StepsForOthers())
+            self._check_devices()
+            self.agree_on_randomness()
+
+    @property
+    def num_workers(self) -> int:
+        """How many workers train together."""
+        return self._cluster.num_processes
+
+    @property
+    def share(self) -> _readers.Share:
+        """Which of the replicas are this worker's."""
+        if self.num_workers == 1:
+            return _readers.Share()
+        return _readers.Share(processes=self.num_workers, index=self._cluster.process_index)
+
+    def agreed(self, values: list[Any]) -> list[Any]:
+        """The chief's values, on every worker; one transfer for each dtype."""
+        if self.num_workers == 1 or not values:
+            return values
+        return _from_chief(values)
+
+    def phase(self, name: str) -> contextlib.AbstractContextManager[Any]:
+        """Says what the program does in a block: the other workers wait longer for an evaluation than for a step."""
+        return _phases.phase(name)
+
+    def loop(self) -> _loop.Loop:
+        """A loop of steps that all workers begin, and end before the same step."""
+        if self.num_workers == 1:
+            return _loop.Loop()
+        return _loop.SharedLoop(self._cluster, f"loop/{next(self._agreements)}")
+
+    def exchange(self, name: str, value: bytes, stop: threading.Event | None = None) -> list[bytes]:
+        """All workers' values under one name."""
+        return self._cluster.all_gather(f"strategy/{name}", value, stop=stop)
+
+    def source_of_batches(self, dataset: Any) -> _readers.Source:
+        """The steps of a dataset of global batches, which is divided between the workers as its options say."""
+        if self.num_workers == 1:
+            return super().source_of_batches(dataset)
+        if not isinstance(dataset, Dataset):
+            return _SharedBatches(dataset, self)
+        seeds = self._chiefs_seeds(dataset)
+        if _is_cheap(dataset):
+            whole = auto_shard(dataset, 1, 0, seeds=seeds)
+            return _readers.GlobalBatches(whole, len(self.devices), self.share)
+        part = auto_shard(dataset, self.num_workers, self.share.index, seeds=seeds)
+        return _worker_input.own_global_batches(part, len(self.devices), self.share, self.exchange)
+
+    def source_of_replica_batches(self, dataset: Any) -> _readers.Source:
+        """The steps of the workers' own datasets of per-replica batches."""
+        if self.num_workers == 1:
+            return super().source_of_replica_batches(dataset)
+        return _worker_input.own_replica_batches(dataset, len(self.devices), self.share, self.exchange)
+
+    def _chiefs_seeds(self, dataset: Dataset) -> list[int]:
+        """The seeds of a dataset's shuffles, which are the chief's in all workers: they read parts of one order."""
+        name = f"seeds/{next(self._agreements)}"
+        texts = self.exchange(name, json.dumps(shuffle_seeds(dataset)).encode())
+        if len({len(json.loads(text)) for text in texts}) > 1:
+            raise errors.DataError(
+                "The workers distribute different datasets. Expected: the same pipeline in every worker, or "
+                f"distribute_datasets_from_function. Received: {dataset!r} here."
+            )
+        return list(json.loads(texts[0]))
+
+    def _check_devices(self) -> None:
+        own = sum(device.process_index == jax.process_index() for device in self.devices)
+        counts = [int(text) for text in self.exchange("devices", str(own).encode())]
+        if len(set(counts)) > 1:
+            listing = ", ".join(
+                f"{self._cluster.task_name(index)}: {count}" for index, count in enumerate(counts)
+            )
+            raise errors.ClusterError(
+                "Every worker needs the same number of devices, because replicas are divided evenly. "
+                f"Received: {listing}. Give each worker as many, for instance through CUDA_VISIBLE_DEVICES."
+            )
+
+    def agree_on_randomness(self) -> None:
+        """Gives every worker the same random state, drawn by the chief, unless all have the same already."""
+        name = f"random/{next(self._agreements)}"
+        digests = self.exchange(name, _random_digest())
+        if len(set(digests)) == 1:
+            return
+        seeds = self.exchange(f"{name}/seed", str(random.SystemRandom().getrandbits(31)).encode())
+        keras.utils.set_random_seed(int(seeds[0]))
+
+
+class _SharedBatches(_readers.GlobalBatches):
+    """Global batches that every worker makes for itself, of arrays or an iterable of the user's.
+
+    Args:
+        dataset: The same in all workers.
+        strategy: The strategy.
+    """
+
+    def __init__(self, dataset: Any, strategy: WorkersStrategy) -> None:
+        super().__init__(dataset, len(strategy.devices), strategy.share)
+        self._strategy = strategy
+
+    def open(self, place: _readers.Place | None = None) -> _readers.Reader:
+        """Begins a pass; what is shuffled by the global random state comes in one order in all workers."""
+        self._strategy.agree_on_randomness()
+        return super().open(place)
+
+
+def _is_cheap(dataset: Dataset) -> bool:
+    """Whether every worker may read whole batches to keep its rows: they are gathered from memory."""
+    policy = dataset.options().experimental_distribute.auto_shard_policy
+    chosen = policy in (None, AutoShardPolicy.AUTO, AutoShardPolicy.DATA)
+    return chosen and dataset.is_indexable and not any(isinstance(step, Map) for step in walk(dataset._node))
+
+
+def _random_digest() -> bytes:
+    """Of the states of Python's and NumPy's global generators, from which Keras' seeds come too."""
+    python = repr(random.getstate()).encode()
+    name, keys, *rest = np.random.get_state(legacy=True)
+    return hashlib.sha256(
+        python + str(name).encode() + np.asarray(keys).tobytes() + repr(rest).encode()
+    ).digest()
+
+
+def _from_chief(values: list[Any]) -> list[Any]:
+    """The values that the chief has, one transfer for each dtype."""
+    arrays = [np.asarray(value) for value in values]
+    results: list[Any] = list(arrays)
+    for dtype in dict.fromkeys(array.dtype for array in arrays):
+        indices = [index for index, array in enumerate(arrays) if array.dtype == dtype]
+        packed = np.concatenate([arrays[index].ravel() for index in indices])
+        # As bytes: the transfer is a sum, which does not keep every bit of every dtype.
+        sent = np.asarray(multihost_utils.broadcast_one_to_all(packed.view(np.uint8))).view(dtype)
+        sizes = np.cumsum([arrays[index].size for index in indices])[:-1]
+        for index, part in zip(indices, np.split(sent, sizes), strict=True):
+            results[index] = part.reshape(arrays[index].shape)
+    return results
