@@ -5,6 +5,8 @@ from stratax.checkpoint import CheckpointLoadStatus as CheckpointLoadStatus
 from stratax.checkpoint import CheckpointManager as CheckpointManager
 from stratax.checkpoint import CheckpointOptions as CheckpointOptions
 from stratax.checkpoint import CheckpointReader as CheckpointReader
+from stratax.checkpoint import PreemptionCheckpointHandler as PreemptionCheckpointHandler
+from stratax.checkpoint import TerminationConfig as TerminationConfig
 from stratax.checkpoint import checkpoint_exists as checkpoint_exists
 from stratax.checkpoint import latest_checkpoint as latest_checkpoint
 from stratax.checkpoint import list_variables as list_variables
@@ -17,6 +19,8 @@ __all__ = [
     "CheckpointManager",
     "CheckpointOptions",
     "CheckpointReader",
+    "PreemptionCheckpointHandler",
+    "TerminationConfig",
     "checkpoint_exists",
     "latest_checkpoint",
     "list_variables",

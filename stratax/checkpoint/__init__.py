@@ -8,6 +8,8 @@ from stratax.checkpoint._checkpoint import CheckpointOptions as CheckpointOption
 from stratax.checkpoint._folder import checkpoint_exists as checkpoint_exists
 from stratax.checkpoint._folder import latest_checkpoint as latest_checkpoint
 from stratax.checkpoint._manager import CheckpointManager as CheckpointManager
+from stratax.checkpoint._preemption import PreemptionCheckpointHandler as PreemptionCheckpointHandler
+from stratax.checkpoint._preemption import TerminationConfig as TerminationConfig
 from stratax.checkpoint._reader import CheckpointReader as CheckpointReader
 from stratax.checkpoint._reader import list_variables as list_variables
 from stratax.checkpoint._reader import load_checkpoint as load_checkpoint
@@ -20,6 +22,8 @@ __all__ = [
     "CheckpointManager",
     "CheckpointOptions",
     "CheckpointReader",
+    "PreemptionCheckpointHandler",
+    "TerminationConfig",
     "checkpoint_exists",
     "latest_checkpoint",
     "list_variables",

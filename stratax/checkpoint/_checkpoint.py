@@ -124,6 +124,15 @@ class Checkpoint(_graph.Trackable):
                 self._own.counter = Variable(0, trainable=False, name="save_counter", dtype="int32")
         return self._own.counter
 
+    def track_own(self, name: str, variable: Variable) -> None:
+        """Saves one more variable, which a checkpoint of a program without it need not have.
+
+        Args:
+            name: One of `OPTIONAL`.
+            variable: The variable.
+        """
+        self._own.tracked[name] = variable
+
     def merged(self) -> Any:
         """See `Trackable`."""
         return self._own.root

@@ -16,6 +16,8 @@ from stratax.core import _arrivals, _capture, _placement
 
 _logger = logging.getLogger("stratax")
 _LISTED = 12
+OPTIONAL = frozenset({"save_counter", "preemption_run_calls"})
+"""What a checkpoint may have or not, because Stratax itself puts it there."""
 
 
 class Restoration:
@@ -38,7 +40,7 @@ class Restoration:
     @property
     def left(self) -> list[str]:
         """The ways of the saved values that nothing has taken yet."""
-        return sorted(self._left)
+        return sorted(self._left - OPTIONAL)
 
     @property
     def num_given(self) -> int:
@@ -75,7 +77,7 @@ class Restoration:
     def unmatched(self) -> list[str]:
         """The ways of live variables and iterators that have no value in the checkpoint."""
         graph = _graph.find(self._root)
-        return sorted(way for way, _, key in self._pairs(graph) if key is None and way != "save_counter")
+        return sorted(way for way, _, key in self._pairs(graph) if key is None and way not in OPTIONAL)
 
     def expect_partial(self) -> None:
         """Says nothing of values that are left at the end."""
@@ -151,7 +153,7 @@ class Restoration:
 
     def _check_complete(self, graph: _graph.Graph) -> None:
         pairs = list(self._pairs(graph))
-        without_value = [way for way, _, key in pairs if key is None and way != "save_counter"]
+        without_value = [way for way, _, key in pairs if key is None and way not in OPTIONAL]
         taken = {key for _, _, key in pairs}
         orphans = [key for key in self.left if key not in taken and self._can_not_come(key, graph)]
         if not without_value and not orphans:
@@ -184,7 +186,7 @@ class Restoration:
 
     def _note(self) -> None:
         self._notice.text = ""
-        if self._left:
+        if self.left:
             self._notice.text = (
                 f"Of the checkpoint {str(self._index.folder)!r}, no variable has taken {_listing(self.left)}. Check it "
                 "with status.assert_consumed(), or call status.expect_partial() if that is as it should be."

@@ -3,6 +3,14 @@
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from stratax.checkpoint import Checkpoint as Checkpoint
+from stratax.checkpoint import CheckpointManager as CheckpointManager
+from stratax.checkpoint import CheckpointOptions as CheckpointOptions
+from stratax.checkpoint import checkpoint_exists as checkpoint_exists
+from stratax.checkpoint import latest_checkpoint as latest_checkpoint
+from stratax.checkpoint import list_variables as list_variables
+from stratax.checkpoint import load_checkpoint as load_checkpoint
+from stratax.checkpoint import load_variable as load_variable
 from stratax.data import BytesList as BytesList
 from stratax.data import Example as Example
 from stratax.data import Feature as Feature
@@ -19,6 +27,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BytesList",
+    "Checkpoint",
+    "CheckpointManager",
+    "CheckpointOptions",
     "ClusterSpec",
     "Example",
     "Feature",
@@ -28,6 +39,11 @@ __all__ = [
     "FloatList",
     "Int64List",
     "SequenceExample",
+    "checkpoint_exists",
+    "latest_checkpoint",
+    "list_variables",
+    "load_checkpoint",
+    "load_variable",
 ]
 
 

@@ -1,5 +1,7 @@
 """`tf.distribute.experimental` (tf layer)."""
 
+from stratax.checkpoint import PreemptionCheckpointHandler as PreemptionCheckpointHandler
+from stratax.checkpoint import TerminationConfig as TerminationConfig
 from stratax.distribute import CentralStorageStrategy as CentralStorageStrategy
 from stratax.distribute import CollectiveCommunication as CollectiveCommunication
 from stratax.distribute import CommunicationImplementation as CommunicationImplementation
@@ -15,7 +17,9 @@ __all__ = [
     "CommunicationImplementation",
     "CommunicationOptions",
     "MultiWorkerMirroredStrategy",
+    "PreemptionCheckpointHandler",
     "TPUStrategy",
+    "TerminationConfig",
     "ValueContext",
 ]
 __getattr__ = missing_name(__name__, __all__)
