@@ -287,7 +287,7 @@ class Cluster:
         loop.call_later(_GRACE_SECONDS, self._leave_if_untold, link)
         loop.call_later(_CLEANUP_SECONDS, self._leave, link)
 
-    def raised(self, error: BaseException, trace: str) -> int:
+    def raised(self, error: BaseException, trace: str) -> tuple[int, str]:
         """Tells the others how this program ends.
 
         Args:
@@ -295,12 +295,14 @@ class Cluster:
             trace: The traceback.
 
         Returns:
-            The exit code.
+            The exit code, and what to say besides: which task is lost, if that is why, and the error does not name it.
         """
         peer = self.peer_error(error)
         if self._link is not None and self._link.failure is None:
             self._link.report_own_failure(f"raised {_short(error)}", trace, _NOTICE_SECONDS)
-        return ExitCode.PEER_LOST if peer is not None else code_of(error)
+        return (
+            (code_of(error), "") if peer is None else (ExitCode.PEER_LOST, f"stratax: PeerLostError: {peer}")
+        )
 
     @property
     def has_joined(self) -> bool:

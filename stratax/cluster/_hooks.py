@@ -24,7 +24,7 @@ def install(cluster: Cluster) -> None:
     def on_error(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
         before(kind, error, trace)
         if cluster.has_joined or isinstance(error, ClusterError | ClusterTimeoutError | PeerLostError):
-            leave(cluster.raised(error, _text(error)))
+            leave(*cluster.raised(error, _text(error)))
 
     sys.excepthook = on_error
     atexit.register(_end, cluster)

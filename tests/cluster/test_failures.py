@@ -38,6 +38,21 @@ def test_a_task_that_is_killed_is_named_by_the_others_within_two_seconds(victim)
         )
 
 
+def test_a_result_that_never_comes_because_of_a_killed_task_names_it_too():
+    """The error is JAX', raised where the program reads the result, which knows nothing of tasks."""
+    program = """
+def read(step):
+    if step == 8 and cluster.process_index == 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+    if step == 8:
+        np.asarray(add(ones))
+train(10**6, read)
+"""
+    survivor, _ = run_tasks(2, TRAIN + program, timeout=20)
+    assert_lost(survivor, r"PeerLostError: /job:worker/task:1 died: .*was in step 7")
+    assert "JaxRuntimeError" in survivor.err or "ValueError" in survivor.err
+
+
 @pytest.mark.parametrize("victim", [0])
 def test_the_traceback_of_a_task_that_raises_reaches_everybody(victim):
     program = f"""
