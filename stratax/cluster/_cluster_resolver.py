@@ -4,7 +4,6 @@ import abc
 from typing import Any
 
 from stratax.cluster._cluster_spec import ClusterDict, ClusterSpec
-from stratax.cluster._devices import local_devices
 from stratax.errors import BadTypeError, ClusterError
 
 
@@ -66,6 +65,8 @@ class ClusterResolver(abc.ABC):
             ClusterError: If another task is asked about.
         """
         self._check_own(task_type, task_id)
+        from stratax.cluster._devices import local_devices
+
         counts = {kind: len(local_devices(kind)) for kind in ("GPU", "TPU")}
         return {kind: count for kind, count in counts.items() if count}
 
