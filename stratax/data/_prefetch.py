@@ -37,6 +37,7 @@ class PrefetchCursor(Cursor):
         self._trail = Trail(child)
         self._shared = _Shared(depth)
         self._thread: threading.Thread | None = None
+        self._starting = threading.RLock()
         self._block: Block | None = None
         self._num_passed = 0
 
@@ -44,13 +45,17 @@ class PrefetchCursor(Cursor):
         """Starts the thread, which reads `limit` elements at a time until another number is asked for."""
         self._run.on_close(self._stop)
         self._shared.expect(limit)
-        self._thread = threading.Thread(
+        thread = threading.Thread(
             target=_produce,
             args=(self._child, self._trail, self._shared, self._gate or contextlib.nullcontext()),
             name="stratax-prefetch",
             daemon=True,
         )
-        self._thread.start()
+        # The iterator may be closed meanwhile, where another thread reads from here.
+        with self._starting:
+            if not self._shared.is_stopped:
+                thread.start()
+                self._thread = thread
 
     def read(self, limit: int) -> Block:
         """The oldest waiting elements; the thread reads as many at a time as are asked for here."""
@@ -94,7 +99,8 @@ class PrefetchCursor(Cursor):
         self._run.forget(self._stop)
 
     def _stop(self, wait: bool = True) -> None:
-        self._shared.stop()
+        with self._starting:
+            self._shared.stop()
         if self._thread is None:
             self._child.close()
         elif wait and self._thread is not threading.current_thread():
@@ -149,6 +155,11 @@ class _Shared:
         with self._changed:
             self._ended = True
             self._changed.notify_all()
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether nobody reads any more."""
+        return self._stopped
 
     def stop(self) -> None:
         with self._changed:

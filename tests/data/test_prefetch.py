@@ -63,6 +63,31 @@ def test_closing_early_ends_nested_threads():
     assert set(threading.enumerate()) <= before
 
 
+def test_closing_may_meet_the_start_of_the_thread(monkeypatch):
+    really_start, failures, closers = threading.Thread.start, [], []
+
+    def close(iterator):
+        try:
+            iterator.close()
+        except RuntimeError as e:
+            failures.append(e)
+
+    def start_while_it_is_closed(thread):
+        if thread.name == "stratax-prefetch":
+            closers.append(threading.Thread(target=close, args=(iterator,)))
+            really_start(closers[-1])
+            closers[-1].join(0.1)
+        really_start(thread)
+
+    before = set(threading.enumerate())
+    monkeypatch.setattr(threading.Thread, "start", start_while_it_is_closed)
+    iterator = iter(stream().prefetch(2))
+    next(iterator, None)
+    closers[0].join(10)
+    assert failures == []
+    assert set(threading.enumerate()) <= before
+
+
 def test_an_exception_crosses_the_thread():
     def broken():
         yield 1
