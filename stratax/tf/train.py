@@ -3,14 +3,7 @@
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from stratax.checkpoint import Checkpoint as Checkpoint
-from stratax.checkpoint import CheckpointManager as CheckpointManager
-from stratax.checkpoint import CheckpointOptions as CheckpointOptions
-from stratax.checkpoint import checkpoint_exists as checkpoint_exists
-from stratax.checkpoint import latest_checkpoint as latest_checkpoint
-from stratax.checkpoint import list_variables as list_variables
-from stratax.checkpoint import load_checkpoint as load_checkpoint
-from stratax.checkpoint import load_variable as load_variable
+from stratax.cluster import ClusterSpec as ClusterSpec
 from stratax.data import BytesList as BytesList
 from stratax.data import Example as Example
 from stratax.data import Feature as Feature
@@ -23,7 +16,14 @@ from stratax.data import SequenceExample as SequenceExample
 from stratax.tf._names import missing_name
 
 if TYPE_CHECKING:
-    from stratax.cluster import ClusterSpec as ClusterSpec
+    from stratax.checkpoint import Checkpoint as Checkpoint
+    from stratax.checkpoint import CheckpointManager as CheckpointManager
+    from stratax.checkpoint import CheckpointOptions as CheckpointOptions
+    from stratax.checkpoint import checkpoint_exists as checkpoint_exists
+    from stratax.checkpoint import latest_checkpoint as latest_checkpoint
+    from stratax.checkpoint import list_variables as list_variables
+    from stratax.checkpoint import load_checkpoint as load_checkpoint
+    from stratax.checkpoint import load_variable as load_variable
 
 __all__ = [
     "BytesList",
@@ -48,8 +48,8 @@ __all__ = [
 
 
 def _load(name: str) -> Any:
-    # Clusters need JAX, which who only reads and writes Examples need not load.
-    return getattr(importlib.import_module("stratax.cluster"), name)
+    # Checkpoints need JAX, which who only reads and writes Examples need not load.
+    return getattr(importlib.import_module("stratax.checkpoint"), name)
 
 
 __getattr__ = missing_name(__name__, __all__, _load)
