@@ -1,6 +1,5 @@
 """Writing behind the program's back, and telling it when that failed (checkpoint layer)."""
 
-import atexit
 import sys
 import threading
 from collections.abc import Callable
@@ -83,12 +82,14 @@ def wait_for_all() -> None:
 
 
 def _install_exit() -> None:
-    if not _exit_hooks:
-        _exit_hooks.append(_at_exit)
-        atexit.register(_at_exit)
+    if not _has_exit_hook:
+        _has_exit_hook.append(True)
+        # An ordinary exit function comes after the thread pools have ended, which Orbax writes with. Python has no
+        # public door to the time before.
+        threading._register_atexit(_at_exit)  # type: ignore[attr-defined]
 
 
-_exit_hooks: list[Callable[[], None]] = []
+_has_exit_hook: list[bool] = []
 
 
 def _at_exit() -> None:

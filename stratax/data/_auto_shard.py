@@ -67,7 +67,9 @@ def auto_shard(
             f"index counts the workers from 0. Expected: 0 <= index < num_workers={number}. "
             f"Received: index={index!r}."
         )
-    result = dataset._derived(_Division(number, place, split_batches).of(dataset._node, _policy(dataset)))
+    node = _Division(number, place, split_batches).of(dataset._node, _policy(dataset))
+    # One worker reads everything: its plan is the Dataset's own, and so is the position in it.
+    result = dataset._derived(dataset._node if number == 1 else node)
     if seeds is not None:
         orders = _orders(dataset._node)
         result._epochs.continue_after(-1, {id(o): s for o, s in zip(orders, seeds, strict=True)})

@@ -205,7 +205,7 @@ class DistributedIterator(_stream.Stream):
         Raises:
             DataError: The source can't be put back: a Python generator, or a foreign iterable.
         """
-        return {"version": _STATE_VERSION, **self._reader.place()}
+        return {"version": _STATE_VERSION, "readers": self._source.num_readers, **self._reader.place()}
 
     def set_state(self, state: dict[str, Any]) -> None:
         """Goes to a position that :meth:`get_state` gave: the next element is the one after it.
@@ -220,6 +220,13 @@ class DistributedIterator(_stream.Stream):
             raise errors.DataError(
                 f"A state of a distributed iterator has the version {_STATE_VERSION}, a place and steps. "
                 f"Received: state={state!r}. Pass what get_state() returned."
+            )
+        if state.get("readers", 1) != self._source.num_readers:
+            raise errors.DataError(
+                "The state is of input of which each worker read a part of its own, which says nothing of another "
+                "number of workers. Expected: as many workers as before, or a dataset that all workers read whole "
+                f"(arrays in memory). Received: a state of {state.get('readers', 1)} parts for input in "
+                f"{self._source.num_readers}."
             )
         self._reader.close()
         self._reader = self._buffered(state["place"])

@@ -108,6 +108,9 @@ class Source(abc.ABC):
         num_replicas: How many replicas there are.
     """
 
+    num_readers = 1
+    """Of how many workers each reads a part of its own; 1 where all read the same."""
+
     def __init__(self, dataset: Any, num_replicas: int) -> None:
         if not hasattr(dataset, "__iter__"):
             raise errors.BadTypeError(

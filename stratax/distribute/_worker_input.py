@@ -49,6 +49,7 @@ class OwnBatches(Source):
 
     def __init__(self, local: Source, num_replicas: int, share: Share, exchange: Exchange) -> None:
         super().__init__(local.dataset, num_replicas)
+        self.num_readers = share.processes
         self._local = local
         self._share = share
         self._exchange = exchange
