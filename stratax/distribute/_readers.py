@@ -547,7 +547,8 @@ class BufferedReader:
         self._fetches += 1
         if self._fetches > 2 and time.perf_counter() - started > _SLOW_SECONDS:
             self._thread = _ReadAhead(self._placing, count, self._ahead)
-            weakref.finalize(self, self._thread.stop)
+            # Not the thread's own method: with it would stay the error that ended the pass, with all its frames.
+            weakref.finalize(self, _stop_reading, self._thread.stopped, self._placing)
         return block
 
 
@@ -586,11 +587,11 @@ class _ReadAhead:
     def __init__(self, reader: _Placing, count: int, size: int) -> None:
         self._reader = reader
         self._queue: queue.Queue[Block | BaseException] = queue.Queue(maxsize=size)
-        self._stop = threading.Event()
+        self.stopped = threading.Event()
         self._ended: BaseException | None = None
         self._thread = threading.Thread(
             target=_read_ahead,
-            args=(reader, count, self._queue, self._stop),
+            args=(reader, count, self._queue, self.stopped),
             name="stratax-input",
             daemon=True,
         )
@@ -608,8 +609,7 @@ class _ReadAhead:
 
     def stop(self) -> None:
         """Tells the thread to stop after the block it is reading, and to close the source."""
-        self._stop.set()
-        self._reader.interrupt()
+        _stop_reading(self.stopped, self._reader)
 
     def close(self) -> None:
         """Stops the thread and waits for it, but not for ever: a source may be stuck."""
@@ -630,6 +630,11 @@ class _ReadAhead:
             except queue.Empty:
                 if not self._thread.is_alive() and self._queue.empty():
                     return errors.DataError("The thread that reads input ended without saying why.")
+
+
+def _stop_reading(stopped: threading.Event, reader: _Placing) -> None:
+    stopped.set()
+    reader.interrupt()
 
 
 def _read_ahead(reader: _Placing, count: int, blocks: Any, stop: threading.Event) -> None:
