@@ -1,0 +1,97 @@
+"""Two workers of two devices, one worker of four, and one device give the same weights and metrics (real processes)."""
+
+import numpy as np
+import pytest
+
+from tests.cluster.processes import run_tasks
+
+pytestmark = pytest.mark.processes
+
+PROGRAM = """
+import numpy as np, keras
+import stratax as sx
+rng = np.random.default_rng(0)
+images = rng.normal(size=(46, 8, 8, 1)).astype("float32")
+labels = rng.integers(0, 3, 46)
+rows = images.reshape(46, 64)
+
+def strategy(**options):
+    return sx.distribute.MultiWorkerMirroredStrategy(
+        communication_options=sx.distribute.CommunicationOptions(**options))
+
+def fitted(strategy, layers, optimizer, data, steps=1, epochs=2):
+    keras.utils.set_random_seed(3)
+    with strategy.scope():
+        model = keras.Sequential(layers())
+        model.compile(optimizer(), keras.losses.SparseCategoricalCrossentropy(from_logits=True),
+                      metrics=["accuracy", keras.metrics.SparseTopKCategoricalAccuracy(2)], steps_per_execution=steps)
+    arguments = {"epochs": epochs, "verbose": 0, "shuffle": False}
+    if isinstance(data, np.ndarray):
+        history = model.fit(data, labels, batch_size=12, validation_data=(data[:7], labels[:7]), **arguments)
+    else:
+        history = model.fit(data(strategy), **arguments)
+    return {"history": history.history, "weights": [w.tolist() for w in model.get_weights()]}
+
+def network():
+    return [keras.Input((8, 8, 1)), keras.layers.Conv2D(4, 3, activation="relu"), keras.layers.MaxPooling2D(),
+            keras.layers.Flatten(), keras.layers.Dense(3)]
+
+def perceptron():
+    return [keras.Input((64,)), keras.layers.Dense(8, activation="relu"), keras.layers.Dense(3)]
+
+RING = sx.distribute.CommunicationImplementation.RING
+AUTO = sx.distribute.CommunicationImplementation.AUTO
+report(cnn_clipped_ring=fitted(
+    strategy(implementation=RING, bytes_per_pack=512), network,
+    lambda: keras.optimizers.Adam(0.01, clipnorm=0.3), images))
+report(accumulated=fitted(
+    strategy(implementation=AUTO, timeout_seconds=60.0), perceptron,
+    lambda: keras.optimizers.Adam(0.01, global_clipnorm=0.5, gradient_accumulation_steps=2), rows, steps=2))
+
+# One worker has data for 10 steps and the other for 7; one process sees the same examples in each step.
+mine = [[slice(2 * i, 2 * i + 2) for i in range(10)], [slice(20 + 2 * i, 22 + 2 * i) for i in range(7)]]
+
+def uneven(strategy):
+    if strategy.num_workers == 1:
+        parts = [[batches[i] for batches in mine if i < len(batches)] for i in range(10)]
+        return ((np.concatenate([rows[p] for p in each]), np.concatenate([labels[p] for p in each])) for each in parts)
+    def of_worker(context):
+        own = mine[context.input_pipeline_id]
+        whole = slice(own[0].start, own[-1].stop)
+        return sx.data.Dataset.from_tensor_slices((rows[whole], labels[whole])).batch(1)  # For each replica.
+    return strategy.distribute_datasets_from_function(of_worker)
+
+report(uneven=fitted(strategy(), perceptron, lambda: keras.optimizers.SGD(0.1, momentum=0.9), uneven, epochs=1))
+"""
+
+CASES = ("cnn_clipped_ring", "accumulated", "uneven")
+
+
+def reports(workers, devices):
+    results = run_tasks(workers, PROGRAM, timeout=90, devices=devices)
+    assert [result.code for result in results] == [0] * workers, [result.err for result in results]
+    return [result.report for result in results]
+
+
+@pytest.fixture(scope="module")
+def one_device():
+    return reports(1, 1)[0]
+
+
+@pytest.fixture(scope="module")
+def others():
+    return {"2 x 2": reports(2, 2), "1 x 4": reports(1, 4)}
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("layout", ["2 x 2", "1 x 4"])
+def test_the_layout_of_devices_does_not_change_the_training(layout, case, one_device, others):
+    expected = one_device[case]
+    for report in others[layout]:
+        got = report[case]
+        assert list(got["history"]) == list(expected["history"])
+        for name, values in expected["history"].items():
+            np.testing.assert_allclose(got["history"][name], values, rtol=2e-5, atol=2e-6, err_msg=name)
+        for ours, theirs in zip(got["weights"], expected["weights"], strict=True):
+            np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=3e-6)
+    assert all(report == others[layout][0] for report in others[layout])
