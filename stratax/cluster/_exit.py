@@ -6,6 +6,7 @@ import logging
 import os
 import sys
 import threading
+from types import TracebackType
 from typing import NoReturn
 
 from stratax.errors import ClusterError, ClusterTimeoutError, PeerLostError
@@ -103,3 +104,20 @@ def _flush() -> None:
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(Exception):
             stream.flush()
+
+
+def end_wrong_clusters_with_their_code() -> None:
+    """Has this process leave with `ExitCode.BAD_CLUSTER` if a mistake in the cluster's description ends it.
+
+    A launcher tells it by that from a program that raised. It holds until the process has joined a cluster, whose own
+    way of ending then takes its place.
+    """
+    before = sys.excepthook
+
+    def on_error(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        before(kind, error, trace)
+        if sys.excepthook is on_error and isinstance(error, ClusterError):
+            leave(ExitCode.BAD_CLUSTER)
+
+    if before is sys.__excepthook__:
+        sys.excepthook = on_error

@@ -3,6 +3,7 @@
 import os
 
 from stratax.cluster._cluster_resolver import ListedClusterResolver
+from stratax.cluster._exit import end_wrong_clusters_with_their_code
 from stratax.cluster._tf_config import ENVIRONMENT_VARIABLE, check_task, parse_tf_config
 
 
@@ -34,6 +35,8 @@ class TFConfigClusterResolver(ListedClusterResolver):
         environment: str | None = None,
     ) -> None:
         self._text = os.environ.get(ENVIRONMENT_VARIABLE, "")
+        if self._text:
+            end_wrong_clusters_with_their_code()
         config = parse_tf_config(self._text)
         self._cluster = config.cluster
         self.task_type = config.task_type if task_type is None else task_type

@@ -1,5 +1,6 @@
 """Exit codes, and leaving at once."""
 
+import os
 import subprocess
 import sys
 import time
@@ -60,3 +61,14 @@ leave(201, "stratax: why")
     assert time.monotonic() - began < 30
     assert (done.returncode, done.stdout) == (201, "half a line")
     assert done.stderr == "stratax: why\nstratax: this process leaves with exit code 201 (PEER_LOST).\n"
+
+
+def test_a_wrong_tf_config_ends_the_program_with_its_own_code():
+    program = "import stratax as sx; sx.distribute.MultiWorkerMirroredStrategy()"
+    config = '{"cluster": {"worker": ["a:1"]}, "task": {"type": "worker", "index": 7}}'
+    environment = {**os.environ, "TF_CONFIG": config}
+    ended = subprocess.run(
+        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, timeout=60
+    )
+    assert ended.returncode == ExitCode.BAD_CLUSTER
+    assert "ClusterError" in ended.stderr
