@@ -76,7 +76,19 @@ class VariableCreationError(BadArgumentError):
 
 
 class DataError(BadArgumentError):
-    """A Dataset's element or function breaks the contract of its pipeline."""
+    """A Dataset's element or function breaks the contract of its pipeline.
+
+    Attributes:
+        filename: The file that the element came from, as it was named; None if it came from none, or that is unknown.
+        record: The number of its record in the file, from 0; None if unknown.
+        offset: Where the record begins, in bytes (of the uncompressed content); None if unknown.
+        element: Which element is to blame of a batch that a function was given; None if unknown.
+    """
+
+    filename: str | None = None
+    record: int | None = None
+    offset: int | None = None
+    element: int | None = None
 
 
 class DataLossError(DataError):

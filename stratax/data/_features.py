@@ -75,6 +75,13 @@ class Where(NamedTuple):
         return f"Feature {self.feature!r} of {place}{named}"
 
 
+def error_about(index: int, message: str, kind: type[DataError] = DataError) -> DataError:
+    """An error that one Example of a batch is to blame for, with its index."""
+    error = kind(message)
+    error.element = index
+    return error
+
+
 class ParsedFeature(abc.ABC):
     """How the values of one feature become an array; the kinds of it are in this file."""
 
@@ -152,16 +159,18 @@ class FixedLenFeature(ParsedFeature):
         return filled
 
     def _raise_missing(self, where: Where, index: int) -> NoReturn:
-        raise DataError(
+        raise error_about(
+            index,
             f"{where.of(index)} is required but missing. Expected: {self!r}. Received: no such feature, or one "
-            "without values of any kind. Give FixedLenFeature a default_value, or write the feature."
+            "without values of any kind. Give FixedLenFeature a default_value, or write the feature.",
         )
 
     def _raise_size(self, where: Where, index: int, count: int) -> NoReturn:
-        raise DataError(
+        raise error_about(
+            index,
             f"{where.of(index)} has another number of values than its shape. Expected: {self.size} "
             f"value(s) of {self.kind.label} for shape {self.shape}. Received: {count} value(s). Mend the shape, or "
-            "use FixedLenSequenceFeature or VarLenFeature where the number differs."
+            "use FixedLenSequenceFeature or VarLenFeature where the number differs.",
         )
 
 
@@ -229,10 +238,11 @@ class FixedLenSequenceFeature(ParsedFeature):
             return count // self.size
         if count == 0:
             return 0
-        raise DataError(
+        raise error_about(
+            index,
             f"{where.of(index)} does not divide into values of its shape. Expected: a multiple of {self.size} "
             f"value(s) of {self.kind.label} for shape {self.shape}. Received: {count} value(s). Mend the shape, or use "
-            "VarLenFeature."
+            "VarLenFeature.",
         )
 
 

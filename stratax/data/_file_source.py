@@ -84,7 +84,7 @@ class FilesCursor(Cursor):
     def _next_file(self) -> OpenFile:
         name = as_file_name(self._names.read(1).row(0)[0])
         try:
-            self._file = OpenFile(name, self._form.open(name))
+            self._file = OpenFile(name, self._form, self._run.origins)
         except BaseException:
             self._before = self._names.get_state()
             raise
@@ -198,7 +198,7 @@ class TurnsCursor(Cursor):
         except StopIteration:
             self._has_all = True
             return None
-        file = OpenFile(name, self._form.open(name), self._pool)
+        file = OpenFile(name, self._form, self._run.origins, self._pool)
         self._files[turn], self._befores[turn] = file, before
         return file
 

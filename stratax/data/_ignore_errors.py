@@ -67,7 +67,8 @@ class IgnoreErrorsCursor(Cursor):
             except Exception as e:
                 self._run.num_ignored += 1
                 if self._log_warning:
-                    _logger.warning("ignore_errors left out an element: %s: %s", type(e).__name__, e)
+                    notes = "".join(f"\n{note}" for note in getattr(e, "__notes__", ()))
+                    _logger.warning("ignore_errors left out an element: %s: %s%s", type(e).__name__, e, notes)
 
     def get_state(self) -> State:
         """The child's."""

@@ -12,6 +12,7 @@ from stratax.data._cursor import Cursor
 from stratax.data._element_random import element_scope
 from stratax.data._map_cursors import MapCursor, ThreadedMapCursor
 from stratax.data._node import Node, Order, Passes, Run, feed_of, first_row, select_passes
+from stratax.data._origins import Origins
 from stratax.data._purity import is_pure
 from stratax.data._spec import Nested, TensorSpec
 from stratax.data._structure import Row, Structure, as_row, check_same, flatten, spec_of_row, unflatten
@@ -59,17 +60,16 @@ class Mapper:
         """Whether whole blocks are known to come out right."""
         return self._checked > 0 and bool(self._candidates)
 
-    def one(self, row: Row, position: int) -> Row:
-        """The function's result for one element, checked against earlier ones; errors name the position."""
-        with on_host():
-            return self.one_on_host(row, position)
+    def one(self, row: Row, position: int, origins: Origins) -> Row:
+        """The function's result for one element, checked against earlier ones; errors name position and record.
 
-    def one_on_host(self, row: Row, position: int) -> Row:
-        """:meth:`one` inside `on_host`, which is entered once for many."""
+        Called inside `on_host`, which is entered once for many.
+        """
         try:
             result = as_row(call(self._function, self._input_structure(), row))
         except Exception as e:
             e.add_note(f"{self.name} failed on element {position} of {self._describe(row)}.")
+            origins.tell(e, row)
             raise
         self.check(*result)
         return result[0]
@@ -322,7 +322,7 @@ class Map(Node):
 
     def _one(self, row: Row, position: int, number: int, run: Run) -> Row:
         with element_scope(lambda: (*self._order.key(run, number), self._position(position))):
-            return self._mapper.one_on_host(row, position)
+            return self._mapper.one(row, position, run.origins)
 
     def _one_in_thread(self, row: Row, position: int, number: int, run: Run) -> Row:
         with on_host():
@@ -349,7 +349,7 @@ class Map(Node):
 
     def stream(self, run: Run, passes: int) -> Cursor:
         """One result after another; with threads, a bounded number is under way."""
-        calls = _Calls(self._mapper, lambda: self._order.key(run, passes), self._position)
+        calls = _Calls(self._mapper, lambda: self._order.key(run, passes), self._position, run.origins)
         if self._threads > 1 and not self._mapper.is_vectorised:
             child = self.child.open(run, passes)
             window = _ROWS_PER_THREAD * self._threads
@@ -361,11 +361,16 @@ class _Calls:
     """How the stream of one pass calls the function."""
 
     def __init__(
-        self, mapper: Mapper, key: Callable[[], tuple[int, ...]], position_of: Callable[[int], int]
+        self,
+        mapper: Mapper,
+        key: Callable[[], tuple[int, ...]],
+        position_of: Callable[[int], int],
+        origins: Origins,
     ) -> None:
         self._mapper = mapper
         self._key = key
         self._position_of = position_of
+        self._origins = origins
 
     def block(self, block: Block) -> Columns | None:
         """At once, if that is known to be right."""
@@ -392,7 +397,7 @@ class _Calls:
 
     def _one(self, row: Row, position: int) -> Row:
         with element_scope(lambda: (*self._key(), self._position_of(position))):
-            return self._mapper.one_on_host(row, position)
+            return self._mapper.one(row, position, self._origins)
 
 
 def pass_at(passes: Passes, index: int) -> int:

@@ -20,6 +20,7 @@ from stratax.data._block import Block, Rows
 from stratax.data._cursor import Cursor, State
 from stratax.data._element_random import SeedToDraw
 from stratax.data._feed import Feed
+from stratax.data._origins import Origins
 from stratax.data._spec import INFINITE_CARDINALITY, TensorSpec
 from stratax.data._structure import Row, Structure, flatten
 from stratax.errors import DataError
@@ -46,6 +47,7 @@ class Run:
     Attributes:
         num_ignored: How many elements `ignore_errors` has left out.
         placeless: Why no place can be saved, from each source that was opened and has none.
+        origins: Where the last records stand in their files.
     """
 
     def __init__(
@@ -56,6 +58,7 @@ class Run:
         self.memo: dict[Any, Any] = {}
         self.num_ignored = 0
         self.placeless: list[DataError] = []
+        self.origins = Origins()
         self._max_threads = max_threads
         self._pools: dict[int, ThreadPoolExecutor] = {}
         self._num_threads = 0
@@ -67,6 +70,7 @@ class Run:
         """A run over a part of the plan that keeps an iteration of its own."""
         run = Run(iteration, self.seeds, self._max_threads)
         run.placeless = self.placeless
+        run.origins = self.origins
         return run
 
     def pool(self, threads: int, owner: object) -> ThreadPoolExecutor:

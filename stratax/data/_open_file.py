@@ -6,7 +6,8 @@ import numpy as np
 
 from stratax.data._block import Block, Columns
 from stratax.data._cursor import State
-from stratax.data._record_stream import Piece, RecordStream
+from stratax.data._origins import Origins
+from stratax.data._record_stream import Piece, RecordFormat
 from stratax.errors import DataError
 
 _MAX_WAIT = 600.0
@@ -16,17 +17,22 @@ class OpenFile:
     """The records of one file, at some place.
 
     Args:
-        name: The file, for messages.
-        stream: Its records.
+        name: The file.
+        form: How to read it.
+        origins: Notes where the records stand.
         ahead: Where the next piece is read while this one is used; None to read when it is asked for.
     """
 
-    def __init__(self, name: str, stream: RecordStream, ahead: Executor | None = None) -> None:
+    def __init__(
+        self, name: str, form: RecordFormat, origins: Origins, ahead: Executor | None = None
+    ) -> None:
         self._name = name
-        self._stream = stream
+        self._form = form
+        self._origins = origins
+        self._stream = form.open(name)
         self._ahead = ahead
         self._next: Future[Piece] | None = None
-        self._piece = Piece.empty(stream.place)
+        self._piece = Piece.empty(self._stream.place)
         self._at = 0
         self._is_lost = False
 
@@ -45,6 +51,7 @@ class OpenFile:
         """Has a record at hand; raises what is wrong with the next one, or StopIteration at the end."""
         while self._at >= self._piece.count:
             self._piece = self._read()
+            self._origins.note_piece(self._name, self._form, self._piece)
             self._at = 0
         failure = self._piece.failures.get(self._at)
         if failure is None and self._at == len(self._piece.records):

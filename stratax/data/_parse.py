@@ -20,8 +20,9 @@ from stratax.data._features import (
     ParsedFeature,
     Ragged,
     Where,
+    error_about,
 )
-from stratax.errors import BadArgumentError, BadTypeError, DataError, DataLossError
+from stratax.errors import BadArgumentError, BadTypeError, DataLossError
 
 Parsed = dict[str, Any]
 _SHOWN_BYTES = 32
@@ -179,10 +180,12 @@ def decoded(message: Any, data: bytes, index: int, *, single: bool = False) -> A
         return message.FromString(data)
     except DecodeError as e:
         place = "The record" if single else f"Record {index} of the batch"
-        raise DataLossError(
+        raise error_about(
+            index,
             f"{place} is not a serialized {message.DESCRIPTOR.name}, or it is damaged ({e}). "
             f"Received: {len(data)} bytes that begin with {data[:_SHOWN_BYTES]!r}. Check what the file holds, and that "
-            "its compression_type is right."
+            "its compression_type is right.",
+            DataLossError,
         ) from e
 
 
@@ -194,9 +197,10 @@ def values_of(feature: Any, kind: Kind, where: Where, index: int) -> np.ndarray 
     if held is None:
         return None
     other = KINDS[held]
-    raise DataError(
+    raise error_about(
+        index,
         f"{where.of(index)} has another dtype. Expected: values of {kind.label}. Received: "
-        f"{len(getattr(feature, held).value)} value(s) of {other.label}. Mend the dtype in features."
+        f"{len(getattr(feature, held).value)} value(s) of {other.label}. Mend the dtype in features.",
     )
 
 

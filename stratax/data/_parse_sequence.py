@@ -12,11 +12,12 @@ from stratax.data._features import (
     ParsedFeature,
     VarLenFeature,
     Where,
+    error_about,
     places_in_rows,
 )
 from stratax.data._parse import Parsed, as_ragged, as_record, as_records, decoded, values_of
 from stratax.data._sparse import SparseTensor
-from stratax.errors import BadArgumentError, BadTypeError, DataError
+from stratax.errors import BadArgumentError, BadTypeError
 
 Features = Mapping[str, ParsedFeature]
 
@@ -169,9 +170,10 @@ def _steps_of_one(message: Any, feature: ParsedFeature, where: Where, index: int
     held = message.feature_lists.feature_list
     if where.feature not in held:
         if isinstance(feature, FixedLenSequenceFeature) and not feature.allow_missing:
-            raise DataError(
+            raise error_about(
+                index,
                 f"{where.of(index)} is required but missing. Expected: a feature list for {feature!r}. Received: no "
-                "such feature list. Pass allow_missing=True, or write the feature list."
+                "such feature list. Pass allow_missing=True, or write the feature list.",
             )
         return []
     steps = [values_of(step, feature.kind, where, index) for step in held[where.feature].feature]
@@ -186,11 +188,12 @@ def _check_sizes(
     for number, values in enumerate(steps):
         count = None if values is None else len(values)
         if count != feature.size:
-            raise DataError(
+            raise error_about(
+                index,
                 f"{where.of(index)} has another number of values in step {number} than its shape. Expected: "
                 f"{feature.size} value(s) of {feature.kind.label} for shape {feature.shape}. Received: "
                 f"{'values of no kind' if count is None else f'{count} value(s)'}. "
-                "Mend the shape, or use VarLenFeature."
+                "Mend the shape, or use VarLenFeature.",
             )
 
 

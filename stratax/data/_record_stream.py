@@ -2,7 +2,7 @@
 
 import abc
 from collections.abc import Mapping
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -148,9 +148,13 @@ class RecordFormat(abc.ABC):
 
     Attributes:
         label: The kind of Dataset.
+        compression: As the content of a file is compressed: "", "GZIP" or "ZLIB".
+        lead_bytes: How many bytes of a record stand before its content.
     """
 
     label: str
+    compression: str
+    lead_bytes: ClassVar[int] = 0
 
     @abc.abstractmethod
     def open(self, name: str) -> RecordStream:

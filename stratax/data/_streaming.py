@@ -1,6 +1,7 @@
 """`filter` and `window`, which read whatever is below them as a stream (data layer)."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ from stratax.data._block import Block, Columns, Rows
 from stratax.data._cursor import Cursor, State
 from stratax.data._feed import Feed, Trail
 from stratax.data._node import Node, Passes, Run, feed_of
+from stratax.data._origins import Origins
 from stratax.data._spec import UNKNOWN_CARDINALITY, DatasetSpec, Nested
 from stratax.data._structure import Row, flatten, unflatten
 from stratax.data._vectorise import call, on_host
@@ -46,14 +48,15 @@ class Filter(Node):
 
     def stream(self, run: Run, passes: int) -> Cursor:
         """Those that pass."""
-        return FilterCursor(feed_of(self.children[0], run, passes), self._passes)
+        return FilterCursor(feed_of(self.children[0], run, passes), partial(self._passes, run.origins))
 
-    def _passes(self, row: Row, number: int) -> bool:
+    def _passes(self, origins: Origins, row: Row, number: int) -> bool:
         copies = [leaf.copy() if isinstance(leaf, np.ndarray) else leaf for leaf in row]
         try:
             verdict = np.asarray(call(self._predicate, self.children[0].structure, copies))
         except Exception as e:
             e.add_note(f"The predicate {_name(self._predicate)} given to filter failed on element {number}.")
+            origins.tell(e, row)
             raise
         if verdict.shape or verdict.dtype != np.bool_:
             raise DataError(

@@ -16,6 +16,7 @@ from stratax.data._block import Block, Columns
 from stratax.data._files import as_file_name, file_missing, is_directory, local_path
 from stratax.data._named_files import NamedFiles
 from stratax.data._node import Node, Passes, Run
+from stratax.data._origins import Origins
 from stratax.data._spec import TensorSpec
 from stratax.data._tfrecord_reader import (
     FOOTER_BYTES,
@@ -96,7 +97,7 @@ class IndexedRecords(NamedFiles):
         files = np.searchsorted(self._firsts, indices, side="right") - 1
         for number in np.unique(files):
             chosen = np.flatnonzero(files == number)
-            records[chosen] = self._files[number].read(indices[chosen] - self._firsts[number])
+            records[chosen] = self._files[number].read(indices[chosen] - self._firsts[number], run.origins)
         return Columns([records], len(indices))
 
 
@@ -131,13 +132,14 @@ class FileIndex:
         finally:
             stream.close()
 
-    def read(self, positions: np.ndarray) -> np.ndarray:
-        """Records by number, objects [n]; raises for the first of them that can't be read."""
+    def read(self, positions: np.ndarray, origins: Origins) -> np.ndarray:
+        """Records by number, objects [n], their places noted; raises for the first of them that can't be read."""
         if self._failure is not None and (positions >= len(self._starts) - 1).any():
             raise copy.copy(self._failure)
         order = np.argsort(positions, kind="stable")
         places = positions[order]
         starts, stops = self._starts[places], self._starts[places + 1]
+        origins.note(self._name, self._form, places, starts, stops)
         records: list[bytes] = []
         with open(self._path, "rb", buffering=0) as file:
             for part in _spans(file.fileno(), starts, stops):

@@ -7,6 +7,7 @@ reading costs is mostly what Python does for each record.
 import contextlib
 import dataclasses
 import struct
+from typing import ClassVar
 
 import crc32c
 import numpy as np
@@ -57,6 +58,7 @@ class TFRecordFormat(RecordFormat):
     buffer_size: int = DEFAULT_BUFFER
     check_crc: bool = True
     label = "TFRecord"
+    lead_bytes: ClassVar[int] = HEADER_BYTES
 
     def open(self, name: str) -> "TFRecordStream":
         """The records of a file."""
