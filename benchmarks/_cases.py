@@ -93,6 +93,12 @@ def all_cases(counts: Sequence[int]) -> list[Case]:
         *_parsing(),
         *_records(),
         Case(
+            name="checkpoint-pause",
+            what="the loop's pause at an asynchronous checkpoint of 100 MB, as a part of a synchronous one's time",
+            program="_checkpoint:pause",
+            target=Target(0.1),
+        ),
+        Case(
             name="import",
             what="import stratax, beyond jax and keras",
             program="_once:importing",
@@ -100,6 +106,7 @@ def all_cases(counts: Sequence[int]) -> list[Case]:
             unit="s",
         ),
         *(_all_reduces(many) if many > 1 else []),
+        *_clusters(),
     ]
 
 
@@ -250,6 +257,59 @@ def _all_reduces(devices: int) -> list[Case]:
         )
         for ops in ways
         for which in gradients
+    ]
+
+
+def _clusters() -> list[Case]:
+    """Several processes on this machine. They bring their devices with them, so the case's own process has one."""
+    steps = [
+        Case(
+            name=f"workers-step-{kind}-{count}",
+            what=f"step of 2 processes x 1 device / by hand, {kind.upper()}, {_dispatch(count)}",
+            program="_cluster:step",
+            options={"kind": kind, "steps": count},
+            target=Target(1.05),
+        )
+        for kind, count in (("mlp", 1), ("mlp", 50), ("cnn", 1))
+    ]
+    curve = [
+        Case(
+            name=f"workers-{count}",
+            what=f"step of {count} processes on one batch, times as fast as 1 process, CNN",
+            program="_cluster:workers",
+            options={"count": count},
+        )
+        for count in (2, 4, 8)
+    ]
+    return [
+        *steps,
+        Case(
+            name="workers-packing",
+            what="all-reduce of 100 gradients of 4 KB, 2 processes, packed, times as fast as unpacked",
+            program="_cluster:packing",
+            target=Target(2.0, at_least=True),
+        ),
+        Case(
+            name="workers-psum",
+            what="all-reduce of 25 MB, 2 processes / psum",
+            program="_cluster:against_psum",
+            target=Target(1.02),
+        ),
+        Case(
+            name="workers-noticing",
+            what="from SIGKILL of a worker to the end of the other",
+            program="_cluster:noticing",
+            target=Target(2.0, unit="s"),
+            unit="s",
+        ),
+        Case(
+            name="workers-restarting",
+            what="from SIGKILL of a worker to training again, 2 workers",
+            program="_cluster:restarting",
+            target=Target(20.0, unit="s"),
+            unit="s",
+        ),
+        *curve,
     ]
 
 

@@ -1,5 +1,6 @@
 """The state of a program, copied to the host (checkpoint layer)."""
 
+import concurrent.futures
 import hashlib
 from typing import Any
 
@@ -10,6 +11,9 @@ import numpy as np
 from stratax import errors
 from stratax.checkpoint import _graph, _random_state, _store
 from stratax.core import _capture
+
+_ALIGNMENT = 64
+_THREADS = 4
 
 
 def take(graph: _graph.Graph, inputs: dict[str, list[dict[str, Any]]], *, random: bool) -> _store.Contents:
@@ -24,12 +28,32 @@ def take(graph: _graph.Graph, inputs: dict[str, list[dict[str, Any]]], *, random
     for array in arrays.values():
         array.copy_to_host_async()
     return _store.Contents(
-        arrays={way: np.array(array) for way, array in arrays.items()},
+        arrays=_copies(arrays),
         names={way: variable.path for way, variable in graph.variables.items()},
         aliases=dict(graph.aliases),
         inputs=inputs,
         random=_random_state.random_state() if random else None,
     )
+
+
+def _copies(arrays: dict[str, jax.Array]) -> dict[str, np.ndarray]:
+    """Copies of arrays on the host, several at once; one allocation is quicker than many."""
+    views = {way: np.asarray(array) for way, array in arrays.items()}
+    shared = {way: view for way, view in views.items() if _is_on_host(arrays[way])}
+    ends = np.cumsum([0, *(-(-view.nbytes // _ALIGNMENT) * _ALIGNMENT for view in shared.values())])
+    buffer = np.empty(ends[-1], np.uint8)
+    copies = {
+        way: buffer[start : start + view.nbytes].view(view.dtype).reshape(view.shape)
+        for (way, view), start in zip(shared.items(), ends[:-1], strict=True)
+    }
+    with concurrent.futures.ThreadPoolExecutor(_THREADS) as pool:
+        list(pool.map(np.copyto, copies.values(), shared.values()))
+    return {**views, **copies}
+
+
+def _is_on_host(array: jax.Array) -> bool:
+    """Whether NumPy sees the array's own memory, which the next step may use again."""
+    return all(device.platform == "cpu" for device in array.devices())
 
 
 def signature(graph: _graph.Graph) -> str:

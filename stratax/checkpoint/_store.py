@@ -139,7 +139,7 @@ def read_index(folder: pathlib.Path) -> Index:
         FileMissingError: If there is none.
         DataLossError: If it is damaged.
     """
-    folder = _present(folder)
+    folder = _present(folder.absolute())
     for name, file in _commit_of(folder)["files"].items():
         _check(folder, name, file)
     found = json.loads((folder / _INDEX).read_text())
