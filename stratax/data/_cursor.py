@@ -49,7 +49,7 @@ class Cursor(abc.ABC):
                 passed += 1
         return passed
 
-    def close(self) -> None:
+    def close(self) -> None:  # noqa: B027  # Few hold anything.
         """Lets go of files and threads; the cursor is not used any more."""
 
     def rows(self) -> Iterator[Row]:
