@@ -445,3 +445,11 @@ def test_every_map_has_as_many_threads_as_it_asks_for_within_the_limit(limit, ex
     assert {most["a"], most["b"]} == expected
     assert most["all"] <= (limit or 7)
     assert set(threading.enumerate()) <= before
+
+
+@pytest.mark.parametrize("text", [b"x", "x"])
+def test_a_pure_function_may_give_strings(text):
+    dataset = Dataset.range(3).map(lambda x: {"number": x, "text": text})
+    assert [(int(e["number"]), e["text"]) for e in dataset] == [(0, b"x"), (1, b"x"), (2, b"x")]
+    assert [e["text"].tolist() for e in dataset.batch(2)] == [[b"x", b"x"], [b"x"]]
+    assert [e["text"] for e in dataset.filter(lambda e: e["number"] > 1)] == [b"x"]
