@@ -16,6 +16,7 @@
     │   └── DataError                      a Dataset function or element that breaks its contract
     │       └── DataLossError              a file whose content is damaged, cut off or not what it should be
     ├── ClusterTimeoutError(TimeoutError)  a wait for other tasks of the cluster that ended at its deadline
+    ├── FileAccessError(PermissionError)   a file that may not be read
     ├── FileMissingError(FileNotFoundError) a file that is not there, or a pattern that fits none
     ├── CheckpointError(RuntimeError)      a checkpoint that could not be written
     ├── BadTypeError(TypeError)            an argument's type is wrong
@@ -122,6 +123,10 @@ def _data_loss_error(
 ) -> DataLossError:
     """Makes the error again in another process."""
     return DataLossError(message, filename=filename, record=record, offset=offset)
+
+
+class FileAccessError(StrataxError, PermissionError):
+    """A file was named that this process may not read."""
 
 
 class FileMissingError(StrataxError, FileNotFoundError):

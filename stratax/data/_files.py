@@ -8,7 +8,7 @@ import os
 import zlib
 from typing import Any
 
-from stratax.errors import BadArgumentError, BadTypeError, DataLossError, FileMissingError
+from stratax.errors import BadArgumentError, BadTypeError, DataLossError, FileAccessError, FileMissingError
 
 FileName = str | bytes | os.PathLike[str]
 
@@ -60,6 +60,14 @@ def file_missing(name: str) -> FileMissingError:
     )
 
 
+def no_access(name: str) -> FileAccessError:
+    """The error for a file that may not be read."""
+    return FileAccessError(
+        f"The file may not be read. Received: filename={name!r}. Give this user the right to read it, and to enter "
+        "the folders that it is in."
+    )
+
+
 class ByteStream(abc.ABC):
     """The content of a file from front to back.
 
@@ -96,10 +104,12 @@ class LocalBytes(ByteStream):
         self.name = name
         try:
             self._file = open(path, "rb", buffering=0)  # noqa: SIM115 (closed by close)
-        except FileNotFoundError as e:
+        except (FileNotFoundError, NotADirectoryError) as e:
             raise file_missing(name) from e
         except IsADirectoryError as e:
             raise is_directory(name) from e
+        except PermissionError as e:
+            raise no_access(name) from e
         self._size = os.fstat(self._file.fileno()).st_size
         self._position = 0
 
@@ -143,6 +153,8 @@ class RemoteBytes(ByteStream):
             self._file = filesystem.open(path, "rb", cache_type="readahead")
         except FileNotFoundError as e:
             raise file_missing(name) from e
+        except PermissionError as e:
+            raise no_access(name) from e
         size = filesystem.size(path)
         self._size = None if size is None else int(size)
         self._position = 0
@@ -275,7 +287,7 @@ def open_bytes(name: str, compression: str = "") -> ByteStream:
     Raises:
         FileMissingError: There is no such file.
         DataLossError: It is a directory.
-        PermissionError: It may not be read.
+        FileAccessError: It may not be read.
     """
     path = local_path(name)
     source = RemoteBytes(name) if path is None else LocalBytes(name, path)

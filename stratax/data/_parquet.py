@@ -10,7 +10,7 @@ from stratax.data._block import Block, Columns, Rows
 from stratax.data._cursor import Cursor, State
 from stratax.data._dataset import Dataset
 from stratax.data._file_names import names_node
-from stratax.data._files import as_file_name, file_missing, is_directory, local_path
+from stratax.data._files import as_file_name, file_missing, is_directory, local_path, no_access
 from stratax.data._named_files import NamedFiles
 from stratax.data._node import Node, Run
 from stratax.data._spec import UNKNOWN_CARDINALITY, TensorSpec
@@ -161,6 +161,8 @@ class ParquetFile:
             raise file_missing(name) from e
         except IsADirectoryError as e:
             raise is_directory(name) from e
+        except PermissionError as e:
+            raise no_access(name) from e
         except (OSError, ValueError) as e:
             raise self._damaged(e) from e
         self.columns: list[str] = []

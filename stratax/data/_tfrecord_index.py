@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from stratax.data._block import Block, Columns
-from stratax.data._files import as_file_name, file_missing, is_directory, local_path
+from stratax.data._files import as_file_name, local_path, open_bytes
 from stratax.data._named_files import NamedFiles
 from stratax.data._node import Node, Passes, Run
 from stratax.data._origins import Origins
@@ -191,10 +191,7 @@ def _checked_path(name: str) -> str:
         raise BadArgumentError(
             f"index=True needs files of this machine. Received: filename={name!r}. Copy the file, or leave index out."
         )
-    if os.path.isdir(path):
-        raise is_directory(name)
-    if not os.path.exists(path):
-        raise file_missing(name)
+    open_bytes(name).close()
     return path
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from stratax.data import TFRecordDataset, TFRecordWriter
 from stratax.data._tfrecord_reader import masked_crc
-from stratax.errors import BadArgumentError, BadTypeError, DataLossError, FileMissingError
+from stratax.errors import BadArgumentError, BadTypeError, DataLossError, FileAccessError, FileMissingError
 
 RECORDS = [b"", b"a", b"bc" * 40, bytes(range(256)) * 5, b"end"]
 
@@ -191,9 +191,26 @@ def unprivileged():
     os.seteuid(user)
 
 
-def test_a_file_that_may_not_be_read_is_told(tmp_path, request):
+@pytest.mark.parametrize("index", [False, True])
+def test_a_file_that_may_not_be_read_is_told(tmp_path, request, index):
     path = write(tmp_path / "a")
     os.chmod(path, 0)
     request.getfixturevalue("unprivileged")
-    with pytest.raises(PermissionError, match="Permission denied"):
-        list(TFRecordDataset(path))
+    with pytest.raises(FileAccessError, match=r"may not be read\. Received: filename='.*/a'"):
+        list(TFRecordDataset(path, index=index))
+
+
+def test_a_file_of_a_store_that_may_not_be_read_is_told(monkeypatch):
+    def refuse(*args, **settings):
+        raise PermissionError("Forbidden")
+
+    monkeypatch.setattr("fsspec.implementations.memory.MemoryFileSystem.open", refuse)
+    with pytest.raises(FileAccessError, match=r"filename='memory://secret/a'"):
+        list(TFRecordDataset("memory://secret/a"))
+
+
+@pytest.mark.parametrize("index", [False, True])
+def test_there_is_no_file_below_a_file(tmp_path, index):
+    path = write(tmp_path / "a")
+    with pytest.raises(FileMissingError, match="no such file"):
+        list(TFRecordDataset(f"{path}/b", index=index))
