@@ -133,12 +133,12 @@ class Interleave(Node):
                 node = self._made(row, number)
             cursor = node.open(run, passes)
             inner = Inner(number, Feed(cursor, Lookahead(node)), lambda: check(node, number))
+            if place is not None:
+                inner.feed.set_state(place)
             if self._threads:
                 size = max(self._block_length, _READ_AHEAD, read_ahead(node))
                 cursor = PrefetchCursor(cursor, 2 * size, run, gate)
                 inner.feed = Feed(cursor, lambda: size)
-            if place is not None:
-                inner.feed.set_state(place)
             if isinstance(cursor, PrefetchCursor) and is_ahead:
                 cursor.start(size)
             return inner

@@ -235,10 +235,18 @@ class InterleaveCursor(Cursor):
             "given": self._given,
             "ended": self._is_ended,
             "inners": [
-                None if inner is None else {"number": inner.number - anchor, "feed": inner.feed.get_state()}
+                None if inner is None else {"number": inner.number - anchor, "feed": self._place_of(inner)}
                 for inner in self._inners
             ],
         }
+
+    def _place_of(self, inner: Inner) -> State:
+        """The place in a Dataset, the same whether it is read ahead or not."""
+        place = inner.feed.get_state()
+        if not self._is_parallel:
+            return place
+        ahead = place["child"]
+        return {"child": ahead["child"], "skip": ahead["skip"] + place["skip"]}
 
     def set_state(self, state: State) -> None:
         """Makes the open Datasets again."""

@@ -137,3 +137,24 @@ def test_errors_come_in_their_place_and_the_others_go_on(threads):
         except (ValueError, ZeroDivisionError) as e:
             found.append(type(e).__name__)
     assert found == [-1, "ValueError", -1, -1, "ZeroDivisionError", -1, 1, "ZeroDivisionError", 1, 0]
+
+
+@pytest.mark.parametrize(("saved", "restored"), [(None, 2), (2, None), (2, 4)])
+def test_a_place_is_found_again_with_another_number_of_threads(saved, restored):
+    def numbers(threads):
+        return Dataset.range(len(LISTS)).interleave(
+            lambda i: Dataset.range(100 * i, 100 * i + LENGTHS[int(i)]).filter(lambda x: x >= 0),
+            3,
+            2,
+            threads,
+        )
+
+    expected = in_turns(LISTS, 3, 2)
+    for count in range(0, len(expected) + 1, 3):
+        with iter(numbers(saved)) as iterator:
+            for _ in range(count):
+                next(iterator)
+            state = iterator.get_state()
+        with iter(numbers(restored)) as iterator:
+            iterator.set_state(state)
+            assert [int(x) for x in iterator] == expected[count:]
