@@ -16,10 +16,13 @@ class CustomLoop:
         kind: Which model.
         steps: How many steps a dispatch makes.
         data: What it trains on, over and over, each time in a new random order.
+        strategy: The strategy; None: a `MirroredStrategy` over all devices.
     """
 
-    def __init__(self, kind: str, steps: int, data: _models.Data) -> None:
-        self.strategy = sx.distribute.MirroredStrategy()
+    def __init__(
+        self, kind: str, steps: int, data: _models.Data, strategy: sx.distribute.Strategy | None = None
+    ) -> None:
+        self.strategy = strategy or sx.distribute.MirroredStrategy()
         with self.strategy.scope():
             self.model = _models.make_model(kind)
             self.optimizer = _models.make_optimizer()
