@@ -95,8 +95,9 @@ def write(folder: pathlib.Path, contents: Contents) -> None:
         with _locked(hidden):
             _fill(hidden, contents)
             _commit(hidden, _next_sequence(folder.parent))
-            (hidden / _LOCK).unlink()
+            # The lock goes last: what has none is left alone for a while, lest its writer has just begun.
             _put_in_place(hidden, folder)
+            (folder / _LOCK).unlink(missing_ok=True)
     except Exception as error:
         shutil.rmtree(hidden, ignore_errors=True)
         raise errors.CheckpointError(

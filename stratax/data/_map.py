@@ -22,6 +22,7 @@ from stratax.errors import DataError
 _CHECKED_ROWS = 16
 _ROWS_PER_THREAD = 4
 _CACHE_BYTES = 1 << 20
+_LARGE_BYTES = 1 << 14
 
 
 class Mapper:
@@ -328,20 +329,33 @@ class Map(Node):
         with on_host():
             return self._one(row, position, number, run)
 
-    def _in_threads(self, block: Block, indices: np.ndarray, passes: Passes, run: Run) -> Rows:
+    def _in_threads(self, block: Block, indices: np.ndarray, passes: Passes, run: Run) -> Block:
         pool = run.pool(self._threads, self)
-        results: list[Row] = []
-        futures = []
+        columns = self._columns_to_fill(block.count)
+
+        def make(i: int) -> Row | None:
+            row = self._one_in_thread(block.row(i), int(indices[i]), pass_at(passes, i), run)
+            return None if _put(row, columns, i) else row
+
+        results: list[Row | None] = []
+        futures = [pool.submit(make, i) for i in range(block.count)]
         try:
-            for i in range(block.count):
-                number = pass_at(passes, i)
-                futures.append(pool.submit(self._one_in_thread, block.row(i), int(indices[i]), number, run))
             results.extend(future.result() for future in futures)
         except Exception as e:
             for future in futures:
                 future.cancel()
-            return Rows(results, failure=e)
-        return Rows(results)
+            return Rows(_rows(results, columns), failure=e)
+        if columns and not any(results):
+            return Columns(columns, block.count)
+        return Rows(_rows(results, columns))
+
+    def _columns_to_fill(self, count: int) -> list[np.ndarray]:
+        """Where the threads put results of one shape, beside one another; empty if it is not known or does not pay."""
+        specs = flatten(self._mapper.spec)[0] if self._mapper.spec is not None else []
+        if not all(isinstance(spec, TensorSpec) and _is_plain(spec) for spec in specs):
+            return []
+        size = sum(math.prod(spec.shape) * spec.dtype.itemsize for spec in specs)
+        return [np.empty((count, *spec.shape), spec.dtype) for spec in specs] if size >= _LARGE_BYTES else []
 
     def shape_ids(self, indices: np.ndarray, passes: Passes, run: Run) -> np.ndarray | None:
         """As the child's: a function of inputs of one shape is expected to give results of one shape."""
@@ -355,6 +369,29 @@ class Map(Node):
             window = _ROWS_PER_THREAD * self._threads
             return ThreadedMapCursor(child, calls, lambda: run.pool(self._threads, self), window)
         return MapCursor(feed_of(self.child, run, passes), calls)
+
+
+def _is_plain(spec: TensorSpec) -> bool:
+    return spec.shape is not None and None not in spec.shape and not spec.dtype.hasobject
+
+
+def _put(row: Row, columns: list[np.ndarray], place: int) -> bool:
+    """Copies a row to its place in the columns if it fits: the thread that made it stacks it, too."""
+    if not columns or len(row) != len(columns):
+        return False
+    for leaf, column in zip(row, columns, strict=True):
+        if np.shape(leaf) != column.shape[1:] or leaf.dtype != column.dtype:
+            return False
+    for leaf, column in zip(row, columns, strict=True):
+        column[place] = leaf
+    return True
+
+
+def _rows(results: Sequence[Row | None], columns: list[np.ndarray]) -> list[Row]:
+    """The rows, those that were put into the columns taken from there."""
+    return [
+        [column[place] for column in columns] if row is None else row for place, row in enumerate(results)
+    ]
 
 
 class _Calls:
