@@ -33,6 +33,8 @@ _LOCK = "lock"
 _FORMAT = 1
 _PIECE = 1 << 22
 _STALE_SECONDS = 60.0
+_CLEAR_ATTEMPTS = 20
+_CLEAR_PAUSE_SECONDS = 0.05
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
@@ -99,7 +101,7 @@ def write(folder: pathlib.Path, contents: Contents) -> None:
             _put_in_place(hidden, folder)
             (folder / _LOCK).unlink(missing_ok=True)
     except Exception as error:
-        shutil.rmtree(hidden, ignore_errors=True)
+        _clear(hidden)
         raise errors.CheckpointError(
             f"The checkpoint could not be written; one that was there before is unchanged, and so is the state of "
             f"the program. Received: path={os.fspath(folder)!r}, which gave {_first_line(error)}. Make room or choose "
@@ -191,6 +193,15 @@ def remove_stale(folder: pathlib.Path) -> None:
         match = pattern.fullmatch(found.name)
         if match and (match[2] == "removed" or _is_abandoned(found)):
             shutil.rmtree(found, ignore_errors=True)
+
+
+def _clear(hidden: pathlib.Path) -> None:
+    """Removes what was written; threads of Orbax may still be writing when one of them has failed."""
+    for _ in range(_CLEAR_ATTEMPTS):
+        shutil.rmtree(hidden, ignore_errors=True)
+        if not hidden.exists():
+            return
+        time.sleep(_CLEAR_PAUSE_SECONDS)
 
 
 def _fill(hidden: pathlib.Path, contents: Contents) -> None:
