@@ -14,6 +14,7 @@ from stratax.data._cursor import Cursor, State
 from stratax.data._feed import Trail
 from stratax.data._map import Map, Mapper, pass_at
 from stratax.data._node import Node, Passes, Run
+from stratax.data._origins import Origins
 from stratax.data._spec import TensorSpec
 from stratax.data._structure import Row, flatten
 from stratax.data._worker_pool import TASK_SECONDS, WorkerPool, pickled
@@ -65,25 +66,30 @@ class WorkerMap(Map):
         """The function's results; waits for all of them."""
         block = self.child.gather(indices, passes, run)
         keys = [self._order.key(run, pass_at(passes, i)) for i in range(block.count)]
-        return _made(self._pool(run), self._mapper, block, indices.tolist(), keys)
+        return _made(self._pool(run), self._mapper, block, indices.tolist(), keys, run.origins)
 
     def stream(self, run: Run, passes: int) -> Cursor:
         """One result after another, in order; a bounded number is under way."""
         child = self.child.open(run, passes)
         return WorkerMapCursor(
-            child, lambda: self._pool(run), self._mapper, lambda: self._order.key(run, passes)
+            child, lambda: self._pool(run), self._mapper, lambda: self._order.key(run, passes), run.origins
         )
 
 
 def _made(
-    pool: WorkerPool, mapper: Mapper, block: Block, positions: list[int], keys: list[tuple[int, ...]]
+    pool: WorkerPool,
+    mapper: Mapper,
+    block: Block,
+    positions: list[int],
+    keys: list[tuple[int, ...]],
+    origins: Origins,
 ) -> Block:
     count = max(1, min(pool.rows_per_task, -(-block.count // (_TASKS_PER_PROCESS * pool.num_processes))))
     under_way = []
     for start in range(0, block.count, count):
         part = slice(start, min(start + count, block.count))
         task = Task(block=block.slice(part.start, part.stop), positions=positions[part], keys=keys[part])
-        under_way.append(_UnderWay(pool, task))
+        under_way.append(_UnderWay(pool, task, origins))
     try:
         return _joined([block for task in under_way for block in task.blocks(mapper)])
     finally:
@@ -111,9 +117,10 @@ def _failure_of(block: Block) -> BaseException | None:
 class _UnderWay:
     """A task that a worker has got."""
 
-    def __init__(self, pool: WorkerPool, task: Task) -> None:
+    def __init__(self, pool: WorkerPool, task: Task, origins: Origins) -> None:
         self._pool = pool
         self._task = task
+        self._origins = origins
         self._future = pool.submit(task)
         self.count = task.block.count
 
@@ -124,7 +131,18 @@ class _UnderWay:
     def blocks(self, mapper: Mapper) -> list[Block]:
         """Waits for the results; elements that failed, or are not like those before them, are failures."""
         result = self._pool.result(self._future, self._task)
+        self._tell_origins(result.parts)
         return [block for part in result.parts for block in _checked(part, mapper)]
+
+    def _tell_origins(self, parts: Sequence[Part]) -> None:
+        """Says of elements that failed which records they came from: a worker does not know."""
+        place, told = 0, None
+        for part in parts:
+            failure = _failure_of(part.block)
+            if isinstance(failure, Exception) and failure is not told:
+                self._origins.tell(failure, self._task.block.row(place))
+                told = failure
+            place += part.block.count
 
     def cancel(self) -> None:
         """Nobody waits for it."""
@@ -168,6 +186,7 @@ class WorkerMapCursor(Cursor):
         pool: The processes, asked for at the first reading.
         mapper: Compares results with those before them.
         key: What names the pass to a random function.
+        origins: Where the last records stand in their files.
     """
 
     def __init__(
@@ -176,9 +195,11 @@ class WorkerMapCursor(Cursor):
         pool: Callable[[], WorkerPool],
         mapper: Mapper,
         key: Callable[[], tuple[int, ...]],
+        origins: Origins,
     ) -> None:
         self._child = child
         self._pool = pool
+        self._origins = origins
         self._mapper = mapper
         self._key = key
         self._trail = Trail(child)
@@ -232,7 +253,7 @@ class WorkerMapCursor(Cursor):
                 break
             missing -= blocks[-1].count
         if blocks:
-            self._under_way.append(_UnderWay(pool, self._task(_joined(blocks))))
+            self._under_way.append(_UnderWay(pool, self._task(_joined(blocks)), self._origins))
         if failure is not None:
             self._under_way.append(_Failed(failure))
             self._num_read += 1

@@ -12,7 +12,7 @@ import cloudpickle
 import numpy as np
 import pytest
 
-from stratax.data import Dataset, TensorSpec
+from stratax.data import Dataset, TensorSpec, TFRecordDataset, TFRecordWriter
 from stratax.data._element_random import element_generator
 from stratax.errors import BadArgumentError, BadTypeError, DataError
 from tests.data.processes import children, wait_until_none_is_left
@@ -216,3 +216,20 @@ def test_only_so_much_is_read_ahead():
         for _ in range(10):
             next(iterator)
         assert len(taken) <= 10 + 4 * 5
+
+
+@pytest.mark.parametrize("index", [False, True])
+def test_a_failure_in_a_worker_names_the_record_that_it_came_from(tmp_path, index):
+    path = str(tmp_path / "a.tfrecord")
+    with TFRecordWriter(path) as writer:
+        for number in range(20):
+            writer.write(str(number).encode())
+
+    def parse(record):
+        if record == b"7":
+            raise ValueError("no seven")
+        return int(record)
+
+    with pytest.raises(ValueError, match="no seven") as caught:
+        list(TFRecordDataset(path, index=index).map(parse, num_processes=2))
+    assert any(f"It came from record 7 of {path!r}, at byte" in note for note in caught.value.__notes__)
