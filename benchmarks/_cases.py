@@ -78,6 +78,13 @@ def all_cases(counts: Sequence[int]) -> list[Case]:
             unit="us",
         ),
         Case(
+            name="saving-position",
+            what="saving the position of records in a shuffle buffer of 10,000 of 1 KB, as JSON",
+            program="_input:saving_the_position",
+            target=Target(10.0, unit="ms"),
+            unit="ms",
+        ),
+        Case(
             name="convert-images",
             what="stratax convert images, share of 2 cores that 2 processes keep busy",
             program="_convert:busy",

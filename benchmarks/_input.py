@@ -1,5 +1,10 @@
 """The input pipeline."""
 
+import json
+import pathlib
+import tempfile
+import time
+
 import numpy as np
 
 import stratax as sx
@@ -7,6 +12,10 @@ from benchmarks import _measure
 
 _ELEMENTS = 60_000
 _BATCH = 200
+_RECORDS = 40_000
+_RECORD_BYTES = 1024
+_BUFFER = 10_000
+_SAVES = 50
 
 
 def shuffled_batches(plan: _measure.Plan) -> _measure.Figure:
@@ -30,6 +39,25 @@ def shuffled_batches(plan: _measure.Plan) -> _measure.Figure:
     per_element = [seconds / _ELEMENTS * 1e6 for seconds in ours]
     base = _measure.spread([seconds / _ELEMENTS * 1e6 for seconds in gather]).value
     return _measure.spread(per_element, {"gather_us": base})
+
+
+def saving_the_position(plan: _measure.Plan) -> _measure.Figure:
+    """Milliseconds that it takes to save the position of a stream of records, as text, in the middle of a pass."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = str(pathlib.Path(folder, "records.tfrecord"))
+        content = np.random.default_rng(0).bytes(_RECORD_BYTES)
+        with sx.data.TFRecordWriter(path) as writer:
+            for number in range(_RECORDS):
+                writer.write(number.to_bytes(4, "little") + content)
+        dataset = sx.data.TFRecordDataset(path).shuffle(_BUFFER, seed=1).batch(64).prefetch(2)
+        took, size = [], 0
+        with iter(dataset) as iterator:
+            for _ in range(_SAVES):
+                next(iterator)
+                started = time.perf_counter()
+                size = len(json.dumps(iterator.get_state()))
+                took.append((time.perf_counter() - started) * 1e3)
+    return _measure.spread(took, {"state_kb": size / 1e3})
 
 
 def _scale(image: np.ndarray) -> np.ndarray:
