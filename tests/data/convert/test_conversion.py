@@ -253,7 +253,8 @@ def test_a_killed_worker_is_an_error_in_seconds_that_names_its_file_and_the_next
             killed.append(time.monotonic())
             os.kill(in_the_middle[0], signal.SIGKILL)
 
-    settings = convert.ConversionSettings(shards=4)
+    # Images that take a while, so that one is being made whenever the progress is looked at.
+    settings = convert.ConversionSettings(shards=4, resize=(1200, 1200))
     message = r"died \(exit code SIGKILL.*train-0000\d-of-00004\.tfrecord at 'cat/"
     with pytest.raises(WorkerError, match=message):
         run(large, out, settings, workers=2, progress=kill)
