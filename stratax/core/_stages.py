@@ -53,8 +53,15 @@ class StagedProgram:
         self._placement, self._storage = placement, storage
         wanted = {v for v in self._outputs if isinstance(v, jax_core.Var)}
         later = {v for e in second for v in e.invars if isinstance(v, jax_core.Var)}
+        made = wanted.intersection(v for e in second for v in e.outvars)
         self._first = _Stage(closed.jaxpr, first, wanted | later)
-        self._second = _Stage(closed.jaxpr, second, wanted, {self._inputs[position] for position in donated})
+        # A variable whose new value is a constant, or comes from the first stage, leaves no result to take its buffer.
+        overwritten = {
+            self._inputs[position]
+            for position, result in zip(donated, written, strict=False)
+            if not isinstance(self._outputs[result], jax_core.Literal) and self._outputs[result] in made
+        }
+        self._second = _Stage(closed.jaxpr, second, wanted, overwritten)
 
     def __call__(
         self, donated: list[Any], kept: list[Any], arguments: list[Any]
