@@ -13,6 +13,8 @@ import dataclasses
 import json
 import os
 import pathlib
+import random
+import re
 import signal
 import socket
 import subprocess
@@ -24,12 +26,20 @@ import time
 CHECKOUT = pathlib.Path(__file__).resolve().parent.parent.parent
 LIMIT = 60.0
 
+# Below those that systems give to whoever asks for any port: such a one could be gone before its task listens.
+_PORTS = range(20_000, 32_000)
+_chance = random.SystemRandom()  # What a test seeds would make all test processes choose the same.
+
 _PREAMBLE = """\
 import faulthandler, json, os, signal, sys, time
 faulthandler.register(signal.SIGUSR1, all_threads=True)
 def report(**values):
-    print("RESULT " + json.dumps(values), flush=True)
+    os.write(1, ("RESULT " + json.dumps(values) + "\\n").encode())
 """
+_REPORT = re.compile(r"RESULT (?=\{)")
+_GLOO = re.compile(
+    r"\[Gloo\] Rank | is connected to | peer ranks\. |Expected number of connected peer ranks is : "
+)
 
 
 @dataclasses.dataclass
@@ -51,7 +61,9 @@ class Result:
     @property
     def reports(self):
         """What it gave to `report`, one dictionary for each call."""
-        return [json.loads(line[7:]) for line in self.out.splitlines() if line.startswith("RESULT ")]
+        # Anywhere in a line: Gloo writes there too, from other threads and in pieces.
+        read = json.JSONDecoder().raw_decode
+        return [read(self.out, place.end())[0] for place in _REPORT.finditer(self.out)]
 
     @property
     def report(self):
@@ -223,8 +235,18 @@ def environment(cluster, kind, index, *, devices=1, variables=None):
 
 def free_ports(count):
     """Ports of this machine that nothing listens on, all different."""
-    with contextlib.ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for each in sockets:
-            each.bind(("127.0.0.1", 0))
-        return [each.getsockname()[1] for each in sockets]
+    free = []
+    while len(free) < count:
+        port = _chance.choice(_PORTS)
+        with socket.socket() as each, contextlib.suppress(OSError):
+            each.bind(("127.0.0.1", port))
+            free += [] if port in free else [port]
+    return free
+
+
+def without_gloo(text):
+    """What programs wrote, without the words that Gloo writes when tasks are connected; its numbers stay.
+
+    Gloo writes every word by itself, so what other threads and processes write may stand between any two.
+    """
+    return _GLOO.sub("", text)
