@@ -78,10 +78,10 @@ class Slow(keras.utils.PyDataset):
 
 @pytest.fixture(scope="module")
 def sleepy():
-    """A model whose step takes 20 ms."""
+    """A model whose step takes 100 ms: long beside what a busy machine takes to wake a thread."""
 
     def wait(x):
-        time.sleep(0.02)
+        time.sleep(0.1)
         return x
 
     class Sleep(layers.Layer):
@@ -101,12 +101,12 @@ def sleepy():
 
 
 def test_a_source_a_little_faster_than_the_step_costs_no_time(sleepy):
-    assert sleepy.fit(Slow(0.016 * 0.8), verbose=0).input_wait < 0.2
+    assert sleepy.fit(Slow(0.1 * 0.8), verbose=0).input_wait < 0.2
 
 
 def test_a_source_of_half_the_speed_is_reported(sleepy):
     with pytest.warns(RuntimeWarning, match=r"Training waited for its input \d+% of the time"):
-        history = sleepy.fit(Slow(0.05), verbose=0)
+        history = sleepy.fit(Slow(0.2), verbose=0)
     assert history.input_wait > 0.35
 
 
@@ -116,10 +116,17 @@ def test_ctrl_c_leaves_every_variable_readable(mirrored, data):
         model.compile("adam", "mse")
     model.fit(*data, batch_size=16, verbose=0)
     before = int(model.optimizer.iterations.numpy())
-    timer = threading.Timer(0.3, lambda: signal.pthread_kill(threading.main_thread().ident, signal.SIGINT))
-    timer.start()
+    trained = threading.Event()
+
+    def interrupt():
+        trained.wait(60)
+        time.sleep(0.05)  # Somewhere in a later step.
+        signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+
+    threading.Thread(target=interrupt).start()
+    told = keras.callbacks.LambdaCallback(on_epoch_end=lambda *_: trained.set())
     with pytest.raises(KeyboardInterrupt):
-        model.fit(*data, batch_size=16, epochs=100_000, verbose=0)
+        model.fit(*data, batch_size=16, epochs=100_000, verbose=0, callbacks=[told])
     assert int(model.optimizer.iterations.numpy()) > before
     assert all(np.isfinite(v.numpy()).all() for v in [*model.variables, *model.optimizer.variables])
     assert np.isfinite(model.fit(*data, batch_size=16, verbose=0).history["loss"]).all()
