@@ -24,6 +24,14 @@ def signals_as_before():
     signal.set_wakeup_fd(descriptor)
 
 
+def wait_until_heard(handler):
+    """Waits until a handler has heard that the machine goes away."""
+    deadline = time.monotonic() + 60
+    while handler._cluster.stop_reason is None:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
 def train(folder, total, *, at=None, signalled=None, config=None, manager=False):
     step = sx.Variable(0)
     checkpoint = Checkpoint(step=step)
@@ -33,7 +41,7 @@ def train(folder, total, *, at=None, signalled=None, config=None, manager=False)
     for number in range(handler.total_run_calls, total):
         if number == at:
             signalled()
-            time.sleep(0.3)
+            wait_until_heard(handler)
         handler.run(lambda: (seen.append(int(step)), step.assign_add(1)))
     return seen, step
 
@@ -57,11 +65,7 @@ def test_a_watcher_gives_notice_and_functions_of_the_users_save_and_exit(tmp_pat
         save_fn=lambda *args: done.append("save"),
     )
 
-    def give():
-        notice.set()
-        time.sleep(1.5)
-
-    train(tmp_path, 3, at=2, signalled=give, config=config)
+    train(tmp_path, 3, at=2, signalled=notice.set, config=config)
     assert done[:2] == ["save", "exit"]
 
 
@@ -75,13 +79,14 @@ def test_training_goes_on_for_most_of_the_grace_period(tmp_path):
         while True:
             handler.run(lambda: (step.assign_add(1), time.sleep(0.02)))
 
+    step.assign_add(0)  # Compiled here: the longer a step, the less of the period is left for more of them.
     for _ in range(2):
         handler.run(step.assign_add, 1)
     began = time.monotonic()
     os.kill(os.getpid(), signal.SIGTERM)
     with pytest.raises(SystemExit):
         train_for_ever()
-    assert 0.5 < time.monotonic() - began < 4.0
+    assert 0.5 < time.monotonic() - began < 30
     assert int(step) > 5
 
 
@@ -156,8 +161,13 @@ STUCK = """
 import stratax as sx
 handler = sx.train.PreemptionCheckpointHandler(
     sx.cluster.TFConfigClusterResolver(), sx.train.Checkpoint(step=sx.Variable(0)), sys.argv[1])
-print("stuck", flush=True)
-handler.run(time.sleep, 60)
+def stuck():
+    print("stuck", flush=True)
+    while handler._cluster.stop_reason is None:
+        time.sleep(0.01)
+    print("heard", flush=True)
+    time.sleep(100)
+handler.run(stuck)
 """
 
 
@@ -166,9 +176,10 @@ def test_a_second_sigterm_leaves_at_once(tmp_path):
     with tasks(1, STUCK, str(tmp_path)) as running:
         running.wait_for(0, "stuck")
         running.signal(0, signal.SIGTERM)
-        time.sleep(1.0)
+        running.wait_for(0, "heard")
+        time.sleep(1.0)  # Those that come at once are one.
         running.signal(0, signal.SIGTERM)
-        (result,) = running.wait(20)
+        (result,) = running.wait()
     assert result.code == 128 + signal.SIGTERM
     assert is_retryable(result.code)
     assert "a second SIGTERM" in result.err
