@@ -5,14 +5,16 @@ from collections.abc import Callable
 import numpy as np
 
 from stratax.data._block import Block, Columns
-from stratax.data._cursor import Cursor, State
+from stratax.data._cursor import Cursor, CursorOver, State
 from stratax.data._feed import Feed
 from stratax.data._structure import Row
 from stratax.errors import DataError
 
 
-class BatchCursor(Cursor):
+class BatchCursor(CursorOver):
     """Groups of consecutive elements. Where one fails, the next group begins behind it, as TensorFlow's does.
+
+    Nothing is held between two groups, so its place is the child's.
 
     Args:
         child: The stream.
@@ -24,7 +26,7 @@ class BatchCursor(Cursor):
     def __init__(
         self, child: Cursor, size: int, drop_remainder: bool, join: Callable[[list[Block]], Row]
     ) -> None:
-        self._child = child
+        super().__init__(child)
         self._size = size
         self._drop_remainder = drop_remainder
         self._join = join
@@ -49,23 +51,12 @@ class BatchCursor(Cursor):
         found = self._child.skip(count * self._size)
         return found // self._size if self._drop_remainder else -(-found // self._size)
 
-    def get_state(self) -> State:
-        """The child's: nothing is held between two groups."""
-        return self._child.get_state()
 
-    def set_state(self, state: State) -> None:
-        """The child's."""
-        self._child.set_state(state)
-
-    def close(self) -> None:
-        """Closes the child."""
-        self._child.close()
-
-
-class UnbatchCursor(Cursor):
+class UnbatchCursor(CursorOver):
     """The slices of each element along its first axis."""
 
     def __init__(self, feed: Feed) -> None:
+        super().__init__(feed)
         self._feed = feed
         self._offset = 0
         self._row: Row | None = None
@@ -134,7 +125,3 @@ class UnbatchCursor(Cursor):
         """Goes there."""
         self._feed.set_state(state["feed"])
         self._offset = state["offset"]
-
-    def close(self) -> None:
-        """Closes the child."""
-        self._feed.close()

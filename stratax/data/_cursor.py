@@ -49,7 +49,7 @@ class Cursor(abc.ABC):
                 passed += 1
         return passed
 
-    def close(self) -> None:  # noqa: B027  # Few hold anything.
+    def close(self) -> None:  # noqa: B027  # Sources need not hold anything.
         """Lets go of files and threads; the cursor is not used any more."""
 
     def rows(self) -> Iterator[Row]:
@@ -60,3 +60,26 @@ class Cursor(abc.ABC):
             except StopIteration:
                 return
             yield block.row(0)
+
+
+class CursorOver(Cursor):
+    """A cursor that reads from one other: has its place unless it says otherwise, and is closed with it.
+
+    Args:
+        child: The other.
+    """
+
+    def __init__(self, child: Cursor) -> None:
+        self._child = child
+
+    def get_state(self) -> State:
+        """The child's."""
+        return self._child.get_state()
+
+    def set_state(self, state: State) -> None:
+        """The child's."""
+        self._child.set_state(state)
+
+    def close(self) -> None:
+        """Closes the child."""
+        self._child.close()

@@ -5,23 +5,15 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from typing import Protocol
 
 from stratax.data._block import Block
-from stratax.data._cursor import Cursor, State
+from stratax.data._cursor import Cursor, CursorOver, State
 from stratax.data._structure import Row
 from stratax.errors import DataError
 
 _SHARE = 20
 _LEAST_SECONDS = 1e-3
 _MOST_ANCHORS = 128
-
-
-class Placed(Protocol):
-    """What has a place: a cursor, or a :class:`Feed`."""
-
-    def get_state(self) -> State:
-        """The place."""
 
 
 class Trail:
@@ -34,7 +26,7 @@ class Trail:
         child: The cursor.
     """
 
-    def __init__(self, child: Placed) -> None:
+    def __init__(self, child: Cursor) -> None:
         self._child = child
         self._anchors: deque[tuple[int, State]] = deque()
         self._due = 0.0
@@ -90,8 +82,28 @@ class Trail:
         with self._lock:
             return self._anchors[0]
 
+    def place(self, number: int, num_read: int | None) -> State:
+        """The place behind the first `number` elements.
 
-class Feed:
+        Args:
+            number: How many elements lie before it.
+            num_read: How many were read from the child; None if it can't be asked now, as another thread reads from it.
+
+        Returns:
+            What :meth:`go_to` takes.
+        """
+        if number == num_read:
+            return {"child": self._child.get_state(), "skip": 0}
+        anchor, state = self.recall(number)
+        return {"child": state, "skip": number - anchor}
+
+    def go_to(self, place: State) -> None:
+        """Brings a child that was not read yet to a place."""
+        self._child.set_state(place["child"])
+        self._child.skip(place["skip"])
+
+
+class Feed(CursorOver):
     """Reads a cursor in blocks and hands the elements on; its place is behind what was handed on.
 
     Args:
@@ -100,7 +112,7 @@ class Feed:
     """
 
     def __init__(self, child: Cursor, ahead: Callable[[], int]) -> None:
-        self._child = child
+        super().__init__(child)
         self._ahead = ahead
         self._trail = Trail(child)
         self._num_read = 0
@@ -187,19 +199,11 @@ class Feed:
 
     def get_state(self) -> State:
         """The place behind what was handed on."""
-        if self._num_passed == self._num_read:
-            return {"child": self._child.get_state(), "skip": 0}
-        number, state = self._trail.recall(self._num_passed)
-        return {"child": state, "skip": self._num_passed - number}
+        return self._trail.place(self._num_passed, self._num_read)
 
     def set_state(self, state: State) -> None:
         """Goes to the place."""
-        self._child.set_state(state["child"])
-        self._child.skip(state["skip"])
-
-    def close(self) -> None:
-        """Closes the child."""
-        self._child.close()
+        self._trail.go_to(state)
 
 
 def one() -> int:

@@ -5,7 +5,7 @@ from concurrent.futures import CancelledError
 from typing import Any
 
 from stratax.data._block import Block
-from stratax.data._cursor import Cursor, State
+from stratax.data._cursor import Cursor, CursorOver
 from stratax.data._node import Node, Run
 from stratax.data._spec import INFINITE_CARDINALITY, UNKNOWN_CARDINALITY
 from stratax.errors import WorkerError
@@ -48,11 +48,11 @@ class IgnoreErrors(Node):
         return IgnoreErrorsCursor(self.children[0].open(run, passes), run, self._log_warning)
 
 
-class IgnoreErrorsCursor(Cursor):
+class IgnoreErrorsCursor(CursorOver):
     """Reads on where the child raises."""
 
     def __init__(self, child: Cursor, run: Run, log_warning: bool) -> None:
-        self._child = child
+        super().__init__(child)
         self._run = run
         self._log_warning = log_warning
 
@@ -69,15 +69,3 @@ class IgnoreErrorsCursor(Cursor):
                 if self._log_warning:
                     notes = "".join(f"\n{note}" for note in getattr(e, "__notes__", ()))
                     _logger.warning("ignore_errors left out an element: %s: %s%s", type(e).__name__, e, notes)
-
-    def get_state(self) -> State:
-        """The child's."""
-        return self._child.get_state()
-
-    def set_state(self, state: State) -> None:
-        """The child's."""
-        self._child.set_state(state)
-
-    def close(self) -> None:
-        """Closes the child."""
-        self._child.close()

@@ -4,7 +4,6 @@ Each also works over a stream, where it counts.
 """
 
 import abc
-import functools
 from typing import Any
 
 import numpy as np
@@ -25,10 +24,9 @@ from stratax.data._permutation import Permutation
 from stratax.data._shuffle_buffer import ShuffleCursor
 from stratax.data._spec import INFINITE_CARDINALITY, UNKNOWN_CARDINALITY
 from stratax.data._stream_ops import (
-    ConcatenateCursor,
-    RepeatCursor,
     ShardCursor,
     SkipCursor,
+    SuccessiveCursor,
     TakeCursor,
     ZipCursor,
 )
@@ -192,7 +190,11 @@ class Repeat(Reindexed):
 
     def stream(self, run: Run, passes: int) -> Cursor:
         """Pass after pass; ends if a pass is empty."""
-        return RepeatCursor(lambda number: self.child.open(run, int(mix_pass(passes, number))), self.count)
+
+        def open_pass(number: int) -> Cursor:
+            return self.child.open(run, int(mix_pass(passes, number)))
+
+        return SuccessiveCursor(open_pass, self.count, ends_if_empty=True)
 
 
 class Shuffle(Reindexed):
@@ -391,7 +393,11 @@ class Concatenate(Node):
 
     def stream(self, run: Run, passes: int) -> Cursor:
         """One after the other."""
-        return ConcatenateCursor([functools.partial(child.open, run, passes) for child in self.children])
+
+        def open_child(number: int) -> Cursor:
+            return self.children[number].open(run, passes)
+
+        return SuccessiveCursor(open_child, len(self.children), ends_if_empty=False)
 
 
 def _interleaved(first: list[np.ndarray], second: list[np.ndarray], is_second: np.ndarray) -> Columns:

@@ -6,7 +6,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Protocol
 
 from stratax.data._block import Block, Columns, Rows, shapes_of
-from stratax.data._cursor import Cursor, State
+from stratax.data._cursor import Cursor, CursorOver, State
 from stratax.data._feed import Feed, Trail
 from stratax.data._structure import Row
 
@@ -24,7 +24,7 @@ class Calls(Protocol):
         """The result for one element."""
 
 
-class MapCursor(Cursor):
+class MapCursor(CursorOver):
     """Calls the function for what it is asked for.
 
     Args:
@@ -33,6 +33,7 @@ class MapCursor(Cursor):
     """
 
     def __init__(self, feed: Feed, calls: Calls) -> None:
+        super().__init__(feed)
         self._feed = feed
         self._calls = calls
         self._position = 0
@@ -82,12 +83,43 @@ class MapCursor(Cursor):
         self._position = state["position"]
         self._feed.set_state(state["feed"])
 
-    def close(self) -> None:
-        """Closes the child."""
-        self._feed.close()
+
+class AheadCursor(CursorOver):
+    """Reads on while results are made; its place is behind the last result that was given.
+
+    Args:
+        child: The stream.
+    """
+
+    def __init__(self, child: Cursor) -> None:
+        super().__init__(child)
+        self._trail = Trail(child)
+        self._base = 0
+        self._num_read = 0
+        self._num_given = 0
+        self._is_ended = False
+
+    def _skip_unread(self, count: int) -> int:
+        """Skips in the child, where nothing is under way."""
+        passed = self._child.skip(count)
+        self._num_read += passed
+        self._num_given += passed
+        return passed
+
+    def get_state(self) -> State:
+        """The child's place behind the last result, and how many elements came before."""
+        return {
+            "position": self._base + self._num_given,
+            "feed": self._trail.place(self._num_given, self._num_read),
+        }
+
+    def set_state(self, state: State) -> None:
+        """Goes there."""
+        self._base = state["position"]
+        self._trail.go_to(state["feed"])
 
 
-class ThreadedMapCursor(Cursor):
+class ThreadedMapCursor(AheadCursor):
     """Has some calls under way on threads; the results come in order.
 
     Args:
@@ -100,16 +132,11 @@ class ThreadedMapCursor(Cursor):
     def __init__(
         self, child: Cursor, calls: Calls, pool: Callable[[], ThreadPoolExecutor], window: int
     ) -> None:
-        self._child = child
+        super().__init__(child)
         self._calls = calls
         self._pool = pool
         self._window = window
-        self._trail = Trail(child)
         self._under_way: deque[Future[Row]] = deque()
-        self._base = 0
-        self._num_read = 0
-        self._num_given = 0
-        self._is_ended = False
 
     def read(self, limit: int) -> Block:
         """The oldest results of one shape."""
@@ -169,27 +196,10 @@ class ThreadedMapCursor(Cursor):
         for _ in range(held):
             self._under_way[0].cancel()
             self._pop()
-        passed = self._child.skip(count - held)
-        self._num_read += passed
-        self._num_given += passed
-        return held + passed
-
-    def get_state(self) -> State:
-        """The place behind the last result that was given."""
-        position = self._base + self._num_given
-        if not self._under_way:
-            return {"position": position, "feed": {"child": self._child.get_state(), "skip": 0}}
-        number, child = self._trail.recall(self._num_given)
-        return {"position": position, "feed": {"child": child, "skip": self._num_given - number}}
-
-    def set_state(self, state: State) -> None:
-        """Goes there."""
-        self._base = state["position"]
-        self._child.set_state(state["feed"]["child"])
-        self._child.skip(state["feed"]["skip"])
+        return held + self._skip_unread(count - held)
 
     def close(self) -> None:
         """Cancels what is under way."""
         for future in self._under_way:
             future.cancel()
-        self._child.close()
+        super().close()

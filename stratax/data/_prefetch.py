@@ -44,6 +44,8 @@ class PrefetchCursor(Cursor):
     def start(self, limit: int) -> None:
         """Starts the thread, which reads `limit` elements at a time until another number is asked for."""
         self._run.on_close(self._stop)
+        # So that there is a place to go back to before the thread has read anything.
+        self._trail.mark(0, 0)
         self._shared.expect(limit)
         thread = threading.Thread(
             target=_produce,
@@ -79,15 +81,11 @@ class PrefetchCursor(Cursor):
 
     def get_state(self) -> State:
         """The place behind what was given."""
-        if self._thread is None:
-            return {"child": self._child.get_state(), "skip": 0}
-        number, state = self._trail.recall(self._num_passed)
-        return {"child": state, "skip": self._num_passed - number}
+        return self._trail.place(self._num_passed, None if self._thread is not None else self._num_passed)
 
     def set_state(self, state: State) -> None:
         """Goes there, before the thread starts."""
-        self._child.set_state(state["child"])
-        self._child.skip(state["skip"])
+        self._trail.go_to(state)
 
     def skip(self, count: int) -> int:
         """In the child, before the thread starts."""

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from stratax.data._block import Block, Columns, Rows
-from stratax.data._cursor import Cursor, State
+from stratax.data._cursor import Cursor, CursorOver, State
 from stratax.data._feed import Trail
 from stratax.data._permutation import Draws, Permutation
 from stratax.data._structure import Row
@@ -149,7 +149,7 @@ def _earlier(slots: np.ndarray) -> np.ndarray:
     return earlier
 
 
-class ShuffleCursor(Cursor):
+class ShuffleCursor(CursorOver):
     """Draws each element from a buffer that is filled from the child.
 
     Args:
@@ -159,7 +159,7 @@ class ShuffleCursor(Cursor):
     """
 
     def __init__(self, child: Cursor, size: int, key: Sequence[int]) -> None:
-        self._child = child
+        super().__init__(child)
         self._size = size
         self._key = tuple(key)
         self._draws = Draws(key)
@@ -279,7 +279,3 @@ class ShuffleCursor(Cursor):
             self._slots.place(slots[: block.count], block, self._filled)
             self._num_read += block.count
             slots = slots[block.count :]
-
-    def close(self) -> None:
-        """Closes the child."""
-        self._child.close()

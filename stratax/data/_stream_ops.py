@@ -3,15 +3,15 @@
 from collections.abc import Callable, Sequence
 
 from stratax.data._block import Block, beside, concatenate_blocks
-from stratax.data._cursor import Cursor, State
+from stratax.data._cursor import Cursor, CursorOver, State
 from stratax.data._feed import Feed
 
 
-class TakeCursor(Cursor):
+class TakeCursor(CursorOver):
     """The first `count` elements."""
 
     def __init__(self, child: Cursor, count: int) -> None:
-        self._child = child
+        super().__init__(child)
         self._left = count
 
     def read(self, limit: int) -> Block:
@@ -43,16 +43,12 @@ class TakeCursor(Cursor):
         self._left = state["left"]
         self._child.set_state(state["child"])
 
-    def close(self) -> None:
-        """Closes the child."""
-        self._child.close()
 
-
-class SkipCursor(Cursor):
+class SkipCursor(CursorOver):
     """The elements after the first `count`."""
 
     def __init__(self, child: Cursor, count: int) -> None:
-        self._child = child
+        super().__init__(child)
         self._ahead = count
 
     def _begin(self) -> None:
@@ -79,15 +75,12 @@ class SkipCursor(Cursor):
         self._ahead = state["ahead"]
         self._child.set_state(state["child"])
 
-    def close(self) -> None:
-        """Closes the child."""
-        self._child.close()
 
-
-class ShardCursor(Cursor):
+class ShardCursor(CursorOver):
     """Every `num_shards`-th element from `index` on; the others are skipped."""
 
     def __init__(self, feed: Feed, num_shards: int, index: int) -> None:
+        super().__init__(feed)
         self._feed = feed
         self._stride = num_shards
         self._gap = index
@@ -140,22 +133,20 @@ class ShardCursor(Cursor):
         self._gap = state["gap"]
         self._feed.set_state(state["feed"])
 
-    def close(self) -> None:
-        """Closes the child."""
-        self._feed.close()
 
-
-class RepeatCursor(Cursor):
-    """Pass after pass; ends if a pass is empty.
+class SuccessiveCursor(Cursor):
+    """One stream after another.
 
     Args:
-        open_pass: Opens a cursor for a pass.
-        count: How many passes, -1 for no end.
+        open_stream: Opens a stream by its number, which counts from 0.
+        count: How many streams, -1 for no end.
+        ends_if_empty: Whether a stream without elements is the last: the passes over what has none.
     """
 
-    def __init__(self, open_pass: Callable[[int], Cursor], count: int) -> None:
-        self._open = open_pass
+    def __init__(self, open_stream: Callable[[int], Cursor], count: int, ends_if_empty: bool) -> None:
+        self._open = open_stream
         self._count = count
+        self._ends_if_empty = ends_if_empty
         self._number = 0
         self._is_empty = True
         self._child: Cursor | None = None
@@ -167,8 +158,8 @@ class RepeatCursor(Cursor):
             self._child = self._open(self._number)
         return self._child
 
-    def _next_pass(self) -> None:
-        if self._is_empty:
+    def _go_on(self) -> None:
+        if self._is_empty and self._ends_if_empty:
             raise StopIteration
         self.close()
         self._child = None
@@ -176,13 +167,13 @@ class RepeatCursor(Cursor):
         self._is_empty = True
 
     def read(self, limit: int) -> Block:
-        """From this pass, or the next."""
+        """From this stream, or the next."""
         while True:
             child = self._current()
             try:
                 block = child.read(limit)
             except StopIteration:
-                self._next_pass()
+                self._go_on()
                 continue
             except Exception:
                 self._is_empty = False
@@ -191,7 +182,7 @@ class RepeatCursor(Cursor):
             return block
 
     def skip(self, count: int) -> int:
-        """Over the ends of passes."""
+        """Over the ends of streams."""
         passed = 0
         try:
             while passed < count:
@@ -199,77 +190,19 @@ class RepeatCursor(Cursor):
                 self._is_empty = self._is_empty and not found
                 passed += found
                 if passed < count:
-                    self._next_pass()
+                    self._go_on()
         except StopIteration:
             pass
         return passed
 
     def get_state(self) -> State:
-        """The pass, and the place in it."""
-        child = self._child.get_state() if self._child is not None else None
-        return {"pass": self._number, "empty": self._is_empty, "child": child}
-
-    def set_state(self, state: State) -> None:
-        """Goes there."""
-        self._number, self._is_empty = state["pass"], state["empty"]
-        if state["child"] is not None:
-            self._current().set_state(state["child"])
-
-    def close(self) -> None:
-        """Closes this pass."""
-        if self._child is not None:
-            self._child.close()
-
-
-class ConcatenateCursor(Cursor):
-    """One stream after another.
-
-    Args:
-        openers: Open a cursor for each.
-    """
-
-    def __init__(self, openers: Sequence[Callable[[], Cursor]]) -> None:
-        self._openers = openers
-        self._which = 0
-        self._child: Cursor | None = None
-
-    def _current(self) -> Cursor:
-        if self._which >= len(self._openers):
-            raise StopIteration
-        if self._child is None:
-            self._child = self._openers[self._which]()
-        return self._child
-
-    def _go_on(self) -> None:
-        self.close()
-        self._child = None
-        self._which += 1
-
-    def read(self, limit: int) -> Block:
-        """From this stream, or the next."""
-        while True:
-            child = self._current()
-            try:
-                return child.read(limit)
-            except StopIteration:
-                self._go_on()
-
-    def skip(self, count: int) -> int:
-        """Over the ends of streams."""
-        passed = 0
-        while passed < count and self._which < len(self._openers):
-            passed += self._current().skip(count - passed)
-            if passed < count:
-                self._go_on()
-        return passed
-
-    def get_state(self) -> State:
         """Which stream, and the place in it."""
-        return {"which": self._which, "child": None if self._child is None else self._child.get_state()}
+        child = self._child.get_state() if self._child is not None else None
+        return {"number": self._number, "empty": self._is_empty, "child": child}
 
     def set_state(self, state: State) -> None:
         """Goes there."""
-        self._which = state["which"]
+        self._number, self._is_empty = state["number"], state["empty"]
         if state["child"] is not None:
             self._current().set_state(state["child"])
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from stratax.data._block import Block, Columns, Rows
-from stratax.data._cursor import Cursor, State
+from stratax.data._cursor import Cursor, CursorOver, State
 from stratax.data._feed import Feed, Trail
 from stratax.data._node import Node, Passes, Run, feed_of
 from stratax.data._origins import Origins
@@ -67,7 +67,7 @@ class Filter(Node):
         return bool(verdict)
 
 
-class FilterCursor(Cursor):
+class FilterCursor(CursorOver):
     """Asks about element after element.
 
     Args:
@@ -76,6 +76,7 @@ class FilterCursor(Cursor):
     """
 
     def __init__(self, feed: Feed, passes: Callable[[Row, int], bool]) -> None:
+        super().__init__(feed)
         self._feed = feed
         self._passes = passes
         self._number = 0
@@ -133,10 +134,6 @@ class FilterCursor(Cursor):
         """Goes there."""
         self._number = state["number"]
         self._feed.set_state(state["feed"])
-
-    def close(self) -> None:
-        """Closes the child."""
-        self._feed.close()
 
 
 def _selected(block: Block, kept: list[int]) -> Block:
@@ -248,7 +245,7 @@ class Window(Node):
         return [self._wrap(RowsSource([[row[i]] for row in chosen], spec)) for i, spec in enumerate(specs)]
 
 
-class WindowCursor(Cursor):
+class WindowCursor(CursorOver):
     """Holds the elements of the next window; its place is before the first of them.
 
     Args:
@@ -262,6 +259,7 @@ class WindowCursor(Cursor):
     def __init__(
         self, feed: Feed, reach: int, shift: int, drop_remainder: bool, make: Callable[[list[Row]], Row]
     ) -> None:
+        super().__init__(feed)
         self._feed = feed
         self._trail = Trail(feed)
         self._reach, self._shift = reach, shift
@@ -311,7 +309,3 @@ class WindowCursor(Cursor):
         """Goes there."""
         self._feed.set_state(state["child"])
         self._feed.skip(state["skip"])
-
-    def close(self) -> None:
-        """Closes the child."""
-        self._feed.close()

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from stratax.data._block import Block, Columns, Rows, concatenate_blocks
-from stratax.data._cursor import Cursor, State
-from stratax.data._feed import Trail
+from stratax.data._cursor import Cursor
 from stratax.data._map import Map, Mapper, pass_at
+from stratax.data._map_cursors import AheadCursor
 from stratax.data._node import Node, Passes, Run
 from stratax.data._origins import Origins
 from stratax.data._spec import TensorSpec
@@ -178,7 +178,7 @@ def _checked(part: Part, mapper: Mapper) -> list[Block]:
     return [part.block]
 
 
-class WorkerMapCursor(Cursor):
+class WorkerMapCursor(AheadCursor):
     """Has some tasks under way in worker processes; the results come in order.
 
     Args:
@@ -197,18 +197,13 @@ class WorkerMapCursor(Cursor):
         key: Callable[[], tuple[int, ...]],
         origins: Origins,
     ) -> None:
-        self._child = child
+        super().__init__(child)
         self._pool = pool
         self._origins = origins
         self._mapper = mapper
         self._key = key
-        self._trail = Trail(child)
         self._under_way: deque[_UnderWay | _Failed] = deque()
         self._ready: deque[Block] = deque()
-        self._base = 0
-        self._num_read = 0
-        self._num_given = 0
-        self._is_ended = False
 
     def read(self, limit: int) -> Block:
         """The oldest results of one shape."""
@@ -270,10 +265,7 @@ class WorkerMapCursor(Cursor):
         passed = 0
         while passed < count and (self._ready or self._under_way):
             passed += self._skip_held(count - passed)
-        beyond = self._child.skip(count - passed) if passed < count else 0
-        self._num_read += beyond
-        self._num_given += beyond
-        return passed + beyond
+        return passed + self._skip_unread(count - passed)
 
     def _skip_held(self, count: int) -> int:
         if not self._ready and self._under_way[0].count <= count:
@@ -288,22 +280,8 @@ class WorkerMapCursor(Cursor):
         except Exception:
             return 1
 
-    def get_state(self) -> State:
-        """The place behind the last result that was given."""
-        position = self._base + self._num_given
-        if self._num_given == self._num_read:
-            return {"position": position, "feed": {"child": self._child.get_state(), "skip": 0}}
-        number, child = self._trail.recall(self._num_given)
-        return {"position": position, "feed": {"child": child, "skip": self._num_given - number}}
-
-    def set_state(self, state: State) -> None:
-        """Goes there."""
-        self._base = state["position"]
-        self._child.set_state(state["feed"]["child"])
-        self._child.skip(state["feed"]["skip"])
-
     def close(self) -> None:
         """Forgets what is under way; the processes end with the iterator."""
         for task in self._under_way:
             task.cancel()
-        self._child.close()
+        super().close()

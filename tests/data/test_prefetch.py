@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from stratax.data import AUTOTUNE, Dataset, TensorSpec
+from stratax.data import AUTOTUNE, Dataset, TensorSpec, _prefetch
 from stratax.errors import BadArgumentError
 
 
@@ -86,6 +86,34 @@ def test_closing_may_meet_the_start_of_the_thread(monkeypatch):
     closers[0].join(10)
     assert failures == []
     assert set(threading.enumerate()) <= before
+
+
+def test_the_place_is_known_before_the_thread_has_read_anything(monkeypatch):
+    produce, may_read = _prefetch._produce, threading.Event()
+
+    def late(*args):
+        may_read.wait(60)
+        produce(*args)
+
+    def pipeline():
+        return Dataset.range(4).interleave(lambda x: stream().skip(x), 3, 2, num_parallel_calls=3)
+
+    iterator = iter(pipeline())
+    for _ in range(10):
+        next(iterator)
+    state = iterator.get_state()
+    expected = [int(next(iterator)) for _ in range(20)]
+    iterator.close()
+    monkeypatch.setattr(_prefetch, "_produce", late)
+    with iter(pipeline()) as restored, iter(pipeline()) as twice:
+        restored.set_state(state)
+        try:
+            again = restored.get_state()
+        finally:
+            may_read.set()
+        twice.set_state(again)
+        for iterator in (restored, twice):
+            assert [int(next(iterator)) for _ in range(20)] == expected
 
 
 def test_an_exception_crosses_the_thread():
