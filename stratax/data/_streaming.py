@@ -237,10 +237,9 @@ class Window(Node):
         """Window after window."""
         reach = (self._size - 1) * self._stride + 1
         feed = feed_of(self.children[0], run, passes)
-        return WindowCursor(feed, reach, self._shift, self._drop_remainder, self._window)
+        return WindowCursor(feed, reach, self._shift, self._stride, self._drop_remainder, self._window)
 
-    def _window(self, held: list[Row]) -> Row:
-        chosen = held[:: self._stride]
+    def _window(self, chosen: list[Row]) -> Row:
         specs, _ = flatten(self.children[0].spec)
         return [self._wrap(RowsSource([[row[i]] for row in chosen], spec)) for i, spec in enumerate(specs)]
 
@@ -248,24 +247,33 @@ class Window(Node):
 class WindowCursor(CursorOver):
     """Holds the elements of the next window; its place is before the first of them.
 
+    An element that can't be made fails every window that it belongs to, as in TensorFlow.
+
     Args:
         feed: The stream.
-        reach: From the first to the last element of a window.
+        reach: From the first to the last element of a window, both counted.
         shift: From the first element of a window to that of the next.
         drop_remainder: Whether short windows at the end are left out.
-        make: Makes a window of the elements it reaches over.
+        stride: From one element of a window to the next.
+        make: Makes a window of its elements.
     """
 
     def __init__(
-        self, feed: Feed, reach: int, shift: int, drop_remainder: bool, make: Callable[[list[Row]], Row]
+        self,
+        feed: Feed,
+        reach: int,
+        shift: int,
+        stride: int,
+        drop_remainder: bool,
+        make: Callable[[list[Row]], Row],
     ) -> None:
         super().__init__(feed)
         self._feed = feed
         self._trail = Trail(feed)
-        self._reach, self._shift = reach, shift
+        self._reach, self._shift, self._stride = reach, shift, stride
         self._drop_remainder = drop_remainder
         self._make = make
-        self._held: list[Row] = []
+        self._held: list[Row | Exception] = []
         self._num_read = 0
 
     def read(self, limit: int) -> Block:
@@ -273,9 +281,14 @@ class WindowCursor(CursorOver):
         self._fill()
         if not self._held or (self._drop_remainder and len(self._held) < self._reach):
             raise StopIteration
-        window = self._make(self._held[: self._reach])
+        chosen = self._held[: self._reach : self._stride]
         self._pass()
-        return Rows([window])
+        rows = []
+        for row in chosen:
+            if isinstance(row, Exception):
+                raise row
+            rows.append(row)
+        return Rows([self._make(rows)])
 
     def _fill(self) -> None:
         while len(self._held) < self._reach:
@@ -284,12 +297,12 @@ class WindowCursor(CursorOver):
                 block = self._feed.read(self._reach - len(self._held))
             except StopIteration:
                 return
-            except Exception:
-                # As if the element that failed was not there.
+            except Exception as e:
                 self._num_read += 1
-                raise
-            self._num_read += block.count
-            self._held += [block.row(i) for i in range(block.count)]
+                self._held.append(e)
+            else:
+                self._num_read += block.count
+                self._held += [block.row(i) for i in range(block.count)]
 
     def _pass(self) -> None:
         beyond = self._shift - len(self._held)
@@ -299,13 +312,8 @@ class WindowCursor(CursorOver):
 
     def get_state(self) -> State:
         """A place at or before the first element of the next window."""
-        if not self._held:
-            return {"child": self._feed.get_state(), "skip": 0}
-        first = self._num_read - len(self._held)
-        number, child = self._trail.recall(first)
-        return {"child": child, "skip": first - number}
+        return self._trail.place(self._num_read - len(self._held), self._num_read)
 
     def set_state(self, state: State) -> None:
         """Goes there."""
-        self._feed.set_state(state["child"])
-        self._feed.skip(state["skip"])
+        self._trail.go_to(state)

@@ -109,6 +109,7 @@ PIPELINES = {
     ),
     "errors": lambda: stream().map(broken).batch(4),
     "errors on threads": lambda: stream().map(broken, num_parallel_calls=3).shuffle(4),
+    "errors in windows": lambda: stream(30).map(broken).window(3, 2).flat_map(lambda w: w.batch(3)),
     "errors in a filter": lambda: stream().filter(lambda x: broken(x) % 2 == 0).prefetch(3),
     "errors of an indexable": lambda: Dataset.range(37).shuffle(8, seed=2).map(broken).prefetch(2),
     "errors beside others": lambda: Dataset.zip(stream().map(broken), stream().shuffle(4)),

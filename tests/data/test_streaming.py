@@ -1,10 +1,13 @@
 """filter, flat_map and window."""
 
+import contextlib
+
 import numpy as np
 import pytest
 
 from stratax.data import Dataset, DatasetSpec, TensorSpec
 from stratax.errors import BadTypeError, DataError
+from tests.data.pipelines import broken, stream
 from tests.data.reference import as_lists
 
 
@@ -91,6 +94,32 @@ def test_windows_of_structures_are_structures_of_datasets():
     assert as_lists(first["a"]) == [0, 1]
     flat = dataset.flat_map(lambda w: Dataset.zip(w["a"], w["b"]).batch(2))
     assert [a.tolist() for a, _ in flat] == [[0, 1], [2, 3]]
+
+
+def test_an_element_that_fails_takes_the_windows_it_belongs_to_with_it():
+    def pipeline():
+        return stream(9).map(broken).window(3, shift=1, stride=2)
+
+    def following(iterator):
+        found = []
+        while True:
+            try:
+                found.append(as_lists(next(iterator)))
+            except StopIteration:
+                return found
+            except ValueError as e:
+                found.append(str(e))
+
+    failed = "element 3 is broken"
+    whole = [[0, 2, 4], failed, [2, 4, 6], failed, [4, 6, 8], [5, 7], [6, 8], [7], [8]]
+    assert following(iter(pipeline())) == whole
+    iterator = iter(pipeline())
+    for place in range(len(whole)):
+        restored = iter(pipeline())
+        restored.set_state(iterator.get_state())
+        assert following(restored) == whole[place:]
+        with contextlib.suppress(ValueError):
+            next(iterator)
 
 
 def test_windows_flatten_to_batches():
