@@ -208,7 +208,7 @@ def test_threads_end_with_the_iterator(names):
         for _ in range(40):
             next(elements)
         assert num_readers() > before
-    assert num_readers() == before
+    assert num_readers() <= before
 
 
 def test_other_kinds_of_files_are_read_in_turn_too(names, tmp_path):

@@ -87,14 +87,16 @@ def test_arrays_strings_and_structures_keep_their_form():
 
 def test_threads_read_several_datasets_at_a_time_and_end():
     before = set(threading.enumerate())
-    together, most, lock = set(), [0], threading.Lock()
+    together, most, changed = set(), [0], threading.Condition()
 
     def waiting(x):
-        with lock:
+        with changed:
             together.add(threading.get_ident())
             most[0] = max(most[0], len(together))
-        time.sleep(0.005)
-        with lock:
+            changed.notify_all()
+            assert changed.wait_for(lambda: most[0] >= 2, 60)
+        time.sleep(0.005)  # Time for more of them, if there are more threads.
+        with changed:
             together.discard(threading.get_ident())
         return x
 

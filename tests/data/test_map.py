@@ -418,18 +418,21 @@ def test_threads_make_no_more_batches_ahead_than_they_can_use():
     assert len(made) <= 32 + 2
 
 
-@pytest.mark.parametrize(("limit", "expected"), [(None, {2, 5}), (4, {2}), (1, {1})])
-def test_every_map_has_as_many_threads_as_it_asks_for_within_the_limit(limit, expected):
-    most, running, lock = Counter(), Counter(), threading.Lock()
+@pytest.mark.parametrize(("limit", "a", "b"), [(None, 2, 5), (4, 2, 2), (1, 1, 1)])
+def test_every_map_has_as_many_threads_as_it_asks_for_within_the_limit(limit, a, b):
+    expected = {"a": a, "b": b}
+    most, running, changed = Counter(), Counter(), threading.Condition()
 
     def waiting(name):
         def wait(x):
-            with lock:
+            with changed:
                 running[name] += 1
                 most[name] = max(most[name], running[name])
                 most["all"] = max(most["all"], running.total())
-            time.sleep(0.005)
-            with lock:
+                changed.notify_all()
+                assert changed.wait_for(lambda: most[name] >= expected[name], 60)
+            time.sleep(0.005)  # Time for more of them, if there are more threads.
+            with changed:
                 running[name] -= 1
             return x
 
@@ -442,7 +445,7 @@ def test_every_map_has_as_many_threads_as_it_asks_for_within_the_limit(limit, ex
     dataset = stream.map(waiting("a"), num_parallel_calls=2).map(waiting("b"), num_parallel_calls=5)
     with iter(dataset.with_options(options)) as iterator:
         assert [int(x) for x in iterator] == list(range(40))
-    assert {most["a"], most["b"]} == expected
+    assert {name: most[name] for name in expected} == expected
     assert most["all"] <= (limit or 7)
     assert set(threading.enumerate()) <= before
 

@@ -179,9 +179,18 @@ def test_a_function_that_can_not_be_sent_is_refused():
         next(iter(Dataset.range(3).map(function, num_processes=1)))
 
 
-def test_it_runs_in_other_processes_and_they_end_with_the_iterator():
-    dataset = Dataset.range(40).map(lambda i: (time.sleep(0.005), os.getpid())[1], num_processes=2)
-    iterator = iter(dataset)
+def test_it_runs_in_other_processes_and_they_end_with_the_iterator(tmp_path):
+    here = os.getpid()
+
+    def meet(i):
+        if os.getpid() != here:
+            (tmp_path / str(os.getpid())).touch()
+            deadline = time.monotonic() + 60
+            while len(os.listdir(tmp_path)) < 2 and time.monotonic() < deadline:
+                time.sleep(0.005)  # One of them may be quicker to start than the other.
+        return os.getpid()
+
+    iterator = iter(Dataset.range(40).map(meet, num_processes=2))
     pids = {int(next(iterator)) for _ in range(40)}
     assert os.getpid() not in pids
     assert len(pids) == 2
