@@ -76,6 +76,16 @@ def auto_shard(
     return result
 
 
+def is_read_whole(dataset: Dataset) -> bool:
+    """Whether each worker had better read whole batches and keep its rows: they cost little, gathered from memory.
+
+    Args:
+        dataset: The same in all workers.
+    """
+    divides = _policy(dataset) in (AutoShardPolicy.AUTO, AutoShardPolicy.DATA)
+    return divides and dataset.is_indexable and not any(isinstance(step, Map) for step in walk(dataset._node))
+
+
 def shuffle_seeds(dataset: Dataset) -> list[int]:
     """The seeds of everything random in a Dataset, drawn now where none were given.
 

@@ -7,6 +7,7 @@ import jax
 
 from stratax import errors
 from stratax.cluster._devices import local_devices, resolve_device
+from stratax.distribute._extended import StrategyExtended
 from stratax.distribute._mirrored import resolve_devices
 from stratax.distribute._strategy import Strategy
 
@@ -35,7 +36,6 @@ class CentralStorageStrategy(Strategy):
 
     def __init__(self, compute_devices: Sequence[Any] | None = None, parameter_device: Any = None) -> None:
         devices = resolve_devices(compute_devices)
-        super().__init__(devices)
         if parameter_device is not None:
             self._parameter_device = resolve_device(parameter_device)
         else:
@@ -46,14 +46,31 @@ class CentralStorageStrategy(Strategy):
                 f"parameter_device={parameter_device!r}."
             )
 
+        super().__init__(
+            devices, extended=lambda strategy: _StoredElsewhere(strategy, self._parameter_device)
+        )
+
     @property
     def parameter_device(self) -> jax.Device:
         """Where variables are kept between steps."""
         return self._parameter_device
 
+
+class _StoredElsewhere(StrategyExtended):
+    """Variables that are kept on one device, whichever compute.
+
+    Args:
+        strategy: The strategy.
+        device: Where variables are kept.
+    """
+
+    def __init__(self, strategy: Strategy, device: jax.Device) -> None:
+        super().__init__(strategy)
+        self._device = device
+
     @property
     def variable_storage(self) -> jax.sharding.Sharding:
         """On the parameter device."""
-        if len(self.devices) == 1 and self.devices[0] == self._parameter_device:
+        if self._strategy.devices == (self._device,):
             return self.variable_placement
-        return jax.sharding.SingleDeviceSharding(self._parameter_device)
+        return jax.sharding.SingleDeviceSharding(self._device)

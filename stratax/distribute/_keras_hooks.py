@@ -94,7 +94,10 @@ def _apply_hook(original: Callable[..., None]) -> Callable[..., None]:
             original(self, grads, trainable_variables)
             return
         reduced = reduce_gradients(grads)
-        if isinstance(region, _replica_region.ReplicaRegion) and _contexts.get_strategy().updates_once:
+        if (
+            isinstance(region, _replica_region.ReplicaRegion)
+            and _contexts.get_strategy().extended.updates_once
+        ):
             _postpone(self, original, reduced, trainable_variables, region)
             return
         with applying(self):

@@ -7,6 +7,7 @@ import jax
 
 from stratax.cluster._devices import resolve_device
 from stratax.distribute import _contexts
+from stratax.distribute._extended import StrategyExtended
 from stratax.distribute._strategy import Strategy
 
 
@@ -28,24 +29,23 @@ class OneDeviceStrategy(Strategy):
     """
 
     def __init__(self, device: Any) -> None:
-        super().__init__([resolve_device(device)])
-
-    @property
-    def variable_placement(self) -> jax.sharding.Sharding:
-        """On the one device."""
-        return jax.sharding.SingleDeviceSharding(self.devices[0])
+        super().__init__([resolve_device(device)], extended=_OnOneDevice)
 
 
 class DefaultStrategy(Strategy):
     """The strategy in force outside of every scope: JAX's default device, nothing distributed."""
 
     def __init__(self) -> None:
-        super().__init__([jax.local_devices()[0]])
+        super().__init__([jax.local_devices()[0]], extended=_OnOneDevice)
+
+
+class _OnOneDevice(StrategyExtended):
+    """Variables that are on one device, without a mesh."""
 
     @property
     def variable_placement(self) -> jax.sharding.Sharding:
-        """On JAX's default device."""
-        return jax.sharding.SingleDeviceSharding(self.devices[0])
+        """On the one device."""
+        return jax.sharding.SingleDeviceSharding(self._strategy.devices[0])
 
 
 @functools.cache

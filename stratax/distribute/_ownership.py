@@ -58,7 +58,7 @@ def place_new_variables(strategy: "Strategy") -> None:
     _pending.clear()
     present = [v for v in variables if v is not None and isinstance(v._value, jax.Array)]
     present = [v for v in present if not isinstance(v._value, jax.core.Tracer)]
-    values = strategy.agreed([v._value for v in present])
-    placed: list[Any] = _placement.place(values, strategy.variable_storage)
+    values = strategy.extended.agreed([v._value for v in present])
+    placed: list[Any] = _placement.place(values, strategy.extended.variable_storage)
     for variable, value in zip(present, placed, strict=True):
         variable._value = value

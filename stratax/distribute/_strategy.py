@@ -1,21 +1,19 @@
 """`Strategy`: what runs where, with one meaning for every kind of hardware (distribute layer)."""
 
 import contextlib
-import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import jax
 import jax.numpy as jnp
-import keras
 import numpy as np
-from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
+from jax.sharding import AxisType, Mesh
 from keras.src.backend.common import global_state  # The attribute that Keras' own distributions are kept in.
 
 from stratax import errors
 from stratax.cluster._devices import device_name
-from stratax.core import _autograph, _body, _capture, _function, _reads
-from stratax.distribute import _contexts, _input, _loop, _ownership, _readers, _replica_region
+from stratax.core import _capture, _function, _reads
+from stratax.distribute import _contexts, _extended, _input, _ownership
 from stratax.distribute._cross_device_ops import NcclAllReduce
 from stratax.distribute._cross_device_ops_base import CrossDeviceOps
 from stratax.distribute._reduce_op import ReduceOp, as_reduce_op
@@ -31,9 +29,17 @@ class Strategy:
     Args:
         devices: The devices of the replicas, in order. At least one.
         cross_device_ops: How replicas' values are combined; None for XLA's own all-reduce.
+        extended: Makes what is behind :attr:`extended` of the strategy: where variables live, and which replicas are
+            this process's.
     """
 
-    def __init__(self, devices: Sequence[jax.Device], cross_device_ops: CrossDeviceOps | None = None) -> None:
+    def __init__(
+        self,
+        devices: Sequence[jax.Device],
+        cross_device_ops: CrossDeviceOps | None = None,
+        *,
+        extended: Callable[["Strategy"], _extended.StrategyExtended] = _extended.StrategyExtended,
+    ) -> None:
         if cross_device_ops is not None and not isinstance(cross_device_ops, CrossDeviceOps):
             raise errors.BadTypeError(
                 "cross_device_ops must be a stratax.distribute.CrossDeviceOps (NcclAllReduce(), "
@@ -43,7 +49,10 @@ class Strategy:
         self._devices = tuple(devices)
         self._cross_device_ops = cross_device_ops or NcclAllReduce()
         self._mesh = Mesh(np.asarray(self._devices), (REPLICA_AXIS,), axis_types=(AxisType.Auto,))
-        self._compiled_run = _function.Function(self._run_in_program, autograph=False, calls_argument=True)
+        self._extended = extended(self)
+        self._compiled_run = _function.Function(
+            self._extended.call_for_each_replica, autograph=False, calls_argument=True
+        )
         self._compiled_reduce = _function.Function(
             self._reduce_in_program, autograph=False, traces_before_warning=0
         )
@@ -78,50 +87,14 @@ class Strategy:
         return self._mesh
 
     @property
-    def share(self) -> "_readers.Share":
-        """Which of the replicas are this process's: all of them, unless a subclass has replicas on other hosts."""
-        return _readers.Share()
-
-    def agreed(self, values: list[Any]) -> list[Any]:
-        """The values that new variables begin with: where there are several workers, the chief's on each of them."""
-        return values
-
-    def phase(self, name: str) -> contextlib.AbstractContextManager[Any]:
-        """Says what the program does in a block, to other workers if there are any; not for users.
-
-        Args:
-            name: ``"evaluating"``, ``"saving"`` or ``"input"``.
-        """
-        return contextlib.nullcontext()
-
-    def loop(self) -> _loop.Loop:
-        """A loop of steps that begins now, in all workers if there are several; not for users."""
-        return _loop.Loop()
-
-    @property
     def cross_device_ops(self) -> CrossDeviceOps:
         """How replicas' values are combined."""
         return self._cross_device_ops
 
     @property
-    def variable_placement(self) -> jax.sharding.Sharding:
-        """Where variables are while replicas compute: on every replica's device."""
-        return NamedSharding(self._mesh, PartitionSpec())
-
-    @property
-    def variable_storage(self) -> jax.sharding.Sharding:
-        """Where variables are kept between steps."""
-        return self.variable_placement
-
-    @property
-    def updates_once(self) -> bool:
-        """Whether optimizers update variables in one place, after the replicas, and not on each replica's device."""
-        return self.variable_storage != self.variable_placement
-
-    @property
-    def extended(self) -> "Strategy":
-        """The strategy itself: what TensorFlow keeps under `extended` is here on the strategy."""
-        return self
+    def extended(self) -> _extended.StrategyExtended:
+        """What the library itself needs of the strategy, where TensorFlow keeps it; programs need nothing of it."""
+        return self._extended
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} with {len(self._devices)} replicas on {', '.join(self.device_names)}>"
@@ -179,7 +152,7 @@ class Strategy:
         kwargs = {} if kwargs is None else kwargs
         self._check_run(fn, args, kwargs)
         if _capture.current_region() is not None:
-            return self._run_in_program(fn, tuple(args), kwargs)
+            return self._extended.call_for_each_replica(fn, tuple(args), kwargs)
         if len(self._devices) > 1 and _reads.has_listeners():
             raise errors.StrategyError(
                 "strategy.run was called inside a GradientTape, which sees operations one by one; replicas run as one "
@@ -224,125 +197,6 @@ class Strategy:
                     "Make it with this strategy's experimental_distribute_dataset or "
                     "experimental_distribute_values_from_function."
                 )
-
-    def run_one_device_code(self, fn: Callable[..., Any], args: tuple[Any, ...]) -> Any:
-        """Like :meth:`run`, for code that knows nothing of replicas, such as a model's `train_step`; not for users.
-
-        Losses are means over the replica's examples and gradients are averaged, so that what is written for one
-        device gives its result. Only in a program.
-        """
-        return self._run_in_program(fn, args, {}, averages_gradients=True)
-
-    def place_program(self) -> None:
-        """Has the program that is being traced keep its variables where this strategy does; not for users."""
-        _set_placement(_capture.current_region(), self)
-
-    def _run_in_program(
-        self,
-        fn: Callable[..., Any],
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
-        averages_gradients: bool = False,
-    ) -> Any:
-        region = _capture.current_region()
-        if region is None:
-            raise errors.StrategyError(
-                "Replicas were run outside of a compiled program. Call `strategy.run`."
-            )
-        self.place_program()
-        replica_fn = fn if isinstance(fn, _function.Function) else _autograph.convert(fn)
-        leaves, treedef = jax.tree.flatten((args, kwargs), is_leaf=is_per_replica)
-        kinds = {leaf.solo for leaf in leaves if isinstance(leaf, PerReplica)}
-        if len(kinds) > 1:
-            raise errors.StructureError(
-                "strategy.run got a batch that divides among the replicas together with the remainder of one that does "
-                "not. Expected: per-replica arguments of one step. Take them from one distributed dataset, "
-                "`Dataset.zip(...)` if there are several."
-            )
-        if len(self._devices) == 1 or True in kinds:
-            return self._run_alone(replica_fn, leaves, treedef)
-        context = _contexts.ReplicaContext(self, len(self._devices), averages_gradients=averages_gradients)
-        return self._run_replicas(replica_fn, leaves, treedef, region, context)
-
-    def _run_alone(self, fn: Callable[..., Any], leaves: list[Any], treedef: Any) -> Any:
-        """One replica's meaning for everything: on its device, or, for a remainder, on all devices alike."""
-        plain = [_only_component(leaf) if isinstance(leaf, PerReplica) else leaf for leaf in leaves]
-        args, kwargs = jax.tree.unflatten(treedef, plain)
-        with _contexts.entered(self, _contexts.ReplicaContext(self, 1, stands_for=len(self._devices))):
-            result = fn(*args, **kwargs)
-        if len(self._devices) == 1:
-            return result
-        return jax.tree.map(
-            lambda leaf: PerReplica(jnp.asarray(leaf), solo=True) if _is_array(leaf) else leaf, result
-        )
-
-    def _run_replicas(
-        self,
-        fn: Callable[..., Any],
-        leaves: list[Any],
-        treedef: Any,
-        region: _capture.Region,
-        context: _contexts.ReplicaContext,
-    ) -> Any:
-        split = [index for index, leaf in enumerate(leaves) if isinstance(leaf, PerReplica)]
-        found: list[_Traced] = []
-
-        def body(components: list[Any], local: dict[int, Any]) -> Any:
-            own = list(leaves)
-            for index, component in zip(split, components, strict=True):
-                own[index] = jnp.squeeze(component, 0)
-            args, kwargs = jax.tree.unflatten(treedef, own)
-            mine = {key: jnp.squeeze(value, 0) for key, value in local.items()}
-            replica = _replica_region.ReplicaRegion(region, len(self._devices), mine)
-            with replica, _contexts.entered(self, context):
-                result = fn(*args, **kwargs)
-                outputs, structure = jax.tree.flatten(_values_of_variables(result))
-                arrays = [jnp.asarray(leaf)[None] for leaf in outputs if _is_array(leaf)]
-                written, merged = replica.merged()
-                kept = {key: replica.final_value(v)[None] for key, v in replica.writes.items() if key in mine}
-                found.append(_Traced(replica, outputs, structure, written))
-                return (arrays, kept), (merged, [update.arrays for update in replica.postponed])
-
-        spread, same = PartitionSpec(REPLICA_AXIS), PartitionSpec()
-        mapped = jax.shard_map(
-            body, mesh=self._mesh, in_specs=(spread, spread), out_specs=(spread, same), check_vma=False
-        )
-        components = [leaves[index].array for index in split]
-        spreads = self._carried_spread(region, mapped, components, found)
-        local = {key: region.get_current_value(spread) for key, spread in spreads.items()}
-        (arrays, kept), (values, postponed) = mapped(components, local)
-        traced = found[-1]
-        for key, value in kept.items():
-            region.add_update((spreads[key], value))
-        for variable, value in zip(traced.written, values, strict=True):
-            region.add_update((variable, value))
-        for update, update_arrays in zip(traced.replica.postponed, postponed, strict=True):
-            update.make(update_arrays)
-        results = iter(arrays)
-        placed = [PerReplica(next(results)) if _is_array(leaf) else leaf for leaf in traced.outputs]
-        return jax.tree.unflatten(traced.structure, placed)
-
-    def _carried_spread(
-        self,
-        region: _capture.Region,
-        mapped: Callable[..., Any],
-        components: list[Any],
-        found: list["_Traced"],
-    ) -> dict[int, _capture.Spread]:
-        """Directly in a loop: the variables that replicas change differently, to be merged when the loop is over.
-
-        Which ones these are only a trace can tell, so that in a loop a replica's function is traced twice.
-        """
-        if not isinstance(region, _body.LoopRegion):
-            return {}
-        used = {*region.reads, *region.writes}
-        jax.eval_shape(mapped, components, {})
-        for variable in found[-1].replica.differing():
-            key = id(variable)
-            # What the loop itself reads or writes besides must be one value in every iteration.
-            if key not in used and key not in region.spreads:
-                region.adopt(_replica_region.ReplicaSpread(variable, self._mesh))
-        return dict(region.spreads)
 
     # Combining.
 
@@ -398,14 +252,10 @@ class Strategy:
 
     def _reduce_in_program(self, op: ReduceOp, value: Any, axis: int | None) -> Any:
         return jax.tree.map(
-            lambda leaf: self.to_all(self._reduce_leaf(op, leaf, axis)), value, is_leaf=is_per_replica
+            lambda leaf: self._extended.to_all(self._reduce_leaf(op, leaf, axis)),
+            value,
+            is_leaf=is_per_replica,
         )
-
-    def to_all(self, array: Any) -> Any:
-        """Has a combined value on every device, where other processes hold a part of it; not for users."""
-        if self.share.processes == 1:
-            return array
-        return jax.lax.with_sharding_constraint(array, self.variable_placement)
 
     def _reduce_leaf(self, op: ReduceOp, leaf: Any, axis: int | None) -> Any:
         if not isinstance(leaf, PerReplica) or leaf.solo:
@@ -434,12 +284,14 @@ class Strategy:
         self._check_cross_replica("gather", "get_replica_context().all_gather")
         for leaf in jax.tree.leaves(value, is_leaf=is_per_replica):
             _contexts.check_axis(axis, leaf.ndim if isinstance(leaf, PerReplica) else np.ndim(leaf))
-        if self.share.processes > 1 and _capture.current_region() is None:
+        if self._extended.share.processes > 1 and _capture.current_region() is None:
             return self._compiled_gather(value, axis)
         return self._gather_in_program(value, axis)
 
     def _gather_in_program(self, value: Any, axis: int) -> Any:
-        return jax.tree.map(lambda leaf: self.to_all(_gathered(leaf, axis)), value, is_leaf=is_per_replica)
+        return jax.tree.map(
+            lambda leaf: self._extended.to_all(_gathered(leaf, axis)), value, is_leaf=is_per_replica
+        )
 
     def experimental_local_results(self, value: Any) -> tuple[Any, ...]:
         """The components of a value that this process holds, as a tuple, in the order of the replicas.
@@ -483,7 +335,7 @@ class Strategy:
         """
         from stratax.data._as_dataset import adopted
 
-        return _input.DistributedDataset(self, self.source_of_batches(adopted(dataset)), options)
+        return _input.DistributedDataset(self, self._extended.source_of_batches(adopted(dataset)), options)
 
     def distribute_datasets_from_function(
         self, dataset_fn: Callable[["_input.InputContext"], Any], options: Any = None
@@ -504,22 +356,14 @@ class Strategy:
                 f"dataset. Received: dataset_fn={dataset_fn!r}."
             )
         context = _input.InputContext(
-            num_input_pipelines=self.share.processes,
-            input_pipeline_id=self.share.index,
+            num_input_pipelines=self._extended.share.processes,
+            input_pipeline_id=self._extended.share.index,
             num_replicas_in_sync=len(self._devices),
         )
         from stratax.data._as_dataset import adopted
 
         dataset = adopted(dataset_fn(context))
-        return _input.DistributedDataset(self, self.source_of_replica_batches(dataset), options)
-
-    def source_of_batches(self, dataset: Any) -> "_readers.Source":
-        """The steps of a dataset of global batches; not for users."""
-        return _readers.GlobalBatches(dataset, len(self._devices))
-
-    def source_of_replica_batches(self, dataset: Any) -> "_readers.Source":
-        """The steps of a dataset of per-replica batches; not for users."""
-        return _readers.ReplicaBatches(dataset, len(self._devices))
+        return _input.DistributedDataset(self, self._extended.source_of_replica_batches(dataset), options)
 
     def experimental_distribute_datasets_from_function(
         self, dataset_fn: Callable[["_input.InputContext"], Any], options: Any = None
@@ -540,7 +384,7 @@ class Strategy:
         count = len(self._devices)
         contexts = [
             _input.ValueContext(replica_id_in_sync_group=i, num_replicas_in_sync=count)
-            for i in range(count)[self.share.of(count)]
+            for i in range(count)[self._extended.share.of(count)]
         ]
         values = [value_fn(context) for context in contexts]
         treedefs = {jax.tree.structure(value) for value in values}
@@ -561,16 +405,6 @@ class Strategy:
     def experimental_make_numpy_dataset(self, numpy_input: Any, session: Any = None) -> Any:
         """The other name of :meth:`make_experimental_numpy_dataset`."""
         return self.make_experimental_numpy_dataset(numpy_input, session)
-
-
-@dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class _Traced:
-    """What the trace of a replica's function left behind."""
-
-    replica: _replica_region.ReplicaRegion
-    outputs: list[Any]
-    structure: Any
-    written: list[keras.Variable]
 
 
 @contextlib.contextmanager
@@ -596,21 +430,6 @@ def _scope(strategy: Strategy) -> Iterator[Strategy]:
         _ownership.place_new_variables(strategy)
 
 
-def _set_placement(region: _capture.Region | None, strategy: Strategy) -> None:
-    """Tells the program that is being traced where its variables have to be."""
-    while region is not None and not isinstance(region, _capture.ProgramRegion):
-        region = region.parent
-    if region is None:
-        return
-    if region.placement is not None and region.placement != strategy.variable_placement:
-        raise errors.StrategyError(
-            "One compiled function runs two strategies on different devices. Expected: one strategy for each function. "
-            f"Received: {strategy!r} after one that places variables as {region.placement}."
-        )
-    region.placement = strategy.variable_placement
-    region.storage = strategy.variable_storage
-
-
 def _gathered(leaf: Any, axis: int) -> Any:
     """The components of a value one after another along a dimension."""
     if not isinstance(leaf, PerReplica):
@@ -621,16 +440,3 @@ def _gathered(leaf: Any, axis: int) -> Any:
     moved = jnp.moveaxis(leaf.array, 0, dim)
     shape = (*moved.shape[:dim], moved.shape[dim] * moved.shape[dim + 1], *moved.shape[dim + 2 :])
     return moved.reshape(shape)
-
-
-def _only_component(value: PerReplica) -> Any:
-    """The component of a value that has one."""
-    return value.array if value.solo else jnp.squeeze(value.array, 0)
-
-
-def _values_of_variables(result: Any) -> Any:
-    return jax.tree.map(lambda leaf: leaf.value if isinstance(leaf, keras.Variable) else leaf, result)
-
-
-def _is_array(leaf: Any) -> bool:
-    return isinstance(leaf, (jax.Array, np.ndarray, np.generic, bool, int, float, complex))

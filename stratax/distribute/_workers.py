@@ -17,18 +17,15 @@ from jax.experimental import multihost_utils
 from stratax import errors
 from stratax.cluster import Cluster, _phases
 from stratax.core import _dispatches
-from stratax.data import Dataset
-from stratax.data._auto_shard import auto_shard, shuffle_seeds
-from stratax.data._map import Map
-from stratax.data._node import walk
-from stratax.data._options import AutoShardPolicy
+from stratax.data import Dataset, _auto_shard
 from stratax.distribute import _loop, _progress, _readers, _worker_input
 from stratax.distribute._cross_device_ops_base import CrossDeviceOps
+from stratax.distribute._extended import StrategyExtended
 from stratax.distribute._strategy import Strategy
 
 
 class WorkersStrategy(Strategy):
-    """The part of a strategy that has to do with other workers; with one worker it is as any strategy.
+    """A strategy that has to do with other workers; with one worker it is as any strategy.
 
     Args:
         cluster: The workers, connected.
@@ -42,31 +39,44 @@ class WorkersStrategy(Strategy):
     def __init__(
         self, cluster: Cluster, devices: Sequence[jax.Device], cross_device_ops: CrossDeviceOps | None = None
     ) -> None:
-        self._cluster = cluster
-        self._agreements = itertools.count()
-        super().__init__(sorted(devices, key=lambda device: device.process_index), cross_device_ops)
-        if self.num_workers > 1:
-            _dispatches.observe(_progress.StepsForOthers())
-            self._check_devices()
-            self.agree_on_randomness()
+        ordered = sorted(devices, key=lambda device: device.process_index)
+        is_shared = cluster.num_processes > 1
+        super().__init__(
+            ordered,
+            cross_device_ops,
+            extended=(lambda strategy: WorkersExtended(strategy, cluster)) if is_shared else StrategyExtended,
+        )
 
     @property
     def num_workers(self) -> int:
         """How many workers train together."""
-        return self._cluster.num_processes
+        return self.extended.share.processes
+
+
+class WorkersExtended(StrategyExtended):
+    """What a strategy of several workers does together with the others.
+
+    Args:
+        strategy: The strategy.
+        cluster: The workers, connected: two at least.
+    """
+
+    def __init__(self, strategy: Strategy, cluster: Cluster) -> None:
+        super().__init__(strategy)
+        self._cluster = cluster
+        self._agreements = itertools.count()
+        _dispatches.observe(_progress.StepsForOthers())
+        self._check_devices()
+        self.agree_on_randomness()
 
     @property
     def share(self) -> _readers.Share:
         """Which of the replicas are this worker's."""
-        if self.num_workers == 1:
-            return _readers.Share()
-        return _readers.Share(processes=self.num_workers, index=self._cluster.process_index)
+        return _readers.Share(processes=self._cluster.num_processes, index=self._cluster.process_index)
 
     def agreed(self, values: list[Any]) -> list[Any]:
         """The chief's values, on every worker; one transfer for each dtype."""
-        if self.num_workers == 1 or not values:
-            return values
-        return _from_chief(values)
+        return _from_chief(values) if values else values
 
     def phase(self, name: str) -> contextlib.AbstractContextManager[Any]:
         """Says what the program does in a block: the other workers wait longer for an evaluation than for a step."""
@@ -74,8 +84,6 @@ class WorkersStrategy(Strategy):
 
     def loop(self) -> _loop.Loop:
         """A loop of steps that all workers begin, and end before the same step."""
-        if self.num_workers == 1:
-            return _loop.Loop()
         return _loop.SharedLoop(self._cluster, f"loop/{next(self._agreements)}")
 
     def exchange(self, name: str, value: bytes, stop: threading.Event | None = None) -> list[bytes]:
@@ -84,27 +92,25 @@ class WorkersStrategy(Strategy):
 
     def source_of_batches(self, dataset: Any) -> _readers.Source:
         """The steps of a dataset of global batches, which is divided between the workers as its options say."""
-        if self.num_workers == 1:
-            return super().source_of_batches(dataset)
+        num_replicas = len(self._strategy.devices)
         if not isinstance(dataset, Dataset):
-            return _SharedBatches(dataset, self)
+            return _SharedBatches(dataset, num_replicas, self)
         seeds = self._chiefs_seeds(dataset)
-        if _is_cheap(dataset):
-            whole = auto_shard(dataset, 1, 0, seeds=seeds)
-            return _readers.GlobalBatches(whole, len(self.devices), self.share)
-        part = auto_shard(dataset, self.num_workers, self.share.index, seeds=seeds)
-        return _worker_input.own_global_batches(part, len(self.devices), self.share, self.exchange)
+        if _auto_shard.is_read_whole(dataset):
+            whole = _auto_shard.auto_shard(dataset, 1, 0, seeds=seeds)
+            return _readers.GlobalBatches(whole, num_replicas, self.share)
+        part = _auto_shard.auto_shard(dataset, self.share.processes, self.share.index, seeds=seeds)
+        return _worker_input.own_global_batches(part, num_replicas, self.share, self.exchange)
 
     def source_of_replica_batches(self, dataset: Any) -> _readers.Source:
         """The steps of the workers' own datasets of per-replica batches."""
-        if self.num_workers == 1:
-            return super().source_of_replica_batches(dataset)
-        return _worker_input.own_replica_batches(dataset, len(self.devices), self.share, self.exchange)
+        num_replicas = len(self._strategy.devices)
+        return _worker_input.own_replica_batches(dataset, num_replicas, self.share, self.exchange)
 
     def _chiefs_seeds(self, dataset: Dataset) -> list[int]:
         """The seeds of a dataset's shuffles, which are the chief's in all workers: they read parts of one order."""
         name = f"seeds/{next(self._agreements)}"
-        texts = self.exchange(name, json.dumps(shuffle_seeds(dataset)).encode())
+        texts = self.exchange(name, json.dumps(_auto_shard.shuffle_seeds(dataset)).encode())
         if len({len(json.loads(text)) for text in texts}) > 1:
             raise errors.DataError(
                 "The workers distribute different datasets. Expected: the same pipeline in every worker, or "
@@ -113,7 +119,7 @@ class WorkersStrategy(Strategy):
         return list(json.loads(texts[0]))
 
     def _check_devices(self) -> None:
-        own = sum(device.process_index == jax.process_index() for device in self.devices)
+        own = sum(device.process_index == jax.process_index() for device in self._strategy.devices)
         counts = [int(text) for text in self.exchange("devices", str(own).encode())]
         if len(set(counts)) > 1:
             listing = ", ".join(
@@ -139,24 +145,18 @@ class _SharedBatches(_readers.GlobalBatches):
 
     Args:
         dataset: The same in all workers.
-        strategy: The strategy.
+        num_replicas: How many replicas all workers have.
+        workers: The workers.
     """
 
-    def __init__(self, dataset: Any, strategy: WorkersStrategy) -> None:
-        super().__init__(dataset, len(strategy.devices), strategy.share)
-        self._strategy = strategy
+    def __init__(self, dataset: Any, num_replicas: int, workers: WorkersExtended) -> None:
+        super().__init__(dataset, num_replicas, workers.share)
+        self._workers = workers
 
     def open(self, place: _readers.Place | None = None) -> _readers.Reader:
         """Begins a pass; what is shuffled by the global random state comes in one order in all workers."""
-        self._strategy.agree_on_randomness()
+        self._workers.agree_on_randomness()
         return super().open(place)
-
-
-def _is_cheap(dataset: Dataset) -> bool:
-    """Whether every worker may read whole batches to keep its rows: they are gathered from memory."""
-    policy = dataset.options().experimental_distribute.auto_shard_policy
-    chosen = policy in (None, AutoShardPolicy.AUTO, AutoShardPolicy.DATA)
-    return chosen and dataset.is_indexable and not any(isinstance(step, Map) for step in walk(dataset._node))
 
 
 def _random_digest() -> bytes:

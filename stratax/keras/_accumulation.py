@@ -29,7 +29,7 @@ class FlushAccumulatedGradients(keras.callbacks.Callback):
 
         def flush() -> None:
             # Only what shapes the program; the optimizer's variables carry the rest.
-            self._strategy.place_program()
+            self._strategy.extended.place_program()
             with _keras_hooks.applying(optimizer):
                 _accumulation.flush(optimizer, _KERAS_APPLY)
 

@@ -27,11 +27,11 @@ def update_block(model: keras.Model, strategy: Strategy, step: Step, steps: int,
     Returns:
         The logs after the last step: the metrics, or what an overridden step returned, averaged over the replicas.
     """
-    own = strategy.run_one_device_code(_repeated(step, steps), (_by_replica(element, steps),))
+    own = _on_replicas(strategy, _repeated(step, steps), _by_replica(element, steps))
     if not isinstance(own, dict):
         return dict(model.get_metrics_result())
     return {
-        name: jax.tree.map(lambda leaf: strategy.to_all(_mean(leaf)), value, is_leaf=is_per_replica)
+        name: jax.tree.map(lambda leaf: strategy.extended.to_all(_mean(leaf)), value, is_leaf=is_per_replica)
         for name, value in own.items()
     }
 
@@ -49,10 +49,15 @@ def predict_block(model: keras.Model, strategy: Strategy, step: Step, steps: int
     Returns:
         A structure of arrays whose first dimension counts examples.
     """
-    outputs = strategy.run_one_device_code(_repeated(step, steps, keep=True), (_by_replica(element, steps),))
+    outputs = _on_replicas(strategy, _repeated(step, steps, keep=True), _by_replica(element, steps))
     return jax.tree.map(
-        lambda output: strategy.to_all(_in_order(output, steps)), outputs, is_leaf=is_per_replica
+        lambda output: strategy.extended.to_all(_in_order(output, steps)), outputs, is_leaf=is_per_replica
     )
+
+
+def _on_replicas(strategy: Strategy, step: Step, element: Any) -> Any:
+    """What a step that is written for one device gives on each replica, with gradients averaged over them."""
+    return strategy.extended.call_for_each_replica(step, (element,), {}, averages_gradients=True)
 
 
 def _by_replica(element: Any, steps: int) -> Any:

@@ -120,7 +120,7 @@ class StepAdapter(data_adapter.DataAdapter):
             shuffle=shuffle,
             class_weight=class_weight,
         )
-        source = strategy.source_of_batches(_Passes(inner))
+        source = strategy.extended.source_of_batches(_Passes(inner))
         return cls(strategy, DistributedDataset(strategy, source), inner.num_batches, inner)
 
     @classmethod

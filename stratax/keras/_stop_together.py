@@ -23,7 +23,7 @@ def install(callbacks: keras.callbacks.CallbackList, model: keras.Model, strateg
         model: The model that is trained, tested or used.
         strategy: The model's strategy.
     """
-    if strategy.share.processes == 1:
+    if strategy.extended.share.processes == 1:
         return
     for phase, attribute in _ATTRIBUTES.items():
         _Agreement(model, strategy, attribute).watch(callbacks, phase)
@@ -66,7 +66,7 @@ class _Agreement:
             callbacks.__dict__[name] = _followed(before, hook)
 
     def _begin(self) -> None:
-        self._loop = self._strategy.loop()
+        self._loop = self._strategy.extended.loop()
         self._steps, self._wanted = 0, False
 
     def _end_batch(self) -> None:

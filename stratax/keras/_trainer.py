@@ -241,7 +241,7 @@ class Trainer:
         cached = kwargs.get("_use_cached_eval_dataset", False)
         adapter = x if cached else self._adapter(x, y, sample_weight, batch_size, steps, False, None)
         verbose = self._shown(verbose)
-        with self._computing(adapter), self.strategy.phase("evaluating"):
+        with self._computing(adapter), self.strategy.extended.phase("evaluating"):
             return _KERAS["evaluate"](
                 self.model,
                 adapter,
@@ -308,7 +308,7 @@ class Trainer:
 
     def _callbacks(self, callbacks: Any, verbose: Any, steps: int | None) -> Any:
         """The callbacks of `evaluate` and `predict`: as Keras makes them, unless several workers stop together."""
-        if self.strategy.share.processes == 1 or isinstance(callbacks, keras.callbacks.CallbackList):
+        if self.strategy.extended.share.processes == 1 or isinstance(callbacks, keras.callbacks.CallbackList):
             return callbacks
         return _callback_list.callback_list(
             callbacks,
@@ -322,7 +322,7 @@ class Trainer:
 
     def _shown(self, verbose: Any) -> Any:
         """How much to show: with `"auto"`, one worker of several shows the progress of all."""
-        return 0 if verbose == "auto" and self.strategy.share.index else verbose
+        return 0 if verbose == "auto" and self.strategy.extended.share.index else verbose
 
     def _on_batch(self, name: str, batch: Any, *, reset: bool) -> Any:
         adapter = _epochs.StepAdapter.of_iterable([batch], self.strategy)

@@ -21,7 +21,7 @@ def of_this_worker(callbacks: list[Any], strategy: Strategy) -> list[Any]:
         callbacks: The callbacks of a user, before they know their model: some open files then.
         strategy: The model's strategy.
     """
-    if strategy.share.index == 0:
+    if strategy.extended.share.index == 0:
         return callbacks
     return [callback for callback in callbacks if not isinstance(callback, _WRITERS)]
 
@@ -38,7 +38,7 @@ def only_the_chief_writes(callbacks: keras.callbacks.CallbackList, strategy: Str
         callbacks: The callbacks of the call.
         strategy: The model's strategy.
     """
-    if strategy.share.processes == 1:
+    if strategy.extended.share.processes == 1:
         yield
         return
     everybody = list(callbacks.callbacks)
@@ -50,12 +50,12 @@ def only_the_chief_writes(callbacks: keras.callbacks.CallbackList, strategy: Str
         stack.callback(callbacks.callbacks.__setitem__, slice(None), everybody)
         yield
         # Workers may give different callbacks, so it does not depend on them.
-        strategy.loop().ends_now(False)
+        strategy.extended.loop().ends_now(False)
 
 
 def _replacements(callback: keras.callbacks.Callback, strategy: Strategy) -> dict[str, Callable[..., Any]]:
     """What a callback does in this worker instead, by the names of its methods."""
-    is_chief = strategy.share.index == 0
+    is_chief = strategy.extended.share.index == 0
     found: dict[str, Callable[..., Any]] = {}
     if isinstance(callback, keras.callbacks.ModelCheckpoint):
         found["_save_model"] = (
@@ -73,7 +73,7 @@ def _saving(callback: Any, strategy: Strategy) -> Callable[..., None]:
     save = callback._save_model
 
     def save_in_phase(*args: Any, **kwargs: Any) -> None:
-        with strategy.phase("saving"):
+        with strategy.extended.phase("saving"):
             save(*args, **kwargs)
 
     return save_in_phase
@@ -91,12 +91,14 @@ def _decide(callback: Any, epoch: int, batch: int | None, logs: Any) -> None:
 def _restore(callback: Any, strategy: Strategy, load: Callable[[], None]) -> None:
     """Restores what the chief finds: its weights and the optimizer's state, and the epoch to go on with."""
     model = callback.model
-    if strategy.share.index == 0:
+    if strategy.extended.share.index == 0:
         load()
     state = [*model.variables, *model.optimizer.variables]
-    for variable, value in zip(state, strategy.agreed([each.numpy() for each in state]), strict=True):
+    for variable, value in zip(
+        state, strategy.extended.agreed([each.numpy() for each in state]), strict=True
+    ):
         variable.assign(value)
-    model._initial_epoch = int(strategy.agreed([np.asarray(model._initial_epoch or 0)])[0])
+    model._initial_epoch = int(strategy.extended.agreed([np.asarray(model._initial_epoch or 0)])[0])
 
 
 def _nothing(*_: Any, **__: Any) -> None:

@@ -3,6 +3,8 @@
 import keras
 import pytest
 
+from stratax.distribute import Strategy, _readers
+from stratax.distribute._extended import StrategyExtended
 from stratax.keras import _stop_together
 from tests.cluster.processes import run_tasks
 
@@ -13,7 +15,7 @@ import numpy as np, keras, random
 import stratax as sx
 options = sx.distribute.CommunicationOptions(timeout_seconds=20.0)
 strategy = sx.distribute.MultiWorkerMirroredStrategy(communication_options=options)
-worker = strategy.share.index
+worker = strategy.extended.share.index
 x = np.random.default_rng(0).normal(size=(400, 4)).astype("float32")
 y = x[:, :1]
 
@@ -103,21 +105,19 @@ def test_blocks_of_steps_validation_evaluate_and_predict_stop_together_too(repor
 
 
 def test_a_list_of_callbacks_that_is_used_twice_is_not_watched_twice(mirrored):
-    class Shared:
-        index, processes = 0, 2
-
-    class Strategy:
-        share = Shared
+    class Extended(StrategyExtended):
+        share = _readers.Share(processes=2)
         loops = 0
 
         def loop(self):
-            Strategy.loops += 1
-            return mirrored(1).loop()
+            Extended.loops += 1
+            return super().loop()
 
+    strategy = Strategy(mirrored(1).devices, extended=Extended)
     model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(1)])
     callbacks = keras.callbacks.CallbackList([keras.callbacks.Callback()], model=model)
     for _ in range(2):
-        _stop_together.install(callbacks, model, Strategy())
+        _stop_together.install(callbacks, model, strategy)
     callbacks.on_train_begin()
     callbacks.on_train_end()
-    assert Strategy.loops == 1
+    assert Extended.loops == 1

@@ -68,7 +68,7 @@ def main() -> None:
     def train(batch: Any) -> Any:
         return strategy.run(replica_step, args=batch)
 
-    worker = strategy.share.index
+    worker = strategy.extended.share.index
     with (options.folder / f"worker{worker}.steps").open("a") as notes:
         print("attempt", os.getpid(), file=notes, flush=True)
         while (batch := next(iterator, None)) is not None:
