@@ -14,7 +14,7 @@ from stratax.data._dataset import Dataset
 from stratax.data._file_shards import FileShards
 from stratax.data._index_ops import Concatenate, Repeat, Shard, Shuffle, Skip, Take, Zip
 from stratax.data._map import Map
-from stratax.data._node import Node, Order, walk
+from stratax.data._node import Drawing, Node, Order, walk
 from stratax.data._options import AutoShardPolicy
 from stratax.data._prefetch import Prefetch
 from stratax.data._spec import INFINITE_CARDINALITY, UNKNOWN_CARDINALITY
@@ -174,7 +174,7 @@ class _Division:
 
     def _over(self, node: Node, *children: Node) -> Node:
         """A step over parts of its nodes; what a function draws differs between the workers."""
-        if type(node) is Map:
+        if isinstance(node, Drawing):
             return node.sharded(children[0], self._number, self._index)
         return node.over(*children)
 
@@ -184,7 +184,7 @@ class _Division:
         """Every n-th element; what only costs something for each element comes behind it."""
         if isinstance(node, Prefetch):
             return node.over(self._shard(node.children[0]))
-        if type(node) is Map and not node.is_indexable:
+        if isinstance(node, Map) and not node.is_indexable:
             return node.sharded(self._shard(node.child), self._number, self._index)
         return Shard(node, self._number, self._index)
 

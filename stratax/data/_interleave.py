@@ -8,7 +8,7 @@ from stratax.data._cursor import Cursor, State
 from stratax.data._element_random import element_scope
 from stratax.data._feed import Feed
 from stratax.data._interleave_cursor import Inner, InterleaveCursor, Turns
-from stratax.data._node import Lookahead, Node, Order, Run, feed_of, first_row, read_ahead
+from stratax.data._node import Drawing, Lookahead, Node, Run, feed_of, first_row, read_ahead
 from stratax.data._prefetch import PrefetchCursor
 from stratax.data._spec import UNKNOWN_CARDINALITY, Nested
 from stratax.data._structure import Row
@@ -18,8 +18,10 @@ from stratax.errors import BadTypeError, DataError
 _READ_AHEAD = 16
 
 
-class Interleave(Node):
+class Interleave(Drawing):
     """The elements of the Datasets that a function makes of each element, in turns.
+
+    Shuffles in those Datasets that have no seed draw theirs as the function draws.
 
     Args:
         child: The node.
@@ -42,19 +44,13 @@ class Interleave(Node):
         block_length: int,
         threads: int = 0,
     ) -> None:
-        self.children = (child,)
+        super().__init__(child)
         self._function = function
         self._open_node = open_node
         self._cycle_length = cycle_length
         self._block_length = block_length
         self._threads = threads
-        self._order = Order(None, reshuffle=True, lazy=True)
         self._spec: Any = None
-
-    @property
-    def order(self) -> Order:
-        """Seeds what the function draws, and the shuffles in the Datasets it makes."""
-        return self._order
 
     def describe(self) -> str:
         """The operation and its turns."""
@@ -64,18 +60,18 @@ class Interleave(Node):
     def spec(self) -> Any:
         """That of the first inner Dataset; calls the function if it was not called before."""
         if self._spec is None:
-            first = first_row(self.children[0])
+            first = first_row(self.child)
             if first is None:
                 raise DataError(
                     f"The element_spec of {self._article} {self.operation} over an empty Dataset can't be found. "
-                    f"Received: element_spec={self.children[0].spec!r}."
+                    f"Received: element_spec={self.child.spec!r}."
                 )
             self._spec = self._made(first, 0).spec
         return self._spec
 
     def first_inner(self) -> Node | None:
         """The plan that the function makes of the first element; None if there is no element."""
-        first = first_row(self.children[0])
+        first = first_row(self.child)
         return None if first is None else self._made(first, 0)
 
     @property
@@ -85,7 +81,7 @@ class Interleave(Node):
     @property
     def length(self) -> int:
         """Not known, except of nothing."""
-        return 0 if self.children[0].length == 0 else UNKNOWN_CARDINALITY
+        return 0 if self.child.length == 0 else UNKNOWN_CARDINALITY
 
     @property
     def is_indexable(self) -> bool:
@@ -110,7 +106,7 @@ class Interleave(Node):
     def _made(self, row: Row, number: int) -> Node:
         try:
             with on_host():
-                result = call(self._function, self.children[0].structure, row)
+                result = call(self._function, self.child.structure, row)
         except Exception as e:
             e.add_note(f"{self._name} failed on element {number}.")
             raise
@@ -129,7 +125,7 @@ class Interleave(Node):
         check = self._structure_check()
 
         def open_inner(row: Row, number: int, is_ahead: bool, place: State | None = None) -> Inner:
-            with element_scope(lambda: (*self._order.key(run, passes), number)):
+            with element_scope(lambda: self.name_of(run, passes, number)):
                 node = self._made(row, number)
             cursor = node.open(run, passes)
             inner = Inner(number, Feed(cursor, Lookahead(node)), lambda: check(node, number))
@@ -144,7 +140,7 @@ class Interleave(Node):
             return inner
 
         turns = Turns(self._cycle_length, self._block_length, is_parallel=bool(self._threads))
-        return InterleaveCursor(feed_of(self.children[0], run, passes), open_inner, turns)
+        return InterleaveCursor(feed_of(self.child, run, passes), open_inner, turns)
 
     def _structure_check(self) -> Callable[[Node, int], None]:
         """Compares the structures of Datasets that have given something: before, it may take calls to know them."""

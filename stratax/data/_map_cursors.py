@@ -1,27 +1,63 @@
 """Streams of `map`: one element or block after another, or some at a time on threads (data layer)."""
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, Protocol
+from typing import Any
 
 from stratax.data._block import Block, Columns, Rows, shapes_of
 from stratax.data._cursor import Cursor, CursorOver, State
+from stratax.data._element_random import element_scope
 from stratax.data._feed import Feed, Trail
+from stratax.data._mapper import Mapper
+from stratax.data._node import Passes, pass_at
+from stratax.data._origins import Origins
 from stratax.data._structure import Row
+from stratax.data._vectorise import on_host
 
 
-class Calls(Protocol):
-    """How a stream calls the function."""
+class Calls:
+    """How one iterator calls the function of a `map`.
+
+    Args:
+        mapper: The function.
+        name_of: What names an element to a random function, by the number of the pass and its position.
+        origins: Where the last records stand in their files.
+    """
+
+    def __init__(
+        self, mapper: Mapper, name_of: Callable[[int, int], tuple[int, ...]], origins: Origins
+    ) -> None:
+        self._mapper = mapper
+        self._name_of = name_of
+        self._origins = origins
 
     def block(self, block: Block) -> Columns | None:
         """The results for a whole block, or None if the function has to be called one by one."""
+        if not isinstance(block, Columns):
+            return None
+        leaves = self._mapper.block(block.columns())
+        return None if leaves is None else Columns(leaves, block.count)
 
-    def rows(self, block: Block, position: int) -> Rows:
-        """The results one by one, up to the first failure; `position` is that of the first."""
+    def rows(self, block: Block, positions: Sequence[int], passes: Passes) -> Rows:
+        """The results one by one, up to the first failure."""
+        rows: list[Row] = []
+        with on_host():
+            for i, position in enumerate(positions):
+                try:
+                    rows.append(self._one(block.row(i), position, pass_at(passes, i)))
+                except Exception as e:
+                    return Rows(rows, failure=e)
+        return Rows(rows)
 
-    def row(self, row: Row, position: int) -> Row:
+    def row(self, row: Row, position: int, number: int) -> Row:
         """The result for one element."""
+        with on_host():
+            return self._one(row, position, number)
+
+    def _one(self, row: Row, position: int, number: int) -> Row:
+        with element_scope(lambda: self._name_of(number, position)):
+            return self._mapper.one(row, position, self._origins)
 
 
 class MapCursor(CursorOver):
@@ -30,12 +66,14 @@ class MapCursor(CursorOver):
     Args:
         feed: The stream.
         calls: Calls the function.
+        number: The number of the pass.
     """
 
-    def __init__(self, feed: Feed, calls: Calls) -> None:
+    def __init__(self, feed: Feed, calls: Calls, number: int) -> None:
         super().__init__(feed)
         self._feed = feed
         self._calls = calls
+        self._number = number
         self._position = 0
         self._ready: Rows | None = None
 
@@ -61,7 +99,8 @@ class MapCursor(CursorOver):
         except Exception:
             self._advance(1)
             raise
-        return self._calls.block(block) or self._calls.rows(block, self._position)
+        positions = range(self._position, self._position + block.count)
+        return self._calls.block(block) or self._calls.rows(block, positions, self._number)
 
     def _advance(self, count: int) -> None:
         self._feed.advance(count)
@@ -125,15 +164,17 @@ class ThreadedMapCursor(AheadCursor):
     Args:
         child: The stream.
         calls: Calls the function.
+        number: The number of the pass.
         pool: The threads, asked for at the first reading.
         window: How many elements may be under way or wait.
     """
 
     def __init__(
-        self, child: Cursor, calls: Calls, pool: Callable[[], ThreadPoolExecutor], window: int
+        self, child: Cursor, calls: Calls, number: int, pool: Callable[[], ThreadPoolExecutor], window: int
     ) -> None:
         super().__init__(child)
         self._calls = calls
+        self._number = number
         self._pool = pool
         self._window = window
         self._under_way: deque[Future[Row]] = deque()
@@ -181,7 +222,7 @@ class ThreadedMapCursor(AheadCursor):
         pool = self._pool()
         for i in range(block.count):
             position = self._base + self._num_read
-            self._under_way.append(pool.submit(self._calls.row, block.row(i), position))
+            self._under_way.append(pool.submit(self._calls.row, block.row(i), position, self._number))
             self._num_read += 1
 
     def _submitted_failure(self, failure: Exception) -> None:

@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -248,6 +248,40 @@ class Node(abc.ABC):
         return None
 
 
+class Drawing(Node):
+    """A step with a function that may draw random numbers; they belong to an element's place in the whole data.
+
+    Args:
+        child: The node whose elements the function gets.
+    """
+
+    def __init__(self, child: Node) -> None:
+        self.children = (child,)
+        self._order = Order(None, reshuffle=True, lazy=True)
+        self._stride, self._offset = 1, 0
+
+    @property
+    def child(self) -> Node:
+        """The node it reads from."""
+        return self.children[0]
+
+    @property
+    def order(self) -> Order:
+        """Seeds what the function draws."""
+        return self._order
+
+    def sharded(self, child: Node, num_shards: int, index: int) -> Node:
+        """The same function over a shard of the elements; it draws for each the same numbers as in the whole."""
+        node = cast(Drawing, self.over(child))
+        node._offset = self._offset + self._stride * index
+        node._stride = self._stride * num_shards
+        return node
+
+    def name_of(self, run: Run, number: int, position: int) -> tuple[int, ...]:
+        """What names an element to a random function: the order in a pass, and its place in the whole."""
+        return (*self._order.key(run, number), position * self._stride + self._offset)
+
+
 def walk(node: Node) -> Iterator[Node]:
     """The nodes of a plan, each once, sources last."""
     seen: set[int] = set()
@@ -272,6 +306,11 @@ def mix_pass(passes: Passes, number: Passes) -> Passes:
 def select_passes(passes: Passes, chosen: np.ndarray | slice) -> Passes:
     """The passes of some of the positions."""
     return passes if isinstance(passes, int) else passes[chosen]
+
+
+def pass_at(passes: Passes, index: int) -> int:
+    """The pass of one of the positions."""
+    return passes if isinstance(passes, int) else int(passes[index])
 
 
 def read_ahead(node: Node) -> int:

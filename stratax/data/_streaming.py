@@ -8,33 +8,33 @@ import numpy as np
 
 from stratax.data._block import Block, Columns, Rows
 from stratax.data._cursor import Cursor, CursorOver, State
+from stratax.data._element_random import element_scope
 from stratax.data._feed import Feed, Trail
-from stratax.data._node import Node, Passes, Run, feed_of
-from stratax.data._origins import Origins
+from stratax.data._node import Drawing, Node, Passes, Run, feed_of
 from stratax.data._spec import UNKNOWN_CARDINALITY, DatasetSpec, Nested
 from stratax.data._structure import Row, flatten, unflatten
 from stratax.data._vectorise import call, on_host
 from stratax.errors import DataError
 
 
-class Filter(Node):
+class Filter(Drawing):
     """The elements for which a predicate holds."""
 
     label = "Filter"
 
     def __init__(self, child: Node, predicate: Callable[..., Any]) -> None:
-        self.children = (child,)
+        super().__init__(child)
         self._predicate = predicate
 
     @property
     def spec(self) -> Any:
         """As the child's."""
-        return self.children[0].spec
+        return self.child.spec
 
     @property
     def length(self) -> int:
         """Not known, except of nothing."""
-        return 0 if self.children[0].length == 0 else UNKNOWN_CARDINALITY
+        return 0 if self.child.length == 0 else UNKNOWN_CARDINALITY
 
     @property
     def is_indexable(self) -> bool:
@@ -48,15 +48,16 @@ class Filter(Node):
 
     def stream(self, run: Run, passes: int) -> Cursor:
         """Those that pass."""
-        return FilterCursor(feed_of(self.children[0], run, passes), partial(self._passes, run.origins))
+        return FilterCursor(feed_of(self.child, run, passes), partial(self._passes, run, passes))
 
-    def _passes(self, origins: Origins, row: Row, number: int) -> bool:
+    def _passes(self, run: Run, passes: int, row: Row, number: int) -> bool:
         copies = [leaf.copy() if isinstance(leaf, np.ndarray) else leaf for leaf in row]
         try:
-            verdict = np.asarray(call(self._predicate, self.children[0].structure, copies))
+            with element_scope(lambda: self.name_of(run, passes, number)):
+                verdict = np.asarray(call(self._predicate, self.child.structure, copies))
         except Exception as e:
             e.add_note(f"The predicate {_name(self._predicate)} given to filter failed on element {number}.")
-            origins.tell(e, row)
+            run.origins.tell(e, row)
             raise
         if verdict.shape or verdict.dtype != np.bool_:
             raise DataError(

@@ -1,5 +1,6 @@
 """`map` in worker processes, for Python functions that hold the interpreter's lock (data layer)."""
 
+import functools
 import math
 import threading
 import time
@@ -11,9 +12,10 @@ import numpy as np
 
 from stratax.data._block import Block, Columns, Rows, concatenate_blocks
 from stratax.data._cursor import Cursor
-from stratax.data._map import Map, Mapper, pass_at
+from stratax.data._map import Map
 from stratax.data._map_cursors import AheadCursor
-from stratax.data._node import Node, Passes, Run
+from stratax.data._mapper import Mapper
+from stratax.data._node import Node, Passes, Run, pass_at
 from stratax.data._origins import Origins
 from stratax.data._spec import TensorSpec
 from stratax.data._structure import Row, flatten
@@ -37,7 +39,6 @@ class WorkerMap(Map):
 
     def __init__(self, child: Node, function: Callable[..., Any], num_processes: int) -> None:
         super().__init__(child, function, threads=1)
-        self._function = function
         self._num_processes = num_processes
         self._lock = threading.Lock()
 
@@ -55,7 +56,7 @@ class WorkerMap(Map):
         with self._lock:
             pool: WorkerPool | None = run.memo.get((WorkerMap, id(self)))
             if pool is None:
-                payload = pickled(self._function, self.child.structure, self._mapper.name)
+                payload = pickled(self._mapper.function, self.child.structure, self._mapper.name)
                 pool = run.memo[WorkerMap, id(self)] = WorkerPool(
                     payload, self._num_processes, self._mapper.name
                 )
@@ -65,15 +66,15 @@ class WorkerMap(Map):
     def gather(self, indices: np.ndarray, passes: Passes, run: Run) -> Block:
         """The function's results; waits for all of them."""
         block = self.child.gather(indices, passes, run)
-        keys = [self._order.key(run, pass_at(passes, i)) for i in range(block.count)]
-        return _made(self._pool(run), self._mapper, block, indices.tolist(), keys, run.origins)
+        positions = indices.tolist()
+        names = [self.name_of(run, pass_at(passes, i), position) for i, position in enumerate(positions)]
+        return _made(self._pool(run), self._mapper, block, positions, names, run.origins)
 
     def stream(self, run: Run, passes: int) -> Cursor:
         """One result after another, in order; a bounded number is under way."""
         child = self.child.open(run, passes)
-        return WorkerMapCursor(
-            child, lambda: self._pool(run), self._mapper, lambda: self._order.key(run, passes), run.origins
-        )
+        name_of = functools.partial(self.name_of, run, passes)
+        return WorkerMapCursor(child, lambda: self._pool(run), self._mapper, name_of, run.origins)
 
 
 def _made(
@@ -81,14 +82,14 @@ def _made(
     mapper: Mapper,
     block: Block,
     positions: list[int],
-    keys: list[tuple[int, ...]],
+    names: list[tuple[int, ...]],
     origins: Origins,
 ) -> Block:
     count = max(1, min(pool.rows_per_task, -(-block.count // (_TASKS_PER_PROCESS * pool.num_processes))))
     under_way = []
     for start in range(0, block.count, count):
         part = slice(start, min(start + count, block.count))
-        task = Task(block=block.slice(part.start, part.stop), positions=positions[part], keys=keys[part])
+        task = Task(block=block.slice(part.start, part.stop), positions=positions[part], names=names[part])
         under_way.append(_UnderWay(pool, task, origins))
     try:
         return _joined([block for task in under_way for block in task.blocks(mapper)])
@@ -185,7 +186,7 @@ class WorkerMapCursor(AheadCursor):
         child: The stream.
         pool: The processes, asked for at the first reading.
         mapper: Compares results with those before them.
-        key: What names the pass to a random function.
+        name_of: What names the element at a position to a random function.
         origins: Where the last records stand in their files.
     """
 
@@ -194,14 +195,14 @@ class WorkerMapCursor(AheadCursor):
         child: Cursor,
         pool: Callable[[], WorkerPool],
         mapper: Mapper,
-        key: Callable[[], tuple[int, ...]],
+        name_of: Callable[[int], tuple[int, ...]],
         origins: Origins,
     ) -> None:
         super().__init__(child)
         self._pool = pool
         self._origins = origins
         self._mapper = mapper
-        self._key = key
+        self._name_of = name_of
         self._under_way: deque[_UnderWay | _Failed] = deque()
         self._ready: deque[Block] = deque()
 
@@ -256,9 +257,8 @@ class WorkerMapCursor(AheadCursor):
     def _task(self, block: Block) -> Task:
         first = self._base + self._num_read
         self._num_read += block.count
-        return Task(
-            block=block, positions=range(first, first + block.count), keys=[self._key()] * block.count
-        )
+        positions = range(first, first + block.count)
+        return Task(block=block, positions=positions, names=[self._name_of(i) for i in positions])
 
     def skip(self, count: int) -> int:
         """Without calling the function, but for what is under way."""

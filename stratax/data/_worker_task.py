@@ -36,14 +36,14 @@ class Task:
 
     Attributes:
         block: The elements that the function gets.
-        positions: Their positions in the pipeline, for messages and for what the function draws.
-        keys: What else names each of them to a random function.
+        positions: Their positions in the pipeline, for messages.
+        names: What names each of them to a random function.
         place: Where large results may be stored.
     """
 
     block: Block
     positions: Sequence[int]
-    keys: Sequence[tuple[int, ...]]
+    names: Sequence[tuple[int, ...]]
     place: Place | None = None
 
 
@@ -136,7 +136,7 @@ _Made = tuple[Row, Structure] | Exception
 def _one(function: Callable[..., Any], task: Task, index: int) -> _Made:
     row, position = task.block.row(index), task.positions[index]
     try:
-        with on_host(), element_scope(lambda: (*task.keys[index], position)):
+        with on_host(), element_scope(lambda: task.names[index]):
             result = as_row(call(function, _worker.structure, row))
         _check_sendable(result[0])
     except Exception as e:

@@ -28,6 +28,11 @@ def noisy(x):
     return x, element_generator().integers(1 << 40)
 
 
+def drawn(x):
+    """Whether a random number that belongs to the element is even."""
+    return element_generator().integers(2) == 0
+
+
 def slow(x):
     """Takes a while that differs between elements."""
     time.sleep(0.0003 * (int(x) % 3))
@@ -51,6 +56,7 @@ PIPELINES = {
     "indexable prefetch": lambda: Dataset.range(37).shuffle(9).batch(4).prefetch(3),
     "filter": lambda: Dataset.range(40).filter(lambda x: x % 3 > 0),
     "filter of a stream": lambda: stream().shuffle(8).filter(lambda x: x % 5 != 2).filter(lambda x: x > 3),
+    "random filter": lambda: stream(60).shuffle(8).filter(drawn).repeat(2).batch(3),
     "shuffle": lambda: stream().shuffle(8),
     "shuffle, larger than the stream": lambda: stream().shuffle(100).batch(3),
     "nested shuffles": lambda: stream(60).shuffle(7).shuffle(11, seed=3).batch(4).shuffle(3),

@@ -1,8 +1,10 @@
 """auto_shard: what all workers take together is the data, each element once."""
 
 import itertools
+import sys
 import warnings
 
+import cloudpickle
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -108,14 +110,35 @@ def test_whole_batches_go_round_where_they_are_not_to_be_divided():
     ]
 
 
-def test_random_functions_draw_for_a_shard_what_they_draw_for_the_whole():
-    def drawn(x):
-        return x + element_generator().integers(1000)
+def drawn(x):
+    return x + element_generator().integers(1000)
 
+
+def test_random_functions_draw_for_a_shard_what_they_draw_for_the_whole():
     for source in (Dataset.range(12), Dataset.range(12).filter(lambda x: True)):
         ds = source.map(drawn).batch(6)
         seeds = shuffle_seeds(ds)
         assert elements(itertools.chain(*parts(ds, 3, seeds=seeds))) == elements(ds)
+
+
+@pytest.mark.processes
+def test_functions_in_worker_processes_draw_for_a_shard_what_they_draw_for_the_whole():
+    # A worker can't import what pytest has imported.
+    cloudpickle.register_pickle_by_value(sys.modules[__name__])
+    ds = Dataset.range(12).filter(lambda x: True).map(drawn, num_processes=1).batch(6)
+    seeds = shuffle_seeds(ds)
+    assert elements(itertools.chain(*parts(ds, 2, seeds=seeds))) == elements(ds)
+
+
+def test_workers_that_read_different_files_draw_different_numbers(files):
+    def noise(file):
+        return TFRecordDataset(file).map(lambda record: element_generator().integers(1 << 40))
+
+    ds = Dataset.from_tensor_slices(files).interleave(noise, cycle_length=2)
+    seeds = shuffle_seeds(ds)
+    found = elements(itertools.chain(*parts(ds, 2, AutoShardPolicy.FILE, seeds=seeds)))
+    assert len(set(found)) == len(found)
+    assert found == elements(ds)
 
 
 def test_elements_of_other_workers_are_not_made():

@@ -1,0 +1,158 @@
+"""A user's function given to `map`, and the best way to call it (data layer)."""
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from stratax.data._block import shapes_of
+from stratax.data._origins import Origins
+from stratax.data._purity import is_pure
+from stratax.data._spec import Nested, TensorSpec
+from stratax.data._structure import Row, Structure, as_row, check_same, flatten, spec_of_row, unflatten
+from stratax.data._vectorise import Vectorised, WithJAX, WithNumPy, block_agrees, call, on_host, uses_jax
+
+_CHECKED_ROWS = 16
+
+
+class Mapper:
+    """Calls a user's function, and knows the best way to.
+
+    The first elements are computed one by one and as a block; where the two disagree, the function is called one by
+    one for ever.
+
+    Args:
+        function: The user's.
+        structure: Structure of the elements it gets.
+    """
+
+    def __init__(self, function: Callable[..., Any], structure: Callable[[], Structure]) -> None:
+        self._function = function
+        self._input_structure = structure
+        self._lock = threading.Lock()
+        self._candidates: list[tuple[Vectorised, bool]] | None = None
+        self._checked = 0
+        self._expected: tuple[Structure, tuple[tuple[np.dtype | None, int], ...]] | None = None
+        self._shapes: tuple[tuple[int, ...], ...] | None = None
+        self.spec: Any = None
+
+    @property
+    def function(self) -> Callable[..., Any]:
+        """The user's."""
+        return self._function
+
+    @property
+    def name(self) -> str:
+        """How messages call the function."""
+        return f"The function {getattr(self._function, '__qualname__', repr(self._function))} given to map"
+
+    @property
+    def is_vectorised(self) -> bool:
+        """Whether whole blocks are known to come out right."""
+        return self._checked > 0 and bool(self._candidates)
+
+    def one(self, row: Row, position: int, origins: Origins) -> Row:
+        """The function's result for one element, checked against earlier ones; errors name position and record.
+
+        Called inside `on_host`, which is entered once for many.
+        """
+        try:
+            result = as_row(call(self._function, self._input_structure(), row))
+        except Exception as e:
+            e.add_note(f"{self.name} failed on element {position} of {self._describe(row)}.")
+            origins.tell(e, row)
+            raise
+        self.check(*result)
+        return result[0]
+
+    def _describe(self, row: Row) -> str:
+        return f"its input, {spec_of_row(row, self._input_structure())!r}"
+
+    def check(self, row: Row, structure: Structure) -> None:
+        """Raises unless a result is like those before it."""
+        kinds = tuple(
+            (getattr(leaf, "dtype", None), np.ndim(leaf)) for leaf in row if not isinstance(leaf, Nested)
+        )
+        shapes = shapes_of(row)
+        if self._expected == (structure, kinds) and self._shapes == shapes:
+            return
+        # Threads give their first results at the same time.
+        with self._lock:
+            if self._expected is None:
+                self._expected = (structure, kinds)
+                self.spec = spec_of_row(row, structure) if self.spec is None else self.spec
+            elif self._expected != (structure, kinds):
+                check_same(row, structure, self.spec, self.name)
+            self._widen(row, structure)
+            self._shapes = shapes
+
+    def _widen(self, row: Row, structure: Structure) -> None:
+        """Makes sizes that turned out to differ None in the spec."""
+        pairs = zip(flatten(self.spec)[0], flatten(spec_of_row(row, structure))[0], strict=True)
+        specs = [a.merged(b) if isinstance(a, TensorSpec) else a for a, b in pairs]
+        self.spec = unflatten(structure, specs)
+
+    def spec_for(self, row: Row) -> Any:
+        """The spec of the function's result for one element, which is not compared with others."""
+        with on_host():
+            return spec_of_row(*as_row(call(self._function, self._input_structure(), row)))
+
+    def block(self, columns: Sequence[np.ndarray]) -> list[np.ndarray] | None:
+        """The function's results for a block of elements, or None if it has to be called one by one."""
+        if any(column.dtype.hasobject for column in columns):
+            return None
+        with self._lock:
+            if self._candidates is None:
+                self._candidates = self._ways()
+            while self._candidates:
+                way, exactly = self._candidates[0]
+                result = self._attempt(way, exactly, columns)
+                if result is not None:
+                    return result
+                self._candidates.pop(0)
+                self._checked = 0
+        return None
+
+    def _ways(self) -> list[tuple[Vectorised, bool]]:
+        if not is_pure(self._function):
+            return []
+        structure = self._input_structure()
+        ways: list[tuple[Vectorised, bool]] = [(WithNumPy(self._function, structure), True)]
+        if uses_jax():
+            ways += [(WithJAX(self._function, structure, compiled), False) for compiled in (False, True)]
+        return ways
+
+    def _attempt(
+        self, way: Vectorised, exactly: bool, columns: Sequence[np.ndarray]
+    ) -> list[np.ndarray] | None:
+        """One way on one block; compared with element by element as long as few elements have been."""
+        count = max(0, min(_CHECKED_ROWS - self._checked, len(columns[0])))
+        rows = []
+        if count:
+            try:
+                copies = [[column[i].copy() for column in columns] for i in range(count)]
+                rows = [self._reference(row) for row in copies]
+            except Exception:
+                # The function fails on an element: it will say so when it is called for that one.
+                return None
+        try:
+            result = way(columns)
+        except Exception:
+            return None
+        if not block_agrees(result, rows, exactly):
+            return None
+        leaves, structure = result
+        if any(len(leaf) != len(columns[0]) for leaf in leaves):
+            return None
+        self._checked += count
+        kinds = tuple((leaf.dtype, leaf.ndim - 1) for leaf in leaves)
+        if self._expected is None:
+            self._expected = (structure, kinds)
+        if self.spec is None:
+            self.spec = unflatten(structure, [TensorSpec(leaf.shape[1:], leaf.dtype) for leaf in leaves])
+        return leaves if self._expected == (structure, kinds) else None
+
+    def _reference(self, row: Row) -> tuple[Row, Structure]:
+        with on_host():
+            return as_row(call(self._function, self._input_structure(), row))
