@@ -16,7 +16,7 @@
     │   └── DataError                      a Dataset function or element that breaks its contract
     │       └── DataLossError              a file whose content is damaged, cut off or not what it should be
     ├── ClusterTimeoutError(TimeoutError)  a wait for other tasks of the cluster that ended at its deadline
-    ├── FileAccessError(PermissionError)   a file that may not be read
+    ├── FileAccessError(PermissionError)   a file that can't be read or written
     ├── FileMissingError(FileNotFoundError) a file that is not there, or a pattern that fits none
     ├── CheckpointError(RuntimeError)      a checkpoint that could not be written
     ├── BadTypeError(TypeError)            an argument's type is wrong
@@ -125,12 +125,44 @@ def _data_loss_error(
     return DataLossError(message, filename=filename, record=record, offset=offset)
 
 
-class FileAccessError(StrataxError, PermissionError):
-    """A file was named that this process may not read."""
+class _FileError(StrataxError, OSError):
+    """What can't be done with a file.
+
+    Attributes:
+        filename: The file, as it was named; None if there is no single one.
+    """
+
+    def __init__(self, message: str, *, filename: str | None = None) -> None:
+        super().__init__(message)
+        self.filename = filename
+
+    def __str__(self) -> str:
+        # An OSError with a file name would say "[Errno None] None" instead.
+        return str(self.args[0])
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (_file_error, (type(self), str(self), self.filename))
 
 
-class FileMissingError(StrataxError, FileNotFoundError):
-    """A file was named that is not there, or a pattern that fits no file."""
+def _file_error(kind: type[_FileError], message: str, filename: str | None) -> _FileError:
+    """Makes the error again in another process."""
+    return kind(message, filename=filename)
+
+
+class FileAccessError(_FileError, PermissionError):
+    """A file was named that this process can't read or write: it may not, or its disk or its store refuses.
+
+    Attributes:
+        filename: The file, as it was named.
+    """
+
+
+class FileMissingError(_FileError, FileNotFoundError):
+    """A file was named that is not there, or a pattern that fits no file.
+
+    Attributes:
+        filename: The file, as it was named; the pattern; None if there are several.
+    """
 
 
 class CheckpointError(StrataxError, RuntimeError):

@@ -4,14 +4,14 @@ import csv
 import dataclasses
 import io
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 from stratax.data._block import Block, Columns
 from stratax.data._csv_format import CsvFormat, Record
 from stratax.data._cursor import Cursor, State
-from stratax.data._files import as_file_name, guess_compression, open_bytes
-from stratax.data._named_files import NamedFiles
+from stratax.data._files import guess_compression, open_bytes
+from stratax.data._named_files import CurrentFile, NamedFiles
 from stratax.data._node import Node, Run
 from stratax.data._spec import UNKNOWN_CARDINALITY
 from stratax.errors import DataError, DataLossError
@@ -169,8 +169,7 @@ class CsvRecords(NamedFiles):
 
     def stream(self, run: Run, passes: int) -> "CsvCursor":
         """At the first record of the first file."""
-        names = [as_file_name(row[0]) for row in self.names.open(run, passes).rows()]
-        cursor = CsvCursor(self, names, run)
+        cursor = CsvCursor(self, run, passes)
         run.on_close(cursor.close_at_end)
         return cursor
 
@@ -180,13 +179,18 @@ class CsvCursor(Cursor):
 
     Its place is that of a block's first record (file, byte offset, record, line), with how many of the block have
     been read since.
+
+    Args:
+        node: The source.
+        run: What the iterator shares.
+        passes: The pass.
     """
 
-    def __init__(self, node: CsvRecords, names: Sequence[str], run: Run) -> None:
+    def __init__(self, node: CsvRecords, run: Run, passes: int) -> None:
         self._node = node
         self._run = run
-        self._names = names
-        self._number = 0
+        self._names = CurrentFile(node, run, passes)
+        self._name = ""
         self._file: _FileRecords | None = None
         self._begin = _Place()
         self._taken = 0
@@ -216,8 +220,7 @@ class CsvCursor(Cursor):
             self._advance(min(max(limit, _READ_AHEAD), _MOST_RECORDS))
 
     def _open(self) -> None:
-        if self._number >= len(self._names):
-            raise StopIteration
+        self._name = self._names.take()
         try:
             self._file = self._records_from_begin()
         except Exception:
@@ -227,7 +230,7 @@ class CsvCursor(Cursor):
 
     def _records_from_begin(self) -> _FileRecords:
         node, place = self._node, dataclasses.replace(self._begin)
-        return _FileRecords(self._names[self._number], node.layout, node.compression, node.buffer_size, place)
+        return _FileRecords(self._name, node.layout, node.compression, node.buffer_size, place)
 
     def _advance(self, count: int) -> None:
         if self._file is None:
@@ -239,7 +242,7 @@ class CsvCursor(Cursor):
 
     def _next_file(self) -> None:
         self._leave()
-        self._number += 1
+        self._names.leave()
         self._begin, self._taken = _Place(), 0
 
     def _before_the_bad_one(self, records: list[Record], error: Exception) -> Block:
@@ -254,12 +257,12 @@ class CsvCursor(Cursor):
             self._drop(bad)
             return Columns(layout.convert(records[:bad]), bad)
         self._drop(1)
-        name = self._names[self._number]
         number = self._begin.record + self._taken - 1
         raise DataLossError(
-            f"A record of a CSV file has a value that does not fit. {layout.explain(records[0])}, in file={name!r}, "
-            f"record {number}, line {self._line_of(number) + 1}. Mend the file, or change record_defaults.",
-            filename=name,
+            f"A record of a CSV file has a value that does not fit. {layout.explain(records[0])}, "
+            f"in file={self._name!r}, record {number}, line {self._line_of(number) + 1}. Mend the file, or change "
+            "record_defaults.",
+            filename=self._name,
             record=number,
         ) from error
 
@@ -294,12 +297,12 @@ class CsvCursor(Cursor):
 
     def get_state(self) -> State:
         """File, place of the block, records read since."""
-        return {"file": self._number, **dataclasses.asdict(self._begin), "taken": self._taken}
+        return {"names": self._names.get_state(), **dataclasses.asdict(self._begin), "taken": self._taken}
 
     def set_state(self, state: State) -> None:
         """Opens that file at that place."""
         self._leave()
-        self._number = state["file"]
+        self._names.set_state(state["names"])
         self._begin = _Place(state["offset"], state["record"], state["line"])
         self._taken = 0
         if state["taken"]:
@@ -322,6 +325,7 @@ class CsvCursor(Cursor):
     def close_at_end(self, wait: bool = True) -> None:
         """Closes the file, when the iterator is closed."""
         self._leave()
+        self._names.close()
 
     def _leave(self) -> None:
         file, self._file = self._file, None

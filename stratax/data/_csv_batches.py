@@ -1,9 +1,9 @@
 """`make_csv_dataset`: batches of named columns from CSV files, their names and types found out (data layer)."""
 
 import dataclasses
-import glob
 import os
 from collections.abc import Sequence
+from glob import has_magic
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,8 @@ from stratax.data._csv_dataset import CsvDataset
 from stratax.data._csv_format import CsvFormat
 from stratax.data._csv_inference import inferred_defaults
 from stratax.data._dataset import Dataset
-from stratax.data._files import as_compression, as_file_name, local_path
+from stratax.data._files import as_compression, as_file_name
+from stratax.data._list_files import glob
 from stratax.data._spec import AUTOTUNE
 from stratax.data._transform import as_count
 from stratax.errors import BadArgumentError, DataError, FileMissingError
@@ -150,23 +151,14 @@ def _matching(file_pattern: Any) -> list[str]:
     patterns = [file_pattern] if isinstance(file_pattern, str | bytes | os.PathLike) else file_pattern
     found: list[str] = []
     for pattern in map(as_file_name, patterns):
-        path = local_path(pattern)
-        matches = [pattern] if not glob.has_magic(pattern) else sorted(_expand(pattern, path))
+        matches = glob(pattern) if has_magic(pattern) else [pattern]
         if not matches:
             raise FileMissingError(
-                f"No file fits the pattern. Received: file_pattern={pattern!r}. Check the folder and the pattern."
+                f"No file fits the pattern. Received: file_pattern={pattern!r}. Check the folder and the pattern.",
+                filename=pattern,
             )
         found += matches
     return sorted(set(found))
-
-
-def _expand(pattern: str, path: str | None) -> list[str]:
-    if path is not None:
-        return glob.glob(path)
-    import fsspec
-
-    filesystem, inner = fsspec.core.url_to_fs(pattern)
-    return [filesystem.unstrip_protocol(name) for name in filesystem.glob(inner)]
 
 
 def _names(

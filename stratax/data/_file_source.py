@@ -4,8 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from stratax.data._block import Block
 from stratax.data._cursor import Cursor, State
-from stratax.data._files import as_file_name
-from stratax.data._named_files import NamedFiles
+from stratax.data._named_files import CurrentFile, NamedFiles, NamePlace, take_name
 from stratax.data._node import Node, Run
 from stratax.data._open_file import OpenFile, as_block
 from stratax.data._record_stream import RecordFormat
@@ -67,10 +66,9 @@ class FilesCursor(Cursor):
 
     def __init__(self, source: FileSource, run: Run, passes: int) -> None:
         self._run = run
-        self._names = source.names.open(run, passes)
+        self._names = CurrentFile(source, run, passes)
         self._form = source.form
         self._file: OpenFile | None = None
-        self._before = self._names.get_state()
 
     def read(self, limit: int) -> Block:
         """The next records of one file; a damaged one raises, and the next file follows where the rest is lost."""
@@ -82,11 +80,11 @@ class FilesCursor(Cursor):
                 self._leave()
 
     def _next_file(self) -> OpenFile:
-        name = as_file_name(self._names.read(1).row(0)[0])
+        name = self._names.take()
         try:
             self._file = OpenFile(name, self._form, self._run.origins)
-        except BaseException:
-            self._before = self._names.get_state()
+        except Exception:
+            self._names.leave()
             raise
         return self._file
 
@@ -94,7 +92,7 @@ class FilesCursor(Cursor):
         if self._file is not None:
             self._file.close()
         self._file = None
-        self._before = self._names.get_state()
+        self._names.leave()
 
     def skip(self, count: int) -> int:
         """From record to record without making them."""
@@ -114,12 +112,14 @@ class FilesCursor(Cursor):
 
     def get_state(self) -> State:
         """The place among the names, and the place in the file that is open."""
-        return {"names": self._before, "file": None if self._file is None else self._file.get_state()}
+        return {
+            "names": self._names.get_state(),
+            "file": None if self._file is None else self._file.get_state(),
+        }
 
     def set_state(self, state: State) -> None:
         """Opens the file again and goes to the place in it."""
         self._names.set_state(state["names"])
-        self._before = state["names"]
         if state["file"] is not None:
             self._next_file().set_state(state["file"])
 
@@ -153,7 +153,7 @@ class TurnsCursor(Cursor):
         self._form = source.form
         self._pool = ThreadPoolExecutor(source.num_parallel, thread_name_prefix="stratax-read")
         self._files: list[OpenFile | None] = [None] * source.num_parallel
-        self._befores: list[State | None] = [None] * source.num_parallel
+        self._befores: list[NamePlace | None] = [None] * source.num_parallel
         self._turn = 0
         self._has_all = False
 
@@ -192,9 +192,9 @@ class TurnsCursor(Cursor):
             self._turn = (turn + 1) % len(self._files)
 
     def _next_file(self, turn: int) -> OpenFile | None:
-        before = self._names.get_state()
+        before = NamePlace(self._names)
         try:
-            name = as_file_name(self._names.read(1).row(0)[0])
+            name = take_name(self._names)
         except StopIteration:
             self._has_all = True
             return None
@@ -211,7 +211,7 @@ class TurnsCursor(Cursor):
     def get_state(self) -> State:
         """The place among the names, and for each open file the place of its name and in it."""
         files = [
-            None if file is None else {"names": before, "file": file.get_state()}
+            {"names": before.state, "file": file.get_state()} if file and before else None
             for file, before in zip(self._files, self._befores, strict=True)
         ]
         return {

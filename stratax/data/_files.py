@@ -4,11 +4,22 @@ Names are paths, or URLs of whatever fsspec opens (`gs://`, `s3://`, `memory://`
 """
 
 import abc
+import contextlib
+import errno
 import os
 import zlib
+from collections.abc import Iterator
 from typing import Any
 
-from stratax.errors import BadArgumentError, BadTypeError, DataLossError, FileAccessError, FileMissingError
+from stratax.errors import (
+    BadArgumentError,
+    BadTypeError,
+    DataLossError,
+    FileAccessError,
+    FileMissingError,
+    MissingPackageError,
+    StrataxError,
+)
 
 FileName = str | bytes | os.PathLike[str]
 
@@ -36,6 +47,7 @@ def as_file_name(name: Any) -> str:
 
     Raises:
         BadTypeError: It is not a string, bytes or a path.
+        BadArgumentError: It has a zero byte in it.
     """
     value = name.item() if hasattr(name, "item") and getattr(name, "ndim", 1) == 0 else name
     if not isinstance(value, str | bytes | os.PathLike):
@@ -43,29 +55,127 @@ def as_file_name(name: Any) -> str:
             "The name of a file is a string or a path. "
             f"Received: filename={name!r} of type {type(name).__name__}. Pass a str, bytes or os.PathLike."
         )
-    return os.fsdecode(value)
+    text = os.fsdecode(value)
+    if "\0" in text:
+        raise BadArgumentError(
+            f"The name of a file has no zero byte in it. Received: filename={text!r}. Check where the name comes from."
+        )
+    return text
 
 
 def local_path(name: str) -> str | None:
     """The path in this machine's file system, None for a URL of something else."""
     if name.startswith("file://"):
         return name.removeprefix("file://")
-    return None if "://" in name or "::" in name else name
+    return None if "://" in name else name
+
+
+def remote_path(name: str) -> tuple[Any, str]:
+    """The file system of fsspec that a URL is of, and the path in it.
+
+    Raises:
+        BadArgumentError: fsspec knows no such kind of URL.
+        MissingPackageError: It needs a package for this kind that is not installed.
+    """
+    import fsspec
+
+    try:
+        filesystem, path = fsspec.core.url_to_fs(name)
+    except ImportError as e:
+        raise MissingPackageError(
+            f"Files at such URLs need a package that is not installed. Received: filename={name!r} ({e}). "
+            "Install it with pip."
+        ) from e
+    except ValueError as e:
+        raise BadArgumentError(
+            "The URL is of no kind that fsspec opens. Expected: a path, or a URL such as 'gs://bucket/file'. "
+            f"Received: filename={name!r} ({e}). Check what stands before '://'."
+        ) from e
+    return filesystem, path
 
 
 def file_missing(name: str) -> FileMissingError:
     """The error for a file that is not there."""
     return FileMissingError(
-        f"There is no such file. Received: filename={name!r}. Check the path, or list_files."
+        f"There is no such file. Received: filename={name!r}. Check the path, or list_files.", filename=name
     )
 
 
-def no_access(name: str) -> FileAccessError:
-    """The error for a file that may not be read."""
-    return FileAccessError(
-        f"The file may not be read. Received: filename={name!r}. Give this user the right to read it, and to enter "
-        "the folders that it is in."
+def is_directory(name: str) -> DataLossError:
+    """The error for a directory where a file was expected."""
+    return DataLossError(
+        f"A file was expected and a directory is there. Received: filename={name!r}. "
+        "Name the files in it, for instance with list_files(name + '/*').",
+        filename=name,
     )
+
+
+@contextlib.contextmanager
+def reading(name: str) -> Iterator[None]:
+    """Where a file is opened to be read: what the system or the store says against it becomes an error of the family.
+
+    Raises:
+        FileMissingError: There is no such file.
+        DataLossError: It is a directory.
+        FileAccessError: It can't be read.
+    """
+    try:
+        yield
+    except (StrataxError, MemoryError):
+        raise
+    except (FileNotFoundError, NotADirectoryError) as e:
+        raise file_missing(name) from e
+    except IsADirectoryError as e:
+        raise is_directory(name) from e
+    except PermissionError as e:
+        raise FileAccessError(
+            f"The file may not be read. Received: filename={name!r}. Give this user the right to read it, and to "
+            "enter the folders that it is in.",
+            filename=name,
+        ) from e
+    except Exception as e:  # Stores have classes of their own.
+        if isinstance(e, OSError) and e.errno == errno.ENAMETOOLONG:
+            raise file_missing(name) from e
+        raise FileAccessError(
+            f"The file can't be read: {reason_of(e)}. Received: filename={name!r}. See whether its disk or its "
+            "store answers.",
+            filename=name,
+        ) from e
+
+
+@contextlib.contextmanager
+def writing(name: str) -> Iterator[None]:
+    """Where a file or folder is made or written: what the system says against it becomes an error of the family.
+
+    Raises:
+        FileMissingError: The folder that it is to be in is not there.
+        DataLossError: It is a directory.
+        FileAccessError: It can't be written.
+    """
+    try:
+        yield
+    except StrataxError:
+        raise
+    except FileNotFoundError as e:
+        folder = os.path.dirname(local_path(name) or name) or "."
+        raise FileMissingError(
+            f"There is no such folder: {folder!r}. Expected: a folder for the file. Received: filename={name!r}. "
+            "Make it first.",
+            filename=name,
+        ) from e
+    except IsADirectoryError as e:
+        raise is_directory(name) from e
+    except OSError as e:
+        raise FileAccessError(
+            f"The file can't be written: {reason_of(e)}. Received: filename={name!r}. Give this user the right to "
+            "write there, make room, or name another folder.",
+            filename=name,
+        ) from e
+
+
+def reason_of(error: Exception) -> str:
+    """What the system says, without the file's name."""
+    return (isinstance(error, OSError) and error.strerror) or f"{type(error).__name__}: {error}"
 
 
 class ByteStream(abc.ABC):
@@ -74,10 +184,12 @@ class ByteStream(abc.ABC):
     Attributes:
         name: The file, as it was named.
         damage: Why the content ended early, None while it did not.
+        is_unreadable: Whether that is because the disk or the store failed, whatever the content is.
     """
 
     name: str
     damage: str | None = None
+    is_unreadable: bool = False
 
     @property
     @abc.abstractmethod
@@ -92,6 +204,11 @@ class ByteStream(abc.ABC):
     def skip(self, count: int) -> int:
         """Passes over `count` bytes; gives how many there were."""
 
+    def _fail(self, error: Exception) -> bytes:
+        """Ends the content where it can't be read."""
+        self.damage, self.is_unreadable = reason_of(error), True
+        return b""
+
     @abc.abstractmethod
     def close(self) -> None:
         """Lets go of the file."""
@@ -102,14 +219,8 @@ class LocalBytes(ByteStream):
 
     def __init__(self, name: str, path: str) -> None:
         self.name = name
-        try:
+        with reading(name):
             self._file = open(path, "rb", buffering=0)  # noqa: SIM115 (closed by close)
-        except (FileNotFoundError, NotADirectoryError) as e:
-            raise file_missing(name) from e
-        except IsADirectoryError as e:
-            raise is_directory(name) from e
-        except PermissionError as e:
-            raise no_access(name) from e
         self._size = os.fstat(self._file.fileno()).st_size
         self._position = 0
 
@@ -122,7 +233,10 @@ class LocalBytes(ByteStream):
         """Reads a short tail again, which costs less than moving what comes after it."""
         again = len(tail) if len(tail) < count else 0
         wanted = again + min(count, self.remaining)
-        content = os.pread(self._file.fileno(), wanted, self._position - again)
+        try:
+            content = os.pread(self._file.fileno(), wanted, self._position - again)
+        except OSError as e:
+            content = self._fail(e)
         self._position += max(0, len(content) - again)
         if not again:
             return tail + content
@@ -144,18 +258,12 @@ class RemoteBytes(ByteStream):
 
     def __init__(self, name: str) -> None:
         self.name = name
-        import fsspec
-
-        filesystem, path = fsspec.core.url_to_fs(name)
-        try:
+        filesystem, path = remote_path(name)
+        with reading(name):
             if filesystem.isdir(path):
                 raise is_directory(name)
             self._file = filesystem.open(path, "rb", cache_type="readahead")
-        except FileNotFoundError as e:
-            raise file_missing(name) from e
-        except PermissionError as e:
-            raise no_access(name) from e
-        size = filesystem.size(path)
+            size = filesystem.size(path)
         self._size = None if size is None else int(size)
         self._position = 0
 
@@ -166,7 +274,10 @@ class RemoteBytes(ByteStream):
 
     def more(self, tail: bytes, count: int) -> bytes:
         """Reads on."""
-        content: bytes = self._file.read(count)
+        try:
+            content: bytes = self._file.read(count)
+        except Exception as e:  # Stores have classes of their own.
+            content = self._fail(e)
         self._position += len(content)
         return tail + content
 
@@ -191,15 +302,6 @@ def _skip_by_reading(stream: ByteStream, count: int) -> int:
     return passed
 
 
-def is_directory(name: str) -> DataLossError:
-    """The error for a directory where a file was expected."""
-    return DataLossError(
-        f"A file was expected and a directory is there. Received: filename={name!r}. "
-        "Name the files in it, for instance with list_files(name + '/*').",
-        filename=name,
-    )
-
-
 class Decompressed(ByteStream):
     """The content of a compressed file; several compressed streams one after another are one content.
 
@@ -214,7 +316,7 @@ class Decompressed(ByteStream):
         self._compression = compression
         self._input = b""
         self._machine = zlib.decompressobj(_WINDOW_BITS[compression])
-        self._is_empty = source.remaining == 0
+        self._has_begun = False
 
     @property
     def remaining(self) -> None:
@@ -234,6 +336,7 @@ class Decompressed(ByteStream):
         """1 to `limit` bytes; nothing at the end, or where the damage is."""
         while self.damage is None:
             self._input = self._input or self._source.more(b"", _COMPRESSED_PIECE)
+            self._has_begun |= bool(self._input)
             if not self._input or (self._machine.eof and not self._input.strip(b"\0")):
                 self._check_end()
                 return b""
@@ -254,7 +357,9 @@ class Decompressed(ByteStream):
         return content
 
     def _check_end(self) -> None:
-        if not self._machine.eof and not self._is_empty:
+        if self._source.damage is not None:
+            self.damage, self.is_unreadable = self._source.damage, self._source.is_unreadable
+        elif self._has_begun and not self._machine.eof:
             self.damage = f"the {self._compression} content is cut off"
 
     def skip(self, count: int) -> int:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from stratax.data._files import as_file_name, local_path
+from stratax.data._files import as_file_name, local_path, reading, remote_path
 from stratax.data._sources import Slices
 from stratax.data._structure import flatten
 from stratax.errors import FileMissingError
@@ -47,19 +47,22 @@ def glob(pattern: Any) -> list[str]:
         >>> [os.path.basename(path) for path in glob(os.path.join(folder, "train-*"))]
         ['train-0', 'train-1']
     """
-    if isinstance(pattern, list | tuple) or np.ndim(pattern):
+    if _is_list(pattern):
         return sorted(path for one in pattern for path in _matches(as_file_name(one)))
     return sorted(_matches(as_file_name(pattern)))
+
+
+def _is_list(pattern: Any) -> bool:
+    return isinstance(pattern, list | tuple) or np.ndim(pattern) > 0
 
 
 def _matches(pattern: str) -> list[str]:
     path = local_path(pattern)
     if path is not None:
         return standard_glob.glob(path)
-    import fsspec
-
-    filesystem, remote = fsspec.core.url_to_fs(pattern)
-    found = [filesystem.unstrip_protocol(name) for name in filesystem.glob(remote)]
+    filesystem, inner = remote_path(pattern)
+    with reading(pattern):
+        found = [filesystem.unstrip_protocol(name) for name in filesystem.glob(inner)]
     return found if _is_hidden(pattern) else [name for name in found if not _is_hidden(name)]
 
 
@@ -77,6 +80,7 @@ def matching_files(file_pattern: Any) -> FileNames:
     if not found:
         raise FileMissingError(
             f"No file fits the pattern. Received: file_pattern={file_pattern!r}, in the directory {os.getcwd()!r}. "
-            "Check the path; a directory's files are named by path + '/*'."
+            "Check the path; a directory's files are named by path + '/*'.",
+            filename=None if _is_list(file_pattern) else as_file_name(file_pattern),
         )
     return FileNames("ListFiles", found)

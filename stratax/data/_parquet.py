@@ -10,8 +10,8 @@ from stratax.data._block import Block, Columns, Rows
 from stratax.data._cursor import Cursor, State
 from stratax.data._dataset import Dataset
 from stratax.data._file_names import names_node
-from stratax.data._files import as_file_name, file_missing, is_directory, local_path, no_access
-from stratax.data._named_files import NamedFiles
+from stratax.data._files import local_path, open_bytes, reading, remote_path
+from stratax.data._named_files import CurrentFile, NamedFiles
 from stratax.data._node import Node, Run
 from stratax.data._spec import UNKNOWN_CARDINALITY, TensorSpec
 from stratax.data._structure import flatten
@@ -97,25 +97,23 @@ class ParquetRows(NamedFiles):
         """The same with other files."""
         return ParquetRows(names, self.columns, self.num_rows)
 
-    def file_names(self, run: Run, passes: int = 0) -> list[str]:
-        """The names, in order."""
-        return [as_file_name(row[0]) for row in self.names.open(run, passes).rows()]
-
     @property
     def spec(self) -> Any:
         """What the schema of the first file says."""
         if self._spec is None:
-            run = Run()
-            try:
-                names = self.file_names(run)
-            finally:
-                run.close()
-            if not names:
-                raise DataError("The element_spec of no files can't be found. Received: filenames=[].")
-            file = ParquetFile(names[0], self.columns)
+            file = ParquetFile(self._first_name(), self.columns)
             file.close()
             return self.learn(file.spec)
         return self._spec
+
+    def _first_name(self) -> str:
+        run = Run()
+        try:
+            return CurrentFile(self, run, 0).take()
+        except StopIteration as e:
+            raise DataError("The element_spec of no files can't be found. Received: filenames=[].") from e
+        finally:
+            run.close()
 
     def learn(self, spec: Any) -> Any:
         """The spec of the first file that could be opened, which `spec` is that of if there was none before."""
@@ -139,7 +137,7 @@ class ParquetRows(NamedFiles):
 
     def stream(self, run: Run, passes: int) -> "ParquetCursor":
         """At the first row of the first file."""
-        cursor = ParquetCursor(self, self.file_names(run, passes), run)
+        cursor = ParquetCursor(self, run, passes)
         run.on_close(cursor.close_at_end)
         return cursor
 
@@ -154,23 +152,18 @@ class ParquetFile:
 
     def __init__(self, name: str, columns: list[str] | None) -> None:
         self.name = name
-        path = local_path(name)
+        with reading(name):
+            self._source = _opened(name)
         try:
-            self._file = _parquet().ParquetFile(_remote(name) if path is None else path)
-        except FileNotFoundError as e:
-            raise file_missing(name) from e
-        except IsADirectoryError as e:
-            raise is_directory(name) from e
-        except PermissionError as e:
-            raise no_access(name) from e
-        except (OSError, ValueError) as e:
-            raise self._damaged(e) from e
-        self.columns: list[str] = []
-        try:
+            self._file = _parquet().ParquetFile(self._source)
+            self.columns: list[str] = []
             self.spec = self._spec(columns)
         except DataError:
             self.close()
             raise
+        except (OSError, ValueError) as e:
+            self.close()
+            raise self._damaged(e) from e
 
     def _spec(self, columns: list[str] | None) -> dict[str, TensorSpec]:
         schema = self._file.schema_arrow
@@ -192,6 +185,10 @@ class ParquetFile:
         """How many rows a row group has."""
         return int(self._file.metadata.row_group(group).num_rows)
 
+    def first_row(self, group: int) -> int:
+        """The number in the file of a row group's first row."""
+        return sum(map(self.group_rows, range(group)))
+
     def batches(self, group: int, num_rows: int) -> Any:
         """An iterator over the `pyarrow.RecordBatch`es of a row group."""
         return self._file.iter_batches(num_rows, row_groups=[group], columns=self.columns)
@@ -211,14 +208,19 @@ class ParquetFile:
 
     def close(self) -> None:
         """Closes the file."""
-        self._file.close()
+        self._source.close()
 
 
-def _remote(name: str) -> Any:
-    import fsspec
+def _opened(name: str) -> Any:
+    """A file for pyarrow, which closes none that it did not open itself."""
+    path = local_path(name)
+    if path is None:
+        filesystem, path = remote_path(name)
+        return filesystem.open(path, "rb")
+    import pyarrow
 
-    filesystem, path = fsspec.core.url_to_fs(name)
-    return filesystem.open(path, "rb")
+    open_bytes(name).close()  # Says what is wrong, if something is.
+    return pyarrow.OSFile(path, "rb")
 
 
 class ParquetCursor(Cursor):
@@ -226,15 +228,14 @@ class ParquetCursor(Cursor):
 
     Args:
         node: The source.
-        names: The files, in order.
         run: What the iterator shares.
+        passes: The pass.
     """
 
-    def __init__(self, node: ParquetRows, names: Sequence[str], run: Run) -> None:
+    def __init__(self, node: ParquetRows, run: Run, passes: int) -> None:
         self._node = node
         self._run = run
-        self._names = names
-        self._number = 0
+        self._names = CurrentFile(node, run, passes)
         self._group = 0
         self._row = 0
         self._file: ParquetFile | None = None
@@ -247,9 +248,10 @@ class ParquetCursor(Cursor):
         batch = self._batch.slice(0, limit)
         try:
             block = self._block(file, batch)
-        except DataError:
+        except DataError as e:
             if batch.num_rows > 1:
                 return self.read(1)
+            e.filename, e.record = file.name, file.first_row(self._group) + self._row
             self._drop(1)
             raise
         if isinstance(block, Rows):
@@ -306,9 +308,7 @@ class ParquetCursor(Cursor):
             missing -= min(missing, batch.num_rows)
 
     def _open(self) -> ParquetFile:
-        if self._number >= len(self._names):
-            raise StopIteration
-        name = self._names[self._number]
+        name = self._names.take()
         try:
             self._file = ParquetFile(name, self._node.columns)
             self._check(self._file)
@@ -327,7 +327,7 @@ class ParquetCursor(Cursor):
 
     def _next_file(self) -> None:
         self._leave()
-        self._number += 1
+        self._names.leave()
         self._group = self._row = 0
 
     def skip(self, count: int) -> int:
@@ -356,12 +356,13 @@ class ParquetCursor(Cursor):
 
     def get_state(self) -> State:
         """File, row group, row."""
-        return {"file": self._number, "group": self._group, "row": self._row}
+        return {"names": self._names.get_state(), "group": self._group, "row": self._row}
 
     def set_state(self, state: State) -> None:
         """Goes there; the rows before it in the row group are read again."""
         self._leave()
-        self._number, self._group, self._row = state["file"], state["group"], state["row"]
+        self._names.set_state(state["names"])
+        self._group, self._row = state["group"], state["row"]
 
     def close(self) -> None:
         """Closes the file."""
@@ -371,6 +372,7 @@ class ParquetCursor(Cursor):
     def close_at_end(self, wait: bool = True) -> None:
         """Closes the file, when the iterator is closed."""
         self._leave()
+        self._names.close()
 
     def _leave(self) -> None:
         file, self._file = self._file, None

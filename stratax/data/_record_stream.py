@@ -139,8 +139,16 @@ class WindowStream(RecordStream):
     def _damage_error(self) -> DataLossError:
         """The error for content that can't be read on; only where the stream says why."""
         what = f"The file can't be read on: {self._stream.damage}"
-        hint = "Make the file again, or see compression_type." if self._base == 0 else "Make the file again."
-        return self._error(what, self._record, self._base, hint)
+        offset = self._base + self._position
+        if self._stream.is_unreadable:
+            hint = "See whether its disk or its store answers."
+        else:
+            hint = "Make the file again." if offset else self._hint_at_start()
+        return self._error(what, self._record, offset, hint)
+
+    def _hint_at_start(self) -> str:
+        """What to do about content that is damaged from its first byte on."""
+        return "Make the file again, or see compression_type."
 
 
 class RecordFormat(abc.ABC):

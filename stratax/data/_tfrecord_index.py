@@ -7,13 +7,12 @@ import contextlib
 import copy
 import itertools
 import os
-import tempfile
 from functools import cached_property
 
 import numpy as np
 
 from stratax.data._block import Block, Columns
-from stratax.data._files import as_file_name, local_path, open_bytes
+from stratax.data._files import as_file_name, local_path, open_bytes, reading
 from stratax.data._named_files import NamedFiles
 from stratax.data._node import Node, Passes, Run
 from stratax.data._origins import Origins
@@ -25,6 +24,7 @@ from stratax.data._tfrecord_reader import (
     length_of,
     masked_crcs,
 )
+from stratax.data._whole_files import new_file
 from stratax.errors import BadArgumentError, DataLossError
 
 INDEX_SUFFIX = ".stratax-index"
@@ -116,8 +116,9 @@ class FileIndex:
         self._name = name
         self._path = _checked_path(name)
         self._form = form
-        self._starts = _starts_of(self._path)
-        whole = int(self._starts[-1]) == os.path.getsize(self._path)
+        with reading(name):
+            self._starts = _starts_of(self._path)
+            whole = int(self._starts[-1]) == os.path.getsize(self._path)
         self._failure = None if whole else self._failure_behind()
         self.length = len(self._starts) - 1 + (self._failure is not None)
 
@@ -141,7 +142,7 @@ class FileIndex:
         starts, stops = self._starts[places], self._starts[places + 1]
         origins.note(self._name, self._form, places, starts, stops)
         records: list[bytes] = []
-        with open(self._path, "rb", buffering=0) as file:
+        with reading(self._name), open(self._path, "rb", buffering=0) as file:
             for part in _spans(file.fileno(), starts, stops):
                 records += self._sliced(file.fileno(), places[part], starts[part], stops[part])
         found = np.empty(len(positions), object)
@@ -224,8 +225,8 @@ def _starts_of(path: str) -> np.ndarray:
     if starts is None:
         starts = scan(path)
         if int(starts[-1]) == facts[1] and facts == _facts(path):
-            with contextlib.suppress(OSError):
-                _save(_index_path(path), np.concatenate([np.array(facts, np.int64), starts]))
+            with contextlib.suppress(OSError), new_file(_index_path(path)) as file:
+                np.save(file, np.concatenate([np.array(facts, np.int64), starts]), allow_pickle=False)
     return starts
 
 
@@ -251,19 +252,6 @@ def _loaded(path: str, facts: list[int]) -> np.ndarray | None:
     starts = content[_FACTS:]
     is_sound = len(starts) and starts[0] == 0 and starts[-1] == facts[1]
     return starts if is_sound and bool((np.diff(starts) >= HEADER_BYTES + FOOTER_BYTES).all()) else None
-
-
-def _save(path: str, content: np.ndarray) -> None:
-    descriptor, temporary = tempfile.mkstemp(
-        ".tmp", os.path.basename(path)[:100], os.path.dirname(path) or "."
-    )
-    try:
-        with open(descriptor, "wb") as file:
-            np.save(file, content, allow_pickle=False)
-        os.replace(temporary, path)
-    except BaseException:
-        os.remove(temporary)
-        raise
 
 
 def scan(path: str) -> np.ndarray:

@@ -219,15 +219,13 @@ class TFRecordStream(WindowStream):
         self._has_ended = True
         offset = self._base + self._position
         if self._stream.damage is not None:
-            what = f"The file can't be read on: {self._stream.damage}"
-            hint = self._hint_plain() if offset == 0 else "Make the file again."
-            return self._error(what, self._record, offset, hint)
+            return self._damage_error()
         there = len(tail) + left
         expected = "its length" if length is None else f"{HEADER_BYTES + length + FOOTER_BYTES} bytes"
         what = f"The file is cut off: a record of {expected} was expected and {there} bytes are left"
         return self._error(what, self._record, offset, "Make the file again, or copy it again as a whole.")
 
-    def _hint_plain(self) -> str:
+    def _hint_at_start(self) -> str:
         with contextlib.closing(open_bytes(self._stream.name)) as plain:
             start = plain.more(b"", HEADER_BYTES)
         if len(start) == HEADER_BYTES and length_of(start) is not None:

@@ -1,20 +1,29 @@
 """Writes TFRecord files, whole or not at all (data layer)."""
 
-import contextlib
 import os
 import tempfile
 import warnings
 import weakref
 import zlib
 from types import TracebackType
-from typing import Any, BinaryIO, Self
+from typing import Any, BinaryIO, Self, cast
 
-from stratax.data._files import FileName, as_compression, as_file_name, file_missing, is_directory, local_path
+from stratax.data._files import (
+    FileName,
+    as_compression,
+    as_file_name,
+    is_directory,
+    local_path,
+    remote_path,
+    writing,
+)
 from stratax.data._tfrecord_reader import HEADER, masked_crc
+from stratax.data._whole_files import discard, open_beside, publish
 from stratax.errors import BadArgumentError, BadTypeError
 
 _GZIP_BITS = 16
 _MAX_MEMORY_LEVEL = 9
+_BUFFER = 1 << 18
 
 
 class TFRecordCompressionType:
@@ -79,17 +88,30 @@ class TFRecordOptions:
         self.compression_strategy = compression_strategy
 
     def compressor(self) -> Any:
-        """A `zlib.compressobj` with these settings; None if nothing is to be compressed."""
+        """A `zlib.compressobj` with these settings; None if nothing is to be compressed.
+
+        Raises:
+            BadArgumentError: zlib takes none of these numbers.
+        """
         if not self.compression_type:
             return None
         bits = _given(self.window_bits, zlib.MAX_WBITS)
-        return zlib.compressobj(
-            _given(self.compression_level, zlib.Z_DEFAULT_COMPRESSION),
-            _given(self.compression_method, zlib.DEFLATED),
-            bits + _GZIP_BITS if self.compression_type == "GZIP" else bits,
-            _given(self.mem_level, _MAX_MEMORY_LEVEL),
-            _given(self.compression_strategy, zlib.Z_DEFAULT_STRATEGY),
-        )
+        try:
+            machine = zlib.compressobj(
+                _given(self.compression_level, zlib.Z_DEFAULT_COMPRESSION),
+                _given(self.compression_method, zlib.DEFLATED),
+                bits + _GZIP_BITS if self.compression_type == "GZIP" else bits,
+                _given(self.mem_level, _MAX_MEMORY_LEVEL),
+                _given(self.compression_strategy, zlib.Z_DEFAULT_STRATEGY),
+            )
+            if self.flush_mode:
+                machine.copy().flush(self.flush_mode)
+        except (ValueError, TypeError, zlib.error) as e:
+            raise BadArgumentError(
+                f"zlib does not take these TFRecordOptions ({e}). Received: {vars(self)}. Leave out the numbers that "
+                "you need not choose."
+            ) from e
+        return machine
 
 
 def _given(value: int | None, default: int) -> int:
@@ -124,7 +146,9 @@ class TFRecordWriter:
         options: A :class:`TFRecordOptions`, or just a compression type; default none.
 
     Raises:
+        BadArgumentError: The options have a number that zlib does not take.
         FileMissingError: The folder does not exist.
+        FileAccessError: The folder can't be written to.
         DataLossError: The path is a directory.
 
     Example:
@@ -144,8 +168,8 @@ class TFRecordWriter:
         self._compressor = self._options.compressor()
         self._local = local_path(self._name)
         self._file: BinaryIO | None
-        self._file, self._temporary = _temporary_file(self._name, self._local)
-        self._finalizer = weakref.finalize(self, _abandon, self._file, self._temporary, self._name)
+        self._file = _temporary_file(self._name, self._local)
+        self._finalizer = weakref.finalize(self, _abandon, self._file, self._name)
 
     def write(self, record: bytes) -> None:
         """Appends a record.
@@ -184,24 +208,32 @@ class TFRecordWriter:
         file.flush()
 
     def close(self) -> None:
-        """Finishes the file and puts it under its name; nothing if that was done."""
-        if self._file is None:
+        """Finishes the file and puts it under its name; nothing if that was done.
+
+        Raises:
+            FileAccessError: It can't be written; nothing is left of it.
+        """
+        file = self._release()
+        if file is None:
             return
-        if self._compressor is not None:
-            self._file.write(self._compressor.flush())
-        file, self._file = self._file, None
-        self._finalizer.detach()
         try:
-            _publish(file, self._temporary, self._name, self._local)
+            with writing(self._name):
+                if self._compressor is not None:
+                    file.write(self._compressor.flush())
+                _publish(file, self._name, self._local)
         finally:
-            _remove(self._temporary)
+            discard(file)
 
     def _discard(self) -> None:
-        if self._file is not None:
-            file, self._file = self._file, None
-            self._finalizer.detach()
-            file.close()
-            _remove(self._temporary)
+        file = self._release()
+        if file is not None:
+            discard(file)
+
+    def _release(self) -> BinaryIO | None:
+        """The temporary file, which is the caller's from now on; None if it was released."""
+        file, self._file = self._file, None
+        self._finalizer.detach()
+        return file
 
     def __enter__(self) -> Self:
         return self
@@ -227,53 +259,31 @@ def _as_bytes(record: Any) -> bytes:
     )
 
 
-def _temporary_file(name: str, local: str | None) -> tuple[BinaryIO, str]:
-    """A file beside the one that is to be, under a name that no pattern for it fits."""
-    if local is not None and os.path.isdir(local):
-        raise is_directory(name)
-    folder = None if local is None else os.path.dirname(local) or "."
-    prefix = "." + os.path.basename(local or name)[:100] + "."
-    try:
-        descriptor, temporary = tempfile.mkstemp(".tmp", prefix, folder)
-    except FileNotFoundError as e:
-        raise file_missing(str(folder)) from e
-    return open(descriptor, "wb", buffering=1 << 18), temporary
-
-
-def _publish(file: BinaryIO, temporary: str, name: str, local: str | None) -> None:
-    file.flush()
+def _temporary_file(name: str, local: str | None) -> BinaryIO:
     if local is None:
-        file.close()
-        import fsspec
+        remote_path(name)
+        return cast(BinaryIO, tempfile.NamedTemporaryFile(prefix="stratax-", buffering=_BUFFER, delete=False))
+    if os.path.isdir(local):
+        raise is_directory(name)
+    with writing(name):
+        return open_beside(local, _BUFFER)
 
-        filesystem, path = fsspec.core.url_to_fs(name)
-        filesystem.put_file(temporary, path)
+
+def _publish(file: BinaryIO, name: str, local: str | None) -> None:
+    if local is not None:
+        publish(file, local)
         return
-    os.fsync(file.fileno())
     file.close()
-    os.chmod(temporary, 0o666 & ~_umask())
-    os.replace(temporary, local)
+    filesystem, path = remote_path(name)
+    filesystem.put_file(file.name, path)
 
 
-def _umask() -> int:
-    """The permissions that new files do not get (to read it, it has to be set)."""
-    current = os.umask(0o022)
-    os.umask(current)
-    return current
-
-
-def _abandon(file: BinaryIO, temporary: str, name: str) -> None:
+def _abandon(file: BinaryIO, name: str) -> None:
     """For a writer that nobody closed."""
-    file.close()
-    _remove(temporary)
+    discard(file)
     warnings.warn(
         f"A TFRecordWriter was not closed, so its file was not made. Received: path={name!r}. Use it in a `with` "
         "block, or call close().",
         RuntimeWarning,
         stacklevel=2,
     )
-
-
-def _remove(temporary: str) -> None:
-    with contextlib.suppress(FileNotFoundError):
-        os.remove(temporary)

@@ -2,9 +2,14 @@
 
 import contextlib
 import os
-import tempfile
+import shutil
+import uuid
+from collections.abc import Iterator
+from typing import BinaryIO
 
-from stratax.data._files import local_path
+from stratax.data._files import local_path, reading, remote_path, writing
+
+_LONGEST_PREFIX = 100
 
 
 def join(folder: str, *names: str) -> str:
@@ -17,45 +22,81 @@ def join(folder: str, *names: str) -> str:
 
 
 def read_file(name: str) -> bytes:
-    """The content of a file, which is read whole."""
+    """The content of a file, which is read whole; errors are those of :func:`reading`."""
     path = local_path(name)
     if path is not None:
-        with open(path, "rb") as file:
+        with reading(name), open(path, "rb") as file:
             return file.read()
-    import fsspec
+    filesystem, inner = remote_path(name)
+    with reading(name):
+        return bytes(filesystem.cat_file(inner))
 
-    filesystem, inner = fsspec.core.url_to_fs(name)
-    return bytes(filesystem.cat_file(inner))
+
+def open_beside(path: str, buffer_size: int = -1) -> BinaryIO:
+    """A new file in a file's folder, under a hidden name that no pattern for that one fits; `name` tells it.
+
+    Args:
+        path: The file that it will be renamed to, on this machine.
+        buffer_size: As `open` takes it.
+    """
+    folder, name = os.path.split(path)
+    # Of a long name what fits, counted in bytes, whatever letters it is made of.
+    prefix = os.fsencode(name)[:_LONGEST_PREFIX].decode(errors="ignore")
+    return open(os.path.join(folder, f".{prefix}.{uuid.uuid4().hex}.tmp"), "xb", buffering=buffer_size)
+
+
+def publish(file: BinaryIO, path: str, replace: bool = True) -> bool:
+    """Puts a file from :func:`open_beside` under its name, safely on the disk; False if another may not be replaced."""
+    file.flush()
+    os.fsync(file.fileno())
+    file.close()
+    return _place(file.name, path, replace)
+
+
+def discard(file: BinaryIO) -> None:
+    """Closes and removes a file from :func:`open_beside`; nothing is left of it if it was published."""
+    try:
+        file.close()
+    except OSError:
+        # What could not be written before can't be now, and is not wanted any more.
+        pass
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            os.remove(file.name)
+
+
+@contextlib.contextmanager
+def new_file(path: str) -> Iterator[BinaryIO]:
+    """A file of this machine to be written, which appears whole when the block ends, and not at all if it fails."""
+    file = open_beside(path)
+    try:
+        yield file
+        publish(file, path)
+    finally:
+        discard(file)
 
 
 def write_file(name: str, content: bytes, replace: bool = True) -> bool:
     """Puts a file there whole; False if one is there that is not to be replaced."""
     path = local_path(name)
     if path is not None:
-        return _write_local(path, content, replace)
-    import fsspec
-
-    filesystem, inner = fsspec.core.url_to_fs(name)
-    if not replace and filesystem.exists(inner):
-        return False
-    filesystem.pipe_file(inner, content)
-    return True
+        with writing(name):
+            return _write_local(path, content, replace)
+    filesystem, inner = remote_path(name)
+    with writing(name):
+        if not replace and filesystem.exists(inner):
+            return False
+        filesystem.pipe_file(inner, content)
+        return True
 
 
 def _write_local(path: str, content: bytes, replace: bool) -> bool:
-    descriptor, temporary = tempfile.mkstemp(
-        ".tmp", "." + os.path.basename(path) + ".", os.path.dirname(path) or "."
-    )
+    file = open_beside(path)
     try:
-        with open(descriptor, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(temporary, 0o644)
-        return _place(temporary, path, replace)
+        file.write(content)
+        return publish(file, path, replace)
     finally:
-        with contextlib.suppress(FileNotFoundError):
-            os.remove(temporary)
+        discard(file)
 
 
 def _place(temporary: str, path: str, replace: bool) -> bool:
@@ -78,29 +119,31 @@ def size_of(name: str) -> int:
     """How many bytes a file has."""
     path = local_path(name)
     if path is not None:
-        return os.stat(path).st_size
-    import fsspec
-
-    filesystem, inner = fsspec.core.url_to_fs(name)
-    return int(filesystem.size(inner))
+        with reading(name):
+            return os.stat(path).st_size
+    filesystem, inner = remote_path(name)
+    with reading(name):
+        return int(filesystem.size(inner))
 
 
 def make_folder(name: str) -> None:
     """Makes a folder and those above it, if they are not there."""
     path = local_path(name)
     if path is not None:
-        os.makedirs(path, exist_ok=True)
+        with writing(name):
+            os.makedirs(path, exist_ok=True)
         return
-    import fsspec
-
-    filesystem, inner = fsspec.core.url_to_fs(name)
-    filesystem.makedirs(inner, exist_ok=True)
+    filesystem, inner = remote_path(name)
+    with writing(name):
+        filesystem.makedirs(inner, exist_ok=True)
 
 
 def remove_folder(name: str) -> None:
     """Removes a folder with what is in it, if it is there."""
-    import fsspec
-
-    filesystem, inner = fsspec.core.url_to_fs(name)
+    path = local_path(name)
+    if path is not None:
+        shutil.rmtree(path, ignore_errors=True)
+        return
+    filesystem, inner = remote_path(name)
     with contextlib.suppress(OSError):
         filesystem.rm(inner, recursive=True)

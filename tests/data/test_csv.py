@@ -2,12 +2,14 @@
 
 import csv
 import gzip
+import itertools
 import json
 import zlib
 
 import numpy as np
 import pytest
 
+from stratax.data import Dataset
 from stratax.data._csv_dataset import CsvDataset
 from stratax.data._node import Run
 from stratax.errors import DataLossError, FileMissingError
@@ -89,7 +91,7 @@ def test_a_place_is_exact_in_every_file_and_between_blocks(tmp_path):
         state = json.loads(json.dumps(cursor.get_state()))
         again = cursor_of(dataset)
         again.set_state(state)
-        assert again.get_state()["file"] == state["file"]
+        assert again.get_state()["names"] == state["names"]
         assert rest(again, 50) == whole[start:]
         skipped = cursor_of(dataset)
         assert skipped.skip(start) == start
@@ -204,3 +206,10 @@ def test_files_come_from_anywhere_fsspec_opens():
     with fsspec.open("memory://tests/rows.csv", "wb") as file:
         file.write(b"1\n2\n")
     assert list(CsvDataset("memory://tests/rows.csv", [0])) == [(1,), (2,)]
+
+
+def test_files_may_be_named_without_an_end(tmp_path):
+    names = Dataset.from_tensor_slices(
+        [written(tmp_path, "1\n2\n", "a"), written(tmp_path, "3\n", "b")]
+    ).repeat()
+    assert [int(n) for (n,) in itertools.islice(CsvDataset(names, [0]), 7)] == [1, 2, 3, 1, 2, 3, 1]

@@ -12,12 +12,13 @@ from stratax.data import (
     AUTOTUNE,
     Dataset,
     FixedLengthRecordDataset,
+    TensorSpec,
     TextLineDataset,
     TFRecordDataset,
     TFRecordWriter,
 )
 from stratax.data._node import Run
-from stratax.errors import DataLossError, FileMissingError
+from stratax.errors import DataError, DataLossError, FileMissingError
 
 COUNTS = [5, 1, 3, 0, 4, 2]
 
@@ -218,3 +219,14 @@ def test_other_kinds_of_files_are_read_in_turn_too(names, tmp_path):
     assert b"".join(TextLineDataset(files, num_parallel_reads=2)) == b"142536"
     pairs = FixedLengthRecordDataset(files, 2, footer_bytes=1, num_parallel_reads=2)
     assert list(itertools.islice(pairs, 2)) == [b"1\n", b"4\n"]
+
+
+@pytest.mark.parametrize("num_parallel", [1, 2])
+def test_names_without_a_place_are_read_and_only_the_place_is_refused(names, num_parallel):
+    given_names = Dataset.from_generator(lambda: iter(names), output_signature=TensorSpec((), object))
+    ds = TFRecordDataset(given_names, num_parallel_reads=num_parallel)
+    assert list(ds) == list(TFRecordDataset(names, num_parallel_reads=num_parallel))
+    elements = iter(ds)
+    next(elements)
+    with pytest.raises(DataError, match="can't be saved: it reads a Python generator"):
+        elements.get_state()

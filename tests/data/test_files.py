@@ -1,13 +1,21 @@
 """Files as streams of bytes: of this machine, of other file systems, compressed."""
 
 import gzip
+import pickle
 import zlib
 
 import fsspec
 import pytest
 
+from stratax.data import ParquetDataset, TFRecordWriter, glob
 from stratax.data._files import as_compression, as_file_name, guess_compression, local_path, open_bytes
-from stratax.errors import BadArgumentError, BadTypeError, DataLossError, FileMissingError
+from stratax.errors import (
+    BadArgumentError,
+    BadTypeError,
+    DataLossError,
+    FileMissingError,
+    MissingPackageError,
+)
 
 CONTENT = bytes(range(256)) * 20
 
@@ -90,9 +98,12 @@ def test_what_is_no_file_is_told(put):
 def test_names_are_texts_or_paths(tmp_path):
     assert as_file_name(b"a") == as_file_name("a") == "a"
     assert local_path(f"file://{tmp_path}") == local_path(str(tmp_path)) == str(tmp_path)
-    assert local_path("gs://bucket/a") is None
+    assert local_path("gs://bucket/a") is local_path("simplecache::gs://bucket/a") is None
+    assert local_path("a::b") == "a::b"
     with pytest.raises(BadTypeError, match="string or a path.*3 of type int"):
         as_file_name(3)
+    with pytest.raises(BadArgumentError, match="no zero byte in it"):
+        as_file_name("a\0b")
 
 
 def test_compressions_have_names():
@@ -102,3 +113,51 @@ def test_compressions_have_names():
     assert guess_compression(gzip.compress(b"")) == "GZIP"
     assert [guess_compression(zlib.compress(b"", level)) for level in (0, 6, 9)] == ["ZLIB"] * 3
     assert guess_compression(b"") == guess_compression(b"xy") == ""
+
+
+def test_a_missing_file_and_the_error_for_it_survive_pickling(tmp_path):
+    with pytest.raises(FileMissingError) as caught:
+        open_bytes(str(tmp_path / "nothing"))
+    assert caught.value.filename == str(tmp_path / "nothing")
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert (type(again), str(again), again.filename) == (
+        FileMissingError,
+        str(caught.value),
+        caught.value.filename,
+    )
+
+
+@pytest.mark.parametrize("use", ["read", "list", "write", "parquet"])
+@pytest.mark.parametrize(
+    ("url", "kind", "message"),
+    [
+        ("nope://x/y", BadArgumentError, "of no kind that fsspec opens.*'nope://x/y.*Protocol not known"),
+        (
+            "nopackage://x/y",
+            MissingPackageError,
+            "need a package that is not installed.*'nopackage://x/y.*pip",
+        ),
+    ],
+)
+def test_urls_that_nothing_opens_are_told(use, url, kind, message):
+    fsspec.register_implementation(
+        "nopackage", "no_such_package.FileSystem", errtxt="install it", clobber=True
+    )
+    uses = {
+        "read": lambda: open_bytes(url),
+        "list": lambda: glob(url + "*"),
+        "write": lambda: TFRecordWriter(url),
+        "parquet": lambda: list(ParquetDataset(url)),
+    }
+    with pytest.raises(kind, match=message):
+        uses[use]()
+
+
+def test_an_empty_compressed_file_of_unknown_size_has_no_content(monkeypatch):
+    fsspec.filesystem("memory").pipe_file("/files/empty", b"")
+    monkeypatch.setattr("fsspec.implementations.memory.MemoryFileSystem.size", lambda self, path: None)
+    stream = open_bytes("memory://files/empty", "GZIP")
+    assert stream.remaining is None
+    assert stream.more(b"", 10) == b""
+    assert stream.damage is None
+    stream.close()

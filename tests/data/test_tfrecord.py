@@ -1,5 +1,6 @@
 """TFRecordDataset: what is read, in which order, and what is said about damaged files."""
 
+import errno
 import gzip
 import os
 import pathlib
@@ -181,23 +182,14 @@ def test_wrong_arguments_are_told():
         TFRecordDataset("a", buffer_size=-1)
 
 
-@pytest.fixture
-def unprivileged():
-    """A user that file permissions hold for."""
-    user = os.geteuid()
-    if user == 0:
-        os.seteuid(65534)
-    yield
-    os.seteuid(user)
-
-
 @pytest.mark.parametrize("index", [False, True])
-def test_a_file_that_may_not_be_read_is_told(tmp_path, request, index):
+def test_a_file_that_may_not_be_read_is_told(tmp_path, unprivileged, index):
     path = write(tmp_path / "a")
     os.chmod(path, 0)
-    request.getfixturevalue("unprivileged")
-    with pytest.raises(FileAccessError, match=r"may not be read\. Received: filename='.*/a'"):
+    unprivileged()
+    with pytest.raises(FileAccessError, match=r"may not be read\. Received: filename='.*/a'") as caught:
         list(TFRecordDataset(path, index=index))
+    assert caught.value.filename == path
 
 
 def test_a_file_of_a_store_that_may_not_be_read_is_told(monkeypatch):
@@ -214,3 +206,55 @@ def test_there_is_no_file_below_a_file(tmp_path, index):
     path = write(tmp_path / "a")
     with pytest.raises(FileMissingError, match="no such file"):
         list(TFRecordDataset(f"{path}/b", index=index))
+
+
+@pytest.mark.parametrize("compression", [None, "GZIP"])
+@pytest.mark.parametrize("num_parallel", [1, 2])
+def test_a_store_that_fails_while_it_is_read_costs_the_rest_of_a_file(monkeypatch, compression, num_parallel):
+    names = ["memory://failing/a", "memory://failing/b"]
+    for name in names:
+        write(name, [name.encode()], compression)
+
+    def fail(file, *args):
+        raise TimeoutError("no answer")
+
+    whole = TFRecordDataset(names[1], compression)
+    ds = TFRecordDataset(names, compression, num_parallel_reads=num_parallel)
+    assert len(list(ds)) == 2
+    monkeypatch.setattr("fsspec.implementations.memory.MemoryFile.read", fail, raising=False)
+    with pytest.raises(DataLossError, match="can't be read on: TimeoutError: no answer.*its store answers"):
+        list(whole)
+    assert list(ds.ignore_errors()) == []
+
+
+def test_a_disk_that_fails_while_it_is_read_costs_the_rest_of_a_file(tmp_path, monkeypatch):
+    names = [write(tmp_path / "a", [b"1"]), write(tmp_path / "b", [b"2"])]
+    read, calls = os.pread, []
+
+    def fail_first(file, *args):
+        calls.append(file)
+        if len(calls) == 1:
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        return read(file, *args)
+
+    monkeypatch.setattr(os, "pread", fail_first)
+    elements = iter(TFRecordDataset(names))
+    with pytest.raises(
+        DataLossError, match=r"can't be read on: Input/output error.*record=0, offset=0.*its disk"
+    ):
+        next(elements)
+    assert list(elements) == [b"2"]
+
+
+@pytest.mark.parametrize("index", [False, True])
+def test_a_name_that_is_too_long_is_that_of_no_file(tmp_path, index):
+    name = str(tmp_path / ("x" * 300))
+    with pytest.raises(FileMissingError, match="no such file") as caught:
+        list(TFRecordDataset(name, index=index))
+    assert caught.value.filename == name
+
+
+def test_a_link_to_itself_can_not_be_read(tmp_path):
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    with pytest.raises(FileAccessError, match="can't be read: Too many levels of symbolic links"):
+        list(TFRecordDataset(tmp_path / "loop"))

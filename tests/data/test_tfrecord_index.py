@@ -119,9 +119,23 @@ def test_a_folder_that_can_not_be_written_to_does_not_matter(tmp_path, monkeypat
         raise PermissionError("read-only")
 
     path = write(tmp_path / "a", [b"1"])
-    monkeypatch.setattr(_tfrecord_index.tempfile, "mkstemp", refuse)
+    monkeypatch.setattr(_tfrecord_index, "new_file", refuse)
     assert list(TFRecordDataset(path, index=True)) == [b"1"]
     assert os.listdir(tmp_path) == ["a"]
+
+
+def test_the_index_may_be_read_by_whoever_may_read_the_file(tmp_path):
+    path = write(tmp_path / "a", [b"1"])
+    assert len(TFRecordDataset(path, index=True)) == 1
+    assert (tmp_path / f".a{INDEX_SUFFIX}").stat().st_mode == os.stat(path).st_mode
+
+
+def test_a_file_that_is_gone_is_told(tmp_path):
+    ds = TFRecordDataset(write(tmp_path / "a", [b"1"]), index=True)
+    assert len(ds) == 1
+    (tmp_path / "a").unlink()
+    with pytest.raises(FileMissingError, match="no such file"):
+        list(ds)
 
 
 def damaged(path, byte):

@@ -2,6 +2,7 @@
 
 import gc
 import os
+import resource
 import signal
 import stat
 import subprocess
@@ -13,7 +14,13 @@ import numpy as np
 import pytest
 
 from stratax.data import TFRecordDataset, TFRecordOptions, TFRecordWriter
-from stratax.errors import BadArgumentError, BadTypeError, DataLossError, FileMissingError
+from stratax.errors import (
+    BadArgumentError,
+    BadTypeError,
+    DataLossError,
+    FileAccessError,
+    FileMissingError,
+)
 
 
 @pytest.mark.parametrize(("kind", "compression"), [("plain", None), ("gzip", "GZIP"), ("zlib", "ZLIB")])
@@ -129,7 +136,72 @@ def test_wrong_use_is_told(tmp_path):
         TFRecordOptions("LZ4")
     with pytest.raises(BadTypeError, match="options is a TFRecordOptions"):
         TFRecordWriter(tmp_path / "out", 3)
-    with pytest.raises(FileMissingError, match="no such file.*nowhere"):
+    with pytest.raises(FileMissingError, match="no such folder.*nowhere"):
         TFRecordWriter(tmp_path / "nowhere" / "out")
     with pytest.raises(DataLossError, match="a directory is there"):
         TFRecordWriter(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "numbers", [{"compression_level": 77}, {"window_bits": 99}, {"flush_mode": 77}, {"mem_level": "a"}]
+)
+def test_numbers_that_zlib_does_not_take_are_told(tmp_path, numbers):
+    with pytest.raises(BadArgumentError, match=f"zlib does not take these.*{next(iter(numbers))}"):
+        TFRecordWriter(tmp_path / "out", TFRecordOptions("GZIP", **numbers))
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("mode", [0o555, 0])
+def test_a_folder_that_may_not_be_written_to_is_told(tmp_path, unprivileged, mode):
+    (tmp_path / "folder").mkdir(mode)
+    unprivileged()
+    path = str(tmp_path / "folder" / "out")
+    with pytest.raises(FileAccessError, match="can't be written: Permission denied.*folder/out") as caught:
+        TFRecordWriter(path)
+    assert caught.value.filename == path
+
+
+def test_what_is_no_folder_is_told(tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(FileAccessError, match="can't be written: Not a directory"):
+        TFRecordWriter(tmp_path / "file" / "out")
+
+
+@pytest.mark.parametrize("compression", [None, "GZIP"])
+def test_a_disk_that_is_full_is_told_and_nothing_is_left(tmp_path, monkeypatch, compression):
+    def write():
+        with TFRecordWriter(tmp_path / "out", compression) as writer:
+            writer.write(os.urandom(100_000))
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, hard))
+    try:
+        with pytest.raises(FileAccessError, match="can't be written: File too large.*make room"):
+            write()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert os.listdir(tmp_path) == []
+
+
+def test_an_exception_on_a_full_disk_leaves_nothing_too(tmp_path):
+    def write():
+        with TFRecordWriter(tmp_path / "out") as writer:
+            writer.write(bytes(100_000))
+            raise KeyError("mine")
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, hard))
+    try:
+        with pytest.raises(KeyError, match="mine"):
+            write()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("name", ["\ud55c" * 84, "x" * 250, "a::b"])
+def test_any_name_that_the_system_takes_will_do(tmp_path, name):
+    with TFRecordWriter(tmp_path / name) as writer:
+        writer.write(b"x")
+    assert os.listdir(tmp_path) == [name]
+    assert list(TFRecordDataset(tmp_path / name)) == [b"x"]
