@@ -58,6 +58,19 @@ class Trail:
         self.note(number, state)
         self._forget(oldest)
 
+    def mark_failure(self, number: int, oldest: int) -> None:
+        """Notes the place behind a reading that failed, whatever it costs.
+
+        How much that has used up, a batch for instance, only making the elements again would tell.
+
+        Args:
+            number: As for :meth:`mark`, what failed counted as one.
+            oldest: As for :meth:`mark`.
+        """
+        if self._error is None:
+            self._due = 0.0
+            self.mark(number, oldest)
+
     def note(self, number: int, state: State) -> None:
         """Notes a place that is at hand."""
         with self._lock:
@@ -98,9 +111,18 @@ class Trail:
         return {"child": state, "skip": number - anchor}
 
     def go_to(self, place: State) -> None:
-        """Brings a child that was not read yet to a place."""
+        """Brings a child that was not read yet to a place.
+
+        Raises:
+            DataError: There are fewer elements than there were.
+        """
         self._child.set_state(place["child"])
-        self._child.skip(place["skip"])
+        passed = self._child.skip(place["skip"])
+        if passed < place["skip"]:
+            raise DataError(
+                "The data end before the saved place. Expected: the data that were there when it was saved. Received: "
+                f"{passed} elements where there were {place['skip']}. Bring the data back, or begin anew."
+            )
 
 
 class Feed(CursorOver):
@@ -149,6 +171,7 @@ class Feed(CursorOver):
         except Exception as e:
             self._failure = e
             self._num_read += 1
+            self._trail.mark_failure(self._num_read, self._num_passed)
             raise
         self._num_read += block.count
         self._offset = 0

@@ -15,9 +15,12 @@ from stratax.data._place import from_json, to_json
 from stratax.data._prefetch import PrefetchCursor, depth_at_root
 from stratax.data._sources import Generator
 from stratax.data._structure import Structure, unflatten
-from stratax.errors import BadArgumentError, DataError
+from stratax.errors import BadArgumentError, DataError, StrataxError
 
-_VERSION = 2
+_VERSION = 3
+# What comes of a place that does not fit the pipeline, or of data that end before it.
+_MISFITS = (LookupError, TypeError, ValueError, AttributeError, StopIteration)
+_KEYS = {"version", "plan", "iteration", "position", "seeds", "place"}
 
 
 class Epochs:
@@ -184,12 +187,13 @@ class DatasetIterator(Checkpointable):
             state: The saved position.
 
         Raises:
-            DataError: The state is not one, or comes from another pipeline.
+            DataError: The state is not one, or comes from another pipeline; the iterator stays where it is. Or the data
+                have become shorter than the position says; the iterator is closed then.
         """
         orders = _orders(self._node)
         seeds = self._checked_seeds(state, len(orders))
+        self.close()
         self._finalizer.detach()
-        self._run.close()
         self._is_closed = False
         by_order = {id(order): seed for order, seed in zip(orders, seeds, strict=True)}
         self._start(state["iteration"], by_order, state["position"])
@@ -200,17 +204,19 @@ class DatasetIterator(Checkpointable):
     def _go_to(self, place: State) -> None:
         try:
             self._feed.set_state(place)
-        except (KeyError, TypeError, IndexError, AttributeError) as e:
+        except BaseException as e:
+            self.close()
+            if isinstance(e, StrataxError) or not isinstance(e, _MISFITS):
+                raise
             raise DataError(
                 "The saved place could not be reached. Expected: a state of this pipeline, over the same data. "
                 f"Received: place={reprlib.repr(place)}, which gave {e!r}. Pass what get_state() returned."
             ) from e
 
     def _checked_seeds(self, state: Any, count: int) -> list[int]:
-        keys = {"version", "plan", "iteration", "position", "seeds", "place"}
-        if not isinstance(state, dict) or set(state) != keys or state["version"] != _VERSION:
+        if not _is_state(state):
             raise DataError(
-                f"A state of a Dataset iterator has the keys {sorted(keys)} and version {_VERSION}. "
+                f"A state of a Dataset iterator has the keys {sorted(_KEYS)} and version {_VERSION}. "
                 f"Received: state={reprlib.repr(state)}. Pass what get_state() returned."
             )
         if state["plan"] != _fingerprint(self._node) or len(state["seeds"]) != count:
@@ -232,6 +238,14 @@ class DatasetIterator(Checkpointable):
 
     def __exit__(self, *exc_info: object) -> None:
         self.close()
+
+
+def _is_state(state: Any) -> bool:
+    if not isinstance(state, dict) or set(state) != _KEYS or state["version"] != _VERSION:
+        return False
+    numbers = state["seeds"] if isinstance(state["seeds"], list) else [None]
+    are_numbers = all(type(number) is int for number in (state["iteration"], state["position"], *numbers))
+    return are_numbers and state["iteration"] >= 0 and state["position"] >= 0
 
 
 def _cursor_of(node: Node, run: Run, position: int) -> Cursor:

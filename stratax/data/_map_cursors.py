@@ -230,6 +230,7 @@ class ThreadedMapCursor(AheadCursor):
         future.set_exception(failure)
         self._under_way.append(future)
         self._num_read += 1
+        self._trail.mark_failure(self._num_read, self._num_given)
 
     def skip(self, count: int) -> int:
         """Without calling the function, but for those calls that are under way."""

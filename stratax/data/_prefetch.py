@@ -182,6 +182,7 @@ def _produce(child: Cursor, trail: Trail, shared: _Shared, gate: AbstractContext
                 return
             except Exception as e:
                 item = e
+                trail.mark_failure(num_read + 1, shared.num_passed)
             num_read += _count(item)
             shared.put(item)
     except BaseException as e:

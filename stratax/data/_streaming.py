@@ -301,6 +301,7 @@ class WindowCursor(CursorOver):
             except Exception as e:
                 self._num_read += 1
                 self._held.append(e)
+                self._trail.mark_failure(self._num_read, self._num_read - len(self._held))
             else:
                 self._num_read += block.count
                 self._held += [block.row(i) for i in range(block.count)]

@@ -253,6 +253,7 @@ class WorkerMapCursor(AheadCursor):
         if failure is not None:
             self._under_way.append(_Failed(failure))
             self._num_read += 1
+            self._trail.mark_failure(self._num_read, self._num_given)
 
     def _task(self, block: Block) -> Task:
         first = self._base + self._num_read

@@ -39,6 +39,12 @@ def slow(x):
     return x * 2
 
 
+def slowly(batch):
+    """Takes a moment for a batch."""
+    time.sleep(0.0003)
+    return batch
+
+
 def broken(x):
     """Fails on some elements."""
     if x % 7 == 3:
@@ -115,6 +121,8 @@ PIPELINES = {
     ),
     "errors": lambda: stream().map(broken).batch(4),
     "errors on threads": lambda: stream().map(broken, num_parallel_calls=3).shuffle(4),
+    "errors in batches, prefetched": lambda: stream(60).map(broken).batch(3).prefetch(4),
+    "errors in batches on threads": lambda: stream(60).map(broken).batch(3).map(slowly, 3).batch(2),
     "errors in windows": lambda: stream(30).map(broken).window(3, 2).flat_map(lambda w: w.batch(3)),
     "errors in a filter": lambda: stream().filter(lambda x: broken(x) % 2 == 0).prefetch(3),
     "errors of an indexable": lambda: Dataset.range(37).shuffle(8, seed=2).map(broken).prefetch(2),

@@ -90,9 +90,43 @@ def test_a_state_of_another_pipeline_is_refused():
         iterator.set_state(iter(Dataset.range(10).batch(5)).get_state())
     with pytest.raises(DataError, match="has the keys"):
         iterator.set_state({"position": 3})
+    for wrong in (
+        {"position": -1},
+        {"position": 2.5},
+        {"seeds": None},
+        {"seeds": ["1"]},
+        {"iteration": None},
+    ):
+        with pytest.raises(DataError, match="has the keys"):
+            iterator.set_state(iterator.get_state() | wrong)
+    assert next(iterator).tolist() == [0, 1]
     stream = iter(streaming())
     with pytest.raises(DataError, match=r"saved place could not be reached.*KeyError\('number'\)"):
         stream.set_state(stream.get_state() | {"place": {"child": {"nothing": 1}, "skip": 0}})
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda data: data.shuffle(20, seed=1),
+        lambda data: data.interleave(lambda x: Dataset.range(3), 2),
+        lambda data: data.map(int, num_parallel_calls=2).prefetch(3),
+    ],
+)
+def test_data_that_end_before_the_place_are_an_error_and_close_the_iterator(make):
+    threads = set(threading.enumerate())
+    data = list(range(100))
+    dataset = make(Dataset.from_tensor_slices(data).filter(lambda x: x < len(data)))
+    with iter(dataset) as iterator:
+        for _ in range(50):
+            next(iterator)
+        state = iterator.get_state()
+    del data[5:]
+    restored = iter(dataset)
+    with pytest.raises(DataError, match="could not be reached|data end before the saved place"):
+        restored.set_state(state)
+    assert list(restored) == []
+    assert set(threading.enumerate()) <= threads
 
 
 def test_next_block_gathers_batches_and_leaves_the_short_one_alone():
