@@ -1,20 +1,26 @@
 """`Checkpoint`: saving and restoring the state of a program (checkpoint layer)."""
 
 import dataclasses
-import logging
 import os
 import pathlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from stratax import errors
-from stratax.checkpoint import _graph, _random_state, _restoration, _snapshot, _store, _together, _writer
+from stratax.checkpoint import (
+    _folder,
+    _graph,
+    _random_state,
+    _restoration,
+    _snapshot,
+    _store,
+    _together,
+    _writer,
+)
 from stratax.checkpoint._status import CheckpointLoadStatus
 from stratax.cluster import phase
 from stratax.cluster._cluster import DEFAULT_SECONDS
 from stratax.core import Variable, _arrivals, _capture
-
-_logger = logging.getLogger("stratax")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
@@ -189,6 +195,7 @@ class Checkpoint(_graph.Trackable):
         file_prefix: str | os.PathLike,
         options: CheckpointOptions | None = None,
         then: Callable[[], None] | None = None,
+        number: int | None = None,
     ) -> str:
         """What :meth:`save` does, and something after it.
 
@@ -196,15 +203,19 @@ class Checkpoint(_graph.Trackable):
             file_prefix: The path, without the number.
             options: See `CheckpointOptions`.
             then: What to do in the chief when the checkpoint is whole, in the thread that writes it.
+            number: The number; None for what `save_counter` counts.
         """
         checked = _checked(options)
+        _folder.located(file_prefix)
         self.sync(checked)
-        number = int(self.save_counter) + 1
-        self.save_counter.assign(number)
+        count = int(self.save_counter) + 1
+        self.save_counter.assign(count)
         try:
-            return self._write(f"{os.fspath(file_prefix)}-{number}", checked, then)
+            return self._write(
+                f"{os.fspath(file_prefix)}-{count if number is None else number}", checked, then
+            )
         except BaseException:
-            self.save_counter.assign(number - 1)
+            self.save_counter.assign(count - 1)
             raise
 
     def read(
@@ -240,9 +251,10 @@ class Checkpoint(_graph.Trackable):
         checked = _checked(options)
         if save_path is None:
             return CheckpointLoadStatus(None)
+        path = _folder.absolute(save_path)
         self.sync(checked)
         with phase("saving"):
-            return self._restore(_absolute(save_path), checked)
+            return self._restore(path, checked)
 
     def sync(self, options: CheckpointOptions | None = None) -> None:
         """Waits until the last checkpoint is written; in a cluster all tasks call it.
@@ -259,7 +271,7 @@ class Checkpoint(_graph.Trackable):
         with phase("saving"):
             _together.exchange("sync", None, _checked(options).timeout_seconds)
             self._own.is_outstanding = False
-            error = _together.share_failure("sync/done", self._own.writer.finish(), _together.WRITE_SECONDS)
+            error = _together.share_failure("sync/done", self._own.writer.finish(), _writer.WRITE_SECONDS)
         if error is not None:
             raise error
 
@@ -271,29 +283,29 @@ class Checkpoint(_graph.Trackable):
         options: CheckpointOptions,
         then: Callable[[], None] | None,
     ) -> str:
-        path = _absolute(file_prefix)
+        path = _folder.absolute(file_prefix)
         self.sync(options)
         with phase("saving"):
             graph = _graph.find(self)
-            inputs = self._agreed_positions(path, graph, options)
+            values = _snapshot.values(graph)
+            inputs, random = self._agreed_states(path, graph, options)
             if _together.process_index() == 0:
-                self._begin(path, _snapshot.take(graph, inputs, random=options.random_state), then)
+                self._begin(path, _snapshot.take(graph, values, inputs, random), then)
         self._own.is_outstanding = True
         if not options.enable_async:
             self.sync(options)
         return os.fspath(file_prefix)
 
-    def _agreed_positions(
+    def _agreed_states(
         self, path: pathlib.Path, graph: _graph.Graph, options: CheckpointOptions
-    ) -> dict[str, list[dict[str, Any]]]:
+    ) -> tuple[dict[str, list[dict[str, Any]]], list[dict[str, Any]] | None]:
+        """Where the input and the random generators of all processes are."""
         own = {"path": str(path), "signature": _snapshot.signature(graph)}
         _together.agree("save", own, options.timeout_seconds)
-        found = _together.exchange("save/input", _snapshot.positions(graph), options.timeout_seconds)
-        by_way = {way: [each[way] for each in found] for way in graph.inputs}
-        return {
-            way: states[:1] if all(s == states[0] for s in states) else states
-            for way, states in by_way.items()
-        }
+        states = [_snapshot.positions(graph), _random_state.random_state() if options.random_state else None]
+        found = _together.exchange("save/states", states, options.timeout_seconds)
+        inputs = {way: _together.one_or_all([each[way] for each, _ in found]) for way in graph.inputs}
+        return inputs, _together.one_or_all([each for _, each in found]) if options.random_state else None
 
     def _begin(self, path: pathlib.Path, contents: _store.Contents, then: Callable[[], None] | None) -> None:
         def work() -> None:
@@ -311,7 +323,7 @@ class Checkpoint(_graph.Trackable):
             restoration = self._started(_store.read_index(path), options)
         except errors.StrataxError as failure:
             error = failure
-        error = _together.share_failure("restore/done", error, _together.WRITE_SECONDS)
+        error = _together.share_failure("restore/done", error, _writer.WRITE_SECONDS)
         if error is not None:
             raise error
         self._own.restoration = restoration
@@ -327,7 +339,8 @@ class Checkpoint(_graph.Trackable):
         if options.expect_partial:
             restoration.expect_partial()
         if options.random_state and index.random is not None:
-            _random_state.set_random_state(index.random)
+            # Of another number of processes, all take the chief's.
+            _random_state.set_random_state(_together.own(index.random) or index.random[0])
         return restoration
 
 
@@ -339,9 +352,3 @@ def _checked(options: Any) -> CheckpointOptions:
             f"options must be a stratax.train.CheckpointOptions. Received: options={options!r}."
         )
     return options
-
-
-def _absolute(path: Any) -> pathlib.Path:
-    if not isinstance(path, str | os.PathLike) or not os.fspath(path):
-        raise errors.BadTypeError(f"A checkpoint's path is a string or a path. Received: {path!r}.")
-    return pathlib.Path(os.path.abspath(os.path.expanduser(os.fspath(path))))

@@ -4,10 +4,14 @@ import logging
 import os
 import pathlib
 import re
+from typing import Any
 
-from stratax.checkpoint import _store, _writer
+from stratax import errors
+from stratax.checkpoint import _commit, _writer
+from stratax.data._files import local_path
 
 _logger = logging.getLogger("stratax")
+_ASIDE = re.compile(r"^\.(.+)\.replaced$")
 
 
 def latest_checkpoint(checkpoint_dir: str | os.PathLike, latest_filename: str | None = None) -> str | None:
@@ -23,12 +27,17 @@ def latest_checkpoint(checkpoint_dir: str | os.PathLike, latest_filename: str | 
     Returns:
         Its path, for `Checkpoint.restore`; None if there is none.
 
+    Raises:
+        BadTypeError: If `checkpoint_dir` is no path.
+        BadArgumentError: If it is a URL.
+        FileAccessError: If the folder may not be read.
+
     Example:
         >>> latest_checkpoint("/nowhere") is None
         True
     """
     _writer.wait_for_all()
-    found = complete_checkpoints(pathlib.Path(checkpoint_dir).expanduser())
+    found = list(complete_checkpoints(located(checkpoint_dir)))
     return os.fspath(found[-1]) if found else None
 
 
@@ -38,29 +47,81 @@ def checkpoint_exists(checkpoint_prefix: str | os.PathLike) -> bool:
     Args:
         checkpoint_prefix: Its path.
 
+    Raises:
+        BadTypeError: If it is no path.
+        BadArgumentError: If it is a URL.
+
     Example:
         >>> checkpoint_exists("/nowhere/ckpt-1")
         False
     """
     _writer.wait_for_all()
-    return _store.is_complete(pathlib.Path(checkpoint_prefix).expanduser())
+    return _commit_of(located(checkpoint_prefix)) is not None
 
 
-def complete_checkpoints(folder: pathlib.Path, name: str | None = None) -> list[pathlib.Path]:
+def complete_checkpoints(folder: pathlib.Path, name: str | None = None) -> dict[pathlib.Path, _commit.Commit]:
     """The complete checkpoints of a folder, in the order in which they were written.
 
     Args:
         folder: Where.
         name: Only those that are called so, with a number behind.
+
+    Raises:
+        FileAccessError: If the folder may not be read.
     """
     pattern = re.compile(rf"{re.escape(name)}-\d+" if name is not None else r"[^.].*")
-    found = [path.parent for path in folder.glob(f"*/{_store.COMMIT}") if pattern.fullmatch(path.parent.name)]
-    complete = [path for path in found if _is_complete(path)]
-    return sorted(complete, key=lambda path: (_store.sequence_of(path), path.name))
+    found = {}
+    for path in _places(folder):
+        if pattern.fullmatch(path.name) and (commit := _commit_of(path)) is not None:
+            found[path] = commit
+    return dict(sorted(found.items(), key=lambda pair: (pair[1].sequence, pair[0].name)))
 
 
-def _is_complete(path: pathlib.Path) -> bool:
-    if _store.is_complete(path):
-        return True
-    _logger.warning("The checkpoint %r is damaged and is passed over.", os.fspath(path))
-    return False
+def located(path: Any) -> pathlib.Path:
+    """The place of a checkpoint, or of a folder of checkpoints, in this machine's file system.
+
+    Raises:
+        BadTypeError: If it is no path.
+        BadArgumentError: If it is a URL of something else.
+    """
+    if not isinstance(path, str | os.PathLike) or not os.fspath(path):
+        raise errors.BadTypeError(
+            f"A checkpoint's path is a string or a path, and not empty. Received: {path!r}."
+        )
+    local = local_path(os.fspath(path))
+    if local is None:
+        raise errors.BadArgumentError(
+            "Checkpoints lie in folders, which are renamed when they are whole; that a bucket or another store can't "
+            f"do. Expected: a path. Received: {path!r}. Mount it, or copy the checkpoints there."
+        )
+    return pathlib.Path(local).expanduser()
+
+
+def absolute(path: Any) -> pathlib.Path:
+    """The same, from the root: what it is does not change with the working directory."""
+    return pathlib.Path(os.path.abspath(located(path)))
+
+
+def _places(folder: pathlib.Path) -> set[pathlib.Path]:
+    """What may be checkpoints, also one that is aside because a program was killed as it replaced it."""
+    try:
+        names = os.listdir(folder)
+    except (FileNotFoundError, NotADirectoryError):
+        return set()
+    except PermissionError as error:
+        raise errors.FileAccessError(
+            f"The folder of checkpoints may not be read. Received: path={os.fspath(folder)!r}. Give this user the "
+            "right to read it."
+        ) from error
+    return {folder / (_ASIDE.sub(r"\1", name)) for name in names}
+
+
+def _commit_of(path: pathlib.Path) -> _commit.Commit | None:
+    """What says that a checkpoint is complete; None if it is not."""
+    try:
+        return _commit.check_sizes(_commit.located(path))
+    except errors.FileMissingError:
+        return None  # It is none, or another program has just removed it.
+    except (errors.DataLossError, errors.FileAccessError) as error:
+        _logger.warning("%s It is passed over.", error)
+        return None

@@ -13,7 +13,7 @@ import keras
 from keras.src.models.functional import Functional
 from keras.src.optimizers.base_optimizer import BaseOptimizer
 
-from stratax.errors import BadTypeError
+from stratax.errors import BadArgumentError, BadTypeError
 
 SLOT = "/@"
 """Stands between an optimizer's slot and the variable that it is for."""
@@ -69,6 +69,7 @@ def find(root: Any) -> Graph:
 
     Raises:
         BadTypeError: If something is in the way that can't be saved; it is named.
+        BadArgumentError: If two things have the same way.
     """
     walk = _Walk()
     walk.visit("", root)
@@ -117,10 +118,20 @@ class _Walk:
         yield Positioned, self._input
 
     def _variable(self, way: str, variable: keras.Variable) -> None:
+        self._claim(way)
         self.graph.variables[way] = variable
 
     def _input(self, way: str, iterator: Positioned) -> None:
+        self._claim(way)
         self.graph.inputs[way] = iterator
+
+    def _claim(self, way: str) -> None:
+        if way in self.graph.variables or way in self.graph.inputs:
+            raise BadArgumentError(
+                "Two things below a checkpoint have the same name, so one of them would not be saved. Expected: keys "
+                "of a dict that differ as text, and other names beside a root than its own attributes. "
+                f"Received: {way!r} twice."
+            )
 
     def _seed_generator(self, way: str, generator: Any) -> None:
         self.visit(_join(way, "state"), generator.state)
@@ -226,9 +237,11 @@ _OF_KERAS = frozenset(
 
 def _attributes(owner: Any) -> Iterator[tuple[str, Any]]:
     """The values of an object's attributes, also those in lists and dicts there."""
-    for name, value in list(vars(owner).items()):
+    own = dict(vars(owner))
+    for name, value in own.items():
         if name not in _OF_KERAS:
-            yield from _leaves(name.lstrip("_"), value)
+            plain = name.lstrip("_")
+            yield from _leaves(name if plain in own else plain, value)
 
 
 def _leaves(way: str, value: Any) -> Iterator[tuple[str, Any]]:

@@ -1,5 +1,6 @@
 """`CheckpointManager`: the checkpoints of a folder, of which the last few are kept (checkpoint layer)."""
 
+import dataclasses
 import json
 import logging
 import os
@@ -12,8 +13,9 @@ import keras
 import numpy as np
 
 from stratax import errors
-from stratax.checkpoint import _folder, _store, _together, _writer
+from stratax.checkpoint import _commit, _folder, _store, _together, _writer
 from stratax.checkpoint._checkpoint import Checkpoint, CheckpointOptions
+from stratax.data._whole_files import write_file
 
 _logger = logging.getLogger("stratax")
 _KEPT = "kept_checkpoints.json"
@@ -36,8 +38,9 @@ class CheckpointManager:
         init_fn: What initialises the program where there is no checkpoint, see :meth:`restore_or_initialize`.
 
     Raises:
-        BadTypeError: If `checkpoint` is no Checkpoint.
-        BadArgumentError: If a number is not positive, or `checkpoint_interval` is given without `step_counter`.
+        BadTypeError: If `checkpoint` is no Checkpoint, or `directory` no path.
+        BadArgumentError: If a number is not positive, `directory` is a URL, or `checkpoint_interval` is given without
+            `step_counter`.
 
     Example:
         >>> import stratax as sx, tempfile
@@ -62,12 +65,12 @@ class CheckpointManager:
     ) -> None:
         _check(checkpoint, max_to_keep, keep_checkpoint_every_n_hours, step_counter, checkpoint_interval)
         self._checkpoint = checkpoint
-        self._directory = pathlib.Path(os.path.abspath(os.path.expanduser(os.fspath(directory))))
+        self._directory = _folder.absolute(directory)
+        self._prefix = self._directory / checkpoint_name
         self._max_to_keep = max_to_keep
         self._every_seconds = (
             None if keep_checkpoint_every_n_hours is None else keep_checkpoint_every_n_hours * 3600
         )
-        self._name = checkpoint_name
         self._step_counter = step_counter
         self._interval = checkpoint_interval
         self._init_fn = init_fn
@@ -102,7 +105,7 @@ class CheckpointManager:
     def latest_checkpoint(self) -> str | None:
         """The path of the last complete checkpoint; None if there is none."""
         _writer.wait_for_all()
-        found = _folder.complete_checkpoints(self._directory, self._name)
+        found = list(self._complete())
         return os.fspath(found[-1]) if found else None
 
     def save(
@@ -123,17 +126,14 @@ class CheckpointManager:
 
         Raises:
             BadTypeError: As `Checkpoint.write`.
-            CheckpointError: As `Checkpoint.write`.
+            CheckpointError: As `Checkpoint.write`, and if older checkpoints can't be removed.
             ClusterTimeoutError: As `Checkpoint.write`.
         """
-        step = None if self._step_counter is None else int(np.asarray(self._step_counter))
+        step = self._step()
         if check_interval and not self._is_due(step):
             return None
-        if checkpoint_number is None:
-            path = self._checkpoint.save_numbered(self._directory / self._name, options, self._sweep)
-        else:
-            prefix = f"{self._directory / self._name}-{int(np.asarray(checkpoint_number))}"
-            path = self._checkpoint.write(prefix, options, then=self._sweep)
+        number = None if checkpoint_number is None else _whole("checkpoint_number", checkpoint_number)
+        path = self._checkpoint.save_numbered(self._prefix, options, self._sweep, number)
         self._last_step = step
         return path
 
@@ -155,7 +155,7 @@ class CheckpointManager:
         """
         self._checkpoint.sync()
         _writer.wait_for_all()
-        own = [os.fspath(path) for path in _folder.complete_checkpoints(self._directory, self._name)]
+        own = [os.fspath(path) for path in self._complete()]
         # What the chief sees counts: another task's file system may show it a little later.
         found = _together.exchange("restore_or_initialize", own, CheckpointOptions().timeout_seconds)[0]
         for path in reversed(found):
@@ -164,7 +164,7 @@ class CheckpointManager:
             except errors.DataLossError as error:
                 _logger.warning("%s The one before is restored.", error)
                 continue
-            self._last_step = None if self._step_counter is None else int(np.asarray(self._step_counter))
+            self._last_step = self._step()
             return path
         if self._init_fn is not None:
             self._init_fn()
@@ -175,38 +175,68 @@ class CheckpointManager:
             return True
         return step - self._last_step >= self._interval
 
-    def _sweepable(self) -> list[pathlib.Path]:
-        kept = self._kept()
-        found = _folder.complete_checkpoints(self._directory, self._name)
-        return [path for path in found if path.name not in kept]
+    def _step(self) -> int | None:
+        return None if self._step_counter is None else _whole("step_counter", self._step_counter)
+
+    def _complete(self) -> dict[pathlib.Path, _commit.Commit]:
+        return _folder.complete_checkpoints(self._prefix.parent, self._prefix.name)
+
+    def _sweepable(self) -> dict[pathlib.Path, _commit.Commit]:
+        kept = self._kept().names
+        return {path: commit for path, commit in self._complete().items() if path.name not in kept}
 
     def _sweep(self) -> None:
         """Removes what is too old; in the chief, when a new checkpoint is whole."""
         if self._max_to_keep is None:
             return
-        kept = self._kept()
-        for path in self._sweepable()[: -self._max_to_keep]:
-            written = _store.saved_at(path)
-            if (
-                self._every_seconds is not None
-                and written >= max(kept.values(), default=self._began) + self._every_seconds
-            ):
-                kept[path.name] = written
-                self._keep(kept)
-            else:
-                _store.remove(path)
-
-    def _kept(self) -> dict[str, float]:
-        """The checkpoints that are kept for good, and when they were written."""
         try:
-            return dict(json.loads((self._directory / _KEPT).read_text()))
-        except (OSError, ValueError):
-            return {}
+            for path, commit in list(self._sweepable().items())[: -self._max_to_keep]:
+                if not self._is_kept_for_good(path, commit):
+                    _store.remove(path)
+        except (OSError, errors.StrataxError) as error:
+            raise errors.CheckpointError(
+                "The checkpoint was saved, but older ones could not be removed. Give this user the right to remove "
+                f"what is in the folder. Received: directory={self.directory!r}, which gave {error}."
+            ) from error
 
-    def _keep(self, kept: dict[str, float]) -> None:
-        hidden = self._directory / f".{_KEPT}.writing"
-        hidden.write_text(json.dumps(kept))
-        hidden.replace(self._directory / _KEPT)
+    def _is_kept_for_good(self, path: pathlib.Path, commit: _commit.Commit) -> bool:
+        if self._every_seconds is None:
+            return False
+        kept = self._kept()
+        is_due = commit.saved_at >= kept.since + self._every_seconds
+        if is_due:
+            kept = _Kept(commit.saved_at, [*kept.names, path.name])
+        # Also where nothing is kept yet: a program that is started again and again counts on from the first time.
+        write_file(os.fspath(self._directory / _KEPT), json.dumps(dataclasses.asdict(kept)).encode())
+        return is_due
+
+    def _kept(self) -> "_Kept":
+        try:
+            return _Kept(**json.loads((self._directory / _KEPT).read_text()))
+        except (OSError, ValueError, TypeError):
+            return _Kept(self._began, [])
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Kept:
+    """The checkpoints that are kept for good.
+
+    Attributes:
+        since: When the last of them was written; while there is none, when the first manager was made.
+        names: Their names.
+    """
+
+    since: float
+    names: list[str]
+
+
+def _whole(name: str, value: Any) -> int:
+    try:
+        return int(np.asarray(value))
+    except (TypeError, ValueError) as error:
+        raise errors.BadTypeError(
+            f"{name} must be an int or a variable of one. Received: {name}={value!r}."
+        ) from error
 
 
 def _check(checkpoint: Any, max_to_keep: Any, hours: Any, step_counter: Any, interval: Any) -> None:
@@ -220,8 +250,10 @@ def _check(checkpoint: Any, max_to_keep: Any, hours: Any, step_counter: Any, int
         "checkpoint_interval": interval,
     }
     for name, value in numbers.items():
-        if value is not None and not value > 0:
-            raise errors.BadArgumentError(f"{name} must be positive, or None. Received: {name}={value!r}.")
+        if value is not None and not (isinstance(value, int | float) and value > 0):
+            raise errors.BadArgumentError(
+                f"{name} must be a positive number, or None. Received: {name}={value!r}."
+            )
     if interval is not None and step_counter is None:
         raise errors.BadArgumentError(
             "checkpoint_interval counts the steps of a variable. Expected: step_counter as well. "

@@ -223,9 +223,10 @@ class _Agreement:
         try:
             steps = self._cluster.all_gather("preemption/step", str(self._next).encode())
             self._stop = max(int(step) for step in steps)
-        except errors.StrataxError as error:
+        except BaseException as error:
             self._error = error
-        self._is_agreed.set()
+        finally:
+            self._is_agreed.set()
 
 
 def _leave() -> None:

@@ -1,12 +1,11 @@
 """Reading a checkpoint as NumPy arrays, without the program that wrote it (checkpoint layer)."""
 
 import os
-import pathlib
 
 import numpy as np
 
 from stratax import errors
-from stratax.checkpoint import _folder, _store, _writer
+from stratax.checkpoint import _commit, _folder, _store, _writer
 
 
 class CheckpointReader:
@@ -60,6 +59,7 @@ def load_checkpoint(ckpt_dir_or_file: str | os.PathLike) -> CheckpointReader:
 
     Raises:
         FileMissingError: If there is none.
+        FileAccessError: If it may not be read.
         DataLossError: If it is damaged.
 
     Example:
@@ -69,9 +69,9 @@ def load_checkpoint(ckpt_dir_or_file: str | os.PathLike) -> CheckpointReader:
         array(3, dtype=int32)
     """
     _writer.wait_for_all()
-    path = pathlib.Path(ckpt_dir_or_file).expanduser()
-    latest = None if (path / _store.COMMIT).exists() else _folder.latest_checkpoint(path)
-    return CheckpointReader(_store.read_index(path if latest is None else pathlib.Path(latest)))
+    path = _folder.located(ckpt_dir_or_file)
+    found = [] if (path / _commit.FILE).exists() else list(_folder.complete_checkpoints(path))
+    return CheckpointReader(_store.read_index(found[-1] if found else path))
 
 
 def load_variable(ckpt_dir_or_file: str | os.PathLike, name: str) -> np.ndarray:

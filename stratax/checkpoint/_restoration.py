@@ -3,7 +3,7 @@
 import itertools
 import logging
 import weakref
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -28,7 +28,7 @@ class Restoration:
         index: The checkpoint.
     """
 
-    def __init__(self, root: Any, index: _store.Index) -> None:
+    def __init__(self, root: _graph.Trackable, index: _store.Index) -> None:
         self._root = root
         self._index = index
         self._given: dict[int, Any] = {}
@@ -64,6 +64,7 @@ class Restoration:
             # The files may be gone when these are wanted.
             self._kept = _store.read_arrays(self._index, self._left & self._index.shapes.keys())
             _keras_hooks.install()
+            self._take_over()
             _arrivals.wait(self)
         self._note()
 
@@ -83,17 +84,32 @@ class Restoration:
         """Says nothing of values that are left at the end."""
         self._notice.is_silent = True
 
+    def _take_over(self) -> None:
+        """Forgets what earlier restorations keep for the same things: it would be replaced as soon as it is given."""
+        for other in _arrivals.waiting():
+            if isinstance(other, Restoration) and self._replaces(other):
+                other.forget()
+
+    def _replaces(self, other: "Restoration") -> bool:
+        held, theirs = self._root.children(), other._root.children()
+        return (
+            other._left <= self._left
+            and other._root.merged() is self._root.merged()
+            and all(held.get(name) is thing for name, thing in theirs.items() if name not in OPTIONAL)
+        )
+
     def forget(self) -> None:
         """Gives no more values: another checkpoint is restored."""
         _arrivals.forget(self)
         self._notice.warn()
 
     def _pairs(self, graph: _graph.Graph) -> Iterator[tuple[str, Any, str | None]]:
+        others = _by_first(graph.aliases)
         for way, thing in itertools.chain(graph.variables.items(), graph.inputs.items()):
-            yield way, thing, self._key_of(way, graph)
+            yield way, thing, self._key_of(way, others)
 
-    def _key_of(self, way: str, graph: _graph.Graph) -> str | None:
-        for candidate in _candidates(way, graph.aliases):
+    def _key_of(self, way: str, others: Mapping[str, Sequence[str]]) -> str | None:
+        for candidate in _candidates(way, others):
             key = _resolved(candidate, self._index.aliases)
             if key in self._index.shapes or key in self._index.inputs:
                 return key
@@ -120,15 +136,13 @@ class Restoration:
 
     def _position(self, key: str) -> dict[str, Any]:
         states = self._index.inputs[key]
-        if len(states) == 1:
-            return states[0]
-        if len(states) == _together.num_processes():
-            return states[_together.process_index()]
+        if (state := _together.own(states)) is not None:
+            return state
         raise errors.DataError(
             f"The input {key!r} was read by {len(states)} tasks, each at a position of its own, which says nothing of "
             f"what {_together.num_processes()} tasks are to read. Restore with as many tasks, or distribute a dataset "
             "that every task reads whole (arrays in memory), whose position is the same for any number. "
-            f" Received: path={str(self._index.folder)!r}."
+            f"Received: path={str(self._index.folder)!r}."
         )
 
     def _check_alike(self, pairs: Iterable[tuple[str, Any, str]]) -> None:
@@ -136,7 +150,7 @@ class Restoration:
         if wrong:
             raise errors.RestoreError(
                 "Variables and their saved values are not alike; nothing was restored. Expected: the shapes and dtypes "
-                f"of the model that was saved. Received: {_listing(wrong)} in {str(self._index.folder)!r}."
+                f"of the model that was saved. Received: {listing(wrong)} in {str(self._index.folder)!r}."
             )
 
     def _difference(self, way: str, thing: Any, key: str) -> str:
@@ -147,7 +161,9 @@ class Restoration:
             )
         if not is_variable:
             return ""
-        expected = (tuple(thing.shape), keras.backend.standardize_dtype(thing._dtype))
+        # On a device int64 is int32, unless JAX is told otherwise.
+        dtype = jax.dtypes.canonicalize_dtype(_store.dtype_of(keras.backend.standardize_dtype(thing._dtype)))
+        expected = (tuple(thing.shape), dtype.name)
         saved = (self._index.shapes[key], self._index.dtypes[key])
         return "" if expected == saved else f"{way} is {_spec(expected)}, its value is {_spec(saved)}"
 
@@ -155,40 +171,30 @@ class Restoration:
         pairs = list(self._pairs(graph))
         without_value = [way for way, _, key in pairs if key is None and way not in OPTIONAL]
         taken = {key for _, _, key in pairs}
-        orphans = [key for key in self.left if key not in taken and self._can_not_come(key, graph)]
+        there = self._resolved_all(
+            itertools.chain(graph.variables, graph.inputs, graph.complete, graph.owners)
+        )
+        complete = self._resolved_all(graph.complete)
+        orphans = [key for key in self.left if key not in taken and _can_not_come(key, there, complete)]
         if not without_value and not orphans:
             return
         raise errors.RestoreError(
             "The checkpoint and the objects do not match, by their structure (not by their names); nothing was "
             f"restored. Expected: the objects that were saved. Received: variables without a value: "
-            f"{_listing(without_value)}; values without a variable: {_listing(orphans)}; in "
+            f"{listing(without_value)}; values without a variable: {listing(orphans)}; in "
             f"{str(self._index.folder)!r}. To restore what matches, pass "
             "options=stratax.train.CheckpointOptions(expect_partial=True)."
         )
 
-    def _can_not_come(self, key: str, graph: _graph.Graph) -> bool:
-        """Whether a value is of a layer or an optimizer that is built, without such a variable."""
-        complete = {_resolved(way, self._index.aliases) for way in graph.complete}
-        own = key.partition(_graph.SLOT)[0].split("/")
-        above = ["/".join(own[:count]) for count in range(len(own), -1, -1)]
-        owner = next((way for way in above if way in self._known(graph)), None)
-        if owner is None or owner not in complete:
-            return False
-        rest = key[len(owner) :].lstrip("/")
-        return not rest.startswith("optimizer/")
-
-    def _known(self, graph: _graph.Graph) -> set[str]:
-        """The ways, as they were saved, of the things that are there: what is below a thing that is not, is not."""
-        ways: set[str] = set()
-        for way in [*graph.variables, *graph.inputs, *graph.complete, *graph.owners]:
-            ways.add(_resolved(way, self._index.aliases))
-        return ways
+    def _resolved_all(self, ways: Iterable[str]) -> set[str]:
+        """Ways as they were saved."""
+        return {_resolved(way, self._index.aliases) for way in ways}
 
     def _note(self) -> None:
         self._notice.text = ""
         if self.left:
             self._notice.text = (
-                f"Of the checkpoint {str(self._index.folder)!r}, no variable has taken {_listing(self.left)}. Check it "
+                f"Of the checkpoint {str(self._index.folder)!r}, no variable has taken {listing(self.left)}. Check it "
                 "with status.assert_consumed(), or call status.expect_partial() if that is as it should be."
             )
 
@@ -207,16 +213,45 @@ class _Notice:
         self.text = ""
 
 
-def _candidates(way: str, aliases: Mapping[str, str]) -> Iterator[str]:
+def _can_not_come(key: str, there: Container[str], complete: Container[str]) -> bool:
+    """Whether a value is of a layer or an optimizer that is built, without such a variable.
+
+    Args:
+        key: The value's way.
+        there: The ways to what is there.
+        complete: Those of it that will not get more variables.
+    """
+    owner = next((way for way in _upwards(key.partition(_graph.SLOT)[0]) if way in there), None)
+    if owner is None or owner not in complete:
+        return False
+    rest = key[len(owner) :].lstrip("/")
+    return not rest.startswith("optimizer/")
+
+
+def _upwards(way: str) -> Iterator[str]:
+    """A way, and those to what it is below, up to the root's."""
+    parts = way.split("/")
+    return ("/".join(parts[:count]) for count in range(len(parts), -1, -1))
+
+
+def _by_first(aliases: Mapping[str, str]) -> dict[str, list[str]]:
+    """The further ways to something, by the first."""
+    found: dict[str, list[str]] = {}
+    for alias, first in aliases.items():
+        found.setdefault(first, []).append(alias)
+    return found
+
+
+def _candidates(way: str, others: Mapping[str, Sequence[str]]) -> Iterator[str]:
     """A way, and the others that lead to the same."""
     before, slot, after = way.partition(_graph.SLOT)
     if slot:
-        for first in _candidates(before, aliases):
-            yield from (f"{first}{slot}{second}" for second in _candidates(after, aliases))
+        for first in _candidates(before, others):
+            yield from (f"{first}{slot}{second}" for second in _candidates(after, others))
         return
     yield way
-    for alias, first in aliases.items():
-        if way == first or way.startswith(f"{first}/") or not first:
+    for first in _upwards(way):
+        for alias in others.get(first, ()):
             yield f"{alias}/{way[len(first) :].lstrip('/')}".rstrip("/")
 
 
@@ -249,6 +284,7 @@ def _spec(spec: tuple[tuple[int, ...], str]) -> str:
     return f"{spec[1]}{list(spec[0])}"
 
 
-def _listing(texts: list[str]) -> str:
+def listing(texts: list[str]) -> str:
+    """The first few of some texts, and how many more there are."""
     shown = ", ".join(texts[:_LISTED])
     return (shown or "none") + (f" and {len(texts) - _LISTED} more" if len(texts) > _LISTED else "")

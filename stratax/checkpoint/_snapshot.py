@@ -9,22 +9,39 @@ import keras
 import numpy as np
 
 from stratax import errors
-from stratax.checkpoint import _graph, _random_state, _store
+from stratax.checkpoint import _graph, _store
 from stratax.core import _capture
 
 _ALIGNMENT = 64
 _THREADS = 4
 
 
-def take(graph: _graph.Graph, inputs: dict[str, list[dict[str, Any]]], *, random: bool) -> _store.Contents:
-    """Copies the values of variables to the host: what the program does afterwards does not change the copy.
+def values(graph: _graph.Graph) -> dict[str, jax.Array]:
+    """The values of variables, where they are.
 
     Args:
         graph: Which variables.
-        inputs: The positions of input, which go into the checkpoint as they are.
-        random: Whether the state of the global random generators is saved.
+
+    Raises:
+        BadArgumentError: If one is divided among processes.
     """
-    arrays = {way: _value_of(way, variable) for way, variable in graph.variables.items()}
+    return {way: _value_of(way, variable) for way, variable in graph.variables.items()}
+
+
+def take(
+    graph: _graph.Graph,
+    arrays: dict[str, jax.Array],
+    inputs: dict[str, list[dict[str, Any]]],
+    random: list[dict[str, Any]] | None,
+) -> _store.Contents:
+    """Copies the values of variables to the host: what the program does afterwards does not change the copy.
+
+    Args:
+        graph: The variables.
+        arrays: Their values.
+        inputs: The positions of input, which go into the checkpoint as they are.
+        random: The states of the global random generators, likewise.
+    """
     for array in arrays.values():
         array.copy_to_host_async()
     return _store.Contents(
@@ -32,7 +49,7 @@ def take(graph: _graph.Graph, inputs: dict[str, list[dict[str, Any]]], *, random
         names={way: variable.path for way, variable in graph.variables.items()},
         aliases=dict(graph.aliases),
         inputs=inputs,
-        random=_random_state.random_state() if random else None,
+        random=random,
     )
 
 

@@ -1,9 +1,7 @@
 """`CheckpointLoadStatus`: what became of a checkpoint's values (checkpoint layer)."""
 
 from stratax import errors
-from stratax.checkpoint._restoration import Restoration
-
-_LISTED = 12
+from stratax.checkpoint._restoration import Restoration, listing
 
 
 class CheckpointLoadStatus:
@@ -30,7 +28,7 @@ class CheckpointLoadStatus:
         if restoration.left:
             raise errors.RestoreError(
                 "Saved values were not restored: there are no such variables (yet). Expected: every value in use. "
-                f"Received: {_listing(restoration.left)}. Build the model and the optimizer first, or leave this "
+                f"Received: {listing(restoration.left)}. Build the model and the optimizer first, or leave this "
                 "check out where they are built later."
             )
         return self.assert_existing_objects_matched()
@@ -49,7 +47,7 @@ class CheckpointLoadStatus:
         if unmatched := restoration.unmatched():
             raise errors.RestoreError(
                 "Variables were not restored: the checkpoint has no values for them. Expected: one for every "
-                f"variable. Received: {_listing(unmatched)}."
+                f"variable. Received: {listing(unmatched)}."
             )
         return self
 
@@ -65,7 +63,7 @@ class CheckpointLoadStatus:
         if not self._present().num_given:
             raise errors.RestoreError(
                 "Nothing was restored: no variable has a value in the checkpoint. Expected: the objects that were "
-                f"saved, under the same names. Received: {_listing(self._present().left)}."
+                f"saved, under the same names. Received: {listing(self._present().left)}."
             )
         return self
 
@@ -85,8 +83,3 @@ class CheckpointLoadStatus:
                 "There was no checkpoint to restore. Expected: a path. Received: save_path=None."
             )
         return self._restoration
-
-
-def _listing(texts: list[str]) -> str:
-    more = f" and {len(texts) - _LISTED} more" if len(texts) > _LISTED else ""
-    return ", ".join(texts[:_LISTED]) + more

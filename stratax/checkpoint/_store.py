@@ -1,7 +1,7 @@
 """How a checkpoint lies in files: written whole or not at all, and checked when it is read (checkpoint layer).
 
-A checkpoint is a folder: the arrays as Orbax writes them, what else there is as JSON, and last a commit file with
-every file's size and checksum. It is made under a hidden name and renamed when all of it is on the disk.
+A checkpoint is a folder: the arrays as Orbax writes them, what else there is as JSON, and last the commit file. It is
+made under a hidden name and renamed when all of it is on the disk.
 """
 
 import contextlib
@@ -17,21 +17,17 @@ import time
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-import crc32c
 import numpy as np
 import orbax.checkpoint as ocp
 
 from stratax import errors
+from stratax.checkpoint import _commit
 from stratax.cluster import current
-
-COMMIT = "commit.json"
-"""The file that makes a checkpoint one."""
 
 _INDEX = "index.json"
 _ARRAYS = "arrays"
 _LOCK = "lock"
-_FORMAT = 1
-_PIECE = 1 << 22
+_OWN = frozenset({_commit.FILE, _INDEX, _ARRAYS, _LOCK})
 _STALE_SECONDS = 60.0
 _CLEAR_ATTEMPTS = 20
 _CLEAR_PAUSE_SECONDS = 0.05
@@ -46,14 +42,14 @@ class Contents:
         names: The variables' own names, for messages.
         aliases: Further ways, see `Graph`.
         inputs: The positions of input by way: one for each process, or one if all are equal.
-        random: The state of the global random generators; None if it was not asked for.
+        random: The states of the global random generators, likewise; None if they were not asked for.
     """
 
     arrays: dict[str, np.ndarray]
     names: dict[str, str]
     aliases: dict[str, str]
     inputs: dict[str, list[dict[str, Any]]]
-    random: dict[str, Any] | None
+    random: list[dict[str, Any]] | None
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
@@ -67,7 +63,7 @@ class Index:
         names: The names that the variables had.
         aliases: Further ways.
         inputs: The positions of input.
-        random: The state of the random generators.
+        random: The states of the random generators.
     """
 
     folder: pathlib.Path
@@ -76,7 +72,7 @@ class Index:
     names: dict[str, str]
     aliases: dict[str, str]
     inputs: dict[str, list[dict[str, Any]]]
-    random: dict[str, Any] | None
+    random: list[dict[str, Any]] | None
 
 
 def write(folder: pathlib.Path, contents: Contents) -> None:
@@ -87,16 +83,18 @@ def write(folder: pathlib.Path, contents: Contents) -> None:
         contents: What.
 
     Raises:
-        CheckpointError: If it can't be written; what was at `folder` before is still there, unchanged.
+        CheckpointError: If it can't be written, or something else than a checkpoint is at `folder`; what was there
+            before is still there, unchanged.
     """
     hidden = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}.writing")
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
+        _check_place(folder)
         remove_stale(folder)
         hidden.mkdir()
         with _locked(hidden):
             _fill(hidden, contents)
-            _commit(hidden, _next_sequence(folder.parent))
+            _commit.seal(hidden, _next_sequence(folder.parent), without=_LOCK)
             # The lock goes last: what has none is left alone for a while, lest its writer has just begun.
             _put_in_place(hidden, folder)
             (folder / _LOCK).unlink(missing_ok=True)
@@ -109,29 +107,6 @@ def write(folder: pathlib.Path, contents: Contents) -> None:
         ) from error
 
 
-def is_complete(folder: pathlib.Path) -> bool:
-    """Whether there is a checkpoint of which every file has the size that it had when it was written.
-
-    Args:
-        folder: Where.
-    """
-    try:
-        files = _commit_of(folder)["files"]
-        return all((folder / name).stat().st_size == file["size"] for name, file in files.items())
-    except (OSError, errors.DataLossError):
-        return False
-
-
-def sequence_of(folder: pathlib.Path) -> int:
-    """The number of a complete checkpoint among those of its folder, in the order in which they were written."""
-    return int(_commit_of(folder)["sequence"])
-
-
-def saved_at(folder: pathlib.Path) -> float:
-    """When a complete checkpoint was written, in seconds since 1970."""
-    return float(_commit_of(folder)["saved_at"])
-
-
 def read_index(folder: pathlib.Path) -> Index:
     """Reads what a checkpoint holds, after checking that all of it is as it was written.
 
@@ -142,9 +117,8 @@ def read_index(folder: pathlib.Path) -> Index:
         FileMissingError: If there is none.
         DataLossError: If it is damaged.
     """
-    folder = _present(folder.absolute())
-    for name, file in _commit_of(folder)["files"].items():
-        _check(folder, name, file)
+    folder = _commit.located(folder.absolute())
+    _commit.check_contents(folder)
     found = json.loads((folder / _INDEX).read_text())
     shapes = {key: tuple(shape) for key, shape in found.pop("shapes").items()}
     return Index(folder=folder, shapes=shapes, **found)
@@ -221,26 +195,18 @@ def _fill(hidden: pathlib.Path, contents: Contents) -> None:
     (hidden / _INDEX).write_text(json.dumps(index, indent=1))
 
 
-def _commit(hidden: pathlib.Path, sequence: int) -> None:
-    files = {}
-    for path in sorted(hidden.rglob("*")):
-        if path.is_file() and path.name != _LOCK:
-            files[path.relative_to(hidden).as_posix()] = {
-                "size": path.stat().st_size,
-                "crc32c": _checksum(path),
-            }
-            _flush(path)
-    body = {"format": _FORMAT, "sequence": sequence, "saved_at": time.time(), "files": files}
-    (hidden / COMMIT).write_text(json.dumps({**body, "crc32c": _text_checksum(body)}, indent=1))
-    _flush(hidden / COMMIT)
-    for path in hidden.rglob("*"):
-        if path.is_dir():
-            _flush(path)
-    _flush(hidden)
+def _check_place(folder: pathlib.Path) -> None:
+    """Refuses to put a checkpoint in the place of something else, which would be lost."""
+    if not folder.exists() or (folder.is_dir() and set(os.listdir(folder)) <= _OWN):
+        return
+    try:
+        _commit.read(folder)
+    except errors.StrataxError:
+        raise FileExistsError("what is there is no checkpoint, and would be lost") from None
 
 
 def _put_in_place(hidden: pathlib.Path, folder: pathlib.Path) -> None:
-    aside = _aside(folder)
+    aside = _commit.aside(folder)
     if folder.exists():
         if aside.exists():
             shutil.rmtree(aside)
@@ -251,64 +217,16 @@ def _put_in_place(hidden: pathlib.Path, folder: pathlib.Path) -> None:
         if aside.exists():
             aside.rename(folder)
         raise
-    _flush(folder.parent)
+    _commit.flush(folder.parent)
     if aside.exists():
         shutil.rmtree(aside, ignore_errors=True)
 
 
-def _aside(folder: pathlib.Path) -> pathlib.Path:
-    """Where a checkpoint is for the moment in which another takes its place."""
-    return folder.with_name(f".{folder.name}.replaced")
-
-
-def _present(folder: pathlib.Path) -> pathlib.Path:
-    if (folder / COMMIT).exists():
-        return folder
-    if not folder.exists() and is_complete(_aside(folder)):
-        return _aside(folder)
-    what = "it is not a checkpoint, or not a whole one" if folder.exists() else "there is nothing"
-    raise errors.FileMissingError(
-        f"There is no checkpoint to read: {what}. Expected: what Checkpoint.save or latest_checkpoint returned. "
-        f"Received: path={os.fspath(folder)!r}."
-    )
-
-
-def _commit_of(folder: pathlib.Path) -> dict[str, Any]:
-    try:
-        commit = json.loads((folder / COMMIT).read_bytes())
-        checksum = commit.pop("crc32c")
-        is_right = commit["format"] == _FORMAT and checksum == _text_checksum(commit)
-    except (ValueError, KeyError, TypeError, AttributeError):
-        is_right = False
-    if not is_right:
-        raise _damaged(folder, COMMIT, "it is not what was written")
-    return commit
-
-
-def _check(folder: pathlib.Path, name: str, file: dict[str, int]) -> None:
-    path = folder / name
-    if not path.exists():
-        raise _damaged(folder, name, "it is missing")
-    size = path.stat().st_size
-    if size != file["size"]:
-        raise _damaged(folder, name, f"it has {size} bytes instead of {file['size']}")
-    if _checksum(path) != file["crc32c"]:
-        raise _damaged(folder, name, "its checksum is wrong")
-
-
-def _damaged(folder: pathlib.Path, name: str, why: str) -> errors.DataLossError:
-    return errors.DataLossError(
-        f"A checkpoint is damaged: of the file {name!r}, {why}. Restore an earlier one. "
-        f"Received: path={os.fspath(folder)!r}.",
-        filename=os.fspath(folder / name),
-    )
-
-
 def _next_sequence(parent: pathlib.Path) -> int:
     found = [0]
-    for commit in parent.glob(f"*/{COMMIT}"):
-        with contextlib.suppress(OSError, errors.DataLossError):
-            found.append(sequence_of(commit.parent))
+    for path in parent.glob(f"*/{_commit.FILE}"):
+        with contextlib.suppress(errors.StrataxError):
+            found.append(_commit.read(path.parent).sequence)
     return max(found) + 1
 
 
@@ -316,7 +234,9 @@ def _next_sequence(parent: pathlib.Path) -> int:
 def _locked(hidden: pathlib.Path) -> Iterator[None]:
     """Holds a lock that ends with this process, so that others can tell what is abandoned."""
     with (hidden / _LOCK).open("wb") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+        # Where the file system has no locks, what is abandoned stays.
+        with contextlib.suppress(OSError):
+            fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
 
@@ -353,26 +273,6 @@ def dtype_of(name: str) -> np.dtype:
     import ml_dtypes
 
     return np.dtype(getattr(ml_dtypes, name, name))
-
-
-def _checksum(path: pathlib.Path) -> int:
-    value = 0
-    with path.open("rb") as file:
-        while piece := file.read(_PIECE):
-            value = crc32c.crc32c(piece, value)
-    return value
-
-
-def _text_checksum(body: dict[str, Any]) -> int:
-    return crc32c.crc32c(json.dumps(body, sort_keys=True).encode())
-
-
-def _flush(path: pathlib.Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def _first_line(error: BaseException) -> str:

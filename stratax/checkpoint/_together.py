@@ -1,13 +1,11 @@
 """What the tasks of a cluster agree on when they save and restore (checkpoint layer)."""
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 from stratax import errors
 from stratax.cluster import current
-
-WRITE_SECONDS = 3600.0
-"""How long the other tasks wait for the chief's files; if it dies they know at once."""
 
 
 def num_processes() -> int:
@@ -20,6 +18,18 @@ def process_index() -> int:
     """This process's number among them."""
     cluster = current()
     return 0 if cluster is None else cluster.process_index
+
+
+def one_or_all(states: Sequence[Any]) -> list[Any]:
+    """The states of all processes; one if they are equal, which says that it is so for any number of processes."""
+    return [states[0]] if all(state == states[0] for state in states) else list(states)
+
+
+def own(states: Sequence[Any]) -> Any | None:
+    """This process's of what :func:`one_or_all` returned; None if it was of another number of processes."""
+    if len(states) == 1:
+        return states[0]
+    return states[process_index()] if len(states) == num_processes() else None
 
 
 def exchange(action: str, value: Any, timeout: float) -> list[Any]:

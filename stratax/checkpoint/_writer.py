@@ -7,7 +7,8 @@ from collections.abc import Callable
 from stratax import errors
 from stratax.cluster import ExitCode, _exit
 
-_WRITE_SECONDS = 3600.0
+WRITE_SECONDS = 3600.0
+"""How long to wait for files to be written; in a cluster, if the chief dies the others know at once."""
 
 
 class Writer:
@@ -16,11 +17,6 @@ class Writer:
     def __init__(self) -> None:
         self._thread: threading.Thread | None = None
         self._error: BaseException | None = None
-
-    @property
-    def is_writing(self) -> bool:
-        """Whether a write has not ended, or failed and nobody was told."""
-        return self._thread is not None or self._error is not None
 
     def start(self, work: Callable[[], None]) -> None:
         """Begins a write. The one before has to have been finished.
@@ -44,10 +40,10 @@ class Writer:
         thread = self._thread
         if thread is None:
             return
-        thread.join(_WRITE_SECONDS)
+        thread.join(WRITE_SECONDS)
         if thread.is_alive():
             raise errors.CheckpointError(
-                f"A checkpoint has not been written within {_WRITE_SECONDS:g} s: the file system does not answer. "
+                f"A checkpoint has not been written within {WRITE_SECONDS:g} s: the file system does not answer. "
                 "Expected: a write that ends. Received: a thread that still waits for it."
             )
         self._thread = None

@@ -38,6 +38,11 @@ def forget(values: Waiting) -> None:
     _waiting[:] = [each for each in _waiting if each is not values]
 
 
+def waiting() -> tuple[Waiting, ...]:
+    """What waits."""
+    return tuple(_waiting)
+
+
 def is_anything_waiting() -> bool:
     """Whether any values wait."""
     return bool(_waiting)

@@ -2,6 +2,7 @@
 
 import json
 import logging
+import warnings
 
 import keras
 import numpy as np
@@ -9,7 +10,8 @@ import pytest
 
 import stratax as sx
 from stratax import errors
-from stratax.checkpoint import Checkpoint, CheckpointOptions
+from stratax.checkpoint import Checkpoint, CheckpointOptions, _restoration
+from stratax.core import _arrivals
 from stratax.data import Dataset
 
 X = np.random.default_rng(0).normal(size=(24, 3)).astype("float32")
@@ -262,6 +264,58 @@ def test_other_shapes_and_dtypes_are_an_error_that_names_the_variable(tmp_path):
         Checkpoint(model=built(5), n=sx.Variable(0)).restore(path)
     with pytest.raises(errors.RestoreError, match=r"n is float32\[\], its value is int32\[\]"):
         Checkpoint(model=built(4), n=sx.Variable(0.0)).restore(path)
+
+
+@pytest.mark.parametrize(
+    "dtype", ["int64", "float64", "uint32", "bfloat16", "float8_e4m3fn", "bool", "complex64"]
+)
+def test_a_variable_of_any_dtype_is_restored(tmp_path, dtype):
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Explicitly requested dtype")
+        saved, fresh = (sx.Variable(np.full((2,), value), dtype=dtype) for value in (1, 0))
+    path = Checkpoint(v=saved).write(tmp_path / "ckpt")
+    Checkpoint(v=fresh).restore(path).assert_consumed()
+    np.testing.assert_array_equal(np.asarray(fresh), np.asarray(saved))
+
+
+def test_what_a_large_deferred_restoration_does_grows_with_its_size_alone(tmp_path, monkeypatch):
+    def calls(count):
+        model = keras.Sequential([keras.Input((1,)), *(keras.layers.Dense(1) for _ in range(count))])
+        model.compile("adam", "mse")
+        optimizer = model.optimizer
+        if not (tmp_path / str(count)).exists():
+            optimizer.build(model.trainable_variables)
+            Checkpoint(model=model, optimizer=optimizer).write(tmp_path / str(count))
+            return calls(count)
+        called = []
+        resolved = _restoration._resolved
+        with monkeypatch.context() as patch:
+            patch.setattr(_restoration, "_resolved", lambda *args: called.append(1) or resolved(*args))
+            Checkpoint(model=model, optimizer=optimizer).restore(tmp_path / str(count)).expect_partial()
+        return len(called)
+
+    assert calls(20) < 3 * calls(10)
+
+
+def test_restoring_the_same_objects_again_and_again_keeps_the_values_of_the_last_only(tmp_path):
+    def fresh():
+        model = built()
+        model.compile("adam", "mse")
+        return model
+
+    path = Checkpoint(model=trained()).write(tmp_path / "ckpt")
+    model, other = fresh(), fresh()
+    before = len(_arrivals.waiting())
+    for _ in range(3):
+        status = Checkpoint(model=model).restore(path)
+    assert len(_arrivals.waiting()) == before + 1
+    Checkpoint(model=other).restore(path)
+    assert len(_arrivals.waiting()) == before + 2
+    for each in (model, other):
+        each.fit(X, Y, batch_size=8, verbose=0)
+        assert int(each.optimizer.iterations) == 6
+    status.assert_consumed()
+    assert len(_arrivals.waiting()) == before
 
 
 def test_nothing_that_matches_is_noticed(tmp_path):

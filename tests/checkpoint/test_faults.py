@@ -182,12 +182,15 @@ for _ in range(3):
 manager.sync()
 report(listed=sorted(os.listdir(folder + "/together")))
 both = sx.train.Checkpoint(own=own)
+np.random.seed(rank)
 both.save(folder + "/own", sx.train.CheckpointOptions(enable_async=False))
+drawn = np.random.rand()
 sharded = iter(strategy.experimental_distribute_dataset(sx.data.Dataset.range(32).filter(lambda x: x >= 0).batch(8)))
 next(sharded)
 sx.train.Checkpoint(sharded=sharded).save(folder + "/sharded", sx.train.CheckpointOptions(enable_async=False))
 expected = [np.asarray(v).tolist() for v in strategy.experimental_local_results(next(own))]
 both.restore(folder + "/own-1")
+report(drawn=drawn, again=np.random.rand())
 report(same=expected == [np.asarray(v).tolist() for v in strategy.experimental_local_results(next(own))])
 try:
     checkpoint.restore(folder + "/none")
@@ -225,6 +228,13 @@ def test_all_tasks_save_to_one_path_and_there_is_one_whole_checkpoint(together):
     _, reports = together
     assert [report["listed"] for report in reports] == [["ckpt-2", "ckpt-3"]] * 2
     assert all(report["same"] for report in reports)
+
+
+@pytest.mark.processes
+def test_every_task_gets_the_random_state_that_it_had(together):
+    _, reports = together
+    assert all(report["drawn"] == report["again"] for report in reports)
+    assert reports[0]["drawn"] != reports[1]["drawn"]
 
 
 @pytest.mark.processes

@@ -98,6 +98,22 @@ def test_something_shared_has_one_way_and_further_ones_that_lead_there():
     assert found.aliases["b/0"] == "a"
 
 
+def test_two_things_of_one_way_are_refused_and_attributes_that_differ_by_an_underscore_are_both_there():
+    with pytest.raises(errors.BadArgumentError, match=r"Received: 'd/1' twice"):
+        ways(d={1: sx.Variable(0), "1": sx.Variable(0)})
+
+    class Shift(keras.layers.Layer):
+        def __init__(self):
+            super().__init__()
+            self._by = self.add_weight(shape=())
+            self.by = self.add_weight(shape=())
+
+    shift = Shift()
+    assert ways(shift=shift) == ["shift/_by", "shift/by"]
+    with pytest.raises(errors.BadArgumentError, match=r"Received: 'by' twice"):
+        _graph.find(Checkpoint(shift, by=sx.Variable(0)))
+
+
 def test_something_that_can_not_be_saved_is_named_with_its_way():
     with pytest.raises(errors.BadTypeError, match=r"Received: things/1='text'"):
         _graph.find(Checkpoint(things=[sx.Variable(0), "text"]))

@@ -1,15 +1,17 @@
 """The last checkpoints of a folder are kept, complete ones only."""
 
+import errno
 import logging
 import os
 import pathlib
+import shutil
 
 import numpy as np
 import pytest
 
 import stratax as sx
 from stratax import errors
-from stratax.checkpoint import Checkpoint, CheckpointManager, _store, latest_checkpoint
+from stratax.checkpoint import Checkpoint, CheckpointManager, _commit, _folder, _store, latest_checkpoint
 
 
 def manager_of(folder, max_to_keep=3, **options):
@@ -61,7 +63,7 @@ def test_the_last_is_the_one_written_last_whatever_its_number(tmp_path):
 
 def test_one_of_so_many_hours_is_kept_for_good(tmp_path, monkeypatch):
     now = [1000.0]
-    monkeypatch.setattr(_store.time, "time", lambda: now[0])
+    monkeypatch.setattr(_commit.time, "time", lambda: now[0])
     manager = manager_of(tmp_path, 1, keep_checkpoint_every_n_hours=1)
     for _ in range(5):
         manager.save()
@@ -153,11 +155,175 @@ def test_a_checkpoint_takes_the_place_of_another_whole(tmp_path):
     assert float(checkpoint.v) == 2.0
 
 
+def test_a_replacement_that_was_cut_off_is_listed_too(tmp_path):
+    path = manager_of(tmp_path).checkpoint.write(tmp_path / "best")
+    assert latest_checkpoint(tmp_path) == path
+    os.rename(path, tmp_path / ".best.replaced")  # Where it is for a moment, in which the program was killed.
+    assert latest_checkpoint(tmp_path) == path
+    assert sx.train.load_checkpoint(tmp_path).has_tensor("v")
+    assert sx.train.checkpoint_exists(path)
+
+
+@pytest.mark.parametrize("make", [lambda path: path.touch(), lambda path: (path / "sub").mkdir(parents=True)])
+def test_nothing_but_a_checkpoint_is_replaced_by_one(tmp_path, make):
+    make(tmp_path / "mine")
+    checkpoint = Checkpoint(v=sx.Variable(1.0))
+    checkpoint.write(tmp_path / "mine")
+    with pytest.raises(errors.CheckpointError, match="what is there is no checkpoint, and would be lost"):
+        checkpoint.sync()
+    assert os.listdir(tmp_path) == ["mine"]
+    assert (tmp_path / "mine").is_file() or (tmp_path / "mine" / "sub").is_dir()
+
+
+def test_what_another_program_removes_meanwhile_is_passed_over_in_silence(tmp_path, monkeypatch, caplog):
+    manager = manager_of(tmp_path)
+    for _ in range(2):
+        manager.save()
+    assert len(manager.checkpoints) == 2
+    located = _commit.located
+
+    def located_and_gone(folder):
+        if folder.name == "ckpt-1":
+            shutil.rmtree(folder)
+            return folder
+        return located(folder)
+
+    monkeypatch.setattr(_commit, "located", located_and_gone)
+    assert names(manager.checkpoints) == ["ckpt-2"]
+    assert not caplog.records
+
+
+def test_where_the_file_system_has_no_locks_checkpoints_are_written_all_the_same(tmp_path, monkeypatch):
+    def no_locks(*arguments):
+        raise OSError(errno.ENOSYS, "Function not implemented")
+
+    monkeypatch.setattr(_store.fcntl, "flock", no_locks)
+    path = manager_of(tmp_path).save()
+    assert latest_checkpoint(tmp_path) == path
+
+
+@pytest.mark.parametrize(
+    ("kind", "raised", "match"),
+    [
+        (PermissionError(), errors.FileAccessError, "may not be read"),
+        (OSError(errno.EIO, "Input/output error"), errors.DataLossError, "the disk says: Input/output error"),
+    ],
+)
+def test_files_that_can_not_be_read_are_errors_of_the_family(
+    tmp_path, monkeypatch, caplog, kind, raised, match
+):
+    path = manager_of(tmp_path).save()
+    assert latest_checkpoint(tmp_path) == path
+
+    def refuse(*arguments, **options):
+        raise kind
+
+    monkeypatch.setattr(pathlib.Path, "read_bytes", refuse)
+    with pytest.raises(raised, match=match):
+        Checkpoint().restore(path)
+    assert latest_checkpoint(tmp_path) is None
+    assert "It is passed over" in caplog.text
+
+
+def test_a_folder_that_may_not_be_read_is_not_taken_for_an_empty_one(tmp_path, monkeypatch):
+    def refuse(*arguments):
+        raise PermissionError
+
+    monkeypatch.setattr(_folder.os, "listdir", refuse)
+    with pytest.raises(errors.FileAccessError, match="folder of checkpoints may not be read"):
+        latest_checkpoint(tmp_path)
+
+
+def test_a_number_that_is_given_is_counted_as_well(tmp_path):
+    manager = manager_of(tmp_path)
+    assert names([manager.save(checkpoint_number=50), manager.save()]) == ["ckpt-50", "ckpt-2"]
+    assert int(manager.checkpoint.save_counter) == 2
+    with pytest.raises(errors.BadTypeError, match="checkpoint_number must be an int"):
+        manager.save(checkpoint_number="x")
+
+
+def test_a_name_may_lead_into_a_folder_below(tmp_path):
+    manager = manager_of(tmp_path, 1, checkpoint_name="run/model")
+    for _ in range(2):
+        manager.save()
+    assert manager.checkpoints == [str(tmp_path / "run" / "model-2")]
+
+
+def test_a_program_that_is_started_again_and_again_counts_the_hours_on(tmp_path, monkeypatch):
+    now = [1000.0]
+    monkeypatch.setattr(_commit.time, "time", lambda: now[0])
+    for _ in range(4):
+        manager = manager_of(tmp_path, 1, keep_checkpoint_every_n_hours=1)
+        manager.restore_or_initialize()
+        for _ in range(2):
+            manager.save()
+            manager.sync()
+            now[0] += 1000.0
+    assert sorted(names(tmp_path.glob("ckpt-*"))) == ["ckpt-5", "ckpt-8"]
+
+
+def test_old_checkpoints_that_can_not_be_removed_are_told_of(tmp_path, monkeypatch):
+    manager = manager_of(tmp_path, 1)
+    manager.save()
+
+    def refuse(path):
+        raise PermissionError("no")
+
+    monkeypatch.setattr(_store, "remove", refuse)
+    manager.save()
+    with pytest.raises(errors.CheckpointError, match="was saved, but older ones could not be removed"):
+        manager.sync()
+    assert len(manager.checkpoints) == 2
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        latest_checkpoint,
+        sx.train.checkpoint_exists,
+        sx.train.load_checkpoint,
+        lambda path: Checkpoint().restore(path),
+        lambda path: Checkpoint().save(path),
+        lambda path: Checkpoint().write(path),
+        lambda path: CheckpointManager(Checkpoint(), path, 1),
+    ],
+)
+def test_what_is_no_path_here_is_refused_by_every_door(tmp_path, monkeypatch, use):
+    monkeypatch.chdir(tmp_path)
+    for path in (3, b"bytes", ""):
+        with pytest.raises(errors.BadTypeError, match="path is a string or a path"):
+            use(path)
+    with pytest.raises(errors.BadArgumentError, match="Received: 'gs://bucket/run'. Mount it"):
+        use("gs://bucket/run")
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_checkpoint_of_tensorflows_is_said_to_be_one(tmp_path):
+    (tmp_path / "ckpt-1.index").touch()
+    with pytest.raises(errors.FileMissingError, match="one of TensorFlow's, which can't be read"):
+        Checkpoint().restore(tmp_path / "ckpt-1")
+
+
+def test_paths_are_relative_to_where_the_program_is_and_may_have_spaces(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    checkpoint = Checkpoint(v=sx.Variable(2.0))
+    path = checkpoint.save("my runs/the best")
+    assert latest_checkpoint("my runs") == path == "my runs/the best-1"
+    monkeypatch.chdir("/")
+    checkpoint.sync()
+    assert checkpoint.restore(tmp_path / path).assert_consumed() is not None
+
+
 def test_mistakes_are_refused(tmp_path):
     with pytest.raises(errors.BadTypeError, match=r"must be a stratax.train.Checkpoint"):
         CheckpointManager(3, tmp_path, 1)
-    for options in ({"max_to_keep": 0}, {"keep_checkpoint_every_n_hours": -1}, {"checkpoint_interval": 0}):
-        with pytest.raises(errors.BadArgumentError, match="must be positive"):
+    for options in (
+        {"max_to_keep": 0},
+        {"max_to_keep": "3"},
+        {"keep_checkpoint_every_n_hours": -1},
+        {"checkpoint_interval": 0},
+    ):
+        with pytest.raises(errors.BadArgumentError, match="must be a positive number"):
             manager_of(tmp_path, **options)
     with pytest.raises(errors.BadArgumentError, match="step_counter as well"):
         manager_of(tmp_path, checkpoint_interval=3)

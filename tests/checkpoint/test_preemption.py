@@ -10,6 +10,7 @@ import pytest
 import stratax as sx
 from stratax import errors
 from stratax.checkpoint import Checkpoint, CheckpointManager, PreemptionCheckpointHandler, TerminationConfig
+from stratax.checkpoint._preemption import _Agreement
 from stratax.cluster import ClusterSpec, ExitCode, SimpleClusterResolver, is_retryable
 from tests.cluster.processes import tasks
 
@@ -102,6 +103,24 @@ def test_mistakes_are_refused(tmp_path):
     many = SimpleClusterResolver(ClusterSpec({"worker": ["a:1", "b:1"]}), task_type="worker", task_id=0)
     with pytest.raises(errors.ClusterError, match="not connected to its cluster"):
         PreemptionCheckpointHandler(many, Checkpoint(), tmp_path)
+
+
+class Peers:
+    """Two tasks, of which the other does not answer."""
+
+    num_processes = 2
+    stop_reason = "SIGTERM"
+
+    def all_gather(self, *arguments):
+        raise RuntimeError("the connection broke")
+
+
+def test_whatever_goes_wrong_in_agreeing_ends_the_wait_for_it():
+    agreement = _Agreement(Peers(), 0)
+    while not agreement._is_asked:
+        time.sleep(0.01)
+    with pytest.raises(RuntimeError, match="the connection broke"):
+        agreement.may_begin(0)
 
 
 TRAIN = """

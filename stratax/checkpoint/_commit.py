@@ -1,0 +1,200 @@
+"""The file that makes a folder a checkpoint: the other files' sizes and checksums (checkpoint layer)."""
+
+import contextlib
+import dataclasses
+import json
+import os
+import pathlib
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import crc32c
+
+from stratax import errors
+
+FILE = "commit.json"
+_FORMAT = 1
+_PIECE = 1 << 22
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
+class Commit:
+    """What stands in the commit file of a checkpoint.
+
+    Attributes:
+        sequence: The checkpoint's number among those of its folder, in the order in which they were written.
+        saved_at: When it was written, in seconds since 1970.
+        files: The size and the checksum of every other file.
+    """
+
+    sequence: int
+    saved_at: float
+    files: dict[str, dict[str, int]]
+
+
+def seal(folder: pathlib.Path, sequence: int, *, without: str) -> None:
+    """Makes a folder a checkpoint, when all of its files are on the disk.
+
+    Args:
+        folder: The folder.
+        sequence: See `Commit`.
+        without: The name of a file that does not belong to it.
+    """
+    files = {}
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() and path != folder / without:
+            files[path.relative_to(folder).as_posix()] = {
+                "size": path.stat().st_size,
+                "crc32c": _checksum(path),
+            }
+            flush(path)
+    body = {"format": _FORMAT, "sequence": sequence, "saved_at": time.time(), "files": files}
+    (folder / FILE).write_text(json.dumps({**body, "crc32c": _text_checksum(body)}, indent=1))
+    flush(folder / FILE)
+    for path in folder.rglob("*"):
+        if path.is_dir():
+            flush(path)
+    flush(folder)
+
+
+def located(folder: pathlib.Path) -> pathlib.Path:
+    """Where the files of a checkpoint are: in its folder, or aside if a program was killed as it replaced it.
+
+    Raises:
+        FileMissingError: If there is no checkpoint.
+        FileAccessError: If it may not be read.
+    """
+    with _reading(folder, FILE):
+        if (folder / FILE).exists():
+            return folder
+    if not folder.exists() and is_complete(aside(folder)):
+        return aside(folder)
+    what = "it is not a checkpoint, or not a whole one" if folder.exists() else "there is nothing"
+    if folder.with_name(f"{folder.name}.index").exists():
+        what = "it is one of TensorFlow's, which can't be read"
+    raise errors.FileMissingError(
+        f"There is no checkpoint to read: {what}. Expected: what Checkpoint.save or latest_checkpoint returned. "
+        f"Received: path={os.fspath(folder)!r}."
+    )
+
+
+def aside(folder: pathlib.Path) -> pathlib.Path:
+    """Where a checkpoint is for the moment in which another takes its place."""
+    return folder.with_name(f".{folder.name}.replaced")
+
+
+def read(folder: pathlib.Path) -> Commit:
+    """Reads the commit file.
+
+    Raises:
+        FileMissingError: If there is none.
+        FileAccessError: If it may not be read.
+        DataLossError: If it is damaged.
+    """
+    with _reading(folder, FILE):
+        content = (folder / FILE).read_bytes()
+    commit = _parsed(content)
+    if commit is None:
+        raise _damaged(folder, FILE, "it is not what was written")
+    return commit
+
+
+def is_complete(folder: pathlib.Path) -> bool:
+    """Whether there is a checkpoint of which every file has the size that it had when it was written."""
+    try:
+        check_sizes(folder)
+    except errors.StrataxError:
+        return False
+    return True
+
+
+def check_sizes(folder: pathlib.Path) -> Commit:
+    """Reads the commit file, and checks that every file has the size that it had when it was written.
+
+    Raises:
+        FileMissingError: If there is no commit file (any more).
+        FileAccessError: If a file may not be read.
+        DataLossError: If the checkpoint is damaged.
+    """
+    commit = read(folder)
+    for name, file in commit.files.items():
+        with _reading(folder, name):
+            size = (folder / name).stat().st_size
+        if size != file["size"]:
+            raise _damaged(folder, name, f"it has {size} bytes instead of {file['size']}")
+    return commit
+
+
+def check_contents(folder: pathlib.Path) -> None:
+    """Checks that all of a checkpoint is as it was written.
+
+    Raises:
+        FileMissingError: If there is no commit file (any more).
+        FileAccessError: If a file may not be read.
+        DataLossError: If the checkpoint is damaged.
+    """
+    for name, file in check_sizes(folder).files.items():
+        with _reading(folder, name):
+            checksum = _checksum(folder / name)
+        if checksum != file["crc32c"]:
+            raise _damaged(folder, name, "its checksum is wrong")
+
+
+def flush(path: pathlib.Path) -> None:
+    """Has the disk hold what was written to a file or a folder."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+@contextlib.contextmanager
+def _reading(folder: pathlib.Path, name: str) -> Iterator[None]:
+    """Tells why a file of a checkpoint can't be read."""
+    try:
+        yield
+    except (FileNotFoundError, NotADirectoryError) as error:
+        if name == FILE or not (folder / FILE).exists():
+            raise errors.FileMissingError(
+                f"There is no checkpoint (any more). Received: path={os.fspath(folder)!r}."
+            ) from error
+        raise _damaged(folder, name, "it is missing") from error
+    except PermissionError as error:
+        raise errors.FileAccessError(
+            f"The checkpoint may not be read. Received: path={os.fspath(folder / name)!r}. Give this user the right "
+            "to read it, and to enter the folders that it is in."
+        ) from error
+    except OSError as error:
+        raise _damaged(folder, name, f"the disk says: {error.strerror}") from error
+
+
+def _parsed(content: bytes) -> Commit | None:
+    try:
+        found = json.loads(content)
+        if found.pop("crc32c") != _text_checksum(found) or found.pop("format") != _FORMAT:
+            return None
+        return Commit(**found)
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return None
+
+
+def _damaged(folder: pathlib.Path, name: str, why: str) -> errors.DataLossError:
+    return errors.DataLossError(
+        f"A checkpoint is damaged: of the file {name!r}, {why}. Restore an earlier one. "
+        f"Received: path={os.fspath(folder)!r}.",
+        filename=os.fspath(folder / name),
+    )
+
+
+def _checksum(path: pathlib.Path) -> int:
+    value = 0
+    with path.open("rb") as file:
+        while piece := file.read(_PIECE):
+            value = crc32c.crc32c(piece, value)
+    return value
+
+
+def _text_checksum(body: dict[str, Any]) -> int:
+    return crc32c.crc32c(json.dumps(body, sort_keys=True).encode())
