@@ -1,7 +1,7 @@
 """Applying the weights of a resize to the rows and columns of images (data layer)."""
 
 import functools
-from typing import Any
+from typing import Any, Literal
 
 import array_api_compat
 import numpy as np
@@ -10,6 +10,8 @@ from stratax.data.image._arrays import is_numpy
 from stratax.data.image._kernels import Taps
 
 _FEW_TAPS = 6
+# No index is outside of its axis; of the three ways in which NumPy can look at them, this is the quickest.
+_QUICKLY: Literal["wrap"] = "wrap"
 
 
 def take_pixels(image: Any, rows: np.ndarray, columns: np.ndarray, xp: Any) -> Any:
@@ -26,16 +28,17 @@ def interpolate(image: Any, rows: Taps, columns: Taps, xp: Any) -> Any:
     (upper, lower), shares = _places(rows, 1)
     if height > 2 * len(upper):
         # Most rows are never looked at.
-        lines = lines.take(np.concatenate([upper, lower]), axis=-2)
+        lines = lines.take(np.concatenate([upper, lower]), axis=-2, mode=_QUICKLY)
         upper, lower = np.arange(2 * len(upper)).reshape(2, -1)
     within = _between(lines, columns, channels)
-    result = _blend(within.take(upper, axis=-2), within.take(lower, axis=-2), shares[:, None])
+    above, below = (within.take(places, axis=-2, mode=_QUICKLY) for places in (upper, lower))
+    result = _blend(above, below, shares[:, None])
     return result.reshape(*batch, len(upper), -1, channels)
 
 
 def _between(lines: np.ndarray, columns: Taps, channels: int) -> np.ndarray:
     (before, after), shares = _places(columns, channels)
-    left, right = lines.take(before, axis=-1), lines.take(after, axis=-1)
+    left, right = (lines.take(places, axis=-1, mode=_QUICKLY) for places in (before, after))
     if lines.dtype != np.float32:
         left, right = left.astype(np.float32), right.astype(np.float32)
     return _blend(left, right, shares)
