@@ -205,7 +205,12 @@ class DistributedIterator(_stream.Stream):
         Raises:
             DataError: The source can't be put back: a Python generator, or a foreign iterable.
         """
-        return {"version": _STATE_VERSION, "readers": self._source.num_readers, **self._reader.place()}
+        return {
+            "version": _STATE_VERSION,
+            "readers": self._source.num_readers,
+            "elements": self._source.elements_in_step,
+            **self._reader.place(),
+        }
 
     def set_state(self, state: dict[str, Any]) -> None:
         """Goes to a position that :meth:`get_state` gave: the next element is the one after it.
@@ -216,22 +221,17 @@ class DistributedIterator(_stream.Stream):
         Raises:
             DataError: The state is not one, or comes from another pipeline.
         """
-        if not isinstance(state, dict) or state.get("version") != _STATE_VERSION or "place" not in state:
-            raise errors.DataError(
-                f"A state of a distributed iterator has the version {_STATE_VERSION}, a place and steps. "
-                f"Received: state={state!r}. Pass what get_state() returned."
-            )
-        if state.get("readers", 1) != self._source.num_readers:
-            raise errors.DataError(
-                "The state is of input of which each worker read a part of its own, which says nothing of another "
-                "number of workers. Expected: as many workers as before, or a dataset that all workers read whole "
-                f"(arrays in memory). Received: a state of {state.get('readers', 1)} parts for input in "
-                f"{self._source.num_readers}."
-            )
+        _check_state(state, self._source.num_readers)
+        place, steps = self._source.behind(state["place"], state["steps"], state["elements"])
+        reader = self._buffered(place)
+        try:
+            if steps:
+                reader.drop(steps)
+        except BaseException:
+            reader.close()
+            raise
         self._reader.close()
-        self._reader = self._buffered(state["place"])
-        if state["steps"]:
-            self._reader.drop(state["steps"])
+        self._reader = reader
 
     def _buffered(self, place: "_readers.Place | None" = None) -> "_readers.BufferedReader":
         ahead = self._options.experimental_per_replica_buffer_size
@@ -263,3 +263,19 @@ class DistributedIterator(_stream.Stream):
     ) -> jax.Array:
         lead, shape = (leaf.shape[:1], leaf.shape[1:]) if stacked else ((), leaf.shape)
         return _placement.place_local(leaf, sharding, (*lead, *block.shape_of(shape)))
+
+
+def _check_state(state: Any, num_readers: int) -> None:
+    counts = ("readers", "elements", "steps")
+    is_one = isinstance(state, dict) and state.get("version") == _STATE_VERSION and "place" in state
+    if not is_one or not all(_readers.is_count(state.get(name)) for name in counts):
+        raise errors.DataError(
+            f"A state of a distributed iterator has the version {_STATE_VERSION}, a place and the numbers "
+            f"{', '.join(counts)}. Received: state={state!r}. Pass what get_state() returned."
+        )
+    if state["readers"] != num_readers:
+        raise errors.DataError(
+            "The state is of input of which each worker read a part of its own, which says nothing of another number "
+            "of workers. Expected: as many workers as before, or a dataset that all workers read whole (arrays in "
+            f"memory). Received: a state of {state['readers']} parts for input in {num_readers}."
+        )

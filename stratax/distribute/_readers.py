@@ -28,7 +28,7 @@ _SLOW_SECONDS = 0.0005
 _POLL_SECONDS = 0.1
 _CLOSE_SECONDS = 5.0
 _PLACE_SECONDS = 0.05
-_STEPS_DROPPED = 64
+_DROPPED_AT_ONCE = 64
 
 
 class Kind(enum.Enum):
@@ -121,6 +121,11 @@ class Source(abc.ABC):
         self.num_replicas = num_replicas
 
     @property
+    def elements_in_step(self) -> int:
+        """How many of the dataset's elements a step takes here."""
+        return 1
+
+    @property
     def element_spec(self) -> Any:
         """The dataset's element_spec, or None for a foreign iterable."""
         return getattr(self.dataset, "element_spec", None)
@@ -143,9 +148,56 @@ class Source(abc.ABC):
     def open(self, place: "Place | None" = None) -> "Reader":
         """Begins a pass, or goes on with one from where :meth:`Reader.place` was."""
 
+    def behind(self, place: "Place", steps: int, elements_in_step: int) -> "tuple[Place, int]":
+        """The place behind steps that took another number of elements each, as far as there is one.
+
+        Args:
+            place: Where they begin.
+            steps: How many they are.
+            elements_in_step: How many elements each took.
+
+        Returns:
+            A place, and how many steps of this source's own to pass over from there.
+        """
+        return place, steps
+
 
 Place = dict[str, Any]
 """Where a pass is, as what JSON can hold."""
+
+
+def noted_place(reader: "Reader | ElementReader") -> "Place | errors.DataError":
+    """Where a pass is; where nobody knows, the error, which is of interest only to who asks for the place."""
+    try:
+        return reader.place()
+    except errors.DataError as error:
+        return error
+
+
+def known_place(noted: "Place | errors.DataError") -> Place:
+    """The place that was noted, or its error raised."""
+    if isinstance(noted, errors.DataError):
+        raise noted
+    return noted
+
+
+def parts_of(place: Place, inner: str) -> tuple[Place, int]:
+    """The two parts of a place: that of an inner reader, and how much of what follows was used.
+
+    Raises:
+        DataError: It has other parts: it is the place of a source of another kind.
+    """
+    if not isinstance(place, dict) or set(place) != {inner, "used"} or not is_count(place["used"]):
+        raise errors.DataError(
+            "The state comes from input that is distributed in another way. Expected: that of an iterator over the "
+            f"same pipeline, made with the same method of the strategy. Received: place={place!r}."
+        )
+    return place[inner], place["used"]
+
+
+def is_count(value: Any) -> bool:
+    """Whether `value` is a number of things."""
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
 class Reader(abc.ABC):
@@ -313,37 +365,48 @@ class _GlobalReader(Reader):
 class ReplicaBatches(Source):
     """A dataset of per-replica batches: each step takes one for each replica, the last step what is left."""
 
+    @property
+    def elements_in_step(self) -> int:
+        """One for each replica."""
+        return self.num_replicas
+
     def cardinality(self) -> int:
         elements = self.elements()
         return elements if elements < 0 else -(-elements // self.num_replicas)
 
     def open(self, place: Place | None = None) -> Reader:
-        if self.num_replicas == 1:
-            return _GlobalReader(ElementReader(self.dataset, place), 1, Share())
         return _ReplicaReader(self.dataset, self.num_replicas, place)
+
+    def behind(self, place: Place, steps: int, elements_in_step: int) -> tuple[Place, int]:
+        if elements_in_step == self.num_replicas:
+            return place, steps
+        elements, used = parts_of(place, "elements")
+        return {"elements": elements, "used": used + steps * elements_in_step}, 0
 
 
 class _ReplicaReader(Reader):
     def __init__(self, dataset: Any, num_replicas: int, place: Place | None = None) -> None:
-        self._elements = ElementReader(dataset, place["elements"] if place else None)
+        elements, used = (None, 0) if place is None else parts_of(place, "elements")
+        self._elements = ElementReader(dataset, elements)
         self._num_replicas = num_replicas
         self._held: tuple[list[np.ndarray], Any, int] | None = None
-        self._before: Place | None = None
-        self._failure: Exception | None = None
+        self._before: Place | errors.DataError = {}
         self._remembered = -math.inf
         self._used = 0
-        for _ in range(place["used"] if place else 0):
-            self._next(1)
+        if used:
+            self._pass_over(used)
 
     def place(self) -> Place:
         if self._held is None:
             return {"elements": self._elements.place(), "used": 0}
-        if self._failure is not None:
-            raise self._failure
-        return {"elements": self._before, "used": self._used}
+        return {"elements": known_place(self._before), "used": self._used}
 
     def next_block(self, count: int) -> Block:
         leaves, treedef, taken = self._next(count * self._num_replicas)
+        if self._num_replicas == 1:
+            _check_not_empty(leaves)
+            self._used += taken
+            return Block(leaves, treedef, taken, Kind.PLAIN)
         steps = taken // self._num_replicas
         if not steps:
             return self._uneven_step(leaves, treedef, taken)
@@ -364,16 +427,19 @@ class _ReplicaReader(Reader):
         held, self._held = self._held, None
         return held
 
+    def _pass_over(self, count: int) -> None:
+        self._remember()
+        while count > self._used:
+            try:
+                self._used += self._elements.next_elements(min(count - self._used, _DROPPED_AT_ONCE))[2]
+            except StopIteration:
+                return
+
     def _remember(self) -> None:
         """Now and then: a place from which to count the elements, for when some are held back."""
         now = time.perf_counter()
-        if now - self._remembered < _PLACE_SECONDS:
-            return
-        self._used, self._failure, self._remembered = 0, None, now
-        try:
-            self._before = self._elements.place()
-        except errors.DataError as error:  # Of interest only to who asks for the place.
-            self._failure = error
+        if now - self._remembered >= _PLACE_SECONDS:
+            self._used, self._before, self._remembered = 0, noted_place(self._elements), now
 
     def _uneven_step(self, leaves: list[np.ndarray], treedef: Any, taken: int) -> Block:
         """A step of elements that are too few, or of several shapes: one batch of all their examples."""
@@ -442,9 +508,7 @@ class BufferedReader:
 
     def place(self) -> Place:
         """The place behind the steps that were taken: one noted before, and how many steps were taken since."""
-        place = self._reader.place() if self._place is None else self._place
-        if isinstance(place, errors.DataError):
-            raise place
+        place = self._reader.place() if self._place is None else known_place(self._place)
         return {"place": place, "steps": self._since}
 
     @property
@@ -494,7 +558,7 @@ class BufferedReader:
     def drop(self, steps: int) -> None:
         """Passes over steps."""
         while steps:
-            self._fill(1, hint=min(steps, _STEPS_DROPPED))
+            self._fill(1, hint=min(steps, _DROPPED_AT_ONCE))
             length = min(steps, self._blocks[0].count)
             self._drop(length)
             steps -= length
@@ -565,11 +629,7 @@ class _Placing:
         if now - self._noted < _PLACE_SECONDS:
             return self._reader.next_block(count)
         self._noted = now
-        before: Place | errors.DataError
-        try:
-            before = self._reader.place()
-        except errors.DataError as error:  # Of interest only to who asks for the place.
-            before = error
+        before = noted_place(self._reader)
         return dataclasses.replace(self._reader.next_block(count), before=before)
 
     def close(self) -> None:

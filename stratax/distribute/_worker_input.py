@@ -7,17 +7,17 @@ nobody waits for data that does not come and no example is dropped.
 
 import collections
 import dataclasses
-import io
 import itertools
 import json
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import jax
 import numpy as np
 
 from stratax import errors
+from stratax.data._element_codec import decode_records, encode_columns
 from stratax.distribute._readers import (
     Block,
     GlobalBatches,
@@ -28,6 +28,9 @@ from stratax.distribute._readers import (
     Share,
     Source,
     batch_size,
+    known_place,
+    noted_place,
+    parts_of,
 )
 
 Exchange = Callable[[str, bytes, threading.Event], list[bytes]]
@@ -68,7 +71,20 @@ class OwnBatches(Source):
     def open(self, place: Place | None = None) -> Reader:
         """Begins a pass, in all workers together."""
         name = f"{self._name}/{next(self._passes)}"
-        return _AgreedReader(self._local.open(place["inner"] if place else None), self, name, place)
+        inner, used = (None, 0) if place is None else parts_of(place, "inner")
+        return _AgreedReader(self._local.open(inner), self, name, used)
+
+    @property
+    def elements_in_step(self) -> int:
+        """Of the worker's own elements."""
+        return self._local.elements_in_step
+
+    def behind(self, place: Place, steps: int, elements_in_step: int) -> tuple[Place, int]:
+        if elements_in_step == self.elements_in_step:
+            return place, steps
+        inner, used = parts_of(place, "inner")
+        inner, left = self._local.behind(inner, used + steps, elements_in_step)
+        return {"inner": inner, "used": left}, 0
 
     def exchange(self, name: str, value: bytes, stop: threading.Event) -> list[bytes]:
         """All workers' values."""
@@ -121,29 +137,28 @@ class _Offer:
 class _AgreedReader(Reader):
     """One pass, in step with the other workers'."""
 
-    def __init__(self, inner: Reader, source: OwnBatches, name: str, place: Place | None) -> None:
+    def __init__(self, inner: Reader, source: OwnBatches, name: str, used: int) -> None:
         self._inner = inner
         self._source = source
         self._name = name
         self._rounds = itertools.count()
         self._held: collections.deque[Block] = collections.deque()
-        self._before: Place | errors.DataError | None = None
+        self._before: Place | errors.DataError = {}
         self._used = 0
         self._ended = False
         self._failure: Exception | None = None
         self._treedef: Any = None
         self._ahead = 1
         self._stop = threading.Event()
-        for _ in range(place["used"] if place else 0):
+        for _ in range(used):
             self._fill(1)
-            self._use(1)
+            if self._held:
+                self._use(1)
 
     def place(self) -> Place:
         if not self._held:
             return {"inner": self._inner.place(), "used": 0}
-        if isinstance(self._before, errors.DataError):
-            raise self._before
-        return {"inner": self._before, "used": self._used}
+        return {"inner": known_place(self._before), "used": self._used}
 
     def next_block(self, count: int) -> Block:
         self._fill(min(max(count, self._ahead), _MOST_STEPS))
@@ -172,10 +187,7 @@ class _AgreedReader(Reader):
         if self._held or self._ended or self._failure is not None:
             return
         self._used = 0
-        try:
-            self._before = self._inner.place()
-        except errors.DataError as error:  # Of interest only to who asks for the place.
-            self._before = error
+        self._before = noted_place(self._inner)
         try:
             block = self._inner.next_block(count)
         except StopIteration:
@@ -223,7 +235,8 @@ class _AgreedReader(Reader):
         if self._held:
             leaves = _rows(self._use(1))
         parts = [_unpacked(text) for text in self._agree(_packed(leaves))]
-        columns = [np.concatenate(column) for column in zip(*[part for part in parts if part], strict=True)]
+        _check_alike(parts)
+        columns = [np.concatenate(column) for column in zip(*filter(None, parts), strict=True)]
         return self._divided([column[None] for column in columns])
 
     def _divided(self, leaves: list[np.ndarray]) -> Block:
@@ -263,16 +276,30 @@ def _rows(block: Block) -> list[np.ndarray]:
 
 
 def _packed(leaves: list[np.ndarray]) -> bytes:
-    buffer = io.BytesIO()
-    for leaf in leaves:
-        np.lib.format.write_array(buffer, np.ascontiguousarray(leaf), allow_pickle=False)
-    return buffer.getvalue()
+    """A step's examples: the names of their dtypes in a line, then shapes and values."""
+    names = " ".join(leaf.dtype.name for leaf in leaves).encode()
+    return names + b"\n" + encode_columns([leaf[None] for leaf in leaves], 1)[1][0] if leaves else b""
 
 
 def _unpacked(text: bytes) -> list[np.ndarray]:
-    return list(_arrays(io.BytesIO(text), len(text)))
+    names, _, record = text.partition(b"\n")
+    if not record:
+        return []
+    block = decode_records([record], [np.dtype(name) for name in names.decode().split()])
+    return [column[0] for column in block.columns()]
 
 
-def _arrays(buffer: io.BytesIO, size: int) -> Iterator[np.ndarray]:
-    while buffer.tell() < size:
-        yield np.lib.format.read_array(buffer, allow_pickle=False)
+def _check_alike(parts: list[list[np.ndarray]]) -> None:
+    """Refuses examples of several workers that can't be rows of one batch."""
+    kinds = {
+        index: ", ".join(f"{leaf.dtype}{list(leaf.shape[1:])}" for leaf in part)
+        for index, part in enumerate(parts)
+        if part
+    }
+    if len(set(kinds.values())) > 1:
+        listing = "; ".join(f"worker {index}: {kind}" for index, kind in kinds.items())
+        raise errors.DataError(
+            "The workers' examples for one step differ, so they can't be divided anew. Expected: one shape and dtype "
+            f"of examples in all workers. Received: {listing}. Pad the examples to one shape, or give every worker "
+            "as many."
+        )

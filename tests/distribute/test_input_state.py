@@ -89,6 +89,46 @@ def test_blocks_that_a_compiled_loop_took_are_behind_the_position():
     assert elements(restored) == everything[5:]
 
 
+def of_several_shapes() -> Dataset:
+    """Batches that come in runs of one size, so that elements are held back for the next step."""
+    parts = [ROWS[k * 20 : (k + 1) * 20] for k in range(5)]
+    runs = [Dataset.from_tensor_slices(part).batch(2 + k % 3).take(4 + k % 2) for k, part in enumerate(parts)]
+    return runs[0].concatenate(runs[1]).concatenate(runs[2]).concatenate(runs[3]).concatenate(runs[4])
+
+
+@pytest.mark.parametrize("first", range(4))
+@pytest.mark.parametrize("second", range(4))
+def test_what_was_restored_is_saved_again(first, second):
+    everything = elements(iter(distributed("replica", of_several_shapes, 3)))
+    states = [iter(distributed("replica", of_several_shapes, 3)).get_state()]
+    for taken in (first, second):
+        iterator = iter(distributed("replica", of_several_shapes, 3))
+        iterator.set_state(states[-1])
+        for _ in range(taken):
+            next(iterator)
+        states.append(iterator.get_state())
+    restored = iter(distributed("replica", of_several_shapes, 3))
+    restored.set_state(states[-1])
+    assert elements(restored) == everything[first + second :]
+
+
+@pytest.mark.parametrize(("before", "after"), [(4, 2), (2, 4), (3, 4), (1, 3), (3, 1)])
+@pytest.mark.parametrize("taken", [0, 1, 2])
+def test_batches_of_replicas_go_on_with_another_number_of_replicas(before, after, taken):
+    iterator = iter(distributed("replica", streamed, before))
+    seen = [row for _ in range(taken) for row in rows_of(next(iterator))]
+    restored = iter(distributed("replica", streamed, after))
+    restored.set_state(iterator.get_state())
+    rest = [row for element in restored for row in rows_of(element)]
+    whole = [row for element in iter(distributed("replica", streamed, 1)) for row in rows_of(element)]
+    assert seen + rest == whole
+
+
+def rows_of(element: object) -> list[float]:
+    values = element.values if isinstance(element, sx.distribute.PerReplica) else (element,)
+    return [float(row) for value in values for row in np.ravel(value)]
+
+
 def test_a_used_iterator_goes_back():
     iterator = iter(distributed("replica", in_memory, 3))
     start = iterator.get_state()
@@ -114,10 +154,41 @@ def test_a_generator_says_that_its_position_can_not_be_saved():
         iterator.get_state()
 
 
-def test_something_else_than_a_state_is_refused():
+GOOD = {"version": 1, "readers": 1, "elements": 1, "place": {}, "steps": 0}
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        None,
+        {},
+        {"place": 3},
+        GOOD | {"steps": "x"},
+        GOOD | {"steps": -1},
+        GOOD | {"elements": True},
+        GOOD | {"version": 9},
+    ],
+)
+def test_something_else_than_a_state_is_refused(state):
     iterator = iter(distributed("global", in_memory, 4))
     with pytest.raises(DataError, match="A state of a distributed iterator"):
-        iterator.set_state({"place": 3})
-    other = iter(distributed("global", streamed, 4))
+        iterator.set_state(state)
+
+
+def test_a_state_of_another_pipeline_is_refused_and_leaves_the_iterator_where_it_is():
+    everything = elements(iter(distributed("global", in_memory, 4)))
+    iterator = iter(distributed("global", in_memory, 4))
+    next(iterator)
+    state = iter(distributed("global", streamed, 4)).get_state()
     with pytest.raises(DataError, match="another pipeline"):
-        iterator.set_state(other.get_state())
+        iterator.set_state(state)
+    assert elements(iterator) == everything[1:]
+
+
+@pytest.mark.parametrize("devices", [1, 3])
+def test_a_state_of_input_that_is_distributed_in_another_way_is_refused(devices):
+    whole, parts = (iter(distributed(kind, in_memory, devices)) for kind in ("global", "replica"))
+    with pytest.raises(DataError, match="distributed in another way"):
+        parts.set_state(whole.get_state())
+    with pytest.raises(DataError, match="state of a Dataset iterator"):
+        whole.set_state(parts.get_state())
