@@ -48,8 +48,26 @@ class Slow:
             self.closed = True
 
 
+def wait_until(condition, seconds=30.0):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it did not come true"
+        time.sleep(0.001)
+
+
+@pytest.fixture
 def input_threads():
-    return [thread for thread in threading.enumerate() if thread.name == "stratax-input"]
+    """The threads that read input since the test began; those of earlier tests may still be ending."""
+    before = set(threading.enumerate())
+
+    def found():
+        return [
+            thread
+            for thread in threading.enumerate()
+            if thread.name == "stratax-input" and thread not in before
+        ]
+
+    return found
 
 
 # dividing
@@ -174,18 +192,22 @@ def test_per_replica_batches_on_one_device_are_its_batches(one):
 # reading ahead
 
 
-def test_a_slow_source_is_read_ahead_and_the_program_hardly_waits(four):
-    iterator = iter(four.experimental_distribute_dataset(Slow(40, 0.004)))
-    seen = []
-    for _ in range(6):  # the source turns out to be slow
-        seen.append(int(next(iterator).values[0][0]))
+def test_a_slow_source_is_read_ahead_so_that_a_step_finds_its_input_ready(four, input_threads):
+    source, gate = Slow(40, 0.004), threading.Event()
+
+    def gated():
+        for batch in source:
+            if source.read > 8:
+                assert gate.wait(30)
+            yield batch
+
+    iterator = iter(four.experimental_distribute_dataset(gated()))
+    seen = [int(next(iterator).values[0][0]) for _ in range(6)]  # the source turns out to be slow
     assert input_threads()
-    before = iterator.input_wait_seconds
-    assert before > 0.02
-    for _ in range(6):
-        time.sleep(0.03)  # a long step: input is ready when it is over
-        seen.append(int(next(iterator).values[0][0]))
-    assert iterator.input_wait_seconds - before < 6 * 0.004
+    assert iterator.input_wait_seconds > 0.01
+    wait_until(lambda: source.read > 8)
+    seen += [int(next(iterator).values[0][0]) for _ in range(2)]  # while the source gives nothing
+    gate.set()
     seen += [int(value.values[0][0]) for value in iterator]
     assert seen == list(range(40))
     iterator.close()
@@ -196,7 +218,8 @@ def test_input_that_is_slower_than_the_steps_shows_as_waiting(four):
     iterator = iter(four.experimental_distribute_dataset(Slow(10, 0.02)))
     started = time.perf_counter()
     assert len(list(iterator)) == 10
-    assert iterator.input_wait_seconds > 0.6 * (time.perf_counter() - started)
+    # Only the first batches are waited for with certainty: later ones are read by a thread.
+    assert 3 * 0.02 < iterator.input_wait_seconds <= time.perf_counter() - started
 
 
 def test_at_most_the_buffer_is_read_ahead(four):
@@ -225,7 +248,7 @@ def test_errors_of_the_source_arrive_after_what_came_before_them(four):
     assert int(next(iterator).values[0][0]) == 0  # the element before the error is not lost
 
 
-def test_close_ends_the_thread_and_the_source(four):
+def test_close_ends_the_thread_and_the_source(four, input_threads):
     source = Slow(1000, 0.002)
     with iter(four.experimental_distribute_dataset(source)) as iterator:
         for _ in range(6):
@@ -246,7 +269,7 @@ def test_close_of_a_quick_source_closes_it_too(four):
     assert source.closed
 
 
-def test_close_does_not_wait_for_ever(four, monkeypatch):
+def test_close_does_not_wait_for_ever(four, monkeypatch, input_threads):
     monkeypatch.setattr("stratax.distribute._readers._CLOSE_SECONDS", 0.05)
     release = threading.Event()
 
@@ -267,7 +290,7 @@ def test_close_does_not_wait_for_ever(four, monkeypatch):
     assert not input_threads()
 
 
-def test_an_iterator_that_nobody_holds_ends_its_thread(four):
+def test_an_iterator_that_nobody_holds_ends_its_thread(four, input_threads):
     source = Slow(1000, 0.002)
     iterator = iter(four.experimental_distribute_dataset(source))
     for _ in range(6):
