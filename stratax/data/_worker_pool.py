@@ -18,6 +18,7 @@ import loky
 from loky.process_executor import BrokenProcessPool, ShutdownExecutorError
 
 from stratax.data._block import Columns
+from stratax.data._interrupts import workers_without_interrupts
 from stratax.data._structure import Structure, unflatten
 from stratax.data._worker_memory import SMALLEST_BYTES, Memory, can_share
 from stratax.data._worker_task import Part, Result, Task, is_ready, make, set_up
@@ -98,7 +99,8 @@ class WorkerPool:
         try:
             if self._ready is None:
                 self._started = time.monotonic()
-                self._ready = self._executor.submit(is_ready)
+                with workers_without_interrupts():
+                    self._ready = self._executor.submit(is_ready)
             memory = self._memory(task.block.count)
             place = None if memory is None else memory.place
             future = self._executor.submit(make, dataclasses.replace(task, place=place))

@@ -22,7 +22,7 @@ from tests.data.processes import children, wait_until_none_is_left
 pytestmark = pytest.mark.processes
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
 
-SECONDS = 10
+SECONDS = 60
 
 
 def streaming(dataset):
@@ -140,18 +140,25 @@ PROGRAM = """
 print("main", flush=True)
 import os, sys, time
 from stratax.data import Dataset
-iterator = iter(Dataset.range(1000).filter(lambda i: True).map(lambda i: (time.sleep(0.01), i)[1], num_processes=2))
-next(iterator)
+def function(i):
+    time.sleep(0.01)
+    return i, os.getpid()
+iterator = iter(Dataset.range(10**6).filter(lambda i: True).map(function, num_processes=2))
+seen = set()
+while len(seen) < 2:
+    seen.add(int(next(iterator)[1]))
 print("ready", flush=True)
+sys.stdin.readline()
 {then}
 """
 
 
-def start(then, tmp_path):
+def run(then, tmp_path):
     path = tmp_path / "program.py"
     path.write_text(PROGRAM.format(then=then))
     program = subprocess.Popen(
         [sys.executable, str(path)],
+        stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -160,10 +167,17 @@ def start(then, tmp_path):
         start_new_session=True,
     )
     assert program.stdout.readline() == "main\n"
+    return program
+
+
+def start(then, tmp_path):
+    program = run(then, tmp_path)
     assert program.stdout.readline() == "ready\n"
     workers = children(program.pid)
     assert len(workers) == 2
     assert shared_memory(program, workers), "loky's semaphores are there while it runs"
+    program.stdin.write("\n")
+    program.stdin.flush()
     return program, workers
 
 
@@ -198,6 +212,22 @@ def test_ctrl_c_ends_the_workers(tmp_path):
     _, err = program.communicate(timeout=30)
     assert program.returncode == -signal.SIGINT
     assert err.count("KeyboardInterrupt") == 1
+    assert_nothing_is_left(program, workers)
+
+
+def test_ctrl_c_while_the_workers_start_is_told_by_the_program_alone(tmp_path):
+    program = run("", tmp_path)
+    end = time.monotonic() + 60
+    while len(workers := children(program.pid)) < 2 and time.monotonic() < end:
+        time.sleep(0.001)
+    for _ in range(50):  # Whatever they are doing: a new process takes a second to import what it needs.
+        for worker in workers:
+            worker.send_signal(signal.SIGINT)
+        time.sleep(0.02)
+    os.killpg(program.pid, signal.SIGINT)
+    _, err = program.communicate(timeout=60)
+    assert program.returncode == -signal.SIGINT
+    assert err.count("KeyboardInterrupt") == 1, err
     assert_nothing_is_left(program, workers)
 
 

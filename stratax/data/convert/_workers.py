@@ -9,6 +9,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import Any
 
 from stratax import errors
+from stratax.data._interrupts import workers_without_interrupts
 from stratax.data.convert._shard import Meter, ShardResult, ShardTask, make_shard
 
 _EXIT_CODES = re.compile(r"exit codes? of the workers? (?:are|is) \{(.*?)\}")
@@ -39,7 +40,8 @@ def make_shards(tasks: Sequence[ShardTask], workers: int, on_progress: OnProgres
     executor = start_executor(min(workers, len(tasks)))
     is_done = False
     try:
-        futures = {executor.submit(make_shard, task): task for task in tasks}
+        with workers_without_interrupts():
+            futures = {executor.submit(make_shard, task): task for task in tasks}
         yield from _results(futures, on_progress)
         is_done = True
     except loky.process_executor.BrokenProcessPool as error:
