@@ -1,11 +1,16 @@
 """`stratax launch`: one program as the tasks of a cluster on this machine (cli layer)."""
 
+import os
 import pathlib
+import signal
 import sys
 import threading
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import click
+
+from stratax.errors import FileAccessError
 
 if TYPE_CHECKING:
     from stratax.cluster._launcher import Outcome
@@ -88,7 +93,8 @@ def launch(
 
     Options of the program come after it, as in: stratax launch --workers 2 train.py --epochs 3
     """
-    from stratax.cluster._launcher import LaunchPlan, LocalLauncher, command_of
+    from stratax.cluster._launch_plan import LaunchPlan, command_of
+    from stratax.cluster._launcher import LocalLauncher
 
     plan = LaunchPlan(
         command=command_of(program, arguments, is_module=module),
@@ -104,8 +110,14 @@ def launch(
         log_dir=log_dir,
     )
     screen = _Screen([f"{job} {index}" for job, index in plan.tasks()])
-    outcome = LocalLauncher(plan, screen.show, screen.tell).run()
-    _conclude(outcome, screen)
+    try:
+        outcome = LocalLauncher(plan, screen).run()
+        _conclude(outcome, screen)
+    except BrokenPipeError:
+        # Nobody reads on, as behind `| head`: the end of every program there, told by its code only.
+        for stream in (sys.stdout, sys.stderr):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        return 128 + signal.SIGPIPE
     return outcome.code
 
 
@@ -122,13 +134,26 @@ class _Screen:
 
     def show(self, name: str, line: str, is_error: bool) -> None:
         """A line that a task wrote."""
-        with self._lock:
-            click.echo(f"{self._prefixes[name]} {line}", err=is_error)
+        self._write(f"{self._prefixes[name]} {line}", is_error)
 
-    def tell(self, message: str) -> None:
-        """A message of the launcher's own."""
-        with self._lock:
-            click.echo(click.style(f"stratax: {message}", bold=True), err=True)
+    def tell(self, message: str, details: Iterable[str] = ()) -> None:
+        """A message of the launcher's own, and what belongs to it."""
+        title = click.style(f"stratax: {message}", bold=True)
+        self._write("\n".join([title, *(f"  {line}" for line in details)]), True)
+
+    def _write(self, text: str, is_error: bool) -> None:
+        # A task may write what the terminal's encoding does not have.
+        encoding = (sys.stderr if is_error else sys.stdout).encoding
+        shown = text.encode(encoding, "backslashreplace").decode(encoding)
+        try:
+            with self._lock:
+                click.echo(shown, err=is_error)
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise FileAccessError(
+                f"The tasks' output can't be written ({error.strerror}), so they are ended. Make room where it goes."
+            ) from error
 
 
 def _conclude(outcome: "Outcome", screen: _Screen) -> None:
@@ -141,10 +166,10 @@ def _conclude(outcome: "Outcome", screen: _Screen) -> None:
             f"The run took longer than --timeout allows; all tasks were ended. {describe(outcome.code)}."
         )
         return
-    screen.tell(f"{outcome.task} failed first, with {describe(outcome.code)}. What it wrote last:")
-    for line in _traceback_of(outcome.last_lines):
-        click.echo(f"  {line}", err=True)
-    sys.stderr.flush()
+    screen.tell(
+        f"{outcome.task} failed first, with {describe(outcome.code)}. What it wrote last:",
+        _traceback_of(outcome.last_lines),
+    )
 
 
 def _traceback_of(lines: tuple[str, ...]) -> tuple[str, ...]:

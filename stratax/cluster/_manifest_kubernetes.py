@@ -10,7 +10,7 @@ import yaml
 
 from stratax.cluster._exit import ExitCode, is_retryable
 from stratax.cluster._kubernetes import JOB_VARIABLE, NUM_WORKERS_VARIABLE, SERVICE_VARIABLE
-from stratax.cluster._manifest_checks import check_least, check_port
+from stratax.cluster._plan_checks import check_least, check_port
 from stratax.errors import BadArgumentError
 
 DEFAULT_PORT = 8470

@@ -5,7 +5,7 @@ import re
 import shlex
 
 from stratax.cluster._exit import ExitCode
-from stratax.cluster._manifest_checks import check_least, check_port
+from stratax.cluster._plan_checks import check_least, check_port
 from stratax.errors import BadArgumentError
 
 DEFAULT_PORT = 8888

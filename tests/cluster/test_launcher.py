@@ -13,10 +13,24 @@ import time
 import psutil
 import pytest
 
-from stratax.cluster._launcher import TIMED_OUT, LaunchPlan, LocalLauncher, command_of, describe
-from stratax.errors import BadArgumentError
+from stratax.cluster import _launcher
+from stratax.cluster._launch_plan import LaunchPlan, command_of
+from stratax.cluster._launcher import TIMED_OUT, LocalLauncher, describe
 
 pytestmark = pytest.mark.processes
+
+
+class Screen:
+    """Keeps what it is shown and told."""
+
+    def __init__(self):
+        self.lines, self.told = [], []
+
+    def show(self, name, line, is_error):
+        self.lines.append((name, line, is_error))
+
+    def tell(self, message):
+        self.told.append(message)
 
 
 @pytest.fixture
@@ -26,12 +40,12 @@ def launch(tmp_path):
     def launch(source, **options):
         program = tmp_path / "program.py"
         program.write_text(textwrap.dedent(source))
-        lines, told = [], []
+        screen = options.pop("screen", None) or Screen()
         plan = LaunchPlan(
             command=command_of(str(program), options.pop("arguments", ()), is_module=False), **options
         )
-        outcome = LocalLauncher(plan, lambda *line: lines.append(line), told.append).run()
-        return outcome, lines, told
+        outcome = LocalLauncher(plan, screen).run()
+        return outcome, screen.lines, screen.told
 
     return launch
 
@@ -140,15 +154,72 @@ def test_an_evaluator_is_ended_when_training_is_done(launch):
     assert time.monotonic() - began < 20
 
 
-def test_output_is_kept_in_files_and_progress_bars_show_how_they_ended(launch, tmp_path):
-    _, lines, _ = launch(
-        r"import sys; sys.stdout.write('10%\r20%\r100%\n'); sys.stderr.write('no end of line')",
-        workers=1,
-        log_dir=tmp_path / "logs",
-    )
-    assert ("worker 0", "100%", False) in lines
-    assert ("worker 0", "no end of line", True) in lines
-    assert (tmp_path / "logs" / "worker-0.out").read_bytes() == b"10%\r20%\r100%\n"
+LOSES_ITS_PORT = """
+import os, sys
+print(os.environ["STRATAX_ATTEMPT"], os.environ["TF_CONFIG"])
+if len(os.listdir(sys.argv[1])) < int(sys.argv[2]):
+    open(os.path.join(sys.argv[1], str(os.getpid())), "w").close()
+    print("ClusterError: /job:worker/task:0 can't listen on its address (taken).", file=sys.stderr)
+    sys.exit(78)
+"""
+
+
+@pytest.mark.parametrize(("lost", "code"), [(2, 0), (9, 78)])
+def test_a_port_that_another_program_took_is_given_up_for_another_twice(launch, tmp_path, lost, code):
+    folder = tmp_path / "starts"
+    folder.mkdir()
+    outcome, lines, told = launch(LOSES_ITS_PORT, arguments=(str(folder), str(lost)))
+    assert outcome.code == code
+    assert told == ["Another program took the port of worker 0; all tasks get other ports."] * 2
+    starts = [line for _, line, is_error in lines if not is_error]
+    assert [line.split()[0] for line in starts] == ["0", "0", "0"]
+    assert len(set(starts)) == 3
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_before_a_restart_ends_the_run(launch, number):
+    """It comes while no task is running: when the launcher tells of the restart."""
+    screen = Screen()
+    screen.tell = lambda message: os.kill(os.getpid(), number)
+    outcome, lines, _ = launch("print('once'); raise SystemExit(203)", screen=screen, restarts=5)
+    assert (outcome.code, len(lines)) == (203, 1)
+
+
+def test_a_signal_while_the_tasks_are_started_reaches_those_that_were_not_yet(launch, monkeypatch):
+    def start_one(job, index, *rest):
+        if index == 1:
+            os.kill(os.getpid(), signal.SIGTERM)
+        return started(job, index, *rest)
+
+    started = _launcher.start_task
+    monkeypatch.setattr(_launcher, "start_task", start_one)
+    outcome, _, _ = launch("import time; time.sleep(100)", workers=3, grace=0.1)
+    assert outcome.code == 143
+
+
+def test_a_run_is_not_late_because_its_tasks_take_long_to_end():
+    class Slow(LocalLauncher):
+        def _end_all(self):
+            self._deadline = 0.0
+            return super()._end_all()
+
+    plan = LaunchPlan(command=(sys.executable, "-c", ""), timeout=60.0)
+    assert Slow(plan, Screen()).run().code == 0
+
+
+def test_the_time_limit_holds_between_two_starts_too(launch):
+    outcome, lines, _ = launch("print('once'); raise SystemExit(203)", restarts=9, timeout=1.5)
+    assert (outcome.code, outcome.task) == (TIMED_OUT, None)
+    assert len(lines) <= 2
+
+
+def test_a_run_ends_when_its_output_can_not_be_shown(launch):
+    class Full(Screen):
+        def show(self, name, line, is_error):
+            raise OSError(28, "No space left on device")
+
+    with pytest.raises(OSError, match="No space left"):
+        launch("import time; print('a line', flush=True); time.sleep(100)", workers=2, screen=Full())
 
 
 def _command(tmp_path, source, *options):
@@ -217,25 +288,6 @@ def test_the_second_signal_kills(tmp_path):
     process.communicate(timeout=30)
     assert process.returncode == 137
     assert _ends(pids[0])
-
-
-def test_the_command_names_who_failed_first_and_shows_the_traceback(tmp_path):
-    process = _command(tmp_path, "def f():\n    raise ValueError('on purpose')\nf()", "--workers", "1")
-    _, err = process.communicate(timeout=30)
-    assert process.returncode == 1
-    assert "worker 0 failed first, with exit code 1 (USER_ERROR)" in err
-    assert err.rstrip().endswith("ValueError: on purpose")
-
-
-def test_wrong_plans_are_refused(tmp_path):
-    with pytest.raises(BadArgumentError, match="workers must be at least 1"):
-        LaunchPlan(command=("python",), workers=0)
-    with pytest.raises(BadArgumentError, match="timeout must be positive"):
-        LaunchPlan(command=("python",), timeout=0)
-    with pytest.raises(BadArgumentError, match="no program to start"):
-        LaunchPlan(command=())
-    with pytest.raises(BadArgumentError, match="There is no such program"):
-        command_of(str(tmp_path / "missing.py"), (), is_module=False)
 
 
 def test_codes_are_described():

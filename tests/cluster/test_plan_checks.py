@@ -1,6 +1,6 @@
 import pytest
 
-from stratax.cluster._manifest_checks import check_least, check_port
+from stratax.cluster._plan_checks import check_least, check_port
 from stratax.errors import BadArgumentError
 
 

@@ -1,9 +1,9 @@
-"""Checks that the plans of manifests share (cluster layer)."""
+"""Checks that the plans of launches and manifests share (cluster layer)."""
 
 from stratax.errors import BadArgumentError
 
 
-def check_least(name: str, value: int, least: int) -> None:
+def check_least(name: str, value: float, least: float) -> None:
     """Checks a number.
 
     Args:

@@ -1,0 +1,205 @@
+"""A task as a process of this machine, and what it writes (cluster layer)."""
+
+import codecs
+import collections
+import contextlib
+import dataclasses
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import threading
+import time
+from typing import IO, Protocol
+
+from stratax.errors import FileAccessError
+
+_KEPT_LINES = 40
+_LONGEST_LINE = 1024 * 1024
+_KILL_SECONDS = 5.0
+_WRAPPER = pathlib.Path(__file__).with_name("_end_with_parent.py")
+
+
+class Screen(Protocol):
+    """Where the tasks' output and the launcher's own messages go; called from several threads."""
+
+    def show(self, name: str, line: str, is_error: bool) -> None:
+        """Takes a line that a task wrote.
+
+        Args:
+            name: The task.
+            line: The line, without its end.
+            is_error: Whether the task wrote it to its error output.
+
+        Raises:
+            OSError: If it can't be shown. Then the run is over.
+        """
+
+    def tell(self, message: str) -> None:
+        """Takes a message of the launcher's own."""
+
+
+@dataclasses.dataclass(slots=True, eq=False)
+class Task:
+    """A started task.
+
+    Attributes:
+        job: Its job.
+        index: Its number in the job.
+        process: Its process.
+        last_lines: The last lines of its error output.
+        ended: When it was found to have ended, on the monotonic clock, in seconds; None before.
+        signals: How many of the launcher's signals it was given.
+        unshown: Why what it wrote could not be shown; None while it can.
+    """
+
+    job: str
+    index: int
+    process: subprocess.Popen
+    last_lines: collections.deque[str]
+    ended: float | None = None
+    signals: int = 0
+    unshown: OSError | None = None
+    _readers: list[threading.Thread] = dataclasses.field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        """How messages call it."""
+        return f"{self.job} {self.index}"
+
+    @property
+    def trains(self) -> bool:
+        """Whether the run is done when this task and its like are."""
+        return self.job in ("chief", "worker")
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether it was found to have ended with another code than 0."""
+        return self.ended is not None and self.process.returncode != 0
+
+    def look(self) -> None:
+        """Finds out whether it has ended."""
+        if self.ended is None and self.process.poll() is not None:
+            self.ended = time.monotonic()
+
+    def signal(self, number: int) -> None:
+        """Sends a signal to everything that the task started."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, number)
+
+    def kill(self) -> None:
+        """Ends it and everything that it started."""
+        self.signal(signal.SIGKILL)
+        # Not even SIGKILL ends a process at once that waits for a broken disk.
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(_KILL_SECONDS)
+
+    def finish_reading(self, deadline: float) -> None:
+        """Waits until all that it wrote has been shown; what it started may hold its output open.
+
+        Args:
+            deadline: When to give up, on the monotonic clock, in seconds.
+        """
+        for reader in self._readers:
+            reader.join(max(deadline - time.monotonic(), 0))
+
+    def read(self, stream: IO[bytes], log: IO[bytes] | None, screen: Screen, *, is_error: bool) -> None:
+        """Begins to show what it writes, in a thread of its own.
+
+        Args:
+            stream: Its output, which is read to the end whatever happens: it would wait for ever otherwise.
+            log: The file that keeps the output; None for none.
+            screen: Where the lines go.
+            is_error: Whether it is the error output.
+        """
+        arguments = (stream, log, screen, is_error)
+        reader = threading.Thread(target=self._show, args=arguments, name=f"read-{self.name}", daemon=True)
+        self._readers.append(reader)
+        reader.start()
+
+    def _show(self, stream: IO[bytes], log: IO[bytes] | None, screen: Screen, is_error: bool) -> None:
+        decode = codecs.getincrementaldecoder("utf-8")(errors="replace").decode
+        with stream, log or contextlib.nullcontext():
+            # A longer line is shown in pieces, so that the memory it takes has a limit.
+            while raw := stream.readline(_LONGEST_LINE):
+                log = self._kept(raw, log, screen)
+                line = _visible(decode(raw, len(raw) < _LONGEST_LINE or raw.endswith(b"\n")))
+                if is_error:
+                    self.last_lines.append(line)
+                if self.unshown is None:
+                    try:
+                        screen.show(self.name, line, is_error)
+                    except OSError as error:
+                        self.unshown = error
+
+    def _kept(self, raw: bytes, log: IO[bytes] | None, screen: Screen) -> IO[bytes] | None:
+        """Writes to the log; returns where the next output is kept: nowhere once that has failed."""
+        if log is None:
+            return None
+        try:
+            log.write(raw)
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                screen.tell(f"The output of {self.name} is not kept any more: {error}.")
+            return None
+        return log
+
+
+def start_task(
+    job: str,
+    index: int,
+    command: tuple[str, ...],
+    environment: dict[str, str],
+    screen: Screen,
+    log_dir: pathlib.Path | None = None,
+) -> Task:
+    """Starts a task, which ends when this process does (on Linux), and shows what it writes.
+
+    Args:
+        job: Its job.
+        index: Its number in the job.
+        command: What it runs.
+        environment: Its environment variables.
+        screen: Where its output goes.
+        log_dir: Where its output goes too, in two files; None for nowhere.
+
+    Raises:
+        FileAccessError: If there can be no such files.
+    """
+    with contextlib.ExitStack() as stack:
+        logs = [_log(log_dir, f"{job}-{index}.{kind}", stack) for kind in ("out", "err")]
+        process = subprocess.Popen(
+            # -P: what lies beside the script are no modules for it to import.
+            [sys.executable, "-S", "-P", str(_WRAPPER), str(os.getpid()), *command],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=environment,
+            start_new_session=True,
+        )
+        stack.pop_all()
+    task = Task(job, index, process, collections.deque(maxlen=_KEPT_LINES))
+    for stream, log, is_error in zip((process.stdout, process.stderr), logs, (False, True), strict=True):
+        if stream is not None:
+            task.read(stream, log, screen, is_error=is_error)
+    return task
+
+
+def _visible(text: str) -> str:
+    """A line without its end; of a progress bar that writes over itself, how it looked last."""
+    return text.rstrip("\r\n").rsplit("\r", 1)[-1].replace("\b", "")
+
+
+def _log(folder: pathlib.Path | None, name: str, stack: contextlib.ExitStack) -> IO[bytes] | None:
+    if folder is None:
+        return None
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        return stack.enter_context((folder / name).open("ab", buffering=0))
+    except OSError as error:
+        raise FileAccessError(
+            f"The tasks' output can't be kept there ({error.strerror}). Give a folder that can be written to. "
+            f"Received: log_dir={str(folder)!r}.",
+            filename=str(folder),
+        ) from error

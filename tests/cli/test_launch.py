@@ -1,0 +1,99 @@
+"""`stratax launch` as a user calls it."""
+
+import os
+import pathlib
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+pytestmark = pytest.mark.processes
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def launch(tmp_path):
+    """Runs the command on a program; gives its exit code, and the bytes that it wrote to both outputs."""
+
+    def run(source, *options, stdout=subprocess.PIPE, **variables):
+        program = tmp_path / "program.py"
+        program.write_text(textwrap.dedent(source))
+        done = subprocess.run(
+            [sys.executable, "-m", "stratax.cli", "launch", *options, str(program)],
+            stdin=subprocess.DEVNULL,
+            stdout=stdout,
+            stderr=subprocess.PIPE,
+            env={**os.environ, "PYTHONPATH": str(ROOT), **variables},
+            timeout=60,
+            check=False,
+        )
+        return done.returncode, done.stdout, done.stderr
+
+    return run
+
+
+def test_every_line_has_its_tasks_name_before_it(launch):
+    code, out, err = launch("import sys; print('well'); sys.exit('not well')", "--workers", "1", "--chief")
+    assert code == 1
+    assert sorted(out.splitlines()) == [b"[chief 0]  well", b"[worker 0] well"]
+    assert b"[chief 0]  not well\n" in err
+
+
+def test_the_command_names_who_failed_first_and_shows_the_traceback_last(launch):
+    code, _, err = launch("def f():\n    raise ValueError('on purpose')\nf()")
+    assert code == 1
+    assert (
+        b"stratax: worker 0 failed first, with exit code 1 (USER_ERROR). What it wrote last:\n  Traceback"
+        in err
+    )
+    assert err.endswith(b"\n  ValueError: on purpose\n")
+
+
+def test_a_run_that_takes_too_long_says_so(launch):
+    code, _, err = launch("import time; time.sleep(100)", "--timeout", "1")
+    assert code == 124
+    assert (
+        err
+        == b"stratax: The run took longer than --timeout allows; all tasks were ended. exit code 124 (took too long).\n"
+    )
+
+
+def test_what_the_terminal_can_not_write_is_written_in_another_way(launch):
+    program = "import os; os.write(1, 'é €\\n'.encode()); os.write(1, b'on\\n')"
+    code, out, _ = launch(program, PYTHONIOENCODING="latin-1")
+    assert (code, out) == (0, b"[worker 0] \xe9 \\u20ac\n[worker 0] on\n")
+
+
+def test_when_nobody_reads_on_the_run_ends_without_a_word(launch):
+    reader, writer = os.pipe()
+    os.close(reader)
+    try:
+        code, _, err = launch("import time; print('a line', flush=True); time.sleep(100)", stdout=writer)
+    finally:
+        os.close(writer)
+    assert (code, err) == (141, b"")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="the device is Linux'")
+def test_when_the_output_can_not_be_written_the_run_ends_and_says_so(launch):
+    with open("/dev/full", "wb") as full:
+        code, _, err = launch("import time; print('a line', flush=True); time.sleep(100)", stdout=full)
+    assert code == 1
+    assert b"Error: The tasks' output can't be written (No space left on device), so they are ended." in err
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--workers", "0"), "workers must be at least 1"),
+        (("--workers", "-1"), "-1 is not in the range x>=0"),
+        (("--restarts", "x"), "'x' is not a valid integer"),
+        (("--timeout", "0"), "0.0 is not in the range x>0"),
+        (("--log-dir", "/dev/null/logs"), "can't be kept there"),
+    ],
+)
+def test_a_wrong_call_is_explained(launch, options, message):
+    code, _, err = launch("", *options)
+    assert (code != 0, message in " ".join(err.decode().split())) == (True, True), err
