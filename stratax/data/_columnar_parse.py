@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from stratax.data._features import BYTES, FLOAT, INT64, Kind, ParsedFeature, Ragged
-from stratax.data._wire import Head, Wire
+from stratax.data._wire import Head, Heads, Wire
 
 _FIRST_TAG = 0x0A
 _SECOND_TAG = 0x12
@@ -22,6 +22,10 @@ _KIND_TAGS = {BYTES: 0x0A, FLOAT: 0x12, INT64: 0x1A}
 _FEWEST_LANES = 4
 _HEAD_BYTES = 7
 _MOST_KEYS_AT_ONCE = 16
+# How many entries, of all Examples together, are read at once: they stay in the processor's cache.
+_MOST_ALIKE = 1 << 14
+# How often it is tried where entries turn out not to be alike.
+_MOST_TRIES = 3
 _MOST_KEY_BYTES = 127
 
 
@@ -73,16 +77,29 @@ class _Column:
 
     Attributes:
         kind: The kind of values.
-        met: Which Examples have the feature, perhaps without values of any kind.
-        is_there: Which have values of the kind, perhaps none.
+        is_met: Whether any Example is known to have the feature.
     """
 
     def __init__(self, wire: Wire, kind: Kind, num_examples: int) -> None:
         self.kind = kind
-        self.met = np.zeros(num_examples, bool)
-        self.is_there = np.zeros(num_examples, bool)
+        self.is_met = False
         self._wire = wire
+        self._met = np.zeros(num_examples, bool)
+        self._is_there = np.zeros(num_examples, bool)
         self._parts: list[_Lanes] = []
+
+    def has_met(self, which: np.ndarray) -> np.ndarray:
+        """Which of some Examples are known to have the feature, perhaps without values of any kind."""
+        return self._met[which]
+
+    def meet(self, which: np.ndarray) -> None:
+        """Notes that some Examples have the feature."""
+        self.is_met = True
+        _set(self._met, which)
+
+    def find(self, which: np.ndarray) -> None:
+        """Notes that some Examples have values of the kind, perhaps none."""
+        _set(self._is_there, which)
 
     def add(self, part: _Lanes) -> None:
         """Adds a list of numbers, or the next byte string, of some Examples."""
@@ -91,32 +108,41 @@ class _Column:
 
     def ragged(self, understood: np.ndarray) -> Ragged | None:
         """The values in the Examples that were understood; None if numbers are damaged."""
-        which, starts, stops = self._in_order(understood)
-        counts = np.zeros(len(understood), np.int64)
-        if self.kind is BYTES:
-            values = self._wire.strings(starts, stops)
-            counts += np.bincount(which, minlength=len(understood))
-        elif self.kind is FLOAT:
-            counts[which] = sizes = (stops - starts) >> 2
-            values = self._wire.floats(starts, sizes)
-        else:
-            numbers = self._wire.varints(starts, stops)
-            if numbers is None:
-                return None
-            values, counts[which] = numbers
-        return Ragged(values, counts[understood], ~self.is_there[understood])
+        is_all = np.count_nonzero(understood) == len(understood)
+        parts = self._in_order()
+        if not is_all:
+            parts = parts.where(understood[parts.which])
+        found = self._values(parts)
+        if found is None:
+            return None
+        values, counts = found
+        if len(self._parts) != 1 or len(counts) != len(understood):
+            counts = np.bincount(parts.which.repeat(counts), minlength=len(understood))
+        missing = ~self._is_there
+        if not is_all:
+            counts, missing = counts[understood], missing[understood]
+        return Ragged(values, counts, missing)
 
-    def _in_order(self, understood: np.ndarray) -> _Lanes:
+    def _values(self, parts: _Lanes) -> tuple[np.ndarray, np.ndarray] | None:
+        """The values of some parts, and how many there are in each."""
+        sizes = parts.stops - parts.starts
+        if self.kind is INT64:
+            return self._wire.varints(parts.starts, sizes)
+        if self.kind is FLOAT:
+            counts = sizes >> 2
+            return self._wire.floats(parts.starts, counts), counts
+        return self._wire.strings(parts.starts, sizes), np.ones(len(sizes), np.int64)
+
+    def _in_order(self) -> _Lanes:
         """All parts, by Example."""
         if not self._parts:
             none = np.zeros(0, np.int64)
             return _Lanes(none, none, none)
-        parts = self._parts[0]
-        if len(self._parts) > 1:
-            parts = _Lanes(*(np.concatenate(column) for column in zip(*self._parts, strict=True)))
-            order = np.argsort(parts.which, kind="stable")
-            parts = _Lanes(*(column[order] for column in parts))
-        return parts.where(understood[parts.which])
+        if len(self._parts) == 1:
+            return self._parts[0]
+        parts = _Lanes(*(np.concatenate(column) for column in zip(*self._parts, strict=True)))
+        order = np.argsort(parts.which, kind="stable")
+        return _Lanes(*(column[order] for column in parts))
 
 
 class _Walk:
@@ -132,6 +158,7 @@ class _Walk:
         self.columns = {key: _Column(wire, feature.kind, count) for key, feature in features.items()}
         self.deviates = np.zeros(count, bool)
         self._wire = wire
+        self._num_tries = _MOST_TRIES
         self._wanted = {_header(key.encode()): column for key, column in self.columns.items()}
 
     def run(self) -> None:
@@ -152,37 +179,54 @@ class _Walk:
         return rest.where((rest.starts < rest.stops) & ~self.deviates[rest.which])
 
     def _step_alike(self, rest: _Lanes) -> _Lanes | None:
-        """The same with half as many operations, if entries differ in the bytes of one list only and are short.
+        """Reads as many entries of each Example as are short, and alike but for the bytes of one list.
+
+        What several entries begin with is compared at once: it takes half as many operations.
 
         Returns:
-            None, with nothing read, if they are not so.
+            What comes behind them; None if nothing was read.
         """
-        start, data = int(rest.starts[0]), self._wire.data
-        header = data[start + 2 : start + 5 + data[start + 3]]
-        kind_tag = data[start + 6 + data[start + 3]]
-        head = _short_head(header, kind_tag)
-        last = None if head is None else self._wire.last_bytes(rest.starts, head)
-        if head is None or last is None:
+        if not self._num_tries:
             return None
-        starts = rest.starts + head.size
-        stops = starts + last
-        num_inside, column = np.count_nonzero(stops < rest.stops), self._wanted.get(header)
-        if num_inside < len(stops) and (stops > rest.stops).any():
+        most = 1 + _MOST_ALIKE // len(rest.which)
+        headers, heads = self._short_entries(int(rest.starts[0]), int(rest.stops[0]), most)
+        if heads is None:
             return None
-        if column is not None and not self._put_alike(column, kind_tag, _Lanes(rest.which, starts, stops)):
-            return None
-        rest = _Lanes(rest.which, stops, rest.stops)
-        return rest if num_inside == len(stops) else rest.nonempty()
+        lasts, sizes = self._wire.follow(rest.starts, rest.stops, heads)
+        if len(lasts) < len(headers):
+            self._num_tries -= 1
+        starts = lasts + 1
+        stops = starts + sizes
+        stop = rest.starts
+        for header, start, next_stop in zip(headers, starts, stops, strict=False):
+            column = self._wanted.get(header)
+            if column is not None:
+                if column.kind is FLOAT and np.count_nonzero(next_stop - start & 3):
+                    break
+                column.meet(rest.which)
+                column.find(rest.which)
+                column.add(_Lanes(rest.which, start, next_stop))
+            stop = next_stop
+        return None if stop is rest.starts else _Lanes(rest.which, stop, rest.stops).nonempty()
 
-    def _put_alike(self, column: _Column, kind_tag: int, parts: _Lanes) -> bool:
-        """Adds a list of each Example; False if not all can have it."""
-        is_cut = column.kind is FLOAT and np.count_nonzero((parts.stops - parts.starts) & 3)
-        if kind_tag != _KIND_TAGS[column.kind] or is_cut or np.count_nonzero(column.met[parts.which]):
-            return False
-        column.met[parts.which] = True
-        column.is_there[parts.which] = True
-        column.add(parts)
-        return True
+    def _short_entries(self, at: int, stop: int, most: int) -> tuple[list[bytes], Heads | None]:
+        """The headers of the next entries of one Example, as far as they are short and new, and their heads."""
+        data = self._wire.data
+        headers: list[bytes] = []
+        kind_tags = bytearray()
+        while at + _HEAD_BYTES < stop and len(headers) < most:
+            header = data[at + 2 : at + 5 + data[at + 3]]
+            last = at + len(header) + _HEAD_BYTES - 1
+            if last >= stop:
+                break
+            kind_tag, column = data[last - 3], self._wanted.get(header)
+            is_new = column is None or (not column.is_met and kind_tag == _KIND_TAGS[column.kind])
+            if not is_new or header in headers or _short_head(header, kind_tag) is None:
+                break
+            headers.append(header)
+            kind_tags.append(kind_tag)
+            at = last + 1 + data[last]
+        return headers, _joined_heads(tuple(headers), bytes(kind_tags)) if headers else None
 
     def _keep(self, lanes: _Lanes, is_usual: np.ndarray) -> _Lanes:
         """Those that are as usual; the others deviate."""
@@ -235,10 +279,10 @@ class _Walk:
         column = self._wanted.get(header)
         if column is None:
             return
-        bodies = self._keep(bodies, ~column.met[bodies.which])
-        column.met[bodies.which] = True
+        bodies = self._keep(bodies, ~column.has_met(bodies.which))
+        column.meet(bodies.which)
         lists = self._whole(bodies.nonempty(), _KIND_TAGS[column.kind])
-        column.is_there[lists.which] = True
+        column.find(lists.which)
         self._read_list(lists.nonempty(), column)
 
     def _read_list(self, lists: _Lanes, column: _Column) -> None:
@@ -265,6 +309,18 @@ def _short_head(header: bytes, kind_tag: int) -> Head | None:
         return None
     first = bytes([_FIRST_TAG, size - 2]) + header + bytes([4, kind_tag, 2, _FIRST_TAG, 0])
     return Head.of(first, (1, size - 5, size - 3, size - 1))
+
+
+@functools.lru_cache(maxsize=1024)
+def _joined_heads(headers: tuple[bytes, ...], kind_tags: bytes) -> Heads:
+    """What several entries begin with that are one after another and short."""
+    heads = (_short_head(header, kind_tag) for header, kind_tag in zip(headers, kind_tags, strict=True))
+    return Heads.of([head for head in heads if head is not None])
+
+
+def _set(flags: np.ndarray, which: np.ndarray) -> None:
+    """Sets some flags: all of them if they are as many."""
+    flags[slice(None) if len(which) == len(flags) else which] = True
 
 
 def _header(key: bytes) -> bytes:

@@ -1,9 +1,10 @@
 """Protobuf's wire format, read at many places of one buffer at a time (data layer).
 
-Places are int64 arrays. Reading never leaves the buffer: behind the data stand zeros, and whoever reads a length looks
-where it leads before going there.
+Places are int64 arrays. Reading never leaves the buffer: before and behind the data stand zeros, and whoever reads a
+length looks where it leads before going there.
 """
 
+import itertools
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -12,9 +13,13 @@ import numpy as np
 MARGIN = 256
 """How far behind a place within the data fixed-size reads may go."""
 
+_TAIL = bytes(MARGIN)
+_LEAD = bytes(7)  # What eight bytes that end with the first byte of the data begin with.
 _MORE = 0x80
 _LENGTH_BYTES = 5
 _VARINT_BYTES = 10
+# So many strings of one size are made quicker by one operation than one by one.
+_FEWEST_EQUALLY_LONG = 64
 _WORD_BYTES = 8
 _TOP_BITS = np.uint64(0x8080808080808080)
 _LOW_BITS = np.uint64(0x7F7F7F7F7F7F7F7F)
@@ -36,19 +41,58 @@ class Head(NamedTuple):
     """
 
     size: int
-    words: tuple[tuple[int, np.uint64, np.uint64], ...]
+    words: tuple[tuple[int, int, int], ...]
     largest_last: int
 
     @classmethod
     def of(cls, first: bytes, growing: Sequence[int]) -> "Head":
         """The head that looks like `first` where the last byte is 0; at `growing` are the bytes that grow with it."""
         words = []
-        for start in range(0, len(first), _WORD_BYTES):
-            place = min(start, len(first) - _WORD_BYTES)
+        for start in range(0, len(first) - 1, _WORD_BYTES):
+            place = min(start, len(first) - 1 - _WORD_BYTES)
             number = int.from_bytes(first[place : place + _WORD_BYTES], "little")
             step = sum(1 << 8 * (at - place) for at in growing if place <= at < place + _WORD_BYTES)
-            words.append((place, np.uint64(number), np.uint64(step)))
+            words.append((place, number, step))
         return cls(len(first), tuple(words), _MORE - 1 - max(first[at] for at in growing))
+
+
+class Heads(NamedTuple):
+    """Several :class:`Head`, between which stands as much as their last bytes say.
+
+    Attributes:
+        sizes: How long each is.
+        largest_last: The largest last byte of each, uint8 [heads, 1].
+        num_words: How many words the heads up to each have.
+        which: Which head each word belongs to, int64 [words].
+        places: Where it stands, from the head's last byte on, int64 [words, 1].
+        numbers: The word where the last byte is 0, uint64 [words, 1].
+        steps: What it grows by, uint64 [words, 1].
+    """
+
+    sizes: tuple[int, ...]
+    largest_last: np.ndarray
+    num_words: tuple[int, ...]
+    which: np.ndarray
+    places: np.ndarray
+    numbers: np.ndarray
+    steps: np.ndarray
+
+    @classmethod
+    def of(cls, heads: Sequence[Head]) -> "Heads":
+        """The heads one after another."""
+        words = [
+            (i, place - head.size + 1, *word) for i, head in enumerate(heads) for place, *word in head.words
+        ]
+        which, places, numbers, steps = zip(*words, strict=True)
+        return cls(
+            tuple(head.size for head in heads),
+            np.array([[head.largest_last] for head in heads], np.uint8),
+            tuple(itertools.accumulate(len(head.words) for head in heads)),
+            np.array(which),
+            np.array(places)[:, None],
+            np.array(numbers, np.uint64)[:, None],
+            np.array(steps, np.uint64)[:, None],
+        )
 
 
 class Wire:
@@ -59,11 +103,12 @@ class Wire:
     """
 
     def __init__(self, records: Sequence[bytes]) -> None:
-        self.data = b"".join([*records, bytes(MARGIN)])
+        self.data = b"".join([_LEAD, *records, _TAIL])
         self.bytes = np.frombuffer(self.data, np.uint8)
         sizes = np.fromiter(map(len, records), np.int64, len(records))
-        self.stops = sizes.cumsum()
+        self.stops = sizes.cumsum() + len(_LEAD)
         self.starts = self.stops - sizes
+        self._words = self._windows("<u8")
 
     def has_tag(self, at: np.ndarray, tag: int) -> np.ndarray:
         """Where the byte `tag` stands."""
@@ -73,26 +118,55 @@ class Wire:
         """Where `text`, which does not end with a zero and is shorter than MARGIN, stands."""
         return self._windows(f"S{len(text)}")[at] == text
 
-    def last_bytes(self, at: np.ndarray, head: Head) -> np.ndarray | None:
-        """The last byte of each of several beginnings, uint8; None if they are not all like `head`."""
-        heads = self._windows(f"V{head.size}")[at].view(np.uint8)
-        last = heads[head.size - 1 :: head.size]
-        if np.maximum.reduce(last) > head.largest_last:
-            return None
+    def follow(self, at: np.ndarray, stops: np.ndarray, heads: Heads) -> tuple[np.ndarray, np.ndarray]:
+        """Goes from head to head at several places at once, as far as all of them are alike.
+
+        Args:
+            at: Where the first heads begin.
+            stops: What the last bytes may not lead behind.
+            heads: What is expected.
+
+        Returns:
+            Where the last bytes of the heads stand, int64, and these bytes, uint8: [heads that are alike, places].
+        """
+        lasts = np.empty((len(heads.sizes), len(at)), np.int64)
+        lengths = np.empty(lasts.shape, np.uint8)
+        end = at - 1
+        for size, last, length in zip(heads.sizes, lasts, lengths, strict=True):
+            np.add(end, size, out=last)
+            # What a damaged length leads to is looked at below.
+            self.bytes.take(last, out=length, mode="clip")
+            end = last + length
+        count = len(lasts)
+        if np.count_nonzero(end < stops) < len(stops) or np.count_nonzero(lengths > heads.largest_last):
+            count = _num_leading((lasts + lengths < stops) & (lengths <= heads.largest_last))
+        count = self._num_alike(lasts, lengths, heads, count)
+        return lasts[:count], lengths[:count]
+
+    def _num_alike(self, lasts: np.ndarray, lengths: np.ndarray, heads: Heads, count: int) -> int:
+        """How many of the first `count` heads look everywhere as they should."""
+        if not count:
+            return 0
+        part = slice(0, heads.num_words[count - 1])
+        which = heads.which[part]
+        words = self._words[lasts[which] + heads.places[part]]
         # Eight bytes at a time, as numbers: no byte of a sum overflows, so none changes the next.
-        grown = last.astype(np.uint64)
-        for place, expected, step in head.words:
-            words = np.ndarray((len(at),), "<u8", heads, place, (head.size,))
-            if not _are_equal(words, grown * step + expected if step else expected):
-                return None
-        return last
+        is_alike = words == lengths[which] * heads.steps[part] + heads.numbers[part]
+        if np.count_nonzero(is_alike) == is_alike.size:
+            return count
+        return int(which[_num_leading(is_alike)])
 
     def spans(self, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Where what follows a length at `at` begins and ends; the end may be beyond any limit."""
         length = self.bytes[at]
-        if not np.count_nonzero(length >= _MORE):
-            start = at + 1
+        start = at + 1
+        more = length >= _MORE
+        if not np.count_nonzero(more):
             return start, start + length
+        second = self.bytes[start]
+        if not np.count_nonzero(second[more] >= _MORE):
+            start = start + more
+            return start, start + (length & 0x7F) + (second * more).astype(np.int64) * _MORE
         return self._long_spans(at, length)
 
     def _long_spans(self, at: np.ndarray, first: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -115,81 +189,84 @@ class Wire:
         if _all_equal(counts):
             windows = self._windows(f"V{4 * counts[0]}") if counts[0] else np.empty(0, "V4")
             return windows[starts].view("<f4") if counts[0] else np.empty(0, np.float32)
-        return self._windows("V4")[_runs(starts, counts, 4)].view("<f4")
+        return self._windows("V4")[_runs(starts, counts, counts.cumsum(), 4)].view("<f4")
 
-    def strings(self, starts: np.ndarray, stops: np.ndarray) -> np.ndarray:
-        """The bytes from `starts[i]` to `stops[i]` as `bytes`, dtype object."""
-        sizes = stops - starts
-        longest = int(sizes.max(initial=0))
-        if longest > MARGIN:
-            return self._sliced(starts, stops)
-        strings = np.empty(len(starts), object)
-        if _all_equal(sizes):
-            return np.fromiter(self._equally_long(starts, longest), object, len(starts))
-        for size in np.flatnonzero(np.bincount(sizes)):
-            chosen = np.flatnonzero(sizes == size)
-            strings[chosen] = self._equally_long(starts[chosen], int(size))
-        return strings
+    def strings(self, starts: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+        """The `sizes[i]` bytes from `starts[i]` as `bytes`, dtype object."""
+        longest = int(np.maximum.reduce(sizes, initial=0))
+        if longest <= MARGIN:
+            different = np.flatnonzero(np.bincount(sizes))
+            if len(different) == 1:
+                return np.fromiter(self._equally_long(starts, longest), object, len(starts))
+            if len(different) * _FEWEST_EQUALLY_LONG <= len(sizes):
+                strings = np.empty(len(starts), object)
+                for size in different.tolist():
+                    chosen = np.flatnonzero(sizes == size)
+                    strings[chosen] = self._equally_long(starts[chosen], size)
+                return strings
+        parts = map(self.data.__getitem__, map(slice, starts.tolist(), (starts + sizes).tolist()))
+        return np.fromiter(parts, object, len(starts))
 
     def _equally_long(self, starts: np.ndarray, size: int) -> list[bytes]:
         return self._windows(f"V{size}")[starts].tolist() if size else [b""] * len(starts)
 
-    def _sliced(self, starts: np.ndarray, stops: np.ndarray) -> np.ndarray:
-        parts = (self.data[start:stop] for start, stop in zip(starts.tolist(), stops.tolist(), strict=True))
-        return np.fromiter(parts, object, len(starts))
-
-    def varints(self, starts: np.ndarray, stops: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
-        """The int64 numbers between `starts[i]` and `stops[i]`, and how many there are in each.
+    def varints(self, starts: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+        """The int64 numbers in `sizes[i]` bytes from `starts[i]`, and how many there are in each.
 
         Returns:
             None if the bytes between some do not end with a number, or a number has more bits than 64.
         """
-        sizes = stops - starts
-        single = self._single_varints(stops, sizes)
+        if not len(sizes):
+            return np.zeros(0, np.int64), sizes
+        if not np.minimum.reduce(sizes):
+            return self._some_varints(starts, sizes)
+        single = self._single_varints(starts, sizes)
         if single is not None:
             return single, np.ones(len(sizes), np.int64)
-        content = self.bytes[_runs(starts, sizes, 1)]
+        ends = sizes.cumsum()
+        places = _runs(starts, sizes, ends, 1)
+        content = self.bytes.take(places)
         is_last = content < _MORE
-        if np.count_nonzero(is_last) == len(content):
+        last = is_last.nonzero()[0]
+        if len(last) == len(content):
             return content.astype(np.int64), sizes
-        borders = sizes.cumsum()
-        if np.count_nonzero(is_last[borders[sizes > 0] - 1]) < np.count_nonzero(sizes):
+        if np.count_nonzero(is_last.take(ends - 1)) < len(ends):
             return None
-        before = np.zeros(len(content) + 1, np.int64)
-        is_last.cumsum(out=before[1:])
-        values = _joined_varints(content, is_last.nonzero()[0])
-        return None if values is None else (values, _differences(before[borders], 0))
+        widths = _differences(last, -1)
+        widest = int(np.maximum.reduce(widths))
+        if widest > _WORD_BYTES:
+            values = _wide_varints(content, last, widths)
+        else:
+            values = _without_top_bits(self._words_behind(places.take(last), widths), widest)
+        return None if values is None else (values, _differences(last.searchsorted(ends), 0))
 
-    def _single_varints(self, stops: np.ndarray, sizes: np.ndarray) -> np.ndarray | None:
-        """The numbers if `sizes[i]` bytes before `stops[i]` are one each and none is wide."""
-        if not len(sizes) or np.minimum.reduce(sizes) < 1 or np.minimum.reduce(stops) < _WORD_BYTES:
+    def _some_varints(self, starts: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+        """The same where some are empty."""
+        which = sizes.nonzero()[0]
+        found = self.varints(starts[which], sizes[which])
+        if found is None:
             return None
+        counts = np.zeros(len(sizes), np.int64)
+        counts[which] = found[1]
+        return found[0], counts
+
+    def _single_varints(self, starts: np.ndarray, sizes: np.ndarray) -> np.ndarray | None:
+        """The numbers if they are one each and none is wide."""
         widest = int(np.maximum.reduce(sizes))
         if widest > _WORD_BYTES:
             return None
-        words = _own_bytes(self._windows("<u8")[stops - _WORD_BYTES], sizes)
-        return _without_top_bits(words, widest) if _are_equal(words & _TOP_BITS, _MORE_BITS[sizes]) else None
+        words = self._words_behind(starts + sizes - 1, sizes)
+        is_one_each = _are_equal(words & _TOP_BITS, _MORE_BITS.take(sizes))
+        return _without_top_bits(words, widest) if is_one_each else None
+
+    def _words_behind(self, lasts: np.ndarray, widths: np.ndarray) -> np.ndarray:
+        """Bytes up to a last one as a number, `widths[i]` of them."""
+        return self._words[lasts - (_WORD_BYTES - 1)] >> _OTHER_BITS.take(widths)
 
     def _windows(self, dtype: str) -> np.ndarray:
         """Every place as the beginning of a value of `dtype`; a view."""
         count = len(self.data) - np.dtype(dtype).itemsize + 1
         return np.ndarray((count,), dtype, self.data, strides=(1,))
-
-
-def _joined_varints(content: np.ndarray, last: np.ndarray) -> np.ndarray | None:
-    """Numbers of seven bits from each byte, the lowest first, that end at `last`; None if one has more than 64 bits."""
-    widths = _differences(last, -1)
-    widest = int(np.maximum.reduce(widths))
-    if widest > _WORD_BYTES:
-        return _wide_varints(content, last, widths)
-    padded = np.concatenate([np.zeros(_WORD_BYTES, np.uint8), content])
-    words = np.ndarray((len(content) + 1,), "<u8", padded, strides=(1,))[last + 1]
-    return _without_top_bits(_own_bytes(words, widths), widest)
-
-
-def _own_bytes(words: np.ndarray, widths: np.ndarray) -> np.ndarray:
-    """Of eight bytes the last ones, as many as a number has."""
-    return words >> _OTHER_BITS[widths]
 
 
 def _without_top_bits(words: np.ndarray, widest: int) -> np.ndarray:
@@ -215,11 +292,11 @@ def _wide_varints(content: np.ndarray, last: np.ndarray, widths: np.ndarray) -> 
     return values
 
 
-def _runs(starts: np.ndarray, counts: np.ndarray, step: int) -> np.ndarray:
-    """`starts[i], starts[i] + step, ...`, `counts[i]` of them, for every i."""
-    ends = counts.cumsum()
-    places = np.arange(int(ends[-1]) if len(ends) else 0)
-    return (starts - (ends - counts) * step).repeat(counts) + (places if step == 1 else places * step)
+def _runs(starts: np.ndarray, counts: np.ndarray, ends: np.ndarray, step: int) -> np.ndarray:
+    """`starts[i], starts[i] + step, ...`, `counts[i]` of them, for every i; `ends` is the sum of the counts up to i."""
+    places = (starts - (ends - counts) * step).repeat(counts)
+    places += np.arange(0, len(places) * step, step)
+    return places
 
 
 def _differences(values: np.ndarray, before: int) -> np.ndarray:
@@ -228,6 +305,12 @@ def _differences(values: np.ndarray, before: int) -> np.ndarray:
     found[1:] -= values[:-1]
     found[:1] -= before
     return found
+
+
+def _num_leading(flags: np.ndarray) -> int:
+    """How many rows are all True before the first that is not."""
+    rows = np.logical_and.reduce(flags, axis=1)
+    return len(rows) if rows.all() else int(rows.argmin())
 
 
 def _are_equal(left: np.ndarray, right: Any) -> bool:

@@ -215,6 +215,47 @@ def test_usual_examples_in_any_order_of_features_need_no_protobuf(num_orders):
     assert_same(found, parse.parse_messages(records, SOME, range(300), None))
 
 
+@pytest.mark.parametrize("change", [0x01, 0x08, 0x80, 0xFF])
+def test_one_changed_byte_in_examples_that_are_alike_is_seen_as_protobuf_sees_it(change):
+    """Whether it is in what all begin with, in a length, or in a value: the others stay as they are."""
+    rng = np.random.default_rng(0)
+    records = [usual(i, rng) for i in range(12)]
+    everything = parse.parse_messages(records, SOME, range(12), None)
+    for place in range(len(records[5])):
+        damaged = bytearray(records[5])
+        damaged[place] ^= change
+        changed = [*records[:5], bytes(damaged), *records[6:]]
+        try:
+            expected = parse.parse_messages(changed, SOME, range(12), None)
+        except DataError:
+            expected = None
+        try:
+            found = parse._parse_batch(changed, SOME, None)
+        except DataError:
+            assert expected is None
+            continue
+        if expected is not None:
+            assert_same(found, expected)
+        for key, ragged in found.items():
+            for side in (slice(0, 5), slice(6, None)):
+                np.testing.assert_array_equal(ragged.counts[side], everything[key].counts[side])
+                np.testing.assert_array_equal(ragged.missing[side], everything[key].missing[side])
+
+
+def test_strings_of_few_and_of_many_sizes():
+    for sizes in ([3, 5, 0], range(300), [200, 300]):
+        values = [bytes([i % 256]) * sizes[i % len(sizes)] for i in range(400)]
+        records = [
+            Example(
+                features=Features(feature={"s": Feature(bytes_list=BytesList(value=[value]))})
+            ).SerializeToString()
+            for value in values
+        ]
+        found, understood = parse_columns(records, {"s": FEATURES["s"]})
+        assert understood.all()
+        assert found["s"].values.tolist() == values
+
+
 def test_large_values_need_no_protobuf():
     features = {
         "s": Feature(bytes_list=BytesList(value=[b"0" * 200_000])),
