@@ -5,6 +5,7 @@ from . import data as data
 from . import distribute as distribute
 from . import dtypes as dtypes
 from . import errors as errors
+from . import gfile as gfile
 from . import image as image
 from . import io as io
 from . import linalg as linalg
@@ -132,10 +133,14 @@ from .image import random_crop as random_crop
 from .io import FixedLenFeature as FixedLenFeature
 from .io import FixedLenSequenceFeature as FixedLenSequenceFeature
 from .io import VarLenFeature as VarLenFeature
+from .io import decode_csv as decode_csv
 from .io import decode_raw as decode_raw
+from .io import matching_files as matching_files
 from .io import parse_example as parse_example
 from .io import parse_single_example as parse_single_example
 from .io import parse_single_sequence_example as parse_single_sequence_example
 from .io import parse_tensor as parse_tensor
+from .io import read_file as read_file
 from .io import serialize_tensor as serialize_tensor
+from .io import write_file as write_file
 from .sparse import SparseTensor as SparseTensor

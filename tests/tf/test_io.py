@@ -1,6 +1,7 @@
 """tf.io, tf.train and tf.sparse: TensorFlow's names for Examples and their parsing."""
 
 import numpy as np
+import pytest
 
 import stratax.tf as tf
 
@@ -45,6 +46,23 @@ def test_a_pipeline_of_records_parsed_one_by_one():
     images, labels = zip(*dataset, strict=True)
     assert np.concatenate(labels).tolist() == list(range(50))
     assert np.concatenate(images)[:, 0].tolist() == list(range(50))
+
+
+def test_a_pipeline_of_files_that_are_read_one_by_one(tmp_path):
+    folder = tf.io.gfile.join(str(tmp_path), "texts")
+    tf.gfile.MakeDirs(folder)
+    for number in range(3):
+        with tf.io.gfile.GFile(f"{folder}/{number}.csv", "w") as file:
+            file.write(f"{number},{number / 2}")
+    assert tf.gfile.Exists(folder)
+    assert tf.gfile.Glob(f"{folder}/*") == tf.io.gfile.glob(f"{folder}/*")
+    files = tf.data.Dataset.list_files(f"{folder}/*.csv", shuffle=False)
+    rows = files.map(tf.io.read_file).map(lambda line: tf.decode_csv(line, [[0], [0.0]]))
+    assert [(int(number), float(half)) for number, half in rows] == [(0, 0.0), (1, 0.5), (2, 1.0)]
+    tf.write_file(f"{folder}/new/a", "text")
+    assert tf.read_file(f"{folder}/new/a") == b"text"
+    with pytest.raises(tf.errors.NotFoundError, match="no such file"):
+        tf.io.read_file(f"{folder}/none")
 
 
 def test_a_tensor_comes_back():

@@ -13,6 +13,9 @@ from stratax.data import parse_single_example as parse_single_example
 from stratax.data import parse_single_sequence_example as parse_single_sequence_example
 from stratax.data import parse_tensor as parse_tensor
 from stratax.data import serialize_tensor as serialize_tensor
+from stratax.data._gfile import matching_files as matching_files
+from stratax.data._gfile import read_file as read_file
+from stratax.data._gfile import write_file as write_file
 from stratax.data.image import decode_and_crop_jpeg as decode_and_crop_jpeg
 from stratax.data.image import decode_bmp as decode_bmp
 from stratax.data.image import decode_gif as decode_gif
@@ -45,11 +48,14 @@ __all__ = [
     "extract_jpeg_shape",
     "gfile",
     "is_jpeg",
+    "matching_files",
     "parse_example",
     "parse_sequence_example",
     "parse_single_example",
     "parse_single_sequence_example",
     "parse_tensor",
+    "read_file",
     "serialize_tensor",
+    "write_file",
 ]
 __getattr__ = missing_name(__name__, __all__)
