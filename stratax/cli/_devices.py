@@ -72,6 +72,7 @@ def collect_report() -> HostReport:
     import keras
 
     from stratax.cluster import simulated_kind
+    from stratax.data._cores import num_cores
 
     versions = {
         "stratax": __version__,
@@ -81,7 +82,7 @@ def collect_report() -> HostReport:
     }
     return HostReport(
         versions=versions,
-        num_cores=_num_cores(),
+        num_cores=num_cores(),
         memory_bytes=_host_memory(),
         simulated=simulated_kind(),
         devices=_collect_devices(),
@@ -105,13 +106,6 @@ def _collect_devices() -> list[DeviceReport]:
             )
         )
     return reports
-
-
-def _num_cores() -> int:
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:  # not on macOS
-        return os.cpu_count() or 1
 
 
 def _host_memory() -> int | None:

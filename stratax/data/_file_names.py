@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from stratax.data._cores import num_cores
 from stratax.data._dataset import Dataset
 from stratax.data._files import as_file_name
 from stratax.data._list_files import FileNames
@@ -53,5 +54,5 @@ def as_parallel_reads(num_parallel_reads: Any) -> int:
     if num_parallel_reads is None:
         return 1
     if num_parallel_reads == AUTOTUNE:
-        return max(1, min(_MAX_AUTOTUNED, os.cpu_count() or 1))
+        return min(_MAX_AUTOTUNED, num_cores())
     return as_count("num_parallel_reads", num_parallel_reads, 1)

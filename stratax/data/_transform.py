@@ -9,7 +9,6 @@ The rewriting keeps a plan indexable and its work small:
 
 import inspect
 import operator
-import os
 from collections.abc import Callable
 from typing import Any
 
@@ -17,6 +16,7 @@ import numpy as np
 
 from stratax.data._batching import Batch, PaddedBatch, Unbatch
 from stratax.data._cache import Cache
+from stratax.data._cores import num_cores
 from stratax.data._files import as_file_name
 from stratax.data._index_ops import Repeat, Shard, Shuffle, Skip, Take
 from stratax.data._interleave import Interleave
@@ -100,7 +100,7 @@ def threads_of(num_parallel_calls: Any) -> int:
             "num_parallel_calls has to be positive or AUTOTUNE. Received: num_parallel_calls=0. Leave it out to call "
             "the function in one thread."
         )
-    return min(os.cpu_count() or 1, _MAX_THREADS) if number == AUTOTUNE else number
+    return min(num_cores(), _MAX_THREADS) if number == AUTOTUNE else number
 
 
 def make_range(args: tuple[Any, ...], output_type: Any) -> Range:
@@ -135,14 +135,9 @@ def make_interleave(
         )
     if cycle == AUTOTUNE:
         is_chosen = num_parallel_calls in (None, AUTOTUNE)
-        cores = _num_cores() if num_parallel_calls is None else -(-_num_cores() // _THREADS_PER_TURN)
-        cycle = cores if is_chosen else min(threads, _num_cores())
+        cores = num_cores() if num_parallel_calls is None else -(-num_cores() // _THREADS_PER_TURN)
+        cycle = cores if is_chosen else min(threads, num_cores())
     return Interleave(node, function, open_node, cycle, block, threads)
-
-
-def _num_cores() -> int:
-    """The cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def make_generator(
@@ -285,7 +280,7 @@ def _map_in_processes(node: Node, function: Any, num_parallel_calls: Any, num_pr
             "num_processes is positive or AUTOTUNE, and takes the place of num_parallel_calls. "
             f"Received: num_processes={num_processes!r}, num_parallel_calls={num_parallel_calls!r}. Leave one out."
         )
-    return WorkerMap(node, function, len(os.sched_getaffinity(0)) if number == AUTOTUNE else number)
+    return WorkerMap(node, function, num_cores() if number == AUTOTUNE else number)
 
 
 def make_padded_batch(node: Node, batch_size: Any, shapes: Any, values: Any, drop_remainder: bool) -> Node:

@@ -59,7 +59,7 @@ def test_the_example_of_tensorflows_documentation():
 
 
 def test_the_cycle_length_follows_tensorflows_rule(monkeypatch):
-    monkeypatch.setattr(_transform, "_num_cores", lambda: 8)
+    monkeypatch.setattr(_transform, "num_cores", lambda: 8)
     cycles = {
         calls: Dataset.range(2).interleave(Dataset.range, num_parallel_calls=calls)._node.describe()
         for calls in (None, AUTOTUNE, 5, 100)

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 
 from stratax import errors
+from stratax.data._cores import num_cores
 from stratax.data.convert import _manifest, _workers
 from stratax.data.convert._example import require_codecs
 from stratax.data.convert._listing import Listing, list_images
@@ -178,7 +179,7 @@ def _convert(
             )
 
     if tasks:
-        with contextlib.closing(_workers.make_shards(tasks, workers or available_cores(), tell)) as made:
+        with contextlib.closing(_workers.make_shards(tasks, workers or num_cores(), tell)) as made:
             results |= {result.index: result for result in made}
     return results
 
@@ -203,14 +204,6 @@ def tasks_of(
         )
         for index, pictures in enumerate(divide(listing.pictures, place.shards, settings.seed))
     ]
-
-
-def available_cores() -> int:
-    """Processor cores that this process may use."""
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:  # not on macOS
-        return os.cpu_count() or 1
 
 
 def _num_shards(listing: Listing, settings: ConversionSettings) -> int:

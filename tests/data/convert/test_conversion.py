@@ -293,7 +293,3 @@ def test_workers_convert_without_jax_and_keras(images, out, tmp_path):
         assert found.result(60) == {"stratax", "PIL"}
     finally:
         executor.shutdown(kill_workers=True)
-
-
-def test_as_many_workers_as_there_are_cores():
-    assert 1 <= _conversion.available_cores() <= os.cpu_count()
