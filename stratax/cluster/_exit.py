@@ -13,6 +13,7 @@ from stratax.errors import ClusterError, ClusterTimeoutError, PeerLostError
 
 _logger = logging.getLogger("stratax")
 _leaving = threading.Lock()
+_FLUSH_SECONDS = 5.0
 
 
 class ExitCode(enum.IntEnum):
@@ -77,7 +78,8 @@ def code_of(error: BaseException) -> ExitCode:
 def leave(code: int, message: str = "") -> NoReturn:
     """Ends this process at once, whatever its threads wait for, after everything written has been flushed.
 
-    An ordinary end would wait for the other processes, in JAX' shutdown barrier, for minutes.
+    An ordinary end would wait for the other processes, in JAX' shutdown barrier, for minutes. Where nobody reads what
+    this process writes, it gives up flushing after some seconds.
 
     Args:
         code: The exit code.
@@ -86,6 +88,10 @@ def leave(code: int, message: str = "") -> NoReturn:
     # Of several threads that want to leave, the first decides the code. Python's locks can't hang here: whoever holds
     # this one ends the process.
     _leaving.acquire()
+    with contextlib.suppress(Exception):
+        late = threading.Timer(_FLUSH_SECONDS, os._exit, [code])
+        late.daemon = True
+        late.start()
     with contextlib.suppress(Exception):
         if message:
             sys.stderr.write(f"{message.rstrip()}\n")

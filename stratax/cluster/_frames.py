@@ -87,7 +87,7 @@ async def read_hello(reader: asyncio.StreamReader) -> dict[str, Any]:
 def _object(text: bytes) -> dict[str, Any]:
     try:
         header = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise FrameError("a message that is not JSON") from error
     if not isinstance(header, dict):
         raise FrameError("a message that is not an object")

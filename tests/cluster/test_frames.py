@@ -40,6 +40,7 @@ def test_what_is_written_is_read():
         (read_frame, struct.pack(">II", 2**31, 0), "impossible length"),
         (read_frame, struct.pack(">II", 2, 2**32 - 1) + b"{}", "impossible length"),
         (read_frame, struct.pack(">II", 2, 0) + b"\xff\xfe", "not JSON"),
+        (read_hello, MAGIC + struct.pack(">II", 10**6, 0) + b"[" * 10**6, "not JSON"),
     ],
 )
 def test_what_is_no_message_is_refused(read, data, message):
