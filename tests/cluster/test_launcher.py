@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import textwrap
-import threading
 import time
 
 import psutil
@@ -73,18 +72,16 @@ def test_every_task_gets_its_place_in_one_cluster(launch):
 
 
 def test_the_first_failure_decides_the_code_and_ends_the_others(launch):
-    began = time.monotonic()
     outcome, _, _ = launch(
         """
         import json, os, sys, time
         if json.loads(os.environ["TF_CONFIG"])["task"]["index"] == 1:
             raise RuntimeError("the reason")
-        time.sleep(60)
+        time.sleep(1000)
         """,
         workers=2,
         grace=0.2,
     )
-    assert time.monotonic() - began < 20
     assert (outcome.code, outcome.task) == (1, "worker 1")
     assert outcome.last_lines[-1] == "RuntimeError: the reason"
 
@@ -140,18 +137,16 @@ def test_a_run_that_takes_too_long_is_ended(launch):
 
 
 def test_an_evaluator_is_ended_when_training_is_done(launch):
-    began = time.monotonic()
     outcome, _, _ = launch(
         """
         import json, os, time
         if json.loads(os.environ["TF_CONFIG"])["task"]["type"] == "evaluator":
-            time.sleep(60)
+            time.sleep(1000)
         """,
         workers=1,
         evaluator=True,
     )
     assert outcome.code == 0
-    assert time.monotonic() - began < 20
 
 
 LOSES_ITS_PORT = """
@@ -241,7 +236,7 @@ def _pids(process, count):
     return [int(process.stdout.readline().split()[-1]) for _ in range(count)]
 
 
-def _ends(pid, seconds=10.0):
+def _ends(pid, seconds=60.0):
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         if not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE:
@@ -262,30 +257,39 @@ def test_tasks_end_when_the_launcher_is_killed(tmp_path):
     process = _command(tmp_path, WAITS, "--workers", "2")
     pids = _pids(process, 2)
     os.kill(process.pid, signal.SIGKILL)
-    process.wait(10)
+    process.wait(60)
     assert all(_ends(pid) for pid in pids)
     process.stdout.close()
     process.stderr.close()
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_signals_go_to_all_tasks(tmp_path, number):
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_signals_go_to_all_tasks(tmp_path, number, code):
     process = _command(tmp_path, WAITS, "--workers", "2", "--grace", "1", "--restarts", "3")
     pids = _pids(process, 2)
     process.send_signal(number)
-    out, err = process.communicate(timeout=30)
-    assert process.returncode in (1, 130, 143), out + err
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == code, out + err
     assert all(_ends(pid) for pid in pids)
     assert "started again" not in err
 
 
+STUBBORN = """
+import os, signal, time
+signal.signal(signal.SIGTERM, lambda *_: os.write(1, b"heard\\n"))
+print(os.getpid(), flush=True)
+for _ in range(1000):
+    time.sleep(1)
+"""
+
+
 def test_the_second_signal_kills(tmp_path):
-    stubborn = "import signal\nfor n in (2, 15): signal.signal(n, signal.SIG_IGN)\n" + textwrap.dedent(WAITS)
-    process = _command(tmp_path, stubborn, "--workers", "1", "--grace", "100")
+    process = _command(tmp_path, STUBBORN, "--workers", "1", "--grace", "100")
     pids = _pids(process, 1)
     process.send_signal(signal.SIGTERM)
-    threading.Timer(0.5, process.send_signal, [signal.SIGTERM]).start()
-    process.communicate(timeout=30)
+    assert process.stdout.readline().endswith("heard\n")
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=60)
     assert process.returncode == 137
     assert _ends(pids[0])
 
