@@ -79,7 +79,15 @@ class StrategyExtended:
         """Says what the program does in a block, to other workers if there are any.
 
         Args:
-            name: ``"evaluating"``, ``"saving"`` or ``"input"``.
+            name: ``"evaluating"`` or ``"saving"``.
+        """
+        return contextlib.nullcontext()
+
+    def waiting(self, for_others: bool) -> contextlib.AbstractContextManager[Any]:
+        """Says, in a block in which the program waits for input, who is to be waited for.
+
+        Args:
+            for_others: Whether it is other workers; else it is the source of the data.
         """
         return contextlib.nullcontext()
 

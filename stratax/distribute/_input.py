@@ -235,7 +235,7 @@ class DistributedIterator(_stream.Stream):
 
     def _buffered(self, place: "_readers.Place | None" = None) -> "_readers.BufferedReader":
         ahead = self._options.experimental_per_replica_buffer_size
-        return _readers.BufferedReader(self._source.open(place), ahead)
+        return _readers.BufferedReader(self._source.open(place), ahead, self._strategy.extended.waiting)
 
     def close(self) -> None:
         """Stops reading ahead and releases the source."""

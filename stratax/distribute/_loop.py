@@ -1,9 +1,7 @@
 """Loops of steps that all workers run together, and end together (distribute layer)."""
 
-from stratax.cluster import Cluster, _phases
-
-_PATIENT_SECONDS = 86_400.0
-"""Others that die or stand still are noticed long before; the wait itself is as long as what they do may take."""
+from stratax.cluster import Cluster
+from stratax.distribute import _progress
 
 
 class Loop:
@@ -54,7 +52,4 @@ class SharedLoop(Loop):
 
     def ends_now(self, wanted: bool) -> bool:
         """Whether any worker wants to end."""
-        # For the watchdog it is a step: who keeps the others waiting has a limit, unless it evaluates or saves.
-        with _phases.phase("step", step=_phases.progress.last_step):
-            wishes = self._cluster.all_gather(self._name, b"1" if wanted else b"", _PATIENT_SECONDS)
-        return any(wishes)
+        return any(_progress.gather(self._cluster, self._name, b"1" if wanted else b""))

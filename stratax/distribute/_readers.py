@@ -6,6 +6,7 @@ the replicas is decided here, and nowhere else.
 
 import abc
 import collections
+import contextlib
 import dataclasses
 import enum
 import functools
@@ -15,6 +16,7 @@ import threading
 import time
 import warnings
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -200,8 +202,15 @@ def is_count(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
+Waiting = Callable[[bool], contextlib.AbstractContextManager[Any]]
+"""Makes the block in which a program waits for input; it is told whether for other workers."""
+
+
 class Reader(abc.ABC):
     """One pass over a source."""
+
+    waits_for_others = False
+    """Whether :meth:`next_block` is waiting for other workers at the moment, and not for its source."""
 
     @abc.abstractmethod
     def place(self) -> Place:
@@ -476,10 +485,12 @@ class BufferedReader:
     Args:
         reader: The pass.
         ahead: How many blocks are read ahead, in a thread, once the source has turned out to be slow.
+        waiting: The block in which the program waits.
     """
 
-    def __init__(self, reader: Reader, ahead: int) -> None:
+    def __init__(self, reader: Reader, ahead: int, waiting: Waiting) -> None:
         self._reader = reader
+        self._waiting = waiting
         self._placing = _Placing(reader)
         self._place: Place | errors.DataError | None = None
         self._since = 0
@@ -606,11 +617,12 @@ class BufferedReader:
         if self._thread is not None:
             return self._thread.next_block(count)
         started = time.perf_counter()
-        block = self._placing.next_block(count)
+        with self._waiting(False):
+            block = self._placing.next_block(count)
         # The first fetches pay for opening the source, so they say nothing about the others.
         self._fetches += 1
         if self._fetches > 2 and time.perf_counter() - started > _SLOW_SECONDS:
-            self._thread = _ReadAhead(self._placing, count, self._ahead)
+            self._thread = _ReadAhead(self._placing, count, self._ahead, self._waiting)
             # Not the thread's own method: with it would stay the error that ended the pass, with all its frames.
             weakref.finalize(self, _stop_reading, self._thread.stopped, self._placing)
         return block
@@ -632,6 +644,11 @@ class _Placing:
         before = noted_place(self._reader)
         return dataclasses.replace(self._reader.next_block(count), before=before)
 
+    @property
+    def waits_for_others(self) -> bool:
+        """Whether the reader does."""
+        return self._reader.waits_for_others
+
     def close(self) -> None:
         """Closes the reader."""
         self._reader.close()
@@ -644,8 +661,9 @@ class _Placing:
 class _ReadAhead:
     """Reads blocks in a thread, at most `size` ahead."""
 
-    def __init__(self, reader: _Placing, count: int, size: int) -> None:
+    def __init__(self, reader: _Placing, count: int, size: int, waiting: Waiting) -> None:
         self._reader = reader
+        self._waiting = waiting
         self._queue: queue.Queue[Block | BaseException] = queue.Queue(maxsize=size)
         self.stopped = threading.Event()
         self._ended: BaseException | None = None
@@ -685,11 +703,13 @@ class _ReadAhead:
 
     def _get(self) -> Block | BaseException:
         while True:
-            try:
-                return self._queue.get(timeout=_POLL_SECONDS)
-            except queue.Empty:
-                if not self._thread.is_alive() and self._queue.empty():
-                    return errors.DataError("The thread that reads input ended without saying why.")
+            for_others = self._reader.waits_for_others
+            with self._waiting(for_others):
+                while self._reader.waits_for_others == for_others:
+                    with contextlib.suppress(queue.Empty):
+                        return self._queue.get(timeout=_POLL_SECONDS)
+                    if not self._thread.is_alive() and self._queue.empty():
+                        return errors.DataError("The thread that reads input ended without saying why.")
 
 
 def _stop_reading(stopped: threading.Event, reader: _Placing) -> None:

@@ -180,7 +180,11 @@ class _AgreedReader(Reader):
         self._stop.set()
 
     def _agree(self, value: bytes) -> list[bytes]:
-        return self._source.exchange(f"{self._name}/{next(self._rounds)}", value, self._stop)
+        self.waits_for_others = True
+        try:
+            return self._source.exchange(f"{self._name}/{next(self._rounds)}", value, self._stop)
+        finally:
+            self.waits_for_others = False
 
     def _fill(self, count: int) -> None:
         """Reads until the first block is there, and what comes with it."""

@@ -82,13 +82,17 @@ class WorkersExtended(StrategyExtended):
         """Says what the program does in a block: the other workers wait longer for an evaluation than for a step."""
         return _phases.phase(name)
 
+    def waiting(self, for_others: bool) -> contextlib.AbstractContextManager[Any]:
+        """Says whom this worker waits for: its own input, or the other workers."""
+        return _progress.waiting_for_others() if for_others else _phases.phase("input")
+
     def loop(self) -> _loop.Loop:
         """A loop of steps that all workers begin, and end before the same step."""
         return _loop.SharedLoop(self._cluster, f"loop/{next(self._agreements)}")
 
     def exchange(self, name: str, value: bytes, stop: threading.Event | None = None) -> list[bytes]:
         """All workers' values under one name."""
-        return self._cluster.all_gather(f"strategy/{name}", value, stop=stop)
+        return _progress.gather(self._cluster, f"strategy/{name}", value, stop)
 
     def source_of_batches(self, dataset: Any) -> _readers.Source:
         """The steps of a dataset of global batches, which is divided between the workers as its options say."""
