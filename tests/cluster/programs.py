@@ -15,6 +15,14 @@ add = jax.jit(jax.shard_map(
     lambda x: jax.lax.psum(x, "replica"), mesh=mesh, in_specs=PartitionSpec("replica"), out_specs=PartitionSpec()))
 ones = jax.make_array_from_process_local_data(
     NamedSharding(mesh, PartitionSpec("replica")), np.ones((jax.local_device_count(), 4), np.float32))
+with phase("compiling"):
+    add(ones).block_until_ready()
+def wait_until_heard(index, step=None):
+    '''Waits until all tasks have heard that one has begun a step: this one, or any.'''
+    deadline = time.monotonic() + 60
+    while (last := cluster._link._signs[index].last_step) is None or last < (step or 0):
+        assert time.monotonic() < deadline, f"of task {index} step {last} is known"
+        time.sleep(0.01)
 def train(steps, at_step=lambda step: None):
     for step in range(steps):
         at_step(step)

@@ -9,8 +9,14 @@ import pytest
 from tests.cluster.processes import run_tasks, tasks
 from tests.cluster.programs import CONNECT, TRAIN
 
-SHORT_STEP = {"TEST_LIMITS": '{"step_timeout": 1.5}'}
-SHORT_SILENCE = {"TEST_LIMITS": '{"silence_timeout": 1.5}'}
+SHORT_STEP = {"TEST_LIMITS": '{"step_timeout": 2.5}'}
+SHORT_SILENCE = {"TEST_LIMITS": '{"silence_timeout": 2.5}'}
+
+# However busy the machine, the collective fails before the process is ended for not listening.
+PATIENT = """
+from stratax.cluster import _cluster
+_cluster._GRACE_SECONDS = 25.0
+"""
 
 pytestmark = pytest.mark.processes
 
@@ -23,18 +29,26 @@ def assert_lost(result, pattern):
 
 
 @pytest.mark.parametrize("victim", [0, 1])
-def test_a_task_that_is_killed_is_named_by_the_others_within_two_seconds(victim):
-    with tasks(3, TRAIN + "train(10**6)") as running:
-        running.wait_for(2, "TRAINING")
-        time.sleep(0.7)  # So that the others have heard of a step.
+def test_a_task_that_is_killed_is_named_by_the_others_within_ten_seconds(victim):
+    program = f"""
+def tell(step):
+    if step == 5 and cluster.process_index == 2:
+        wait_until_heard({victim})
+        print("HEARD", flush=True)
+train(10**6, tell)
+"""
+    with tasks(3, TRAIN + program) as running:
+        running.wait_for(2, "HEARD")
         running.kill(victim)
         began = time.monotonic()
         results = running.wait()
-        assert time.monotonic() - began < 2
+        assert time.monotonic() - began < 10
     assert results.pop(victim).code == -signal.SIGKILL
     for result in results:
+        # It is raised, or where a collective does not return in time, told on the way out.
         assert_lost(
-            result, rf"PeerLostError: /job:worker/task:{victim} died: .*last step \d+.*was in step \d+"
+            result,
+            rf"(PeerLostError|stratax): /job:worker/task:{victim} died: .*last step \d+.*was in step \d+",
         )
 
 
@@ -48,7 +62,7 @@ def read(step):
         np.asarray(add(ones))
 train(10**6, read)
 """
-    survivor, _ = run_tasks(2, TRAIN + program, timeout=20)
+    survivor, _ = run_tasks(2, TRAIN + PATIENT + program)
     assert_lost(survivor, r"PeerLostError: /job:worker/task:1 died: .*was in step 7")
     assert "JaxRuntimeError" in survivor.err or "ValueError" in survivor.err
 
@@ -61,7 +75,7 @@ def mistake(step):
         raise KeyError("the user's own mistake")
 train(10**6, mistake)
 """
-    results = run_tasks(2, TRAIN + program, timeout=20)
+    results = run_tasks(2, TRAIN + PATIENT + program)
     assert results[victim].code == 1
     assert "PeerLostError" not in results[victim].err
     survivor = results[1 - victim]
@@ -79,7 +93,7 @@ def leave(step):
         sys.exit(0)
 train(10**6, leave)
 """
-    results = run_tasks(2, TRAIN + program, timeout=20)
+    results = run_tasks(2, TRAIN + program)
     pattern = rf"/job:worker/task:{victim} left the program after step 9 while others were training"
     assert results[victim].code == 70
     assert re.search(pattern, results[victim].err)
@@ -91,12 +105,12 @@ def test_a_task_that_is_stopped_is_named_with_its_last_step(victim):
     program = f"""
 def tell(step):
     if step == 60 and cluster.process_index == {victim}:
-        time.sleep(0.6)  # So that the others have heard of step 59.
+        wait_until_heard({victim}, 59)
         os.kill(os.getpid(), signal.SIGSTOP)
 train(10**6, tell)
 """
     with tasks(2, TRAIN + program, variables=SHORT_SILENCE) as running:
-        (survivor,) = running.wait(20, only=[1 - victim])
+        (survivor,) = running.wait(only=[1 - victim])
     assert_lost(
         survivor, rf"/job:worker/task:{victim} gave no sign of life .*\(last step 59, .*was in step 60"
     )
@@ -110,8 +124,8 @@ def stuck(step):
         time.sleep(1000)
 train(10**6, stuck)
 """
-    results = run_tasks(2, TRAIN + program, timeout=20, variables=SHORT_STEP)
-    pattern = rf"/job:worker/task:{victim} made no progress for the 1.5 s .*\(last step 9, phase 'idle'"
+    results = run_tasks(2, TRAIN + program, variables=SHORT_STEP)
+    pattern = rf"/job:worker/task:{victim} made no progress for the 2.5 s .*\(last step 9, phase 'idle'"
     assert_lost(results[1 - victim], pattern)
     assert results[victim].code == 202
     assert re.search(r"Its main thread is at:\n(.*\n)+.*in stuck\n.*\n.*202 \(STALLED\)", results[victim].err)
@@ -123,10 +137,10 @@ def long_work(step):
     if step == 3 and cluster.is_chief:
         for name in ("compiling", "evaluating", "saving"):
             with phase(name):
-                time.sleep(1.5)
+                time.sleep(2)
 train(6, long_work)
 """
-    results = run_tasks(2, TRAIN + program, timeout=30, variables={"TEST_LIMITS": '{"step_timeout": 1}'})
+    results = run_tasks(2, TRAIN + program, variables={"TEST_LIMITS": '{"step_timeout": 1.5}'})
     assert [result.code for result in results] == [0, 0], results
 
 
@@ -166,7 +180,7 @@ report(seconds=time.monotonic() - began)
     survivor, _ = run_tasks(2, CONNECT + program)
     assert survivor.code == 0, survivor
     assert [list(each.values()) for each in survivor.reports[:4]] == [[["/job:worker/task:1"]]] * 4
-    assert survivor.report["seconds"] < 5
+    assert survivor.report["seconds"] < 30
 
 
 def test_a_program_that_does_not_listen_is_ended():
@@ -176,17 +190,17 @@ if cluster.process_index == 1:
     os._exit(7)
 time.sleep(1000)
 """
-    survivor, victim = run_tasks(2, CONNECT + program, timeout=20)
+    survivor, victim = run_tasks(2, CONNECT + program)
     assert victim.code == 7
     assert_lost(survivor, "/job:worker/task:1 died: .*before its first step")
 
 
 def test_tasks_that_end_at_different_times_wait_for_one_another_and_leave_with_their_codes():
     program = """
-time.sleep(1.5 * cluster.process_index)
+time.sleep(2 * cluster.process_index)
 sys.exit(cluster.process_index * 3)
 """
     results = run_tasks(3, CONNECT + program)
     assert [result.code for result in results] == [0, 3, 6], results
-    assert max(each.seconds for each in results) - min(each.seconds for each in results) < 1.5
+    assert max(each.seconds for each in results) - min(each.seconds for each in results) < 2.5
     assert all(not result.err for result in results), results

@@ -70,7 +70,7 @@ report(reason=cluster.stop_reason)
 
 @pytest.mark.processes
 def test_loops_with_a_collective_in_each_step_stop_at_the_same_step_in_all_tasks():
-    results = run_tasks(3, MANY_LOOPS, timeout=40, variables={"TEST_LIMITS": '{"step_timeout": 10}'})
+    results = run_tasks(3, MANY_LOOPS, variables={"TEST_LIMITS": '{"step_timeout": 10}'})
     assert [result.code for result in results] == [0, 0, 0], [result.err for result in results]
     first, *others = [result.report for result in results]
     assert all(other == first for other in others)
