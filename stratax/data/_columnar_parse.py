@@ -18,7 +18,6 @@ from stratax.data._wire import Head, Heads, Wire
 
 _FIRST_TAG = 0x0A
 _SECOND_TAG = 0x12
-_KIND_TAGS = {BYTES: 0x0A, FLOAT: 0x12, INT64: 0x1A}
 _FEWEST_LANES = 4
 _HEAD_BYTES = 7
 _MOST_KEYS_AT_ONCE = 16
@@ -220,7 +219,7 @@ class _Walk:
             if last >= stop:
                 break
             kind_tag, column = data[last - 3], self._wanted.get(header)
-            is_new = column is None or (not column.is_met and kind_tag == _KIND_TAGS[column.kind])
+            is_new = column is None or (not column.is_met and kind_tag == column.kind.tag)
             if not is_new or header in headers or _short_head(header, kind_tag) is None:
                 break
             headers.append(header)
@@ -281,7 +280,7 @@ class _Walk:
             return
         bodies = self._keep(bodies, ~column.has_met(bodies.which))
         column.meet(bodies.which)
-        lists = self._whole(bodies.nonempty(), _KIND_TAGS[column.kind])
+        lists = self._whole(bodies.nonempty(), column.kind.tag)
         column.find(lists.which)
         self._read_list(lists.nonempty(), column)
 

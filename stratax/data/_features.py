@@ -5,6 +5,7 @@ However the records are read, the values of a feature arrive here as one flat ar
 
 import abc
 import dataclasses
+import enum
 import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple, NoReturn
@@ -16,27 +17,29 @@ from stratax.data._spec import as_dtype, as_shape
 from stratax.errors import BadArgumentError, BadTypeError, DataError
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Kind:
-    """One of the three kinds of values that a Feature may hold.
+class Kind(enum.Enum):
+    """The three kinds of values that a Feature may hold; the same objects in every process, also when pickled.
 
     Attributes:
         dtype: NumPy's dtype of the values.
         field: The field of `Feature`.
-        number: The field's number.
+        tag: What the field begins with on the wire.
         label: What messages call it.
     """
 
-    dtype: np.dtype
-    field: str
-    number: int
-    label: str
+    BYTES = (np.dtype(object), "bytes_list", 0x0A, "string")
+    FLOAT = (np.dtype(np.float32), "float_list", 0x12, "float32")
+    INT64 = (np.dtype(np.int64), "int64_list", 0x1A, "int64")
+
+    def __init__(self, dtype: np.dtype, field: str, tag: int, label: str) -> None:
+        self.dtype = dtype
+        self.field = field
+        self.tag = tag
+        self.label = label
 
 
-BYTES = Kind(np.dtype(object), "bytes_list", 1, "string")
-FLOAT = Kind(np.dtype(np.float32), "float_list", 2, "float32")
-INT64 = Kind(np.dtype(np.int64), "int64_list", 3, "int64")
-KINDS = {kind.field: kind for kind in (BYTES, FLOAT, INT64)}
+BYTES, FLOAT, INT64 = Kind.BYTES, Kind.FLOAT, Kind.INT64
+KINDS = {kind.field: kind for kind in Kind}
 
 
 class Ragged(NamedTuple):
@@ -309,7 +312,7 @@ def value_dtype(dtype: Any) -> np.dtype:
 
 def _dtype_and_kind(dtype: Any) -> dict[str, Any]:
     found = value_dtype(dtype)
-    for kind in KINDS.values():
+    for kind in Kind:
         if kind.dtype == found:
             return {"dtype": found, "kind": kind}
     raise BadArgumentError(

@@ -1,5 +1,8 @@
 """The quick way through a batch gives what protobuf gives, whatever is in the batch."""
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -265,6 +268,13 @@ def test_large_values_need_no_protobuf():
     found, understood = parse_columns(records, {key: FEATURES[key] for key in "sn"})
     assert understood.all()
     assert [len(value) for value in found["s"].values] == [200_000] * 8
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda features: pickle.loads(pickle.dumps(features))])
+def test_features_that_went_to_another_process_are_parsed_alike(copied):
+    rng = np.random.default_rng(0)
+    records = [usual(i, rng) for i in range(30)]
+    assert_same(parse._parse_batch(records, copied(SOME), None), parse._parse_batch(records, SOME, None))
 
 
 def test_what_nobody_asked_for_is_passed_over():
