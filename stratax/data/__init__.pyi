@@ -24,6 +24,8 @@ from ._list_files import glob as glob
 from ._options import AutoShardPolicy as AutoShardPolicy
 from ._options import AutotuneOptions as AutotuneOptions
 from ._options import DistributeOptions as DistributeOptions
+from ._options import ExternalStatePolicy as ExternalStatePolicy
+from ._options import OptimizationOptions as OptimizationOptions
 from ._options import Options as Options
 from ._options import ThreadingOptions as ThreadingOptions
 from ._parquet import ParquetDataset as ParquetDataset

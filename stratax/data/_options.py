@@ -1,8 +1,13 @@
-"""Options of a Dataset, under TensorFlow's names (data layer)."""
+"""Options of a Dataset, under TensorFlow's names (data layer).
+
+Most of TensorFlow's are hints to its own runtime. They can be set, so that programs run as they are, and have nothing
+to do here: none of them changes an element or an order.
+"""
 
 import copy
 import enum
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, get_type_hints
 
 from stratax.errors import BadArgumentError, BadTypeError
 
@@ -17,104 +22,186 @@ class AutoShardPolicy(enum.IntEnum):
     HINT = 3
 
 
-class _Settings:
-    """A group of settings that may be changed but not added to."""
+class ExternalStatePolicy(enum.Enum):
+    """What TensorFlow does about functions with a state of their own when a position is saved; here nothing."""
 
-    __slots__: tuple[str, ...] = ()
+    WARN = 0
+    IGNORE = 1
+    FAIL = 2
+
+
+class _Settings:
+    """Settings that may be changed but not added to: those that the class annotates, None or a group of their own."""
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        for name, kind in _kinds(type(self)).items():
+            object.__setattr__(self, name, kind() if isinstance(kind, type) else None)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if name not in self.__slots__:
+        if isinstance(getattr(type(self), name, None), property):
+            object.__setattr__(self, name, value)
+            return
+        kinds = _kinds(type(self))
+        if name not in kinds:
             raise BadArgumentError(
-                f"{type(self).__name__} has no such setting. Expected one of {sorted(self.__slots__)}. "
-                f"Received: name={name!r}."
+                f"{type(self).__name__} has no such setting. Expected one of {sorted(kinds)}. "
+                f"Received: name={name!r}. Leave it out, or write it as it is listed."
+            )
+        if not isinstance(value, kinds[name]):
+            kind = getattr(kinds[name], "__name__", str(kinds[name]))
+            raise BadTypeError(
+                f"The setting {name} of {type(self).__name__} has another type. Expected: {kind}. Received: "
+                f"{name}={value!r} of type {type(value).__name__}. Set it to a value of that type."
             )
         object.__setattr__(self, name, value)
 
     def __repr__(self) -> str:
-        values = ", ".join(f"{name}={getattr(self, name)!r}" for name in self.__slots__)
-        return f"{type(self).__name__}({values})"
+        unset = type(self)()._values()
+        texts = [f"{name}={value!r}" for name, value in self._values().items() if value != unset[name]]
+        return f"{type(self).__name__}({', '.join(texts)})"
 
     def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and repr(self) == repr(other)
+        return isinstance(other, type(self)) and self._values() == other._values()
 
     def __hash__(self) -> int:
         return hash(repr(self))
 
+    def _values(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in _kinds(type(self))}
+
     def merged(self, other: Any) -> Any:
         """A copy in which what `other` sets takes precedence."""
         result = copy.deepcopy(self)
-        for name in self.__slots__:
-            mine, theirs = getattr(self, name), getattr(other, name)
-            if isinstance(mine, _Settings):
-                object.__setattr__(result, name, mine.merged(theirs))
+        for name, theirs in other._values().items():
+            if isinstance(theirs, _Settings):
+                object.__setattr__(result, name, getattr(self, name).merged(theirs))
             elif theirs is not None:
                 setattr(result, name, theirs)
         return result
 
 
+def _kinds(settings: type[_Settings]) -> dict[str, Any]:
+    """What values each setting takes; a class where they are a group."""
+    return get_type_hints(settings)
+
+
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class AutotuneOptions(_Settings):
-    """`enabled`: kept for compatibility; AUTOTUNE values are chosen once, from the number of cores."""
+    """Hints without effect: AUTOTUNE values are chosen once, from the number of cores."""
 
-    __slots__ = ("enabled",)
+    enabled: bool | None
+    cpu_budget: int | None
+    ram_budget: int | None
+    initial_parallelism: int | None
+    min_parallelism: int | None
 
-    def __init__(self) -> None:
-        self.enabled: bool | None = None
 
-
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class DistributeOptions(_Settings):
     """How strategies divide the Dataset.
 
     Attributes:
         auto_shard_policy: An :class:`AutoShardPolicy`, None for AUTO.
-        num_devices: Kept for compatibility.
+        num_devices: A hint without effect.
     """
 
-    __slots__ = ("auto_shard_policy", "num_devices")
-
-    def __init__(self) -> None:
-        self.auto_shard_policy: AutoShardPolicy | None = None
-        self.num_devices: int | None = None
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if name == "auto_shard_policy" and value is not None and not isinstance(value, AutoShardPolicy):
-            raise BadTypeError(
-                f"auto_shard_policy is an AutoShardPolicy. Received: auto_shard_policy={value!r}. Use for instance "
-                "AutoShardPolicy.DATA."
-            )
-        super().__setattr__(name, value)
+    auto_shard_policy: AutoShardPolicy | None
+    num_devices: int | None
 
 
+@dataclass(slots=True, init=False, repr=False, eq=False)
+class OptimizationOptions(_Settings):
+    """Hints without effect: plans are rewritten where that changes no element."""
+
+    apply_default_optimizations: bool | None
+    filter_fusion: bool | None
+    filter_parallelization: bool | None
+    inject_prefetch: bool | None
+    map_and_batch_fusion: bool | None
+    map_and_filter_fusion: bool | None
+    map_fusion: bool | None
+    map_parallelization: bool | None
+    noop_elimination: bool | None
+    parallel_batch: bool | None
+    seq_interleave_prefetch: bool | None
+    shuffle_and_repeat_fusion: bool | None
+    # Of earlier versions of TensorFlow.
+    autotune: bool | None
+    autotune_buffers: bool | None
+    autotune_cpu_budget: int | None
+    autotune_ram_budget: int | None
+    hoist_random_uniform: bool | None
+    map_vectorization: bool | None
+    reorder_data_discarding_ops: bool | None
+
+
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class ThreadingOptions(_Settings):
-    """`private_threadpool_size`: upper limit of the threads of one iterator's `map` calls."""
+    """How many threads work for one iterator.
 
-    __slots__ = ("private_threadpool_size",)
+    Attributes:
+        private_threadpool_size: Upper limit of the threads of all its `map` calls; worker processes
+            (`map(num_processes=...)`) are counted by themselves.
+        max_intra_op_parallelism: A hint without effect.
+    """
 
-    def __init__(self) -> None:
-        self.private_threadpool_size: int | None = None
+    private_threadpool_size: int | None
+    max_intra_op_parallelism: int | None
 
 
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class Options(_Settings):
     """What `Dataset.with_options` takes, as `tf.data.Options`.
 
+    Those that are not named below are hints without effect: `experimental_external_state_policy`,
+    `experimental_slack`, `experimental_symbolic_checkpoint`, `experimental_warm_start` and `dataset_name`.
+
     Attributes:
-        deterministic: Kept for compatibility: the order is always deterministic, which False allows too.
-        autotune: :class:`AutotuneOptions`.
+        deterministic: Accepted: the order is always deterministic, which False allows too.
+        autotune: :class:`AutotuneOptions`, hints without effect.
         experimental_distribute: :class:`DistributeOptions`.
+        experimental_optimization: :class:`OptimizationOptions`, hints without effect.
         threading: :class:`ThreadingOptions`.
 
     Example:
         >>> from stratax.data import AutoShardPolicy, Options
         >>> options = Options()
         >>> options.experimental_distribute.auto_shard_policy = AutoShardPolicy.DATA
+        >>> options.experimental_deterministic = False
+        >>> options.deterministic
+        False
     """
 
-    __slots__ = ("autotune", "deterministic", "experimental_distribute", "threading")
+    autotune: AutotuneOptions
+    dataset_name: str | None
+    deterministic: bool | None
+    experimental_distribute: DistributeOptions
+    experimental_external_state_policy: ExternalStatePolicy | None
+    experimental_optimization: OptimizationOptions
+    experimental_slack: bool | None
+    experimental_symbolic_checkpoint: bool | None
+    experimental_warm_start: bool | None
+    threading: ThreadingOptions
 
-    def __init__(self) -> None:
-        self.deterministic: bool | None = None
-        self.autotune = AutotuneOptions()
-        self.experimental_distribute = DistributeOptions()
-        self.threading = ThreadingOptions()
+    @property
+    def experimental_deterministic(self) -> bool | None:
+        """The earlier name of `deterministic`."""
+        return self.deterministic
+
+    @experimental_deterministic.setter
+    def experimental_deterministic(self, value: bool | None) -> None:
+        self.deterministic = value
+
+    @property
+    def experimental_threading(self) -> ThreadingOptions:
+        """The earlier name of `threading`."""
+        return self.threading
+
+    @experimental_threading.setter
+    def experimental_threading(self, value: ThreadingOptions) -> None:
+        self.threading = value
 
     def merge(self, options: "Options") -> "Options":
         """A copy in which what `options` sets takes precedence."""

@@ -10,6 +10,9 @@ from stratax.data import AutotuneOptions as AutotuneOptions
 from stratax.data import CsvDataset as CsvDataset
 from stratax.data import Dataset
 from stratax.data import DistributeOptions as DistributeOptions
+from stratax.data import ExternalStatePolicy as ExternalStatePolicy
+from stratax.data import OptimizationOptions as OptimizationOptions
+from stratax.data import ThreadingOptions as ThreadingOptions
 from stratax.data import make_csv_dataset as make_csv_dataset
 from stratax.data._experimental import enumerate_dataset as enumerate_dataset
 from stratax.data._experimental import ignore_errors as ignore_errors
@@ -52,6 +55,9 @@ __all__ = [
     "AutotuneOptions",
     "CsvDataset",
     "DistributeOptions",
+    "ExternalStatePolicy",
+    "OptimizationOptions",
+    "ThreadingOptions",
     "cardinality",
     "enumerate_dataset",
     "ignore_errors",
