@@ -88,7 +88,7 @@ def test_all_workers_stop_at_the_same_batch_with_the_same_weights(reports):
 @pytest.mark.parametrize("who", [0, 1])
 def test_a_stop_takes_effect_a_few_batches_later_and_in_the_next_epoch_at_the_latest(reports, who):
     stopped = {name: values[:2] for name, values in reports[0].items() if name.endswith(f" {who}")}
-    assert 5 < stopped[f"batch 5 {who}"][0] <= 50
+    assert 5 <= stopped[f"batch 5 {who}"][0] <= 50  # At once, if none has begun another.
     assert 60 < stopped[f"begin 60 {who}"][0] <= 100
     assert stopped[f"epoch 50 {who}"] == [50, 1]
     assert stopped[f"batch 50 {who}"] == [50, 1]
