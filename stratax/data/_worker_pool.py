@@ -1,12 +1,10 @@
 """The worker processes of one iterator over a `map` (data layer).
 
-They are new processes, started by loky: nothing is forked, and the user's main module is not imported. What goes to a
-worker and comes back passes through pipes, but for large results (see `_worker_memory`).
+What goes to a worker and comes back passes through pipes, but for large results (see `_worker_memory`).
 """
 
 import dataclasses
 import os
-import re
 import threading
 import time
 from collections import deque
@@ -14,13 +12,13 @@ from concurrent.futures import Future, wait
 from typing import Any
 
 import cloudpickle
-import loky
 from loky.process_executor import BrokenProcessPool, ShutdownExecutorError
 
 from stratax.data._block import Columns
 from stratax.data._interrupts import workers_without_interrupts
 from stratax.data._structure import Structure, unflatten
 from stratax.data._worker_memory import SMALLEST_BYTES, Memory, can_share
+from stratax.data._worker_processes import reason_of_death, start_executor
 from stratax.data._worker_task import Part, Result, Task, is_ready, make, set_up
 from stratax.errors import BadTypeError, WorkerError
 
@@ -30,15 +28,6 @@ POLL_SECONDS = 1.0
 TASK_SECONDS = 0.02
 _TASK_BYTES = 1 << 23
 _MOST_ROWS = 256
-_EXIT_CODES = re.compile(r"exit codes? of the workers? (?:are|is) \{(.*?)\}")
-# A worker computes with one thread and on the CPU, and has no devices to simulate.
-_ENVIRONMENT = {
-    "JAX_PLATFORMS": "cpu",
-    "MKL_NUM_THREADS": "1",
-    "OMP_NUM_THREADS": "1",
-    "OPENBLAS_NUM_THREADS": "1",
-    "STRATAX_SIMULATE": "",
-}
 
 
 def pickled(function: Any, structure: Structure, name: str) -> bytes:
@@ -69,13 +58,7 @@ class WorkerPool:
     def __init__(self, payload: bytes, num_processes: int, name: str) -> None:
         self._name = name
         self.num_processes = num_processes
-        self._executor = loky.ProcessPoolExecutor(
-            max_workers=num_processes,
-            context=loky.backend.get_context("loky"),
-            initializer=set_up,
-            initargs=(payload, os.getpid()),
-            env=_ENVIRONMENT,
-        )
+        self._executor = start_executor(num_processes, set_up, payload, os.getpid())
         self._ready: Future[int] | None = None
         self._started = 0.0
         self._seconds: deque[float] = deque(maxlen=16)
@@ -188,12 +171,10 @@ class WorkerPool:
         self._bytes = sum(sizes) // task.block.count
 
     def _death(self, task: Task, error: Exception) -> WorkerError:
-        codes = _EXIT_CODES.search(str(error))
-        reason = f"exit code {codes[1]}" if codes else type(error).__name__
         return WorkerError(
-            f"A worker process of map died ({reason}). Expected: it runs until the iterator is closed. Received: "
-            f"{_elements(task)} of {self._name} were not made. It may have run out of memory, been ended from outside, "
-            "or crashed in a library that the function uses."
+            f"A worker process of map died ({reason_of_death(error)}). Expected: it runs until the iterator is "
+            f"closed. Received: {_elements(task)} of {self._name} were not made. It may have run out of memory, been "
+            "ended from outside, or crashed in a library that the function uses."
         )
 
     def close(self, wait: bool = True) -> None:

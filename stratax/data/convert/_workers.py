@@ -2,17 +2,17 @@
 
 import concurrent.futures
 import os
-import re
 import signal
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
-from typing import Any
+
+from loky.process_executor import BrokenProcessPool
 
 from stratax import errors
 from stratax.data._interrupts import workers_without_interrupts
+from stratax.data._worker_processes import reason_of_death, start_executor
 from stratax.data.convert._shard import Meter, ShardResult, ShardTask, make_shard
 
-_EXIT_CODES = re.compile(r"exit codes? of the workers? (?:are|is) \{(.*?)\}")
 _POLL_SECONDS = 0.1
 _STALL_SECONDS = 900.0
 
@@ -35,39 +35,20 @@ def make_shards(tasks: Sequence[ShardTask], workers: int, on_progress: OnProgres
         WorkerError: If a process dies, or nothing is done for 15 minutes.
         DataLossError: If an image is broken and that is not to be skipped.
     """
-    import loky
-
-    executor = start_executor(min(workers, len(tasks)))
+    executor = start_executor(min(workers, len(tasks)), leave_interrupts_to_the_parent)
     is_done = False
     try:
         with workers_without_interrupts():
             futures = {executor.submit(make_shard, task): task for task in tasks}
         yield from _results(futures, on_progress)
         is_done = True
-    except loky.process_executor.BrokenProcessPool as error:
+    except BrokenProcessPool as error:
         raise _death(tasks, error) from error
     finally:
         executor.shutdown(wait=True, kill_workers=not is_done)
 
 
-def start_executor(workers: int) -> Any:
-    """A pool of processes that know nothing of this one: fresh ones, without JAX and without threads of NumPy's."""
-    import loky
-
-    return loky.ProcessPoolExecutor(
-        max_workers=workers,
-        context=loky.backend.get_context("loky"),
-        initializer=_leave_interrupts_to_the_parent,
-        env={
-            "JAX_PLATFORMS": "cpu",
-            "STRATAX_SIMULATE": "",
-            "OMP_NUM_THREADS": "1",
-            "OPENBLAS_NUM_THREADS": "1",
-        },
-    )
-
-
-def _leave_interrupts_to_the_parent() -> None:
+def leave_interrupts_to_the_parent() -> None:
     """Ctrl-C reaches every process of a terminal; the parent ends the others."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
@@ -115,10 +96,8 @@ class _Watch:
 
 
 def _death(tasks: Sequence[ShardTask], error: Exception) -> errors.WorkerError:
-    codes = _EXIT_CODES.search(str(error))
-    reason = f"exit code {codes[1]}" if codes else type(error).__name__
     return errors.WorkerError(
-        f"A process that converts images died ({reason}). Expected: it runs to its end. Received: "
+        f"A process that converts images died ({reason_of_death(error)}). Expected: it runs to its end. Received: "
         f"{_in_work(tasks)}. It may have run out of memory, been ended from outside, or met an image that breaks its "
         "decoder. Whole files are kept: repeat the call to go on."
     )

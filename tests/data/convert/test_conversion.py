@@ -10,6 +10,7 @@ import psutil
 import pytest
 
 from stratax.data import convert
+from stratax.data._worker_processes import start_executor
 from stratax.data.convert import _conversion, _listing, _manifest, _shard, _workers
 from stratax.errors import BadArgumentError, DataError, DataLossError, FileMissingError, WorkerError
 from tests.data.convert.pictures import names_in, records_of, write_tree
@@ -286,7 +287,7 @@ def test_workers_convert_without_jax_and_keras(images, out, tmp_path):
     place = _manifest.Workplace(tmp_path, "train", 1)
     place.parts.mkdir()
     (task,) = _conversion.tasks_of(place, listing, SETTINGS, skip=False)
-    executor = _workers.start_executor(1)
+    executor = start_executor(1, _workers.leave_interrupts_to_the_parent)
     try:
         assert executor.submit(_shard.make_shard, task).result(60).images == 12
         found = executor.submit(eval, "{'jax', 'keras', 'stratax', 'PIL'} & set(__import__('sys').modules)")
