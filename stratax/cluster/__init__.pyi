@@ -1,4 +1,5 @@
 from ._cluster import Cluster as Cluster
+from ._cluster_checks import check_jobs as check_jobs
 from ._cluster_resolver import ClusterResolver as ClusterResolver
 from ._cluster_resolver import SimpleClusterResolver as SimpleClusterResolver
 from ._cluster_spec import ClusterSpec as ClusterSpec
@@ -32,6 +33,5 @@ from ._simulate import simulate_from_environment as simulate_from_environment
 from ._simulate import simulated_kind as simulated_kind
 from ._slurm import SlurmClusterResolver as SlurmClusterResolver
 from ._tf_config import TFConfig as TFConfig
-from ._tf_config import check_jobs as check_jobs
 from ._tf_config import parse_tf_config as parse_tf_config
 from ._tf_config_resolver import TFConfigClusterResolver as TFConfigClusterResolver

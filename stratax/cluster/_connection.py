@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from stratax.cluster import _hooks, _jax_runtime
 from stratax.cluster._cluster import DEFAULT_SECONDS, Cluster
+from stratax.cluster._cluster_checks import check_cluster, check_task
 from stratax.cluster._cluster_resolver import ClusterResolver, SimpleClusterResolver, check_resolver
 from stratax.cluster._cluster_spec import ClusterSpec
 from stratax.cluster._hub import Hub
@@ -19,7 +20,6 @@ from stratax.cluster._link import Link
 from stratax.cluster._phases import progress
 from stratax.cluster._relay import local_address
 from stratax.cluster._roster import SYNCHRONOUS_JOBS, Roster, host_and_port, make_roster
-from stratax.cluster._tf_config import check_cluster, check_task
 from stratax.cluster._tf_config_resolver import TFConfigClusterResolver
 from stratax.cluster._watchdog import Limits
 from stratax.errors import BadArgumentError, BadTypeError, ClusterError
@@ -246,7 +246,7 @@ async def _listen(hub: Hub, roster: Roster, deadline: float) -> None:
 def _no_address(roster: Roster, error: OSError) -> ClusterError:
     return ClusterError(
         f"{roster.name} can't listen on its address ({error}). Another job or program uses it, or it is not an "
-        f"address of this machine. Give the job another port in TF_CONFIG. Received: {roster.addresses[0]!r}."
+        f"address of this machine. Give the job another port. Received: {roster.addresses[0]!r}."
     )
 
 

@@ -222,7 +222,7 @@ class Link:
     def _incomplete(self, error: BaseException | None = None) -> ClusterTimeoutError:
         return ClusterTimeoutError(
             f"The cluster was not complete in time: {self._waiting_text(error)} Start these tasks, or give them more "
-            f"time with timeout=. Received: TF_CONFIG's cluster {self._roster.cluster.as_dict()!r}.",
+            f"time with timeout=. Received: cluster={self._roster.cluster.as_dict()!r}.",
             tasks=self._absent() or self._missing,
         )
 

@@ -4,9 +4,9 @@ import os
 import re
 from collections.abc import Mapping
 
+from stratax.cluster._cluster_checks import check_cluster
 from stratax.cluster._cluster_resolver import ListedClusterResolver
 from stratax.cluster._cluster_spec import ClusterSpec
-from stratax.cluster._tf_config import check_cluster
 from stratax.errors import BadArgumentError, ClusterError
 
 _REPEATED = re.compile(r"(?P<count>[0-9]+)(?:\(x(?P<times>[0-9]+)\))?")

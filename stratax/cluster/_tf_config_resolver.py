@@ -2,9 +2,10 @@
 
 import os
 
+from stratax.cluster._cluster_checks import check_task
 from stratax.cluster._cluster_resolver import ListedClusterResolver
 from stratax.cluster._exit import end_wrong_clusters_with_their_code
-from stratax.cluster._tf_config import ENVIRONMENT_VARIABLE, check_task, parse_tf_config
+from stratax.cluster._tf_config import ENVIRONMENT_VARIABLE, parse_tf_config
 
 
 class TFConfigClusterResolver(ListedClusterResolver):
