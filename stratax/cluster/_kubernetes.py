@@ -7,6 +7,7 @@ from typing import Any
 
 from stratax.cluster._cluster_resolver import ListedClusterResolver
 from stratax.cluster._cluster_spec import ClusterSpec
+from stratax.cluster._plan_checks import check_port
 from stratax.errors import BadArgumentError, ClusterError
 
 NUM_WORKERS_VARIABLE = "STRATAX_NUM_WORKERS"
@@ -37,7 +38,8 @@ class KubernetesClusterResolver(ListedClusterResolver):
 
     Raises:
         ClusterError: If this is no pod of an indexed Job, or a variable is missing or wrong.
-        BadArgumentError: If an argument that has no meaning here is given, or the port is none.
+        BadArgumentError: If an argument that has no meaning here is given, or the port is out of range.
+        BadTypeError: If the port is not an int.
 
     Example:
         >>> resolver = KubernetesClusterResolver()  # doctest: +SKIP
@@ -61,10 +63,7 @@ class KubernetesClusterResolver(ListedClusterResolver):
                     f"{name} has no meaning here: the pods of an indexed Job are found by their names. Leave it out. "
                     f"Received: {name}={value!r}."
                 )
-        if not 1 <= tf_server_port <= 65535:
-            raise BadArgumentError(
-                f"tf_server_port must be a port, 1 to 65535. Received: tf_server_port={tf_server_port!r}."
-            )
+        check_port("tf_server_port", tf_server_port)
         index, count = _number(_INDEX_VARIABLE), _number(NUM_WORKERS_VARIABLE)
         if index >= count:
             raise ClusterError(

@@ -16,6 +16,7 @@ from types import FrameType
 
 from stratax.cluster._exit import ExitCode, is_retryable
 from stratax.cluster._launch_plan import LaunchPlan
+from stratax.cluster._roster import JOB_ID_VARIABLE
 from stratax.cluster._task import Screen, Task, start_task
 
 _POLL_SECONDS = 0.05
@@ -121,7 +122,7 @@ class LocalLauncher(Launcher):
     def _attempt(self, variables: dict[str, str]) -> Outcome:
         cluster = _free_cluster(self._plan)
         # By it the tasks tell one another from those of an earlier attempt.
-        variables = {**variables, "STRATAX_JOB_ID": secrets.token_hex(8)}
+        variables = {**variables, JOB_ID_VARIABLE: secrets.token_hex(8)}
         try:
             for job, index in self._plan.tasks():
                 environment = self._environment(job, index, cluster, variables)

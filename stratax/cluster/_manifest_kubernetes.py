@@ -11,6 +11,7 @@ import yaml
 from stratax.cluster._exit import ExitCode, is_retryable
 from stratax.cluster._kubernetes import JOB_VARIABLE, NUM_WORKERS_VARIABLE, SERVICE_VARIABLE
 from stratax.cluster._plan_checks import check_least, check_port
+from stratax.cluster._roster import JOB_ID_VARIABLE
 from stratax.errors import BadArgumentError
 
 DEFAULT_PORT = 8470
@@ -18,6 +19,7 @@ DEFAULT_PORT = 8470
 
 _INDEX = "JOB_COMPLETION_INDEX"
 _INDEX_FIELD = "metadata.annotations['batch.kubernetes.io/job-completion-index']"
+_START_FIELD = "metadata.labels['batch.kubernetes.io/controller-uid']"
 _JOB_LABEL = "batch.kubernetes.io/job-name"
 _LABEL = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
 _LONGEST_LABEL = 63
@@ -62,7 +64,7 @@ class KubernetesPlan:
     def __post_init__(self) -> None:
         for field, least in {"workers": 1, "gpus_per_worker": 0, "restarts": 0}.items():
             check_least(field, getattr(self, field), least)
-        check_port(self.port)
+        check_port("port", self.port)
         if not _IMAGE.fullmatch(self.image):
             raise BadArgumentError(f"image must be the name of one. Received: image={self.image!r}.")
         _check_name("name", self.name, _LONGEST_LABEL - len(f"-{self.workers - 1}"))
@@ -227,6 +229,8 @@ def _environment(plan: KubernetesPlan) -> list[dict[str, Any]]:
             "name": "TF_CONFIG",
             "value": f'{{"cluster": {json.dumps({"worker": addresses})}, "task": {task}}}',
         },
+        # A Job that takes the place of another of its name may start while the other's pods are still ending.
+        {"name": JOB_ID_VARIABLE, "valueFrom": {"fieldRef": {"fieldPath": _START_FIELD}}},
         {"name": NUM_WORKERS_VARIABLE, "value": str(plan.workers)},
         {"name": JOB_VARIABLE, "value": plan.name},
         {"name": SERVICE_VARIABLE, "value": plan.name},

@@ -70,7 +70,7 @@ class SlurmPlan:
         for field, minimum in least.items():
             check_least(field, getattr(self, field), minimum)
         check_least("cpus_per_worker", 1 if self.cpus_per_worker is None else self.cpus_per_worker, 1)
-        check_port(self.port, self.workers_per_node)
+        check_port("port", self.port, self.workers_per_node)
         if self.workers % self.workers_per_node:
             raise BadArgumentError(
                 "The workers must be spread evenly over the nodes, so workers must be a multiple of workers_per_node. "

@@ -1,6 +1,6 @@
-"""Checks that the plans of launches and manifests share (cluster layer)."""
+"""Checks of numbers that plans and resolvers share (cluster layer)."""
 
-from stratax.errors import BadArgumentError
+from stratax.errors import BadArgumentError, BadTypeError
 
 
 def check_least(name: str, value: float, least: float) -> None:
@@ -18,15 +18,19 @@ def check_least(name: str, value: float, least: float) -> None:
         raise BadArgumentError(f"{name} must be at least {least}. Received: {name}={value!r}.")
 
 
-def check_port(port: int, count: int = 1) -> None:
+def check_port(name: str, port: int, count: int = 1) -> None:
     """Checks a port, or the first of several.
 
     Args:
+        name: What it is called.
         port: The port.
         count: How many there are, one after the other.
 
     Raises:
-        BadArgumentError: If it is none.
+        BadTypeError: If it is not an int.
+        BadArgumentError: If it is out of range.
     """
+    if isinstance(port, bool) or not isinstance(port, int):
+        raise BadTypeError(f"{name} must be an int. Received: {name}={port!r}.")
     if not 1 <= port <= port + count - 1 <= 65535:
-        raise BadArgumentError(f"port must be one, 1 to {65536 - count}. Received: port={port!r}.")
+        raise BadArgumentError(f"{name} must be between 1 and {65536 - count}. Received: {name}={port!r}.")

@@ -1,13 +1,15 @@
 """`SlurmClusterResolver`: the tasks of a Slurm step (cluster layer)."""
 
+import itertools
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from stratax.cluster._cluster_checks import check_cluster
 from stratax.cluster._cluster_resolver import ListedClusterResolver
 from stratax.cluster._cluster_spec import ClusterSpec
-from stratax.errors import BadArgumentError, ClusterError
+from stratax.cluster._plan_checks import check_port
+from stratax.errors import ClusterError
 
 _REPEATED = re.compile(r"(?P<count>[0-9]+)(?:\(x(?P<times>[0-9]+)\))?")
 _BRACKETS = re.compile(r"\[(?P<ranges>[^\[\]]*)\]")
@@ -34,7 +36,8 @@ class SlurmClusterResolver(ListedClusterResolver):
 
     Raises:
         ClusterError: If this is no Slurm step, or its variables and the arguments do not fit one another.
-        BadArgumentError: If `port_base` is no port.
+        BadArgumentError: If `port_base` is out of range.
+        BadTypeError: If `port_base` is not an int.
 
     Example:
         >>> resolver = SlurmClusterResolver()  # doctest: +SKIP
@@ -52,10 +55,7 @@ class SlurmClusterResolver(ListedClusterResolver):
         auto_set_gpu: bool = True,
         rpc_layer: str | None = "grpc",
     ) -> None:
-        if not 1 <= port_base <= 65535:
-            raise BadArgumentError(
-                f"port_base must be a port, 1 to 65535. Received: port_base={port_base!r}."
-            )
+        check_port("port_base", port_base)
         process = _integer("SLURM_PROCID")
         hosts = _hosts_of_tasks(tasks_per_node)
         self.rpc_layer = rpc_layer
@@ -174,6 +174,10 @@ def _integer(*names: str) -> int:
     return int(value)
 
 
+def _gpus_on_node() -> int:
+    return _integer("SLURM_GPUS_ON_NODE") if os.environ.get("SLURM_GPUS_ON_NODE", "").strip() else 0
+
+
 def _hosts_of_tasks(tasks_per_node: int | list[int] | None) -> list[str]:
     """The host of every task, in the order of the tasks."""
     hosts = expand_hosts(_variable("SLURM_STEP_NODELIST", "SLURM_JOB_NODELIST"))
@@ -192,7 +196,8 @@ def _hosts_of_tasks(tasks_per_node: int | list[int] | None) -> list[str]:
 
 
 def _addresses(hosts: list[str], port_base: int) -> list[str]:
-    return [f"{host}:{port_base + hosts[:place].count(host)}" for place, host in enumerate(hosts)]
+    ports: dict[str, Iterator[int]] = {host: itertools.count(port_base) for host in hosts}
+    return [f"{host}:{next(ports[host])}" for host in hosts]
 
 
 def _assign(jobs: dict[str, int], addresses: list[str]) -> tuple[ClusterSpec, list[tuple[str, int]]]:
@@ -213,7 +218,7 @@ def _set_visible_gpus(process: int, hosts: list[str], per_node: int | None, per_
     if os.environ.get("CUDA_VISIBLE_DEVICES") is not None and per_task is None:
         return
     here = hosts.count(hosts[process])
-    node = int(os.environ.get("SLURM_GPUS_ON_NODE", "0") or 0) if per_node is None else per_node
+    node = _gpus_on_node() if per_node is None else per_node
     count = node // here if per_task is None else per_task
     local = hosts[:process].count(hosts[process])
     if count * here > node:

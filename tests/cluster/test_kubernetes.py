@@ -62,5 +62,5 @@ def test_arguments_for_asking_the_server_have_no_meaning(argument):
 
 
 def test_the_port_must_be_one():
-    with pytest.raises(BadArgumentError, match="tf_server_port must be a port.*70000"):
+    with pytest.raises(BadArgumentError, match="tf_server_port must be between 1 and 65535.*70000"):
         KubernetesClusterResolver(tf_server_port=70000)

@@ -81,9 +81,10 @@ def environment_of(container, index):
         if "value" in entry:
             known[entry["name"]] = expanded(entry["value"], known)
         else:
-            path = entry["valueFrom"]["fieldRef"]["fieldPath"]
-            assert path == "metadata.annotations['batch.kubernetes.io/job-completion-index']"
-            known[entry["name"]] = str(index)
+            known[entry["name"]] = {
+                "metadata.annotations['batch.kubernetes.io/job-completion-index']": str(index),
+                "metadata.labels['batch.kubernetes.io/controller-uid']": "a-b-c",
+            }[entry["valueFrom"]["fieldRef"]["fieldPath"]]
     return known
 
 
@@ -100,6 +101,10 @@ def test_a_pod_finds_its_cluster_by_tf_config_and_by_the_resolver(index, monkeyp
         "worker",
         index,
     )
+
+
+def test_pods_of_two_jobs_of_one_name_are_told_apart():
+    assert environment_of(container_of(), 0)["STRATAX_JOB_ID"] == "a-b-c"
 
 
 def test_arguments_reach_the_program_as_they_were_given():
@@ -161,7 +166,7 @@ def test_workers_get_what_was_asked_for():
         ({"workers": 0}, "workers must be at least 1"),
         ({"restarts": -1}, "restarts must be at least 0"),
         ({"gpus_per_worker": -1}, "gpus_per_worker must be at least 0"),
-        ({"port": 0}, "port must be one"),
+        ({"port": 0}, "port must be between 1 and 65535"),
         ({"image": "a b"}, "image must be the name of one.*'a b'"),
         ({"name": "Digits"}, "name must have at most 61 characters.*'Digits'"),
         ({"name": "1st"}, "begins with a letter"),

@@ -300,7 +300,7 @@ def _without_srun(leader):
         ({"cpus_per_worker": 0}, "cpus_per_worker must be at least 1"),
         ({"restarts": -1}, "restarts must be at least 0"),
         ({"notice": 0}, "notice must be at least 1"),
-        ({"port": 65535}, "port must be one, 1 to 65534"),
+        ({"port": 65535}, "port must be between 1 and 65534"),
         ({"name": "a\nb"}, "name must be one word"),
         ({"memory": "64 G"}, "memory must be one word.*'64 G'"),
         ({"partition": ""}, "partition must be one word"),

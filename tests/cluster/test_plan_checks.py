@@ -1,7 +1,7 @@
 import pytest
 
 from stratax.cluster._plan_checks import check_least, check_port
-from stratax.errors import BadArgumentError
+from stratax.errors import BadArgumentError, BadTypeError
 
 
 def test_numbers_have_a_least_value():
@@ -12,6 +12,12 @@ def test_numbers_have_a_least_value():
 
 @pytest.mark.parametrize(("port", "count"), [(0, 1), (65536, 1), (65535, 2)])
 def test_ports_are_in_their_range(port, count):
-    check_port(65536 - count, count)
-    with pytest.raises(BadArgumentError, match=f"port must be one, 1 to {65536 - count}.*port={port}"):
-        check_port(port, count)
+    check_port("port", 65536 - count, count)
+    with pytest.raises(BadArgumentError, match=f"port must be between 1 and {65536 - count}.*port={port}"):
+        check_port("port", port, count)
+
+
+@pytest.mark.parametrize("port", ["8470", 8470.0, True])
+def test_a_port_is_an_int(port):
+    with pytest.raises(BadTypeError, match=f"port_base must be an int.*port_base={port!r}"):
+        check_port("port_base", port)

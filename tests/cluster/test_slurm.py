@@ -96,6 +96,11 @@ def test_what_is_no_list_of_counts_is_refused():
         ({"PROCID": "0"}, {}, "none of SLURM_STEP_NODELIST, SLURM_JOB_NODELIST is set"),
         ({"PROCID": "0", "STEP_NODELIST": "a"}, {}, "none of SLURM_STEP_TASKS_PER_NODE"),
         ({"PROCID": "2"}, {"tasks_per_node": 1}, r"step has 2 tasks.*SLURM_PROCID=2"),
+        (
+            {"PROCID": "0", "GPUS_ON_NODE": "gpu:2"},
+            {"tasks_per_node": 1},
+            "SLURM_GPUS_ON_NODE must be a number.*'gpu:2'",
+        ),
         ({"PROCID": "0"}, {"tasks_per_node": [1]}, r"must be given for 2 nodes.*\[1\]"),
         ({"PROCID": "0"}, {"tasks_per_node": 1, "jobs": {"worker": 3}}, "has 2 tasks; the jobs.*'worker': 3"),
         ({"PROCID": "0"}, {"tasks_per_node": 1, "jobs": {"boss": 2}}, "unknown job"),
@@ -115,5 +120,5 @@ def test_what_does_not_fit_is_refused(slurm, variables, arguments, message):
 
 
 def test_a_port_must_be_one():
-    with pytest.raises(BadArgumentError, match="port_base must be a port.*0"):
+    with pytest.raises(BadArgumentError, match="port_base must be between 1 and 65535.*=0"):
         SlurmClusterResolver(port_base=0)
