@@ -502,8 +502,13 @@ class Dataset(Nested):
         loaded: Dataset = load(path, element_spec, compression, reader_func, Dataset)
         return loaded
 
-    def prefetch(self, buffer_size: int, name: str | None = None) -> "Dataset":
-        """Makes up to `buffer_size` elements ahead on a background thread; 0 for none, AUTOTUNE for a good depth."""
+    def prefetch(self, buffer_size: int | None, name: str | None = None) -> "Dataset":
+        """Makes up to `buffer_size` elements ahead on a background thread.
+
+        Args:
+            buffer_size: How many; 0 for none, AUTOTUNE or None for a good depth.
+            name: Ignored.
+        """
         return self._derived(make_prefetch(self._node, buffer_size))
 
     def with_options(self, options: Options, name: str | None = None) -> "Dataset":

@@ -33,7 +33,7 @@ from stratax.data._spec import (
     as_dtype,
     as_shape,
 )
-from stratax.data._structure import flatten, leaf_names, unflatten
+from stratax.data._structure import as_array, flatten, leaf_names, unflatten
 from stratax.errors import BadArgumentError, BadTypeError, DataError
 
 _MAX_THREADS = 16
@@ -50,9 +50,9 @@ def as_count(name: str, value: Any, minimum: int | None) -> int:
             f"Convert it with int()."
         ) from e
     if isinstance(value, bool) or (minimum is not None and number < minimum):
+        limit = "" if minimum is None else f" of at least {minimum}"
         raise BadArgumentError(
-            f"{name} has to be an integer of at least {minimum}. Received: {name}={value!r}. "
-            f"Pass {name} >= {minimum}."
+            f"{name} has to be an integer{limit}. Received: {name}={value!r}. Pass a number{limit}."
         )
     return number
 
@@ -116,6 +116,10 @@ def make_range(args: tuple[Any, ...], output_type: Any) -> Range:
     if step == 0:
         raise BadArgumentError(
             "The step of a range is not zero. Received: step=0. Pass a step such as 1 or -1."
+        )
+    if any(not -(1 << 63) <= number < 1 << 63 for number in numbers):
+        raise BadArgumentError(
+            f"The numbers of a range are int64. Received: args={args!r}. Pass numbers from -2**63 to 2**63 - 1."
         )
     return Range(start, step, len(range(start, stop, step)), as_dtype(output_type))
 
@@ -260,7 +264,8 @@ def make_cache(node: Node, filename: Any) -> Node:
 
 def make_prefetch(node: Node, buffer_size: Any) -> Node:
     """`prefetch`."""
-    return Prefetch(node, as_count("buffer_size", buffer_size, AUTOTUNE))
+    depth = AUTOTUNE if buffer_size is None else as_count("buffer_size", buffer_size, AUTOTUNE)
+    return Prefetch(node, depth)
 
 
 def make_map(node: Node, function: Any, num_parallel_calls: Any, num_processes: Any = None) -> Node:
@@ -329,13 +334,21 @@ def _matching(
 
 def _padding(value: Any, spec: TensorSpec, name: str) -> Any:
     if value is None:
-        return np.zeros((), spec.dtype)[()]
-    array = np.asarray(value)
-    if array.ndim or not np.can_cast(array.dtype, spec.dtype, "same_kind"):
-        is_number = array.dtype.kind in "iu" and spec.dtype.kind in "iuf"
-        if array.ndim or not is_number:
-            raise DataError(
-                f"padding_values has to be one value of the component's dtype. Expected: {spec.dtype} for {name}. "
-                f"Received: padding_values={value!r}."
-            )
-    return array.astype(spec.dtype)[()]
+        return b"" if spec.dtype.hasobject else np.zeros((), spec.dtype)[()]
+    array = np.asarray(as_array(value))
+    if not array.ndim and _fits(array, spec.dtype):
+        return array.astype(spec.dtype)[()]
+    raise DataError(
+        f"padding_values has to be one value of the component's dtype. Expected: {spec.dtype} for {name}. "
+        f"Received: padding_values={value!r}. Pass a number that the dtype holds, or bytes for strings."
+    )
+
+
+def _fits(value: np.ndarray, dtype: np.dtype) -> bool:
+    """Whether a dtype holds a value: a number may be written as another kind of number."""
+    is_string = value.dtype.kind in "OS"
+    if is_string or dtype.hasobject:
+        return is_string and dtype.hasobject
+    if dtype.kind in "iu" and value.dtype.kind in "iu":
+        return bool(np.iinfo(dtype).min <= int(value) <= np.iinfo(dtype).max)
+    return np.can_cast(value.dtype, dtype, "same_kind") or (value.dtype.kind in "iu" and dtype.kind in "fc")

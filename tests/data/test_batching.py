@@ -97,6 +97,24 @@ def test_padded_batch_pads_to_the_longest_or_to_a_shape(streaming):
     assert wide.element_spec.shape[1:] == (4,)
 
 
+def test_strings_are_padded_with_strings():
+    words = Dataset.range(1, 4).map(lambda n: np.array([b"a"] * int(n), object))
+    assert as_lists(words.padded_batch(2)) == [[[b"a", b""], [b"a", b"a"]], [[b"a"] * 3]]
+    assert as_lists(words.padded_batch(2, padding_values="é"))[0][0] == [b"a", "é".encode()]
+    with pytest.raises(DataError, match="one value of the component's dtype.*bytes for strings"):
+        words.padded_batch(2, padding_values=0)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "value"), [("uint8", 255), ("float32", np.nan), ("float32", 3), ("bool", True)]
+)
+def test_padding_may_be_any_value_that_the_dtype_holds(dtype, value):
+    rows = Dataset.range(1, 3).map(lambda n: np.zeros(int(n), dtype))
+    (batch,) = rows.padded_batch(2, padding_values=value)
+    assert batch.dtype == dtype
+    np.testing.assert_equal(batch[0, 1], np.asarray(value, dtype))
+
+
 def test_padded_batch_of_structures():
     dataset = ragged().map(lambda x: {"x": x, "n": x.sum()})
     batch = next(iter(dataset.padded_batch(2, {"x": [None], "n": []}, {"x": np.int32(9), "n": 0})))
@@ -121,6 +139,8 @@ def test_padded_batches_restore_and_shuffle_by_position():
         ({"padded_shapes": (2, 2)}, "rank of each component"),
         ({"padded_shapes": {"a": (2,)}}, "padded_shapes needs the structure"),
         ({"padding_values": 1.5}, "one value of the component's dtype"),
+        ({"padding_values": -(2**31) - 1}, "one value of the component's dtype"),
+        ({"padding_values": b"x"}, "one value of the component's dtype"),
         ({"padding_values": (1, 2)}, "padding_values needs the structure"),
     ],
 )

@@ -13,7 +13,7 @@ def stream(function=lambda x: x):
     return Dataset.range(50).filter(lambda x: x >= 0).map(function)
 
 
-@pytest.mark.parametrize("depth", [AUTOTUNE, 0, 1, 3, 100])
+@pytest.mark.parametrize("depth", [AUTOTUNE, None, 0, 1, 3, 100])
 def test_prefetching_changes_no_element(depth):
     for dataset in (Dataset.range(50), stream()):
         assert [int(x) for x in dataset.prefetch(depth)] == list(range(50))

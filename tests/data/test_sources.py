@@ -41,6 +41,12 @@ def test_range_has_a_dtype():
 def test_range_refuses_what_is_no_range():
     with pytest.raises(BadTypeError, match="range takes"):
         Dataset.range()
+    with pytest.raises(BadArgumentError, match="numbers of a range are int64"):
+        Dataset.range(2**63)
+    with pytest.raises(
+        BadArgumentError, match=r"has to be an integer. Received: args\[0\]=True. Pass a number"
+    ):
+        Dataset.range(True)
     with pytest.raises(BadArgumentError, match="step of a range is not zero"):
         Dataset.range(0, 3, 0)
     with pytest.raises(BadTypeError, match=r"args\[0\] has to be an integer"):
