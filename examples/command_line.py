@@ -103,8 +103,9 @@ def parse(
         "width": width,
     }
     for name in uses:
-        kind: Callable[[str], object] = pathlib.Path if name in ("data", "records") else positive
-        parser.add_argument(f"--{name.replace('_', '-')}", type=kind, default=defaults[name], help=HELP[name])
+        parser.add_argument(
+            f"--{name.replace('_', '-')}", type=KINDS[name], default=defaults[name], help=HELP[name]
+        )
     given = vars(parser.parse_args())
     simulate(given.pop("simulate"), given["strategy"])
     return Options(**{**defaults, **given})
@@ -126,6 +127,24 @@ def positive(text: str) -> int:
     if number < 1:
         raise argparse.ArgumentTypeError(f"expected a number of at least 1, received {number}")
     return number
+
+
+def existing(text: str) -> pathlib.Path:
+    """A file or folder that is there."""
+    path = pathlib.Path(text)
+    if not path.exists():
+        raise argparse.ArgumentTypeError(f"there is no {text!r}")
+    return path
+
+
+KINDS: dict[str, Callable[[str], object]] = {
+    "data": existing,
+    "records": pathlib.Path,
+    "limit": positive,
+    "epochs": positive,
+    "batch_size": positive,
+    "width": positive,
+}
 
 
 def simulate(specification: str | None, strategy: str) -> None:

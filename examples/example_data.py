@@ -2,6 +2,7 @@
 
 import io
 import pathlib
+import sys
 import zipfile
 
 import numpy as np
@@ -58,7 +59,13 @@ def cifar10(path: pathlib.Path | None, limit: int) -> tuple[Images, Images]:
     if path is None:
         import keras
 
-        (x_train, y_train), (x_test, y_test) = keras.datasets.cifar10.load_data()
+        try:
+            (x_train, y_train), (x_test, y_test) = keras.datasets.cifar10.load_data()
+        except Exception as error:  # Keras has no narrower one for a download that fails.
+            sys.exit(
+                f"CIFAR-10 is not in Keras' cache, and can't be downloaded: {error}\n"
+                "Give its images: --data, a folder or zip file of train/<class>/*.jpg and test/<class>/*.jpg."
+            )
         return (x_train[:limit], y_train[:limit]), (x_test[: limit // 5], y_test[: limit // 5])
     files = _files(path)
     return _images(files, "train", limit), _images(files, "test", limit // 5)
@@ -75,7 +82,9 @@ def _files(path: pathlib.Path) -> dict[str, bytes | pathlib.Path]:
 def _images(files: dict[str, bytes | pathlib.Path], split: str, limit: int) -> Images:
     from PIL import Image
 
-    names = [name for name in files if name.startswith(f"{split}/")]
+    names = [name for name in files if name.startswith(f"{split}/") and name.count("/") >= 2]
+    if not names:
+        sys.exit(f"There are no images {split}/<class>/*.jpg in what --data names.")
     classes = sorted({name.split("/")[1] for name in names})
     by_class = [[name for name in names if name.split("/")[1] == kind] for kind in classes]
     # One of each class in turn, so that the first `limit` are even and in no order of classes.

@@ -23,7 +23,6 @@ def example_data():
 
 
 def test_digits_are_enlarged_where_there_is_no_mnist(example_data, monkeypatch, tmp_path):
-    pytest.importorskip("sklearn")
     monkeypatch.setenv("HOME", str(tmp_path))
     (x, y), (x_test, y_test) = example_data.mnist(None, 60)
     assert (x.shape, x.dtype, x.max()) == ((60, 28, 28, 1), np.uint8, 255)
@@ -53,3 +52,18 @@ def test_photographs_come_from_a_zip_file_or_a_folder_evenly_over_the_classes(ex
         np.concatenate([*zipped[0]], axis=None), np.concatenate([*unpacked[0]], axis=None), strict=True
     ):
         assert ours == theirs
+
+
+def test_images_that_can_not_be_had_are_said_to_be_missing(example_data, tmp_path, monkeypatch):
+    import keras
+
+    def fail():
+        raise Exception("URL fetch failure")
+
+    monkeypatch.setattr(keras.datasets.cifar10, "load_data", fail)
+    with pytest.raises(SystemExit, match="can't be downloaded: URL fetch failure\nGive its images: --data"):
+        example_data.cifar10(None, 10)
+    (tmp_path / "train").mkdir()
+    (tmp_path / "train" / "loose.jpg").touch()
+    with pytest.raises(SystemExit, match=r"no images train/<class>/\*.jpg in what --data names"):
+        example_data.cifar10(tmp_path, 10)

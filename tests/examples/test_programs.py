@@ -41,6 +41,13 @@ def quick_and_slow(quick):
     return [pytest.param(*case, marks=[] if case[0] in quick else [pytest.mark.slow]) for case in EVERYWHERE]
 
 
+def test_data_that_is_not_there_is_said_to_be_missing():
+    command = [sys.executable, CHECKOUT / "examples" / "mnist_records.py", "--data", "nowhere.npz"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
+    assert done.returncode == 2
+    assert "argument --data: there is no 'nowhere.npz'" in done.stderr
+
+
 @pytest.mark.parametrize(("strategy", "simulate"), quick_and_slow({"tpu", "one"}))
 def test_gradient_descent_ends_where_the_article_says(strategy, simulate):
     printed = run("cloud_tpu_gradient_descent.py", "--strategy", strategy, simulate=simulate)
