@@ -35,6 +35,7 @@ _Result = TypeVar("_Result")
 class _State:
     cluster: Cluster | None = None
     hub: Hub | None = None
+    loop: asyncio.AbstractEventLoop | None = None
     lock: threading.Lock = dataclasses.field(default_factory=threading.Lock)
 
 
@@ -202,8 +203,8 @@ def _join(cluster: Cluster, roster: Roster, timeout: float, limits: Limits) -> C
     _hooks.install(cluster)
     progress.thread = threading.get_ident()
     deadline = time.monotonic() + timeout
-    loop = _start_loop()
-    link, address = _run(loop, _meet(cluster, roster, limits, deadline))
+    _state.loop = _state.loop or _start_loop()
+    link, address = _run(_state.loop, _meet(cluster, roster, limits, deadline))
     host = host_and_port(roster.addresses[roster.index])[0]
     remaining = max(deadline - time.monotonic(), _LONGEST_PAUSE)
     _jax_runtime.start(address, index=roster.index, count=len(roster.names), host=host, timeout=remaining)

@@ -1,6 +1,7 @@
 """What happens when a connected program raises, or comes to its end (cluster layer)."""
 
 import atexit
+import dataclasses
 import sys
 import traceback
 from types import TracebackType
@@ -13,25 +14,45 @@ from stratax.errors import ClusterError, ClusterTimeoutError, PeerLostError
 _FAREWELL_SECONDS = 30.0
 
 
+@dataclasses.dataclass(slots=True)
+class _State:
+    cluster: Cluster | None = None
+
+
+_state = _State()
+
+
 def install(cluster: Cluster) -> None:
     """Makes this process tell the others how it ends, and end without waiting for them where they can't come.
 
     Args:
-        cluster: The cluster that it joins.
+        cluster: The cluster that it joins, in the place of one that it could not join before.
     """
+    is_first = _state.cluster is None
+    _state.cluster = cluster
+    if not is_first:
+        return
     before = sys.excepthook
 
     def on_error(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
         before(kind, error, trace)
-        if cluster.has_joined or isinstance(error, ClusterError | ClusterTimeoutError | PeerLostError):
-            leave(*cluster.raised(error, _text(error)))
+        _tell_and_leave(error)
 
     sys.excepthook = on_error
-    atexit.register(_end, cluster)
+    atexit.register(_end)
 
 
-def _end(cluster: Cluster) -> None:
-    if cluster.has_joined:
+def _tell_and_leave(error: BaseException) -> None:
+    cluster = _state.cluster
+    if cluster is None:
+        return
+    if cluster.has_joined or isinstance(error, ClusterError | ClusterTimeoutError | PeerLostError):
+        leave(*cluster.raised(error, _text(error)))
+
+
+def _end() -> None:
+    cluster = _state.cluster
+    if cluster is not None and cluster.has_joined:
         cluster.meet_at_exit(_FAREWELL_SECONDS)
         let_go()
 

@@ -197,6 +197,34 @@ connect(TFConfigClusterResolver(), timeout=3)
 
 
 @pytest.mark.processes
+def test_a_program_may_try_again_and_leaves_nothing_of_an_attempt_in_vain():
+    program = """
+import threading
+from stratax.cluster import TFConfigClusterResolver, connect
+from stratax.errors import ClusterTimeoutError
+for attempt in range(2):
+    try:
+        connect(TFConfigClusterResolver(), timeout=0.5)
+    except ClusterTimeoutError:
+        print("TRIED", attempt, flush=True)
+cluster = connect(TFConfigClusterResolver())
+report(loops=[each.name for each in threading.enumerate()].count("stratax-cluster"))
+cluster.barrier("last")
+raise KeyError("told once")
+"""
+    cluster = addresses(2)
+    with no_tasks() as running:
+        start(running, cluster, program, ("worker", 0))
+        running.wait_for(0, "TRIED 1")
+        start(running, cluster, CONNECT + "cluster.barrier('last')\ntime.sleep(1000)", ("worker", 1))
+        first, second = running.wait()
+    assert (first.code, first.report["loops"]) == (1, 1), first
+    assert first.err.count("KeyError: 'told once'") == 1
+    assert second.code == 201
+    assert "/job:worker/task:0 raised KeyError: 'told once'" in second.err
+
+
+@pytest.mark.processes
 def test_two_tasks_with_different_clusters_are_told_where_they_differ():
     mine = addresses(2)
     theirs = {"worker": [mine["worker"][0], "127.0.0.1:1"]}
