@@ -7,8 +7,9 @@ import sys
 
 import pytest
 
-MAX_SECONDS = 0.5
-MAX_SECONDS_OF_THE_FRONT_DOOR = 0.15
+# Of the time that what it stands on takes; JAX and Keras take more than a second.
+MAX_SHARE = 0.4
+MAX_SHARE_OF_THE_FRONT_DOOR = 0.7
 
 
 def run(program, **variables):
@@ -58,21 +59,24 @@ print(json.dumps([handlers() == before, threading.active_count() - threads, mess
 KERAS_ON_JAX = "import os; os.environ['KERAS_BACKEND'] = 'jax'; import keras"
 
 
-def seconds(program):
-    """Processor time that `program` takes after its first line; what else the machine is doing does not count."""
-    first, rest = program.split("\n", 1)
-    timed = f"import json, time\n{first}\nstart = time.process_time()\n{rest}\n"
-    return min(run(f"{timed}print(json.dumps(time.process_time() - start))") for _ in range(3))
+def share(first, rest):
+    """Processor time of importing `rest` as a part of that of importing `first` before it, in one process."""
+    clock = "time.process_time()"
+    program = (
+        f"import json, time\ntimes = [{clock}]\n{first}\ntimes.append({clock})\n{rest}\ntimes.append({clock})"
+    )
+    runs = [run(f"{program}\nprint(json.dumps(times))") for _ in range(3)]
+    return min((last - middle) / (middle - start) for start, middle, last in runs)
 
 
 def test_everything_is_imported_quickly_beyond_jax_and_keras():
     assert (
-        seconds(f"{KERAS_ON_JAX}; import jax\nimport stratax.core, stratax.keras, stratax.tpu") <= MAX_SECONDS
+        share(f"{KERAS_ON_JAX}; import jax", "import stratax.core, stratax.keras, stratax.tpu") <= MAX_SHARE
     )
 
 
 def test_the_front_doors_are_imported_quickly_beyond_numpy():
-    assert seconds("import numpy\nimport stratax, stratax.data, stratax.tf") <= MAX_SECONDS_OF_THE_FRONT_DOOR
+    assert share("import numpy", "import stratax, stratax.data, stratax.tf") <= MAX_SHARE_OF_THE_FRONT_DOOR
 
 
 @pytest.mark.parametrize(

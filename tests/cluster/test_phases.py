@@ -1,5 +1,6 @@
 """Phases: what this task says that it is doing, and what a phase does when another task is lost."""
 
+import contextlib
 import threading
 import time
 
@@ -81,14 +82,19 @@ def test_an_unknown_phase_is_refused():
         phase("lunch")
 
 
-def test_a_phase_costs_next_to_nothing(progress):
+def test_a_phase_costs_no_more_than_a_few_blocks_that_do_nothing(progress):
     progress.guard = LostPeer()
 
-    def once():
+    @contextlib.contextmanager
+    def nothing(name, *, step):
+        yield
+
+    def once(block):
         began = time.perf_counter()
         for step in range(10_000):
-            with phase("step", step=step):
+            with block("step", step=step):
                 pass
-        return (time.perf_counter() - began) / 10_000
+        return time.perf_counter() - began
 
-    assert min(once() for _ in range(5)) < 4e-6
+    ours, theirs = zip(*((once(phase), once(nothing)) for _ in range(7)), strict=True)
+    assert min(ours) < 4 * min(theirs)

@@ -1,6 +1,6 @@
-"""In-memory pipelines cost about a microsecond an element.
+"""In-memory pipelines cost about a microsecond an element: not much more than NumPy by hand on the same machine.
 
-The time is what this thread spends, and the limit leaves room for a busy machine's cold caches.
+The time is what this thread spends. `python -m benchmarks` has the figures themselves.
 """
 
 import time
@@ -32,12 +32,22 @@ CASES = {
 def test_shuffling_scaling_and_batching_images_is_quick(name):
     data, scale = CASES[name]
     dataset = Dataset.from_tensor_slices(data).shuffle(COUNT).map(scale).batch(200)
-    best = min(microseconds_an_element(dataset) for _ in range(5))
-    assert best < 2
+    columns = data if isinstance(data, tuple) else (data,)
+    by_numpy = CASES["uint8 images, NumPy"][1] if scale is with_keras else scale
+    ours, by_hand = zip(
+        *((seconds(dataset), seconds(batches_by_hand(columns, by_numpy))) for _ in range(7)), strict=True
+    )
+    assert min(ours) < 6 * min(by_hand)
 
 
-def microseconds_an_element(dataset):
+def batches_by_hand(columns, scale):
+    order = np.random.default_rng(0).permutation(COUNT)
+    for start in range(0, COUNT, 200):
+        yield scale(*(column[order[start : start + 200]] for column in columns))
+
+
+def seconds(batches):
     start = time.thread_time()
-    for _ in dataset:
+    for _ in batches:
         pass
-    return (time.thread_time() - start) / COUNT * 1e6
+    return time.thread_time() - start
