@@ -133,7 +133,7 @@ def reading(name: str) -> Iterator[None]:
             "enter the folders that it is in.",
             filename=name,
         ) from e
-    except Exception as e:  # Stores have classes of their own.
+    except _errors_of(name) as e:
         if isinstance(e, OSError) and e.errno == errno.ENAMETOOLONG:
             raise file_missing(name) from e
         raise FileAccessError(
@@ -154,7 +154,7 @@ def writing(name: str) -> Iterator[None]:
     """
     try:
         yield
-    except StrataxError:
+    except (StrataxError, MemoryError):
         raise
     except FileNotFoundError as e:
         folder = os.path.dirname(local_path(name) or name) or "."
@@ -165,12 +165,17 @@ def writing(name: str) -> Iterator[None]:
         ) from e
     except IsADirectoryError as e:
         raise is_directory(name) from e
-    except OSError as e:
+    except _errors_of(name) as e:
         raise FileAccessError(
             f"The file can't be written: {reason_of(e)}. Received: filename={name!r}. Give this user the right to "
             "write there, make room, or name another folder.",
             filename=name,
         ) from e
+
+
+def _errors_of(name: str) -> type[Exception]:
+    """What is raised where a file can't be reached: stores have classes of their own."""
+    return OSError if local_path(name) is not None else Exception
 
 
 def reason_of(error: Exception) -> str:

@@ -5,7 +5,6 @@ The index of a file is kept beside it, in a hidden file, where the folder can be
 
 import contextlib
 import copy
-import itertools
 import os
 from functools import cached_property
 
@@ -16,13 +15,13 @@ from stratax.data._files import as_file_name, local_path, open_bytes, reading
 from stratax.data._named_files import NamedFiles
 from stratax.data._node import Node, Passes, Run
 from stratax.data._origins import Origins
+from stratax.data._record_reads import FRAME_BYTES, BadRecordError, read_records
 from stratax.data._spec import TensorSpec
 from stratax.data._tfrecord_reader import (
     FOOTER_BYTES,
     HEADER_BYTES,
     TFRecordFormat,
     length_of,
-    masked_crcs,
 )
 from stratax.data._whole_files import new_file
 from stratax.errors import BadArgumentError, DataLossError
@@ -35,9 +34,6 @@ _WINDOW = 1 << 20
 _GLANCE = 1 << 12
 _MAX_KNOWN_HEADERS = 1 << 14
 _LEAST_RUN = 8
-_MAX_GAP = 1 << 12
-_MAX_SPAN = 1 << 20
-_LENGTH_BYTES = 8
 
 
 class IndexedRecords(NamedFiles):
@@ -141,41 +137,19 @@ class FileIndex:
         places = positions[order]
         starts, stops = self._starts[places], self._starts[places + 1]
         origins.note(self._name, self._form, places, starts, stops)
-        records: list[bytes] = []
-        with reading(self._name), open(self._path, "rb", buffering=0) as file:
-            for part in _spans(file.fileno(), starts, stops):
-                records += self._sliced(file.fileno(), places[part], starts[part], stops[part])
+        try:
+            with reading(self._name), open(self._path, "rb", buffering=0) as file:
+                records = read_records(file.fileno(), starts, stops, self._form.check_crc)
+        except BadRecordError as e:
+            raise self._error(e.is_data, int(places[e.index])) from None
         found = np.empty(len(positions), object)
         found[order] = records
         return found
 
-    def _sliced(self, file: int, places: np.ndarray, starts: np.ndarray, stops: np.ndarray) -> list[bytes]:
-        base = int(starts[0])
-        content = os.pread(file, int(stops[-1]) - base, base)
-        lengths = stops - starts - (HEADER_BYTES + FOOTER_BYTES)
-        begins = starts - base + HEADER_BYTES
-        self._check_lengths(content, places, begins, lengths)
-        ends = (begins + lengths).tolist()
-        records = [content[begin:end] for begin, end in zip(begins.tolist(), ends, strict=True)]
-        if self._form.check_crc:
-            self._check_data(content, places, np.array(ends), records)
-        return records
-
-    def _check_lengths(
-        self, content: bytes, places: np.ndarray, begins: np.ndarray, lengths: np.ndarray
-    ) -> None:
-        is_whole = int(begins[-1] + lengths[-1]) + FOOTER_BYTES <= len(content)
-        told = _numbers(content, begins - HEADER_BYTES, _LENGTH_BYTES).view("<i8")[:, 0] if is_whole else None
-        if told is None or not np.array_equal(told, lengths):
-            raise self._error("The file is another one than when its records were counted", int(places[0]))
-
-    def _check_data(self, content: bytes, places: np.ndarray, ends: np.ndarray, records: list[bytes]) -> None:
-        stored = _numbers(content, ends, FOOTER_BYTES).view("<u4")[:, 0]
-        differ = np.flatnonzero(stored != masked_crcs(records))
-        if len(differ):
-            raise self._error("The data of a record is damaged (its CRC-32C differs)", int(places[differ[0]]))
-
-    def _error(self, what: str, record: int) -> DataLossError:
+    def _error(self, is_data: bool, record: int) -> DataLossError:
+        what = "The file is another one than when its records were counted"
+        if is_data:
+            what = "The data of a record is damaged (its CRC-32C differs)"
         offset = int(self._starts[record])
         return DataLossError(
             f"{what}. Received: filename={self._name!r}, record={record}, offset={offset}. Make the file again; a "
@@ -194,25 +168,6 @@ def _checked_path(name: str) -> str:
         )
     open_bytes(name).close()
     return path
-
-
-def _numbers(content: bytes, offsets: np.ndarray, size: int) -> np.ndarray:
-    """The bytes at some offsets, uint8 [n, size]."""
-    return np.frombuffer(content, np.uint8)[offsets[:, None] + np.arange(size)]
-
-
-def _spans(file: int, starts: np.ndarray, stops: np.ndarray) -> list[slice]:
-    """Parts of sorted records that are read in one go: close together, and not too much at once."""
-    is_far = starts[1:] - stops[:-1] > _MAX_GAP
-    is_new = is_far | (starts[1:] // _MAX_SPAN != starts[:-1] // _MAX_SPAN)
-    edges = [0, *(np.flatnonzero(is_new) + 1).tolist(), len(starts)]
-    spans = [slice(a, b) for a, b in itertools.pairwise(edges)]
-    if len(spans) > 1 and hasattr(os, "posix_fadvise"):
-        # The system fetches all of them while the first is waited for.
-        for part in spans:
-            begin = int(starts[part.start])
-            os.posix_fadvise(file, begin, int(stops[part.stop - 1]) - begin, os.POSIX_FADV_WILLNEED)
-    return spans
 
 
 # Finding out where records begin
@@ -251,7 +206,7 @@ def _loaded(path: str, facts: list[int]) -> np.ndarray | None:
         return None
     starts = content[_FACTS:]
     is_sound = len(starts) and starts[0] == 0 and starts[-1] == facts[1]
-    return starts if is_sound and bool((np.diff(starts) >= HEADER_BYTES + FOOTER_BYTES).all()) else None
+    return starts if is_sound and bool((np.diff(starts) >= FRAME_BYTES).all()) else None
 
 
 def scan(path: str) -> np.ndarray:

@@ -6,6 +6,7 @@ reading costs is mostly what Python does for each record.
 
 import contextlib
 import dataclasses
+import functools
 import struct
 from typing import ClassVar
 
@@ -21,6 +22,7 @@ FOOTER_BYTES = 4
 DEFAULT_BUFFER = 1 << 20
 
 HEADER = struct.Struct("<QI")
+_LENGTH_BYTES = 8
 _MASK_DELTA = 0xA282EAD8
 _MAX_KNOWN_HEADERS = 1 << 14
 _MAX_GROWTH = 1 << 24
@@ -41,7 +43,14 @@ def masked_crcs(records: list[bytes]) -> np.ndarray:
 def length_of(header: bytes) -> int | None:
     """The length that a record's first 12 bytes tell, None if its checksum says that they are damaged."""
     length, crc = HEADER.unpack(header)
-    return int(length) if masked_crc(header[:8]) == crc else None
+    return int(length) if masked_crc(header[:_LENGTH_BYTES]) == crc else None
+
+
+@functools.lru_cache(_MAX_KNOWN_HEADERS)
+def header_of(length: int) -> bytes:
+    """The 12 bytes that a record of some length begins with."""
+    encoded = HEADER.pack(length, 0)[:_LENGTH_BYTES]
+    return encoded + masked_crc(encoded).to_bytes(FOOTER_BYTES, "little")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from stratax.data._files import (
     remote_path,
     writing,
 )
-from stratax.data._tfrecord_reader import HEADER, masked_crc
+from stratax.data._tfrecord_reader import FOOTER_BYTES, header_of, masked_crc
 from stratax.data._whole_files import discard, open_beside, publish
 from stratax.errors import BadArgumentError, BadTypeError
 
@@ -183,10 +183,7 @@ class TFRecordWriter:
         """
         if not isinstance(record, bytes):
             record = _as_bytes(record)
-        length = HEADER.pack(len(record), 0)[:8]
-        self._write(
-            HEADER.pack(len(record), masked_crc(length)) + record + masked_crc(record).to_bytes(4, "little")
-        )
+        self._write(header_of(len(record)) + record + masked_crc(record).to_bytes(FOOTER_BYTES, "little"))
 
     def _write(self, content: bytes) -> None:
         file = self._open_file()
