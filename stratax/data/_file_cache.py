@@ -12,8 +12,9 @@ from stratax.data._cursor import Cursor, State
 from stratax.data._files import local_path
 from stratax.data._node import Node, Passes, Run, walk
 from stratax.data._save_load import spec_kind
-from stratax.data._snapshot import Snapshot, SnapshotWriter, read_snapshot
+from stratax.data._snapshot import Snapshot, read_snapshot
 from stratax.data._snapshot_source import source_of
+from stratax.data._snapshot_writer import SnapshotWriter
 from stratax.data._structure import flatten
 from stratax.errors import DataError
 
@@ -98,7 +99,10 @@ class FileCache(Node):
 
     def commit(self, writer: SnapshotWriter, run: Run) -> None:
         """Puts a whole pass there, unless somebody was quicker."""
-        writer.commit(replace=False, key=[order.saved_seed(run) for order in self._orders])
+        try:
+            writer.commit(replace=False, key=[order.saved_seed(run) for order in self._orders])
+        finally:
+            writer.abandon()
 
     def frozen(self, run: Run) -> Run:
         """The run of the first pass, whatever iteration this is."""
@@ -150,22 +154,31 @@ class _Filling:
         self._is_missing = np.ones(cache.length, bool)
         self._num_missing = cache.length
         self._writer = cache.writer(run)
+        self._failure: Exception | None = None
         run.on_close(lambda wait: self._writer.abandon())
 
     def gather(self, indices: np.ndarray) -> Block:
-        """The child's elements at some positions."""
+        """The child's elements at some positions; once they could not be written, only that is told."""
+        if self._failure is not None:
+            raise self._failure
         block = self._cache.child.gather(indices, 0, self._cache.frozen(self._run))
         new, first = np.unique(indices, return_index=True)
         chosen = first[self._is_missing[new]]
         if len(chosen) and self._num_missing:
-            self._write(block, indices, chosen)
+            columns = [column[chosen] for column in block.columns()]
+            try:
+                self._write(columns, indices[chosen])
+            except Exception as e:
+                self._failure = e
+                self._writer.abandon()
+                raise
         return block
 
-    def _write(self, block: Block, indices: np.ndarray, chosen: np.ndarray) -> None:
-        columns = [column[chosen] for column in block.columns()]
-        self._writer.write(columns, len(chosen), [0] * len(chosen), indices[chosen].tolist())
-        self._is_missing[indices[chosen]] = False
-        self._num_missing -= len(chosen)
+    def _write(self, columns: list[np.ndarray], positions: np.ndarray) -> None:
+        count = len(positions)
+        self._writer.write(columns, count, [0] * count, positions.tolist())
+        self._is_missing[positions] = False
+        self._num_missing -= count
         if not self._num_missing:
             self._cache.commit(self._writer, self._run)
 
@@ -199,7 +212,16 @@ class FileCacheCursor(Cursor):
             self._position += 1
             self._abandon()
             raise
-        self._write(block)
+        try:
+            self._write(block)
+        except Exception:
+            # What was not written is not lost: without writing, the child goes on behind the first of these elements.
+            self._position += 1
+            self._abandon()
+            inner.close()
+            self._inner = self._child()
+            self._skip_inner()
+            raise
         self._position += block.count
         return block
 

@@ -9,8 +9,9 @@ import numpy as np
 from stratax.data._files import as_compression, as_file_name
 from stratax.data._iterator import DatasetIterator
 from stratax.data._node import Node
-from stratax.data._snapshot import SPEC_FILE, Snapshot, SnapshotWriter, positions_of, read_snapshot
+from stratax.data._snapshot import SPEC_FILE, Snapshot, read_snapshot
 from stratax.data._snapshot_source import source_of
+from stratax.data._snapshot_writer import SnapshotWriter, positions_of
 from stratax.data._spec import DatasetSpec, Nested
 from stratax.data._spec_json import spec_to_json
 from stratax.data._streaming import RowsSource
@@ -99,7 +100,8 @@ def load(
     if snapshot is None:
         raise FileMissingError(
             f"There is no saved Dataset, or its writing did not come to its end. Expected: a folder with {SPEC_FILE}. "
-            f"Received: path={folder!r}. Write it with Dataset.save."
+            f"Received: path={folder!r}. Write it with Dataset.save.",
+            filename=folder,
         )
     spec = snapshot.spec if element_spec is None else _checked_spec(snapshot, element_spec)
     if compression is not None and _compression(compression) != snapshot.compression:

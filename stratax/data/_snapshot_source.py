@@ -1,7 +1,6 @@
 """Reading written elements: at any position where their files lie on this machine, else in order (data layer)."""
 
 import dataclasses
-import os
 import threading
 from collections.abc import Sequence
 from functools import cached_property
@@ -15,22 +14,13 @@ from stratax.data._element_codec import decode_records
 from stratax.data._feed import Feed, one
 from stratax.data._file_names import listed_names
 from stratax.data._file_source import FileSource
-from stratax.data._files import local_path
+from stratax.data._files import local_path, reading
 from stratax.data._node import Node, Passes, Run
-from stratax.data._snapshot import Shard, Snapshot, read_index
+from stratax.data._record_reads import FRAME_BYTES, BadRecordError, read_records
+from stratax.data._snapshot import Shard, Snapshot, missing_shard, read_index
 from stratax.data._structure import flatten
-from stratax.data._tfrecord_reader import (
-    DEFAULT_BUFFER,
-    FOOTER_BYTES,
-    HEADER_BYTES,
-    TFRecordFormat,
-    length_of,
-    masked_crcs,
-)
+from stratax.data._tfrecord_reader import DEFAULT_BUFFER, TFRecordFormat
 from stratax.errors import DataLossError, FileMissingError
-
-_FRAME = HEADER_BYTES + FOOTER_BYTES
-_MOST_BYTES = 1 << 22
 
 
 class _OpenShard:
@@ -39,14 +29,13 @@ class _OpenShard:
     def __init__(self, shard: Shard) -> None:
         self._shard = shard
         try:
-            self._file = open(str(local_path(shard.file)), "rb", buffering=0)  # noqa: SIM115 (closed by close)
-        except FileNotFoundError as e:
-            raise FileMissingError(
-                f"A file of saved elements is not there. Received: file={shard.file!r}. Write the folder again."
-            ) from e
+            with reading(shard.file):
+                self._file = open(str(local_path(shard.file)), "rb", buffering=0)  # noqa: SIM115 (closed by close)
+        except FileMissingError as e:
+            raise missing_shard(shard) from e
 
     def read(self, places: np.ndarray, entries: np.ndarray) -> list[bytes]:
-        """The records of some entries of the index ([n, 3]); neighbours are read together.
+        """The records of some entries of the index ([n, 3]).
 
         Args:
             places: Their positions, for messages.
@@ -54,41 +43,23 @@ class _OpenShard:
         """
         order = np.argsort(entries[:, 0], kind="stable")
         starts, lengths = entries[order, 0], entries[order, 1]
+        try:
+            with reading(self._shard.file):
+                found = read_records(
+                    self._file.fileno(), starts, starts + lengths + FRAME_BYTES, check_crc=True
+                )
+        except BadRecordError as e:
+            place = int(order[e.index])
+            offset = int(entries[place, 0])
+            raise damaged(self._shard, int(places[place]), offset, "its checksum does not fit") from None
         records: list[bytes] = [b""] * len(order)
-        for begin, end in _pieces(starts, starts + lengths + _FRAME):
-            first = int(starts[begin])
-            content = os.pread(
-                self._file.fileno(), int(starts[end - 1] + lengths[end - 1]) + _FRAME - first, first
-            )
-            for i in range(begin, end):
-                at = int(starts[i]) - first
-                records[order[i]] = content[at : at + int(lengths[i]) + _FRAME]
-        return self._checked(records, places, entries)
-
-    def _checked(self, framed: list[bytes], places: np.ndarray, entries: np.ndarray) -> list[bytes]:
-        records = [record[HEADER_BYTES:-FOOTER_BYTES] for record in framed]
-        tails = b"".join(record[-FOOTER_BYTES:] for record in framed)
-        whole = len(tails) == FOOTER_BYTES * len(framed)
-        good = masked_crcs(records) == np.frombuffer(tails, "<u4") if whole else np.zeros(len(framed), bool)
-        for i, (record, length) in enumerate(zip(framed, entries[:, 1].tolist(), strict=True)):
-            if not good[i] or len(record) != length + _FRAME or length_of(record[:HEADER_BYTES]) != length:
-                raise damaged(self._shard, int(places[i]), int(entries[i, 0]), "its checksum does not fit")
+        for place, record in zip(order.tolist(), found, strict=True):
+            records[place] = record
         return records
 
     def close(self) -> None:
         """Closes the file."""
         self._file.close()
-
-
-def _pieces(starts: np.ndarray, ends: np.ndarray) -> list[tuple[int, int]]:
-    """Runs of records that lie side by side, none of them much larger than a few megabytes."""
-    found: list[tuple[int, int]] = []
-    begin = 0
-    for i in range(1, len(starts) + 1):
-        if i == len(starts) or starts[i] != ends[i - 1] or ends[i] - starts[begin] > _MOST_BYTES:
-            found.append((begin, i))
-            begin = i
-    return found
 
 
 def damaged(shard: Shard, place: int, offset: int | None, what: str) -> DataLossError:
@@ -156,23 +127,20 @@ class SnapshotFiles:
             self._open.clear()
 
 
-class SnapshotSource(Node):
-    """The elements of a folder, at any position.
+class _Elements(Node):
+    """The elements of a folder.
 
     Args:
-        snapshot: What lies in the folder; uncompressed, on this machine.
+        snapshot: What lies in the folder.
         spec: Structure of the specs of the elements.
     """
 
     label = "Load"
-    is_indexable = True
     batch_size = None
 
     def __init__(self, snapshot: Snapshot, spec: Any) -> None:
         self._snapshot = snapshot
         self._spec = spec
-        self._index: np.ndarray | None = None
-        self._lock = threading.Lock()
 
     @property
     def spec(self) -> Any:
@@ -184,14 +152,25 @@ class SnapshotSource(Node):
         """How many elements were saved."""
         return self._snapshot.count
 
+    def describe(self) -> str:
+        """The writing: another one has other elements."""
+        return f"{self.label}({self._snapshot.run}, {self._snapshot.count})"
+
+
+class SnapshotSource(_Elements):
+    """The elements of a folder, at any position; uncompressed, on this machine."""
+
+    is_indexable = True
+
+    def __init__(self, snapshot: Snapshot, spec: Any) -> None:
+        super().__init__(snapshot, spec)
+        self._index: np.ndarray | None = None
+        self._lock = threading.Lock()
+
     @property
     def is_uniform(self) -> bool:
         """Whether the spec says so."""
         return all(spec.shape is not None and None not in spec.shape for spec in flatten(self._spec)[0])
-
-    def describe(self) -> str:
-        """The writing: another one has other elements."""
-        return f"Load({self._snapshot.run}, {self._snapshot.count})"
 
     def _files(self, run: Run) -> SnapshotFiles:
         key = ("snapshot", id(self))
@@ -220,40 +199,11 @@ class SnapshotSource(Node):
         return None if self.is_uniform else self._files(run).index[indices, 2]
 
 
-class SnapshotStream(Node):
-    """The elements of a folder in order, for files that are compressed or not on this machine.
+class SnapshotStream(_Elements):
+    """The elements of a folder in order, for files that are compressed or not on this machine."""
 
-    Args:
-        snapshot: What lies in the folder.
-        spec: Structure of the specs of the elements.
-    """
-
-    label = "Load"
     is_indexable = False
-    batch_size = None
-
-    def __init__(self, snapshot: Snapshot, spec: Any) -> None:
-        self._snapshot = snapshot
-        self._spec = spec
-
-    @property
-    def spec(self) -> Any:
-        """As it was saved."""
-        return self._spec
-
-    @property
-    def length(self) -> int:
-        """How many elements were saved."""
-        return self._snapshot.count
-
-    @property
-    def is_uniform(self) -> bool:
-        """Not looked into."""
-        return False
-
-    def describe(self) -> str:
-        """The writing."""
-        return f"Load({self._snapshot.run}, {self._snapshot.count})"
+    is_uniform = False
 
     def stream(self, run: Run, passes: int) -> Cursor:
         """The records of the files, decoded."""

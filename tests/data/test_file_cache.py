@@ -2,6 +2,7 @@
 
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -11,7 +12,8 @@ import numpy as np
 import pytest
 
 from stratax.data import Dataset
-from stratax.errors import DataError
+from stratax.data._snapshot_writer import SnapshotWriter
+from stratax.errors import DataError, FileAccessError
 from tests.data.reference import as_lists
 from tests.data.test_save_load import SAVER
 
@@ -81,6 +83,7 @@ def test_a_process_that_is_killed_leaves_nothing_that_counts(tmp_path):
     assert len(os.listdir(tmp_path)) == 1
     assert not is_there(tmp_path)
     assert as_lists(Dataset.range(3).map(lambda n: n + 5).cache(str(tmp_path))) == [5, 6, 7]
+    assert len(os.listdir(tmp_path)) == 2
 
 
 def test_writers_at_the_same_time_do_not_meet(source):
@@ -217,3 +220,46 @@ def test_ragged_elements_strings_and_urls_are_kept(tmp_path):
         dataset = ragged.cache(folder)
         first = repr(list(dataset))
         assert repr(list(dataset)) == repr(list(ragged.cache(folder))) == first == repr(list(ragged))
+
+
+def test_elements_that_can_not_be_written_are_told_and_those_behind_are_read(source):
+    """A disk that is full for a moment; nothing of the pass counts."""
+    dataset = source.dataset().ignore_errors()
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    elements = iter(source.dataset())
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, hard))
+    try:
+        with pytest.raises(FileAccessError, match="can't be written: File too large"):
+            list(elements)
+        ignored = as_lists(dataset)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert not is_there(source.folder)
+    assert set(ignored) <= set(range(0, 20, 2))
+    elements.close()
+    assert as_lists(source.dataset()) == list(range(0, 20, 2))
+
+
+def test_a_stream_goes_on_behind_an_element_that_can_not_be_written(tmp_path, monkeypatch):
+    source = Source("stream", tmp_path / "cache")
+    write, calls = SnapshotWriter.write, []
+
+    def fail_once(self, columns, *args):
+        calls.append(columns)
+        if len(calls) == 2:
+            raise FileAccessError("full")
+        write(self, columns, *args)
+
+    monkeypatch.setattr(SnapshotWriter, "write", fail_once)
+    elements = iter(source.dataset())
+    found = []
+    with pytest.raises(FileAccessError, match="full"):
+        found.extend(elements)
+    assert list(map(int, found)) == list(range(0, 2 * len(found), 2))
+    state = elements.get_state()
+    rest = as_lists(elements)
+    assert rest == list(range(2 * len(found) + 2, 20, 2))
+    again = iter(source.dataset())
+    again.set_state(state)
+    assert as_lists(again) == rest
+    assert not is_there(source.folder)

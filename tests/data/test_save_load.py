@@ -4,6 +4,7 @@ import collections
 import json
 import os
 import pathlib
+import resource
 import signal
 import subprocess
 import sys
@@ -12,7 +13,14 @@ import numpy as np
 import pytest
 
 from stratax.data import Dataset, TensorSpec
-from stratax.errors import BadArgumentError, BadTypeError, DataError, DataLossError, FileMissingError
+from stratax.errors import (
+    BadArgumentError,
+    BadTypeError,
+    DataError,
+    DataLossError,
+    FileAccessError,
+    FileMissingError,
+)
 from tests.data.reference import as_lists
 
 Pair = collections.namedtuple("Pair", "first second")
@@ -152,6 +160,9 @@ def test_a_save_in_a_process_that_is_killed_is_never_loaded(tmp_path):
     assert len(os.listdir(tmp_path)) == 1
     with pytest.raises(FileMissingError, match="no saved Dataset, or its writing did not come to its end"):
         Dataset.load(tmp_path)
+    Dataset.range(3).save(tmp_path)
+    assert as_lists(Dataset.load(tmp_path)) == [0, 1, 2]
+    assert len(os.listdir(tmp_path)) == 2
 
 
 def test_urls_work():
@@ -185,11 +196,12 @@ def test_damaged_folders_are_named(tmp_path):
     (file,) = shards_of(tmp_path)
     content = file.read_bytes()
     file.write_bytes(content[:-1])
-    with pytest.raises(DataLossError, match=f"another size.*Expected: {len(content)} bytes"):
+    with pytest.raises(DataLossError, match=f"^A file of .* another size.*Expected: {len(content)} bytes"):
         Dataset.load(tmp_path)
     file.unlink()
-    with pytest.raises(FileMissingError, match="A file of saved elements is not there"):
+    with pytest.raises(FileMissingError, match="A file of saved elements is not there") as caught:
         Dataset.load(tmp_path)
+    assert caught.value.filename == str(file)
     file.write_bytes(content)
     index = file.with_suffix(".index")
     good = index.read_bytes()
@@ -243,5 +255,87 @@ def test_arguments_are_checked(tmp_path):
         Dataset.load(tmp_path, (TensorSpec((), "int64"),))
     with pytest.raises(DataError, match="reader_func has to return a Dataset"):
         Dataset.load(tmp_path, reader_func=lambda datasets: 3)
-    with pytest.raises(FileMissingError, match="no saved Dataset"):
+    with pytest.raises(FileMissingError, match="no saved Dataset") as caught:
         Dataset.load(tmp_path / "nowhere")
+    assert caught.value.filename == str(tmp_path / "nowhere")
+
+
+def save(folder):
+    Dataset.range(10).save(folder)
+
+
+def load(folder):
+    return list(Dataset.load(folder))
+
+
+def cache(folder):
+    return list(Dataset.range(10).cache(folder))
+
+
+@pytest.mark.parametrize("use", [save, load, cache])
+def test_a_folder_that_may_not_be_entered_is_told(tmp_path, unprivileged, use):
+    (tmp_path / "folder").mkdir(0)
+    unprivileged()
+    with pytest.raises(FileAccessError, match=r"(may not be read|can't be written).*folder/"):
+        use(tmp_path / "folder" / "inner")
+
+
+@pytest.mark.parametrize("use", [save, cache])
+def test_a_file_where_the_folder_should_be_is_told(tmp_path, use):
+    (tmp_path / "file").touch()
+    for folder in (tmp_path / "file", tmp_path / "file" / "below"):
+        with pytest.raises(FileAccessError, match="can't be written: (File exists|Not a directory).*file"):
+            use(folder)
+
+
+@pytest.mark.parametrize("use", [save, load, cache])
+def test_urls_that_nothing_opens_are_told(use):
+    with pytest.raises(BadArgumentError, match="of no kind that fsspec opens.*'nope://x"):
+        use("nope://x/y")
+
+
+@pytest.mark.parametrize("use", [save, cache])
+def test_a_full_disk_is_told_and_nothing_is_left(tmp_path, use):
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, hard))
+    try:
+        with pytest.raises(FileAccessError, match="can't be written: File too large"):
+            use(tmp_path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_directory_in_the_place_of_the_description_is_told_and_nothing_is_left(tmp_path):
+    (tmp_path / "dataset_spec.json").mkdir()
+    with pytest.raises(DataLossError, match="a directory is there"):
+        save(tmp_path)
+    with pytest.raises(DataLossError, match="a directory is there"):
+        load(tmp_path)
+    assert os.listdir(tmp_path) == ["dataset_spec.json"]
+
+
+@pytest.mark.parametrize("run", ["../precious", "", ".", 3])
+def test_no_name_in_a_description_leads_out_of_the_folder(tmp_path, run):
+    folder, precious = tmp_path / "saved", tmp_path / "precious"
+    precious.mkdir()
+    save(folder)
+    description = json.loads((folder / "dataset_spec.json").read_text())
+    (folder / "dataset_spec.json").write_text(json.dumps({**description, "run": run}))
+    with pytest.raises(DataLossError, match="description of saved elements is damaged"):
+        load(folder)
+    save(folder)
+    assert len(load(folder)) == 10
+    assert precious.is_dir()
+
+
+@pytest.mark.parametrize(
+    "shard", [{"file": "../../x"}, {"index": "/etc/passwd"}, {"count": -1}, {"count": "3"}, {"size": None}]
+)
+def test_a_description_with_other_files_or_counts_is_damaged(tmp_path, shard):
+    save(tmp_path)
+    description = json.loads((tmp_path / "dataset_spec.json").read_text())
+    description["shards"][0].update(shard)
+    (tmp_path / "dataset_spec.json").write_text(json.dumps(description))
+    with pytest.raises(DataLossError, match="description of saved elements is damaged"):
+        load(tmp_path)
