@@ -4,6 +4,7 @@ import reprlib
 import threading
 import weakref
 from collections.abc import Callable
+from concurrent.futures import CancelledError
 from typing import Any
 
 from stratax.data._block import Block, concatenate_blocks
@@ -138,7 +139,10 @@ class DatasetIterator(Checkpointable):
         except StopIteration:
             self.close()
             raise
-        except Exception:
+        except Exception as e:
+            if self._is_closed and isinstance(e, CancelledError):
+                # Another thread has closed the iterator meanwhile.
+                raise StopIteration from e
             self._position += 1
             raise
         self._position += 1

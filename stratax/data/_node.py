@@ -6,6 +6,7 @@ so the place an iterator has reached is one number.
 """
 
 import abc
+import contextlib
 import copy
 import math
 import threading
@@ -62,7 +63,8 @@ class Run:
         self._max_threads = max_threads
         self._pools: dict[int, ThreadPoolExecutor] = {}
         self._num_threads = 0
-        self._lock = threading.Lock()
+        # Reentrant: a thread that holds it may be the one that finds the iterator forgotten, and closes.
+        self._lock = threading.RLock()
         self._is_closed = False
         self._closers: list[Callable[[bool], None]] = []
 
@@ -97,12 +99,15 @@ class Run:
         return ThreadPoolExecutor(max(1, threads), thread_name_prefix="stratax-map")
 
     def on_close(self, closer: Callable[[bool], None]) -> None:
-        """Has `closer(wait)` called when the iterator is closed."""
-        self._closers.append(closer)
+        """Has `closer(wait)` called when the iterator is closed; raises CancelledError if it is."""
+        with self._lock:
+            if self._is_closed:
+                raise CancelledError
+            self._closers.append(closer)
 
     def forget(self, closer: Callable[[bool], None]) -> None:
         """Undoes :meth:`on_close`."""
-        if closer in self._closers:
+        with self._lock, contextlib.suppress(ValueError):
             self._closers.remove(closer)
 
     def close(self, wait: bool = True) -> None:

@@ -66,7 +66,7 @@ class WorkerPool:
         self._free: list[Memory] = []
         self._lent: dict[Future[Result], Memory] = {}
         self._num_memories = 0
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
 
     @property
     def rows_per_task(self) -> int:
