@@ -245,7 +245,8 @@ def _cluster_of(resolver: Any) -> Cluster:
     spec = resolver.cluster_spec()
     if sum(spec.num_tasks(job) for job in spec.jobs) > 1:
         raise errors.ClusterError(
-            "This process is not connected to its cluster. Make the strategy before the handler. "
+            "This process is not connected to its cluster. Make the strategy of all workers before the handler, for "
+            "instance a MultiWorkerMirroredStrategy. "
             f"Received: cluster_resolver of {spec!r}."
         )
     return Cluster(ClusterSpec({}), resolver.task_type, resolver.task_id)

@@ -6,8 +6,10 @@ made under a hidden name and renamed when all of it is on the disk.
 
 import contextlib
 import dataclasses
+import errno
 import fcntl
 import json
+import logging
 import os
 import pathlib
 import re
@@ -29,6 +31,7 @@ _ARRAYS = "arrays"
 _LOCK = "lock"
 _OWN = frozenset({_commit.FILE, _INDEX, _ARRAYS, _LOCK})
 _STALE_SECONDS = 60.0
+_PLACE_ATTEMPTS = 10
 _CLEAR_ATTEMPTS = 20
 _CLEAR_PAUSE_SECONDS = 0.05
 
@@ -182,7 +185,7 @@ def _fill(hidden: pathlib.Path, contents: Contents) -> None:
     # Orbax refuses arrays without elements.
     full = {key: array for key, array in contents.arrays.items() if array.size}
     if full:
-        with contextlib.closing(_orbax()) as orbax:
+        with contextlib.closing(_orbax()) as orbax, _failures_told_once():
             orbax.save(hidden / _ARRAYS, args=ocp.args.PyTreeSave(full))
     index = {
         "shapes": {key: list(array.shape) for key, array in contents.arrays.items()},
@@ -207,19 +210,23 @@ def _check_place(folder: pathlib.Path) -> None:
 
 def _put_in_place(hidden: pathlib.Path, folder: pathlib.Path) -> None:
     aside = _commit.aside(folder)
-    if folder.exists():
-        if aside.exists():
-            shutil.rmtree(aside)
-        folder.rename(aside)
-    try:
-        hidden.rename(folder)
-    except OSError:
-        if aside.exists():
-            aside.rename(folder)
-        raise
+    for attempt in range(_PLACE_ATTEMPTS):
+        if folder.exists():
+            shutil.rmtree(aside, ignore_errors=True)
+            with contextlib.suppress(FileNotFoundError):
+                folder.rename(aside)
+        try:
+            hidden.rename(folder)
+            break
+        except OSError as error:
+            # Another program may have put its own there in this moment.
+            if error.errno == errno.ENOTEMPTY and attempt < _PLACE_ATTEMPTS - 1:
+                continue
+            if aside.exists() and not folder.exists():
+                aside.rename(folder)
+            raise
     _commit.flush(folder.parent)
-    if aside.exists():
-        shutil.rmtree(aside, ignore_errors=True)
+    shutil.rmtree(aside, ignore_errors=True)
 
 
 def _next_sequence(parent: pathlib.Path) -> int:
@@ -262,6 +269,21 @@ def _orbax() -> ocp.Checkpointer:
     )
     handler = ocp.PyTreeCheckpointHandler(use_ocdbt=True, use_zarr3=True, multiprocessing_options=alone)
     return ocp.Checkpointer(handler, multiprocessing_options=alone)
+
+
+@contextlib.contextmanager
+def _failures_told_once() -> Iterator[None]:
+    """Leaves out what Orbax's threads log of a failure, many lines each: the error that is raised says it."""
+
+    def is_wanted(record: logging.LogRecord) -> bool:
+        return record.levelno < logging.ERROR or "orbax" not in record.pathname
+
+    logger = logging.getLogger("absl")
+    logger.addFilter(is_wanted)
+    try:
+        yield
+    finally:
+        logger.removeFilter(is_wanted)
 
 
 def _is_empty(index: Index, key: str) -> bool:

@@ -25,11 +25,11 @@ class Writer:
             work: What to do.
         """
         _install_exit()
-        self._thread = threading.Thread(
-            target=self._run, args=(work,), name="stratax-checkpoint", daemon=True
-        )
-        _writers.add(self)
-        self._thread.start()
+        thread = threading.Thread(target=self._run, args=(work,), name="stratax-checkpoint", daemon=True)
+        with _lock:
+            thread.start()
+            self._thread = thread
+            _writers.add(self)
 
     def wait(self) -> None:
         """Waits until nothing is written; says nothing of failures.
@@ -46,9 +46,11 @@ class Writer:
                 f"A checkpoint has not been written within {WRITE_SECONDS:g} s: the file system does not answer. "
                 "Expected: a write that ends. Received: a thread that still waits for it."
             )
-        self._thread = None
-        if self._error is None:
-            _writers.discard(self)
+        with _lock:
+            # Another thread may have waited too, and the next write may have begun.
+            if self._thread is thread and self._error is None:
+                self._thread = None
+                _writers.discard(self)
 
     def finish(self) -> BaseException | None:
         """Waits until nothing is written.
@@ -57,8 +59,9 @@ class Writer:
             Why the write failed, once; None if it did not.
         """
         self.wait()
-        error, self._error = self._error, None
-        _writers.discard(self)
+        with _lock:
+            self._thread, error, self._error = None, self._error, None
+            _writers.discard(self)
         return error
 
     def _run(self, work: Callable[[], None]) -> None:
@@ -69,12 +72,18 @@ class Writer:
 
 
 _writers: set[Writer] = set()
+_lock = threading.Lock()
 
 
 def wait_for_all() -> None:
     """Waits until this process writes no checkpoint."""
-    for writer in list(_writers):
+    for writer in _all():
         writer.wait()
+
+
+def _all() -> list[Writer]:
+    with _lock:
+        return list(_writers)
 
 
 def _install_exit() -> None:
@@ -90,7 +99,7 @@ _has_exit_hook: list[bool] = []
 
 def _at_exit() -> None:
     """The program ends: nobody is left to be told, so a failure goes to the error output and the exit code."""
-    failures = [error for writer in list(_writers) if (error := writer.finish()) is not None]
+    failures = [error for writer in _all() if (error := writer.finish()) is not None]
     for error in failures:
         sys.stderr.write(f"stratax: {error}\n")
     if failures:

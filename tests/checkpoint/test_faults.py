@@ -6,6 +6,7 @@ import resource
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import numpy as np
@@ -113,20 +114,49 @@ def full_disk(tmp_path):
     signal.signal(signal.SIGXFSZ, before)
 
 
-def test_a_full_disk_is_an_error_and_the_checkpoint_before_is_intact(full_disk):
+def test_a_full_disk_is_an_error_and_the_checkpoint_before_is_intact(full_disk, caplog):
     small, large = sx.Variable(1.0), np.random.default_rng(0).normal(size=1_000_000).astype("float32")
     checkpoint = Checkpoint(small=small)
     good = checkpoint.save(full_disk / "ckpt", CheckpointOptions(enable_async=False))
     small.assign(2.0)
     checkpoint.large = sx.Variable(large)
-    checkpoint.save(full_disk / "ckpt")
-    with pytest.raises(errors.CheckpointError, match="could not be written.*Make room"):
-        checkpoint.sync()
+    with caplog.at_level("INFO"):
+        checkpoint.save(full_disk / "ckpt")
+        with pytest.raises(errors.CheckpointError, match="could not be written.*Make room"):
+            checkpoint.sync()
+    assert not [record for record in caplog.records if record.levelname == "ERROR"]
     assert os.listdir(full_disk) == ["ckpt-1"]
     np.testing.assert_array_equal(checkpoint.large, large)
     assert float(small) == 2.0
     Checkpoint(small=small).restore(good).assert_consumed()
     assert float(small) == 1.0
+
+
+def test_several_managers_may_write_into_one_folder_while_it_is_read(tmp_path):
+    failures = []
+
+    def save(manager):
+        try:
+            for _ in range(8):
+                manager.save()
+                load_checkpoint(latest_checkpoint(tmp_path))
+            manager.sync()
+        except Exception as error:
+            failures.append(error)
+
+    managers = [
+        CheckpointManager(Checkpoint(v=sx.Variable(number)), tmp_path, None, checkpoint_name=name)
+        for number, name in enumerate(["a", "b", "b"])
+    ]
+    threads = [threading.Thread(target=save, args=(manager,)) for manager in managers]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+    assert sorted(os.listdir(tmp_path)) == sorted(
+        f"{name}-{number}" for name in "ab" for number in range(1, 9)
+    )
 
 
 AT_EXIT = """

@@ -156,24 +156,36 @@ report(weights=np.asarray(weights).tolist())
 """
 
 
+STEPS = "200"  # Far more than are made before a signal is heard, on a busy machine too.
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory):
+    """The weights of a run to which nothing happens."""
+    with tasks(2, TRAIN, str(tmp_path_factory.mktemp("undisturbed")), STEPS, "0") as running:
+        results = running.wait()
+    assert [result.code for result in results] == [0, 0], results[0].err
+    return results[0].report["weights"]
+
+
 @pytest.mark.processes
-def test_sigterm_to_one_task_of_two_saves_one_step_in_both_and_resuming_is_exact(tmp_path):
-    with tasks(2, TRAIN, str(tmp_path / "a"), "40", "0") as running:
-        undisturbed = running.wait()
-    assert [result.code for result in undisturbed] == [0, 0], undisturbed[0].err
-    with tasks(2, TRAIN, str(tmp_path / "b"), "40", "0.1") as running:
+@pytest.mark.parametrize("signalled", [(1,), (0, 1)], ids=["one", "all"])
+def test_at_sigterm_both_tasks_save_one_step_and_resuming_is_exact(tmp_path, undisturbed, signalled):
+    with tasks(2, TRAIN, str(tmp_path), STEPS, "0.1") as running:
         running.wait_for(1, "step 6")
-        running.signal(1, signal.SIGTERM)
+        for index in signalled:
+            running.signal(index, signal.SIGTERM)
         ended = running.wait()
     assert [result.code for result in ended] == [ExitCode.PREEMPTED] * 2, ended[0].err + ended[1].err
     counts = {result.err.partition("A checkpoint was saved after ")[2].split(" ")[0] for result in ended}
     assert len(counts) == 1
-    assert "SIGTERM in /job:worker/task:1" in ended[0].err
-    with tasks(2, TRAIN, str(tmp_path / "b"), "40", "0") as running:
+    assert any(f"SIGTERM in /job:worker/task:{index}" in ended[0].err for index in signalled)
+    assert len(os.listdir(tmp_path)) == 1
+    with tasks(2, TRAIN, str(tmp_path), STEPS, "0") as running:
         resumed = running.wait()
     assert {result.report["first"] for result in resumed} == {int(count) for count in counts}
     for result in resumed:
-        assert result.report["weights"] == undisturbed[0].report["weights"]
+        assert result.report["weights"] == undisturbed
 
 
 STUCK = """
