@@ -3,16 +3,15 @@
 import subprocess
 import sys
 
+import apache_beam as beam
+import fsspec
 import pytest
+from apache_beam.testing.util import assert_that, equal_to
 
-beam = pytest.importorskip("apache_beam")
-
-from apache_beam.testing.util import assert_that, equal_to  # noqa: E402
-
-from stratax.data import convert  # noqa: E402
-from stratax.data.beam import ConvertImages  # noqa: E402
-from stratax.errors import BadArgumentError, DataError  # noqa: E402
-from tests.data.convert.pictures import records_of, serialized_in, write_tree  # noqa: E402
+from stratax.data import convert
+from stratax.data.beam import ConvertImages
+from stratax.errors import BadArgumentError, DataError
+from tests.data.convert.pictures import records_of, serialized_in, write_tree
 
 SETTINGS = convert.ConversionSettings(shards=3, resize=10, seed=5)
 
@@ -63,7 +62,6 @@ def test_broken_images_are_skipped_and_counted_or_fail_the_pipeline(tmp_path):
 
 
 def test_files_may_be_written_to_a_url(tmp_path):
-    fsspec = pytest.importorskip("fsspec")
     images = write_tree(tmp_path / "images", ("cat",), 2)
     settings = convert.ConversionSettings(shards=1)
     run(labelled(images), ConvertImages("memory://beam-out", ["cat"], settings, root=str(images)))

@@ -12,8 +12,15 @@ from stratax.data._tfrecord_writer import TFRecordWriter
 from stratax.data.convert._example import image_example
 from stratax.data.convert._listing import location
 from stratax.data.convert._order import order_key
-from stratax.data.convert._settings import ConversionSettings, check_classes, shard_name
-from stratax.data.convert._shard import read_image
+from stratax.data.convert._settings import (
+    DEFAULT_SHARDS,
+    ConversionSettings,
+    check_classes,
+    check_on_error,
+    labels_text,
+    shard_name,
+)
+from stratax.data.convert._shard import read_image, write_text
 
 try:
     import apache_beam as beam
@@ -23,8 +30,6 @@ except ImportError as error:
         f"{error}. Run: pip install 'stratax[beam,images]'"
     ) from error
 
-_DEFAULT_SHARDS = 16
-_ON_ERROR = ("fail", "skip")
 _logger = logging.getLogger(__name__)
 
 Labelled = tuple[str, str]
@@ -71,11 +76,7 @@ class ConvertImages(beam.PTransform):
         on_error: str = "fail",
     ) -> None:
         super().__init__()
-        if on_error not in _ON_ERROR:
-            raise errors.BadArgumentError(
-                f"on_error says what a broken image does. Expected: one of {_ON_ERROR}. Received: "
-                f"on_error={on_error!r}."
-            )
+        check_on_error(on_error)
         self._out = str(out)
         self._classes = check_classes(list(classes), received="classes")
         self._settings = settings or ConversionSettings()
@@ -84,7 +85,7 @@ class ConvertImages(beam.PTransform):
 
     def expand(self, images: Any) -> Any:
         """The transform's steps: each image to its file's number, then each file written by one worker."""
-        shards = self._settings.shards or _DEFAULT_SHARDS
+        shards = self._settings.shards or DEFAULT_SHARDS
         numbered = images | "Number" >> beam.Map(_numbered, shards, self._settings.seed)
         # Every file is written, also one that gets no image: what reads `...-of-00016` expects 16.
         empty = images.pipeline | "Files" >> beam.Create([(index, None) for index in range(shards)])
@@ -158,7 +159,4 @@ def _numbered(image: Labelled, shards: int, seed: int) -> tuple[int, Labelled]:
 
 
 def _write_labels(classes: tuple[str, ...], out: str) -> None:
-    import fsspec
-
-    with fsspec.open(location(out, "labels.txt"), "w", encoding="utf-8", errors="surrogateescape") as file:
-        file.write("".join(f"{name}\n" for name in classes))
+    write_text(location(out, "labels.txt"), labels_text(classes))

@@ -13,11 +13,8 @@ from stratax.data.convert import _manifest, _workers
 from stratax.data.convert._example import require_codecs
 from stratax.data.convert._listing import Listing, list_images
 from stratax.data.convert._order import divide
-from stratax.data.convert._settings import ConversionSettings, check_classes
+from stratax.data.convert._settings import DEFAULT_SHARDS, ConversionSettings, check_classes, check_on_error
 from stratax.data.convert._shard import ShardResult, ShardTask
-
-_DEFAULT_SHARDS = 16
-_ON_ERROR = ("fail", "skip")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
@@ -108,6 +105,7 @@ def convert_images(
 
     Raises:
         FileMissingError: If there is no such source.
+        FileAccessError: If the source can't be read, or `out` can't be written.
         DataError: If the source has no images, or something else lies in `out` under that name.
         DataLossError: If an image is broken and `on_error` is `"fail"`. It bears the file's name.
         WorkerError: If one of the processes dies; repeat the call to go on.
@@ -120,7 +118,9 @@ def convert_images(
     """
     started = time.monotonic()
     settings = settings or ConversionSettings()
-    _check_calls(workers, on_error)
+    check_on_error(on_error)
+    if workers is not None and workers < 1:
+        raise errors.BadArgumentError(f"workers must be at least 1. Received: workers={workers!r}.")
     require_codecs()
     listing = list_images(source, check_classes(classes, received="classes") if classes is not None else None)
     place = _manifest.Workplace(pathlib.Path(out), settings.name, _num_shards(listing, settings))
@@ -208,22 +208,13 @@ def tasks_of(
 
 def _num_shards(listing: Listing, settings: ConversionSettings) -> int:
     if settings.shards is None:
-        return min(_DEFAULT_SHARDS, len(listing.pictures))
+        return min(DEFAULT_SHARDS, len(listing.pictures))
     if settings.shards > len(listing.pictures):
         raise errors.BadArgumentError(
             f"There are fewer images than files to write. Expected: at most {len(listing.pictures)} files, one for "
             f"each image. Received: shards={settings.shards!r}. Ask for fewer."
         )
     return settings.shards
-
-
-def _check_calls(workers: int | None, on_error: str) -> None:
-    if workers is not None and workers < 1:
-        raise errors.BadArgumentError(f"workers must be at least 1. Received: workers={workers!r}.")
-    if on_error not in _ON_ERROR:
-        raise errors.BadArgumentError(
-            f"on_error says what a broken image does. Expected: one of {_ON_ERROR}. Received: on_error={on_error!r}."
-        )
 
 
 def _check_earlier_skips(finished: dict[int, ShardResult], on_error: str) -> None:

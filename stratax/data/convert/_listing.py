@@ -3,11 +3,15 @@
 import collections
 import csv
 import dataclasses
+import io
 import os
 import pathlib
 from collections.abc import Iterator, Mapping, Sequence
 
 from stratax import errors
+from stratax.data._files import reading
+from stratax.data._whole_files import read_file
+from stratax.data.convert._settings import check_classes
 
 IMAGE_SUFFIXES = (".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".bmp", ".gif", ".webp")
 """Names that end so, in small or capital letters, are taken for images."""
@@ -71,7 +75,9 @@ def list_images(source: str | os.PathLike[str], classes: Sequence[str] | None = 
 
     Raises:
         FileMissingError: If there is no such file or folder.
-        DataError: If there is no image in it, or a line of the CSV is not a path and a label.
+        FileAccessError: If it can't be read.
+        DataError: If there is no image in it, a line of the CSV is not a path and a label, or the name of a class has a
+            line break in it.
     """
     path = pathlib.Path(source)
     if path.is_dir():
@@ -89,6 +95,8 @@ def list_images(source: str | os.PathLike[str], classes: Sequence[str] | None = 
             f"{', '.join(IMAGE_SUFFIXES)}, in folders named after their classes, or named by a CSV. "
             f"Received: source={str(source)!r}. Arrange the images so, or list them in a CSV."
         )
+    if classes is None:
+        check_classes(listing.classes, received=f"source={str(source)!r}")
     return listing
 
 
@@ -114,7 +122,7 @@ def _list_tree(folder: pathlib.Path, classes: Sequence[str] | None) -> Listing:
     for entry in _sorted_entries(folder):
         if entry.name.startswith("."):
             ignored[HIDDEN] += 1
-        elif entry.is_dir():
+        elif _is_folder(entry):
             folders.append(entry)
         else:
             ignored[WITHOUT_A_CLASS] += 1
@@ -142,7 +150,7 @@ def _images_under(
         inner = f"{name}/{entry.name}"
         if entry.name.startswith("."):
             ignored[HIDDEN] += 1
-        elif entry.is_dir():
+        elif _is_folder(entry):
             yield from _images_under(entry, inner, ignored, above)
         elif not entry.name.lower().endswith(IMAGE_SUFFIXES):
             ignored[NOT_AN_IMAGE] += 1
@@ -150,8 +158,15 @@ def _images_under(
             yield inner, _size(entry.path)
 
 
-def _sorted_entries(folder: str | pathlib.Path) -> list[os.DirEntry[str]]:
-    with os.scandir(folder) as entries:
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:  # A link to itself.
+        return False
+
+
+def _sorted_entries(folder: str | os.PathLike[str]) -> list[os.DirEntry[str]]:
+    with reading(os.fspath(folder)), os.scandir(folder) as entries:
         return sorted(entries, key=lambda entry: entry.name)
 
 
@@ -178,17 +193,17 @@ def _list_csv(path: pathlib.Path, classes: Sequence[str] | None) -> Listing:
 
 def _rows(path: pathlib.Path) -> Iterator[tuple[str, str]]:
     """The paths and labels of a CSV, without its heading if it has one."""
+    content = read_file(str(path))
     try:
-        with open(path, encoding="utf-8-sig", newline="") as file:
-            reader = csv.reader(file, strict=True)
-            for row in reader:
-                fields = [field.strip() for field in row]
-                if not any(fields):
-                    continue
-                _check_row(path, reader.line_num, fields)
-                if reader.line_num == 1 and fields[0].lower() in _PATH_HEADINGS:
-                    continue
-                yield fields[0], fields[1]
+        reader = csv.reader(io.StringIO(content.decode("utf-8-sig"), newline=""), strict=True)
+        for row in reader:
+            fields = [field.strip() for field in row]
+            if not any(fields):
+                continue
+            _check_row(path, reader.line_num, fields)
+            if reader.line_num == 1 and fields[0].lower() in _PATH_HEADINGS:
+                continue
+            yield fields[0], fields[1]
     except (csv.Error, UnicodeDecodeError) as error:
         raise errors.DataError(
             f"This file is no CSV of images ({error}). Expected: a folder of class folders, or a text file in UTF-8 "

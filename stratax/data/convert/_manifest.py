@@ -17,9 +17,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from stratax import errors
+from stratax.data._whole_files import make_folder
 from stratax.data.convert._listing import Listing
-from stratax.data.convert._settings import ConversionSettings, shard_name
-from stratax.data.convert._shard import ShardResult, result_path, write_whole
+from stratax.data.convert._settings import ConversionSettings, labels_text, shard_name
+from stratax.data.convert._shard import ShardResult, result_path, write_text
 
 _VERSION = 1
 _CHOICE = "Repeat the earlier call, choose another folder or name, or overwrite what is there (--overwrite)."
@@ -111,7 +112,7 @@ def prepare(place: Workplace, manifest: dict[str, Any], *, overwrite: bool) -> d
         finished = {}
     _write_labels(place, manifest["classes"], overwrite=overwrite)
     if earlier is None:
-        write_whole(place.manifest, json.dumps(manifest, indent=2) + "\n")
+        write_text(place.manifest, json.dumps(manifest, indent=2) + "\n")
     _clear_parts(place)
     return finished
 
@@ -119,10 +120,10 @@ def prepare(place: Workplace, manifest: dict[str, Any], *, overwrite: bool) -> d
 def complete(place: Workplace, manifest: dict[str, Any], results: dict[int, ShardResult]) -> None:
     """Notes that all files are there, lists what was left out, and removes the parts."""
     ordered = [dataclasses.asdict(results[index]) for index in sorted(results)]
-    write_whole(place.manifest, json.dumps(manifest | {"results": ordered}, indent=2) + "\n")
+    write_text(place.manifest, json.dumps(manifest | {"results": ordered}, indent=2) + "\n")
     skipped = [entry for index in sorted(results) for entry in results[index].skipped]
     if skipped:
-        write_whole(
+        write_text(
             place.skipped, "".join(f"{_on_one_line(name)}\t{_on_one_line(why)}\n" for name, why in skipped)
         )
     else:
@@ -138,7 +139,7 @@ def locked(place: Workplace) -> Iterator[None]:
         DataError: If another process holds it.
     """
     while True:
-        place.parts.mkdir(parents=True, exist_ok=True)
+        make_folder(str(place.parts))
         descriptor = os.open(place.parts, os.O_RDONLY)
         try:
             _lock(place, descriptor)
@@ -228,25 +229,28 @@ def _check_no_strangers(place: Workplace) -> None:
 
 def _finished(place: Workplace, earlier: dict[str, Any]) -> dict[int, ShardResult]:
     """The results of the files that are there, whole: of an ended conversion or an interrupted one."""
-    noted = earlier.get("results") or list(_noted_results(place))
+    noted = [_as_result(entry) for entry in earlier["results"]] if earlier.get("results") else _noted(place)
     found = {}
-    for entry in noted:
-        result = ShardResult(**entry | {"skipped": tuple((name, why) for name, why in entry["skipped"])})
+    for result in noted:
         path = place.shard(result.index)
         if path.is_file() and path.stat().st_size == result.size:
             found[result.index] = result
     return found
 
 
-def _noted_results(place: Workplace) -> Iterator[dict[str, Any]]:
+def _noted(place: Workplace) -> Iterator[ShardResult]:
     for index in range(place.shards):
-        path = result_path(place.parts, index)
-        if path.is_file():
-            yield json.loads(path.read_text(encoding="utf-8"))
+        # There is none, or it was cut off when the machine lost its power.
+        with contextlib.suppress(FileNotFoundError, ValueError, KeyError, TypeError):
+            yield _as_result(json.loads(result_path(place.parts, index).read_text(encoding="utf-8")))
+
+
+def _as_result(entry: dict[str, Any]) -> ShardResult:
+    return ShardResult(**entry | {"skipped": tuple((name, why) for name, why in entry["skipped"])})
 
 
 def _write_labels(place: Workplace, classes: list[str], *, overwrite: bool) -> None:
-    text = "".join(f"{name}\n" for name in classes)
+    text = labels_text(classes)
     try:
         there = place.labels.read_text(encoding="utf-8", errors="surrogateescape")
     except FileNotFoundError:
@@ -258,7 +262,7 @@ def _write_labels(place: Workplace, classes: list[str], *, overwrite: bool) -> N
             f"{_shortened(classes)}; there: {_shortened(there.splitlines())}. Name the classes with a file of labels "
             "(--labels), or choose another folder."
         )
-    write_whole(place.labels, text)
+    write_text(place.labels, text)
 
 
 def _shortened(names: list[str]) -> str:

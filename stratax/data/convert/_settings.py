@@ -1,15 +1,22 @@
 """What is decided about the files of a conversion: everything that their content depends on (data layer)."""
 
+import collections
 import dataclasses
 import os
 import re
 from collections.abc import Sequence
 
 from stratax import errors
+from stratax.data._whole_files import read_file
 
 _NAME = re.compile(r"[\w][\w.-]*")
+_LINE_END = re.compile(r"[\r\n]")
 _MOST_SHARDS = 99_999
 _MOST_PIXELS_A_SIDE = 16_384
+_MOST_IN_64_BITS = 2**62
+_ON_ERROR = ("fail", "skip")
+
+DEFAULT_SHARDS = 16
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
@@ -38,14 +45,25 @@ class ConversionSettings:
         if self.shards is not None:
             _check_range("shards", self.shards, 1, _MOST_SHARDS)
         _check_range("quality", self.quality, 1, 100)
-        for side in self.resize if isinstance(self.resize, tuple) else (self.resize,):
-            if side is not None:
-                _check_range("resize", side, 1, _MOST_PIXELS_A_SIDE)
-        if not _NAME.fullmatch(self.name):
+        _check_range("label_offset", self.label_offset, -_MOST_IN_64_BITS, _MOST_IN_64_BITS)
+        _check_range("seed", self.seed, -_MOST_IN_64_BITS, _MOST_IN_64_BITS)
+        self._check_resize()
+        if not isinstance(self.name, str) or not _NAME.fullmatch(self.name):
             raise errors.BadArgumentError(
                 "The name of the files can't be used. Expected: letters, digits, `_`, `.` and `-`, beginning with a "
                 f"letter, digit or `_`. Received: name={self.name!r}. Choose a name such as 'train'."
             )
+
+    def _check_resize(self) -> None:
+        if self.resize is None:
+            return
+        if isinstance(self.resize, tuple) and len(self.resize) != 2:
+            raise errors.BadArgumentError(
+                "resize is the length of the shorter side, or height and width. Expected: a number, or a pair of "
+                f"them. Received: resize={self.resize!r}."
+            )
+        for side in self.resize if isinstance(self.resize, tuple) else (self.resize,):
+            _check_range("resize", side, 1, _MOST_PIXELS_A_SIDE)
 
 
 def shard_name(name: str, index: int, shards: int) -> str:
@@ -62,40 +80,59 @@ def read_classes(path: str | os.PathLike[str]) -> tuple[str, ...]:
     """Reads the names of the classes from a text file with one on each line.
 
     Args:
-        path: The file, in UTF-8; empty lines are left out.
+        path: The file, here or at a URL that fsspec opens; in UTF-8. Empty lines are left out.
 
     Returns:
         The names in the file's order.
 
     Raises:
         FileMissingError: If there is no such file.
+        FileAccessError: If it can't be read.
         DataError: If it names none, or one twice.
     """
+    content = read_file(os.fspath(path))
     try:
-        with open(path, encoding="utf-8-sig") as file:
-            names = tuple(line.strip() for line in file if line.strip())
-    except FileNotFoundError as error:
-        raise errors.FileMissingError(
-            "There is no file of labels there. Expected: a text file with the name of one class on each line. "
-            f"Received: labels={str(path)!r}. Check the path."
-        ) from error
+        lines = _LINE_END.split(content.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         raise errors.DataError(
             f"The file of labels is not text in UTF-8 ({error}). Expected: the name of one class on each line. "
             f"Received: labels={str(path)!r}."
         ) from error
+    names = [line.strip() for line in lines if line.strip()]
     return check_classes(names, received=f"labels={str(path)!r}")
 
 
+def labels_text(classes: Sequence[str]) -> str:
+    """What `labels.txt` holds, which :func:`read_classes` reads: one name on each line."""
+    return "".join(f"{name}\n" for name in classes)
+
+
 def check_classes(names: Sequence[str], *, received: str) -> tuple[str, ...]:
-    """The names as they are, if there is at least one and none twice."""
-    twice = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
-    if twice or not names:
-        problem = f"names {twice[0]!r} twice" if twice else "names no class"
+    """The names as they are, if there is at least one, none twice, and each fits on a line.
+
+    Raises:
+        DataError: If that is not so.
+    """
+    problems = [f"names {name!r} twice" for name, count in collections.Counter(names).items() if count > 1]
+    problems += [f"names {name!r}, which has a line break" for name in names if _LINE_END.search(name)]
+    if problems or not names:
         raise errors.DataError(
-            f"The list of labels {problem}. Expected: the name of every class once. Received: {received}."
+            f"The list of labels {problems[0] if names else 'names no class'}. Expected: the name of every class once, "
+            f"each on a line of its own. Received: {received}."
         )
     return tuple(names)
+
+
+def check_on_error(on_error: str) -> None:
+    """Raises unless it is one of the things that a broken image can do.
+
+    Raises:
+        BadArgumentError: It is none of them.
+    """
+    if on_error not in _ON_ERROR:
+        raise errors.BadArgumentError(
+            f"on_error says what a broken image does. Expected: one of {_ON_ERROR}. Received: on_error={on_error!r}."
+        )
 
 
 def _check_range(name: str, value: int, least: int, most: int) -> None:

@@ -11,6 +11,7 @@ import struct
 
 from stratax import errors
 from stratax.data._tfrecord_writer import TFRecordWriter
+from stratax.data._whole_files import read_file, write_file
 from stratax.data.convert._example import image_example
 from stratax.data.convert._listing import Picture, location
 
@@ -97,7 +98,7 @@ def make_shard(task: ShardTask) -> ShardResult:
                 images += 1
             meter.write(task.index, images, len(skipped))
     result = ShardResult(index=task.index, images=images, size=partial.stat().st_size, skipped=tuple(skipped))
-    write_whole(result_path(task.parts, task.index), json.dumps(dataclasses.asdict(result)))
+    write_text(result_path(task.parts, task.index), json.dumps(dataclasses.asdict(result)))
     os.replace(partial, task.path)
     return result
 
@@ -107,11 +108,9 @@ def result_path(parts: str | os.PathLike[str], index: int) -> pathlib.Path:
     return pathlib.Path(parts, f"{index:05}.json")
 
 
-def write_whole(path: pathlib.Path, text: str) -> None:
-    """Writes a text file that appears whole or not at all."""
-    partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
-    partial.write_text(text, encoding="utf-8", errors="surrogateescape")
-    os.replace(partial, path)
+def write_text(path: str | os.PathLike[str], text: str) -> None:
+    """Writes a text file, here or at a URL, that appears whole or not at all; in UTF-8, as names of files are."""
+    write_file(os.fspath(path), text.encode("utf-8", "surrogateescape"))
 
 
 class Meter:
@@ -152,20 +151,18 @@ def read_image(path: str) -> bytes:
 
     Raises:
         DataLossError: If there is no such file or it can't be read.
+        BadArgumentError: If fsspec knows no such kind of URL.
+        MissingPackageError: If it needs a package for that kind.
     """
     try:
-        if "://" not in path:
-            return pathlib.Path(path).read_bytes()
-        import fsspec
-
-        with fsspec.open(path, "rb") as file:
-            return file.read()
-    except OSError as error:
+        return read_file(path)
+    except (errors.FileMissingError, errors.FileAccessError, errors.DataLossError) as error:
+        cause = error.__cause__ or error
         raise errors.DataLossError(
-            f"This image can't be read ({error}). Expected: a readable file. Received: {path!r}. Mend the list or "
+            f"This image can't be read ({cause}). Expected: a readable file. Received: {path!r}. Mend the list or "
             "the file, or have broken images skipped.",
             filename=path,
-        ) from error
+        ) from cause
 
 
 def _stop_without(parent: int | None) -> None:

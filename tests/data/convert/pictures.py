@@ -1,11 +1,15 @@
 """Small trees of images for the tests of conversions, and the records of what came of them."""
 
+import contextlib
 import functools
 import io
+import os
 import pathlib
 import struct
+import threading
 
 import numpy as np
+from PIL import Image
 
 from stratax.data import Example
 
@@ -13,8 +17,6 @@ from stratax.data import Example
 @functools.cache
 def image_file(kind="JPEG", mode="RGB", size=(20, 30), seed=0):
     """The bytes of an image file of `size` (height, width)."""
-    from PIL import Image
-
     pixels = np.random.default_rng(seed).integers(0, 255, (*size, 3), np.uint8)
     file = io.BytesIO()
     Image.fromarray(pixels).convert(mode).save(file, kind)
@@ -29,6 +31,27 @@ def write_tree(folder: pathlib.Path, classes=("cat", "dog"), count=4, **image):
             content = image_file(seed=index * count + number, **image)
             (folder / name / f"{number:03}.jpg").write_bytes(content)
     return folder
+
+
+def make_endless(path: pathlib.Path):
+    """An image whose reading does not end, so that a conversion can't end before a test has looked at it.
+
+    Returns:
+        What ends it: within that block, it is the image that it was before.
+    """
+    content = path.read_bytes()
+    path.unlink()
+    os.mkfifo(path)
+
+    @contextlib.contextmanager
+    def ending():
+        writer = threading.Thread(target=path.write_bytes, args=(content,), daemon=True)
+        writer.start()
+        yield
+        writer.join(60)
+        assert not writer.is_alive(), "nobody has read the image"
+
+    return ending
 
 
 def serialized_in(file):

@@ -1,6 +1,7 @@
 """Whole conversions. Those that convert start processes; they are kept few and small."""
 
 import fcntl
+import json
 import os
 import shutil
 import signal
@@ -12,8 +13,16 @@ import pytest
 from stratax.data import convert
 from stratax.data._worker_processes import start_executor
 from stratax.data.convert import _conversion, _listing, _manifest, _shard, _workers
-from stratax.errors import BadArgumentError, DataError, DataLossError, FileMissingError, WorkerError
-from tests.data.convert.pictures import names_in, records_of, write_tree
+from stratax.data.convert._order import divide
+from stratax.errors import (
+    BadArgumentError,
+    DataError,
+    DataLossError,
+    FileAccessError,
+    FileMissingError,
+    WorkerError,
+)
+from tests.data.convert.pictures import make_endless, names_in, records_of, write_tree
 
 pytestmark = pytest.mark.processes
 
@@ -188,6 +197,25 @@ def test_files_of_the_name_that_are_no_conversion_of_ours_are_not_touched(images
     assert (out / "train-00000-of-00009.tfrecord").read_bytes() == b"precious"
 
 
+def test_a_note_that_was_cut_off_is_of_no_finished_file(images, out):
+    """As a machine leaves it that has lost its power."""
+    whole = contents(run(images, out))
+    manifest = json.loads((out / "train.manifest.json").read_text())
+    del manifest["results"]
+    (out / "train.manifest.json").write_text(json.dumps(manifest))
+    (out / ".train.parts").mkdir()
+    (out / ".train.parts/00001.json").write_text('{"index": 1, "im')
+    (out / ".train.parts/00002.json").write_text("{}")
+    report = run(images, out)
+    assert (contents(report), report.resumed_images) == (whole, 0)
+
+
+def test_a_folder_that_can_not_be_made_is_named(images, tmp_path):
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(FileAccessError, match="can't be written.*file/out/.train.parts"):
+        run(images, tmp_path / "file/out")
+
+
 def test_a_second_conversion_at_the_same_time_is_refused(images, out):
     (out / ".train.parts").mkdir(parents=True)
     descriptor = os.open(out / ".train.parts", os.O_RDONLY)
@@ -231,53 +259,52 @@ def test_names_in_every_script_and_of_any_bytes_come_through(tmp_path, out):
     assert run(images, out, convert.ConversionSettings(shards=1)).resumed_images == 2
 
 
-@pytest.fixture
-def large(tmp_path):
-    """Images that take a while."""
-    return write_tree(tmp_path / "large", ("cat",), 40, size=(600, 600))
-
-
 def workers_running():
     """The worker processes below this one; loky's resource tracker is none."""
     lines = {process: " ".join(process.cmdline()) for process in psutil.Process().children(recursive=True)}
     return [process for process, line in lines.items() if "loky" in line and "tracker" not in line]
 
 
-def test_a_killed_worker_is_an_error_in_seconds_that_names_its_file_and_the_next_call_goes_on(large, out):
+def test_a_killed_worker_is_an_error_in_seconds_that_names_its_file_and_the_next_call_goes_on(images, out):
+    """It is killed while it reads an image, the last of a file, when the other one has made all the other files."""
+    pictures = divide(_listing.list_images(images).pictures, 3, seed=0)[1]
+    ending = make_endless(images / pictures[-1].name)
     killed = []
 
     def kill(progress):
         with _shard.Meter(out / ".train.parts") as meter:
-            noted = [meter.read(index) for index in range(4)]
-        in_the_middle = [process for process, images, _ in noted if 0 < images < 7]
-        if in_the_middle and not killed:
+            process, converted, _ = meter.read(1)
+        if converted == 3 and progress.images == 11 and not killed:
             killed.append(time.monotonic())
-            os.kill(in_the_middle[0], signal.SIGKILL)
+            os.kill(process, signal.SIGKILL)
 
-    # Images that take a while, so that one is being made whenever the progress is looked at.
-    settings = convert.ConversionSettings(shards=4, resize=(1200, 1200))
-    message = r"died \(exit code SIGKILL.*train-0000\d-of-00004\.tfrecord at 'cat/"
+    message = rf"died \(exit code SIGKILL.*train-00001-of-00003\.tfrecord at '{pictures[-1].name}'\."
     with pytest.raises(WorkerError, match=message):
-        run(large, out, settings, workers=2, progress=kill)
+        run(images, out, workers=2, progress=kill)
     assert time.monotonic() - killed[0] < KILL_LIMIT_SECONDS
-    there = len(list(out.glob("train-*.tfrecord")))
-    report = run(large, out, settings, workers=2)
-    assert report.resumed_images == 10 * there
-    assert sorted(names_in(report.files)) == [f"cat/{i:03}.jpg" for i in range(40)]
+    with ending():
+        report = run(images, out, workers=2)
+    assert report.resumed_images == 8
+    assert sorted(names_in(report.files)) == sorted(
+        f"{c}/{i:03}.jpg" for c in ("cat", "dog", "fox") for i in range(4)
+    )
 
 
-def test_an_interrupt_ends_the_workers(large, out):
+def test_an_interrupt_ends_the_workers(images, out):
+    make_endless(images / "dog/002.jpg")
+
     def interrupt(progress):
         if progress.images > 2:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        run(large, out, convert.ConversionSettings(shards=8), workers=2, progress=interrupt)
+        run(images, out, workers=2, progress=interrupt)
     assert workers_running() == []
 
 
 def test_workers_that_do_nothing_are_noticed(monkeypatch, images, out):
-    monkeypatch.setattr(_workers, "_STALL_SECONDS", -1.0)
+    make_endless(images / "dog/002.jpg")
+    monkeypatch.setattr(_workers, "_STALL_SECONDS", 0.0)
     with pytest.raises(WorkerError, match="No image was converted for"):
         run(images, out)
 

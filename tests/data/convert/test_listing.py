@@ -66,6 +66,21 @@ def test_a_link_back_up_the_tree_does_not_go_round_for_ever(tmp_path):
     assert names(_listing.list_images(tmp_path)) == ["cat/000.jpg", "cat/link.jpg"]
 
 
+def test_a_link_to_itself_is_no_folder(tmp_path):
+    write_tree(tmp_path, ("cat",), 1)
+    os.symlink("endless", tmp_path / "endless")
+    os.symlink("again", tmp_path / "cat/again")
+    listing = _listing.list_images(tmp_path)
+    assert names(listing) == ["cat/000.jpg"]
+    assert listing.ignored == {"outside of a class folder": 1, "not an image by its name": 1}
+
+
+def test_a_class_has_no_line_break_in_its_name(tmp_path):
+    write_tree(tmp_path, ("two\nlines",), 1)
+    with pytest.raises(DataError, match=r"names 'two\\nlines', which has a line break.*source="):
+        _listing.list_images(tmp_path)
+
+
 def write_csv(tmp_path, text, encoding="utf-8"):
     write_tree(tmp_path / "images", ("cat", "dog"), 1)
     path = tmp_path / "list.csv"

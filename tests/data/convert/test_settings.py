@@ -1,3 +1,4 @@
+import fsspec
 import pytest
 
 from stratax.data import convert
@@ -16,6 +17,11 @@ from stratax.errors import BadArgumentError, DataError, FileMissingError
         ({"name": "a/b"}, "name='a/b'"),
         ({"name": ""}, "name of the files can't be used"),
         ({"name": "-x"}, "beginning with a letter"),
+        ({"name": 3}, "name=3"),
+        ({"resize": (1, 2, 3)}, "a pair of them.*resize=.1, 2, 3."),
+        ({"resize": (None, 2)}, "resize=None"),
+        ({"label_offset": 0.5}, "label_offset is out of range"),
+        ({"seed": "x"}, "seed is out of range"),
     ],
 )
 def test_a_setting_that_can_not_work_is_refused(settings, message):
@@ -24,8 +30,10 @@ def test_a_setting_that_can_not_work_is_refused(settings, message):
 
 
 def test_classes_are_read_one_from_each_line(tmp_path):
-    (tmp_path / "labels.txt").write_bytes("\ufeffcat\n\n  Wolfshündin \r\ndog\n".encode())
-    assert convert.read_classes(tmp_path / "labels.txt") == ("cat", "Wolfshündin", "dog")
+    (tmp_path / "labels.txt").write_bytes("\ufeffcat\n\n  Wolfshündin \r\ndog\nsea\u2028lion".encode())
+    assert convert.read_classes(tmp_path / "labels.txt") == ("cat", "Wolfshündin", "dog", "sea\u2028lion")
+    fsspec.filesystem("memory").pipe("/classes/labels.txt", b"cat\ndog\n")
+    assert convert.read_classes("memory://classes/labels.txt") == ("cat", "dog")
 
 
 @pytest.mark.parametrize(
@@ -43,7 +51,7 @@ def test_a_wrong_list_of_classes_is_refused(content, message, tmp_path):
 
 
 def test_a_list_of_classes_that_is_not_there_is_named(tmp_path):
-    with pytest.raises(FileMissingError, match="no file of labels there.*nowhere"):
+    with pytest.raises(FileMissingError, match="no such file.*nowhere"):
         convert.read_classes(tmp_path / "nowhere")
 
 
