@@ -9,10 +9,11 @@ from typing import Any
 
 from stratax.data._block import Block, Columns
 from stratax.data._csv_format import CsvFormat, Record
-from stratax.data._cursor import Cursor, State
+from stratax.data._cursor import State
 from stratax.data._files import guess_compression, open_bytes
 from stratax.data._named_files import CurrentFile, NamedFiles
 from stratax.data._node import Node, Run
+from stratax.data._owning_cursor import OwningCursor
 from stratax.data._spec import UNKNOWN_CARDINALITY
 from stratax.errors import DataError, DataLossError
 
@@ -169,12 +170,10 @@ class CsvRecords(NamedFiles):
 
     def stream(self, run: Run, passes: int) -> "CsvCursor":
         """At the first record of the first file."""
-        cursor = CsvCursor(self, run, passes)
-        run.on_close(cursor.close_at_end)
-        return cursor
+        return CsvCursor(self, run, passes)
 
 
-class CsvCursor(Cursor):
+class CsvCursor(OwningCursor):
     """Reads CSV files record by record.
 
     Its place is that of a block's first record (file, byte offset, record, line), with how many of the block have
@@ -188,7 +187,6 @@ class CsvCursor(Cursor):
 
     def __init__(self, node: CsvRecords, run: Run, passes: int) -> None:
         self._node = node
-        self._run = run
         self._names = CurrentFile(node, run, passes)
         self._name = ""
         self._file: _FileRecords | None = None
@@ -196,6 +194,7 @@ class CsvCursor(Cursor):
         self._taken = 0
         self._pending: list[Record] = []
         self._failure: DataLossError | None = None
+        super().__init__(run)
 
     def read(self, limit: int) -> Block:
         """Up to `limit` records."""
@@ -317,13 +316,8 @@ class CsvCursor(Cursor):
             self._failure = None
             self._taken += 1
 
-    def close(self) -> None:
+    def let_go(self, wait: bool = True) -> None:
         """Closes the file."""
-        self._run.forget(self.close_at_end)
-        self.close_at_end()
-
-    def close_at_end(self, wait: bool = True) -> None:
-        """Closes the file, when the iterator is closed."""
         self._leave()
         self._names.close()
 

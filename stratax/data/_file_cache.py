@@ -1,6 +1,5 @@
 """`cache(filename)`: elements kept in files after the first whole pass, for later passes and processes (data layer)."""
 
-import contextlib
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -11,6 +10,7 @@ from stratax.data._block import Block
 from stratax.data._cursor import Cursor, State
 from stratax.data._files import local_path
 from stratax.data._node import Node, Passes, Run, walk
+from stratax.data._owning_cursor import OwningCursor
 from stratax.data._save_load import spec_kind
 from stratax.data._snapshot import Snapshot, read_snapshot
 from stratax.data._snapshot_source import source_of
@@ -135,9 +135,7 @@ class FileCache(Node):
 
     def stream(self, run: Run, passes: int) -> Cursor:
         """From the files, or from the child and into the files."""
-        cursor = FileCacheCursor(self, run)
-        run.on_close(cursor.close_at_end)
-        return cursor
+        return FileCacheCursor(self, run)
 
 
 def _closing(run: Run, inner: Run) -> Run:
@@ -183,7 +181,7 @@ class _Filling:
             self._cache.commit(self._writer, self._run)
 
 
-class FileCacheCursor(Cursor):
+class FileCacheCursor(OwningCursor):
     """One pass over a stream that is cached in files.
 
     Args:
@@ -193,15 +191,23 @@ class FileCacheCursor(Cursor):
 
     def __init__(self, cache: FileCache, run: Run) -> None:
         self._cache = cache
-        self._run = run
         self._inner: Cursor | None = None
         self._stored: str | None = None
         self._writer: SnapshotWriter | None = None
         self._position = 0
+        self._has_failed = False
+        super().__init__(run)
 
     def read(self, limit: int) -> Block:
         """The next elements; those of the child are written before they are given."""
-        inner = self._begun()
+        if self._has_failed:
+            raise StopIteration
+        try:
+            inner = self._begun()
+        except Exception:
+            # There will be no element; whoever ignores errors is not told so without an end.
+            self._has_failed = True
+            raise
         try:
             block = inner.read(limit)
         except StopIteration:
@@ -220,7 +226,7 @@ class FileCacheCursor(Cursor):
             self._abandon()
             inner.close()
             self._inner = self._child()
-            self._skip_inner()
+            self._inner.skip(self._position)
             raise
         self._position += block.count
         return block
@@ -229,20 +235,16 @@ class FileCacheCursor(Cursor):
         if self._inner is None:
             stored = self._cache.stored(self._run)
             if stored is None:
-                self._inner = self._child()
                 self._writer = self._cache.writer(self._run)
-            else:
-                self._open(stored)
-        if self._inner is None:
-            raise StopIteration
+            self._inner = self._child() if stored is None else self._opened(stored)
         return self._inner
 
     def _child(self) -> Cursor:
         return self._cache.child.open(self._cache.frozen(self._run))
 
-    def _open(self, stored: tuple[Snapshot, Node]) -> None:
+    def _opened(self, stored: tuple[Snapshot, Node]) -> Cursor:
         self._stored = stored[0].run
-        self._inner = stored[1].open(self._run)
+        return stored[1].open(self._run)
 
     def _write(self, block: Block) -> None:
         if self._writer is not None:
@@ -286,24 +288,14 @@ class FileCacheCursor(Cursor):
             )
         self._position = state["position"]
         if stored is not None:
-            self._open(stored)
-            self._skip_inner()
+            self._inner = self._opened(stored)
+            self._inner.skip(self._position)
             return
         self._inner = self._child()
         self._inner.set_state(state["child"])
 
-    def _skip_inner(self) -> None:
-        if self._inner is not None:
-            self._inner.skip(self._position)
-
-    def close(self) -> None:
+    def let_go(self, wait: bool = True) -> None:
         """Closes the child; a pass that is not whole is dropped."""
-        self._run.forget(self.close_at_end)
-        self.close_at_end()
-
-    def close_at_end(self, wait: bool = True) -> None:
-        """The same, when the iterator is closed."""
         self._abandon()
-        with contextlib.suppress(StopIteration):
-            if self._inner is not None:
-                self._inner.close()
+        if self._inner is not None:
+            self._inner.close()

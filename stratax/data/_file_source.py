@@ -7,6 +7,7 @@ from stratax.data._cursor import Cursor, State
 from stratax.data._named_files import CurrentFile, NamedFiles, NamePlace, take_name
 from stratax.data._node import Node, Run
 from stratax.data._open_file import OpenFile, as_block
+from stratax.data._owning_cursor import OwningCursor
 from stratax.data._record_stream import RecordFormat
 from stratax.data._spec import UNKNOWN_CARDINALITY, TensorSpec
 
@@ -50,12 +51,10 @@ class FileSource(NamedFiles):
 
     def stream(self, run: Run, passes: int) -> Cursor:
         """One file after another, or several in turn."""
-        cursor = FilesCursor(self, run, passes) if self.num_parallel == 1 else TurnsCursor(self, run, passes)
-        run.on_close(cursor.close_at_end)
-        return cursor
+        return FilesCursor(self, run, passes) if self.num_parallel == 1 else TurnsCursor(self, run, passes)
 
 
-class FilesCursor(Cursor):
+class FilesCursor(OwningCursor):
     """The records of the files that a node names, one file after another.
 
     Args:
@@ -65,10 +64,10 @@ class FilesCursor(Cursor):
     """
 
     def __init__(self, source: FileSource, run: Run, passes: int) -> None:
-        self._run = run
         self._names = CurrentFile(source, run, passes)
         self._form = source.form
         self._file: OpenFile | None = None
+        super().__init__(run)
 
     def read(self, limit: int) -> Block:
         """The next records of one file; a damaged one raises, and the next file follows where the rest is lost."""
@@ -123,19 +122,14 @@ class FilesCursor(Cursor):
         if state["file"] is not None:
             self._next_file().set_state(state["file"])
 
-    def close(self) -> None:
+    def let_go(self, wait: bool = True) -> None:
         """Closes the file."""
-        self._run.forget(self.close_at_end)
-        self.close_at_end()
-
-    def close_at_end(self, wait: bool = True) -> None:
-        """Closes the file, when the iterator is closed."""
         if self._file is not None:
             self._file.close()
         self._names.close()
 
 
-class TurnsCursor(Cursor):
+class TurnsCursor(OwningCursor):
     """The records of several files in turn, one of each, in TensorFlow's order.
 
     A file that ends leaves its place in the cycle to the next one, which is opened when it is that place's turn again.
@@ -147,7 +141,6 @@ class TurnsCursor(Cursor):
     """
 
     def __init__(self, source: FileSource, run: Run, passes: int) -> None:
-        self._run = run
         self._open_names = lambda: source.names.open(run, passes)
         self._names = self._open_names()
         self._form = source.form
@@ -156,6 +149,7 @@ class TurnsCursor(Cursor):
         self._befores: list[NamePlace | None] = [None] * source.num_parallel
         self._turn = 0
         self._has_all = False
+        super().__init__(run)
 
     def read(self, limit: int) -> Block:
         """The next records, whole rounds of them where they are at hand."""
@@ -234,13 +228,8 @@ class TurnsCursor(Cursor):
         self._names.set_state(state["names"])
         self._turn, self._has_all = state["turn"], state["has_all"]
 
-    def close(self) -> None:
+    def let_go(self, wait: bool = True) -> None:
         """Closes the files and ends the threads."""
-        self._run.forget(self.close_at_end)
-        self.close_at_end()
-
-    def close_at_end(self, wait: bool = True) -> None:
-        """Closes the files and ends the threads, when the iterator is closed."""
         for turn in range(len(self._files)):
             self._leave(turn)
         self._names.close()

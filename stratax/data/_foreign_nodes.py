@@ -11,6 +11,7 @@ from stratax.data._cursor import Cursor, State
 from stratax.data._foreign import Items, Reader, Stream
 from stratax.data._foreign_elements import as_element
 from stratax.data._node import Node, Passes, Run
+from stratax.data._owning_cursor import OwningCursor
 from stratax.data._spec import TensorSpec
 from stratax.data._structure import Row, as_row, check_same, flatten, spec_of_row, unflatten
 from stratax.errors import DataError
@@ -154,9 +155,7 @@ class ForeignStream(Node):
 
     def stream(self, run: Run, passes: int) -> Cursor:
         """A pass."""
-        cursor = ForeignCursor(self, run)
-        run.on_close(cursor.close_at_end)
-        return cursor
+        return ForeignCursor(self, run)
 
 
 def _with_open_size(spec: Any) -> Any:
@@ -194,7 +193,7 @@ class _Pass:
         return self._before
 
 
-class ForeignCursor(Cursor):
+class ForeignCursor(OwningCursor):
     """One pass over a pipeline of another library.
 
     Args:
@@ -204,10 +203,10 @@ class ForeignCursor(Cursor):
 
     def __init__(self, node: ForeignStream, run: Run) -> None:
         self._node = node
-        self._run = run
         self._pass: _Pass | None = None
         self._number = 0
         self._has_ended = False
+        super().__init__(run)
 
     def _begun(self) -> _Pass:
         if self._pass is None:
@@ -244,13 +243,8 @@ class ForeignCursor(Cursor):
         self._number = state["number"]
         self._has_ended = state["ended"]
 
-    def close(self) -> None:
+    def let_go(self, wait: bool = True) -> None:
         """Ends the pass."""
-        self._run.forget(self.close_at_end)
-        self.close_at_end()
-
-    def close_at_end(self, wait: bool = True) -> None:
-        """Ends the pass, when the iterator is closed."""
         begun, self._pass = self._pass, None
         if begun is not None:
             begun.reader.close()

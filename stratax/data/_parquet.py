@@ -7,12 +7,13 @@ import numpy as np
 
 from stratax.data._arrow import as_column, spec_of_type
 from stratax.data._block import Block, Columns, Rows
-from stratax.data._cursor import Cursor, State
+from stratax.data._cursor import State
 from stratax.data._dataset import Dataset
 from stratax.data._file_names import names_node
 from stratax.data._files import local_path, open_bytes, reading, remote_path
 from stratax.data._named_files import CurrentFile, NamedFiles
 from stratax.data._node import Node, Run
+from stratax.data._owning_cursor import OwningCursor
 from stratax.data._spec import UNKNOWN_CARDINALITY, TensorSpec
 from stratax.data._structure import flatten
 from stratax.data._transform import as_count
@@ -137,9 +138,7 @@ class ParquetRows(NamedFiles):
 
     def stream(self, run: Run, passes: int) -> "ParquetCursor":
         """At the first row of the first file."""
-        cursor = ParquetCursor(self, run, passes)
-        run.on_close(cursor.close_at_end)
-        return cursor
+        return ParquetCursor(self, run, passes)
 
 
 class ParquetFile:
@@ -223,7 +222,7 @@ def _opened(name: str) -> Any:
     return pyarrow.OSFile(path, "rb")
 
 
-class ParquetCursor(Cursor):
+class ParquetCursor(OwningCursor):
     """Reads Parquet files; its place is a file, a row group and a row in it.
 
     Args:
@@ -234,13 +233,13 @@ class ParquetCursor(Cursor):
 
     def __init__(self, node: ParquetRows, run: Run, passes: int) -> None:
         self._node = node
-        self._run = run
         self._names = CurrentFile(node, run, passes)
         self._group = 0
         self._row = 0
         self._file: ParquetFile | None = None
         self._batches: Any = None
         self._batch: Any = None
+        super().__init__(run)
 
     def read(self, limit: int) -> Block:
         """Up to `limit` rows of one row group."""
@@ -364,13 +363,8 @@ class ParquetCursor(Cursor):
         self._names.set_state(state["names"])
         self._group, self._row = state["group"], state["row"]
 
-    def close(self) -> None:
+    def let_go(self, wait: bool = True) -> None:
         """Closes the file."""
-        self._run.forget(self.close_at_end)
-        self.close_at_end()
-
-    def close_at_end(self, wait: bool = True) -> None:
-        """Closes the file, when the iterator is closed."""
         self._leave()
         self._names.close()
 

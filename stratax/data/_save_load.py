@@ -1,5 +1,6 @@
 """`Dataset.save` and `Dataset.load`: elements in a folder of files (data layer)."""
 
+import contextlib
 import os
 from collections.abc import Callable
 from typing import Any
@@ -39,14 +40,13 @@ def save(
         )
     if shard_func is not None:
         check_callable("shard_func", shard_func)
-    spec_to_json(spec)
-    writer = SnapshotWriter(as_file_name(path), spec, _compression(compression))
-    try:
-        _write_all(elements, flatten(spec)[1], writer, shard_func)
-        writer.commit(replace=True)
-    finally:
-        writer.abandon()
-        elements.close()
+    with contextlib.closing(elements):
+        writer = SnapshotWriter(as_file_name(path), spec, _compression(compression))
+        try:
+            _write_all(elements, flatten(spec)[1], writer, shard_func)
+            writer.commit(replace=True)
+        finally:
+            writer.abandon()
 
 
 def _compression(compression: str | None) -> str:

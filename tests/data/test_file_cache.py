@@ -263,3 +263,10 @@ def test_a_stream_goes_on_behind_an_element_that_can_not_be_written(tmp_path, mo
     again.set_state(state)
     assert as_lists(again) == rest
     assert not is_there(source.folder)
+
+
+def test_a_folder_that_is_none_is_told_once_and_ignoring_that_ends(source):
+    source.folder.write_bytes(b"a file")
+    with pytest.raises(FileAccessError, match="can't be written"):
+        list(source.dataset())
+    assert as_lists(source.dataset().ignore_errors()) == []
