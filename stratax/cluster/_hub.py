@@ -147,12 +147,7 @@ class Hub:
             return self._different(hello)
         if not isinstance(index, int) or not 0 <= index < len(self._roster.names):
             return f"{name} has an impossible number, {index!r}"
-        if index in self._members:
-            return (
-                f"{name} has joined already: two processes were started as the same task, or two jobs have the same "
-                "TF_CONFIG"
-            )
-        return ""
+        return _joined_twice(name) if self._complete and index in self._members else ""
 
     def _different(self, hello: dict[str, Any]) -> str:
         field = difference(self._roster.cluster.as_dict(), hello.get("cluster"))
@@ -165,6 +160,7 @@ class Hub:
 
     async def _session(self, index: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         member = _Member(writer=writer)
+        self._replace(self._members.get(index), self._roster.names[index])
         self._members[index] = member
         self._announce()
         try:
@@ -176,8 +172,19 @@ class Hub:
             _logger.debug("The connection of %s ended: %r.", self._roster.names[index], error)
             self._gone(index, member)
 
+    def _replace(self, older: _Member | None, name: str) -> None:
+        """Drops an earlier connection of a task that joins: what a host left behind that was lost, or a second process.
+
+        Once the cluster is complete nobody takes a task's place.
+        """
+        if older is not None:
+            _write(older.writer, encode({"t": "refused", "message": _joined_twice(name)}))
+            older.writer.close()
+
     def _gone(self, index: int, member: _Member) -> None:
         """A connection closed, which is what the system does when its process ends."""
+        if self._members.get(index) is not member:
+            return
         if not self._complete:
             del self._members[index]
             self._gave_up.add(self._roster.names[index])
@@ -329,6 +336,10 @@ class Hub:
             task.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await asyncio.gather(*self._tasks, return_exceptions=True)
+
+
+def _joined_twice(name: Any) -> str:
+    return f"{name} has joined already: two processes were started as the same task, or two jobs have the same cluster"
 
 
 def _sign(header: dict[str, Any]) -> Sign:

@@ -151,6 +151,33 @@ def test_a_task_that_is_refused_says_why():
     asyncio.run(run())
 
 
+def test_a_task_that_was_lost_before_all_had_come_can_come_again():
+    """Its host fell silent: nothing closed its connection."""
+
+    async def run():
+        mine, theirs = rosters(2)
+        loop = asyncio.get_running_loop()
+        async with hub_of(mine):
+            reader, writer = await asyncio.open_connection(*mine.coordinator)
+            writer.write(MAGIC + encode(theirs.introduction("task")))
+            assert (await asyncio.wait_for(read_frame(reader), 5))[0]["t"] == "waiting"
+            again = Link(theirs, Limits(), lambda _: None)
+            joined = asyncio.ensure_future(again.join(loop.time() + 10))
+            header, _ = await asyncio.wait_for(read_frame(reader), 5)
+            assert (header["t"], "two processes were started" in header["message"]) == ("refused", True)
+            assert await asyncio.wait_for(reader.read(), 5) == b""
+            writer.close()
+            async with links_of([mine]) as (chief,):
+                await joined
+                calls = [
+                    loop.run_in_executor(None, link.gather, "x", b"", True, 10) for link in (chief, again)
+                ]
+                assert await asyncio.gather(*calls) == [[b"", b""]] * 2
+            await again.close()
+
+    asyncio.run(run())
+
+
 def test_an_address_of_another_machine_can_not_be_listened_on():
     async def run():
         roster = make_roster(ClusterSpec({"worker": ["192.0.2.77:2222", "b:1"]}), "worker", 0)
