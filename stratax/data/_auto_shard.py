@@ -76,14 +76,24 @@ def auto_shard(
     return result
 
 
-def is_read_whole(dataset: Dataset) -> bool:
-    """Whether each worker had better read whole batches and keep its rows: they cost little, gathered from memory.
+def is_read_whole(dataset: Dataset, num_workers: int) -> bool:
+    """Whether each worker reads whole batches and keeps its rows, and not a part that :func:`auto_shard` makes.
+
+    It does where that costs little, because they are gathered from memory, and where the batches can't be divided
+    otherwise: they come from another library or a generator, which says nothing of their size.
 
     Args:
         dataset: The same in all workers.
+        num_workers: How many workers there are.
     """
-    divides = _policy(dataset) in (AutoShardPolicy.AUTO, AutoShardPolicy.DATA)
-    return divides and dataset.is_indexable and not any(isinstance(step, Map) for step in walk(dataset._node))
+    policy, node = _policy(dataset), dataset._node
+    if policy not in (AutoShardPolicy.AUTO, AutoShardPolicy.DATA):
+        return False
+    if dataset.is_indexable and not any(isinstance(step, Map) for step in walk(node)):
+        return True
+    division = _Division(num_workers, 0, True)
+    by_file = policy == AutoShardPolicy.AUTO and division.finds_files(node)
+    return not by_file and not division.finds_batches(node)
 
 
 def shuffle_seeds(dataset: Dataset) -> list[int]:
@@ -133,6 +143,16 @@ class _Division:
             return self._divided(node, self._shard)
         self._check_files(files)
         return self._divided(by_file, _same)
+
+    def finds_files(self, node: Node) -> bool:
+        """Whether a plan reads files."""
+        files = FileShards(self._shard, self._over)
+        files.of(node)
+        return bool(files.counts)
+
+    def finds_batches(self, node: Node) -> bool:
+        """Whether the batches of a plan can be divided by what they are made of."""
+        return node.batch_size is not None or self._below(node, self._shard) is not None
 
     def _chooses_files(self, files: FileShards) -> bool:
         if not files.counts:

@@ -100,7 +100,7 @@ class WorkersExtended(StrategyExtended):
         if not isinstance(dataset, Dataset):
             return _SharedBatches(dataset, num_replicas, self)
         seeds = self._chiefs_seeds(dataset)
-        if _auto_shard.is_read_whole(dataset):
+        if _auto_shard.is_read_whole(dataset, self.share.processes):
             whole = _auto_shard.auto_shard(dataset, 1, 0, seeds=seeds)
             return _readers.GlobalBatches(whole, num_replicas, self.share)
         part = _auto_shard.auto_shard(dataset, self.share.processes, self.share.index, seeds=seeds)

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stratax.data import AutoShardPolicy, Dataset, Options, TFRecordDataset, TFRecordWriter
-from stratax.data._auto_shard import auto_shard, shuffle_seeds
+from stratax.data import AutoShardPolicy, Dataset, Options, TFRecordDataset, TFRecordWriter, as_dataset
+from stratax.data._auto_shard import auto_shard, is_read_whole, shuffle_seeds
 from stratax.data._element_random import element_generator
 from stratax.errors import BadArgumentError, DataError
 
@@ -215,6 +215,41 @@ def test_auto_takes_elements_where_some_of_the_files_would_mean_something_else(f
     pairs = Dataset.zip(records, Dataset.range(100).map(lambda x: x))
     with pytest.raises(DataError, match="can't divide a zip of files with something else"):
         parts(pairs, 2, AutoShardPolicy.FILE)
+
+
+@pytest.mark.filterwarnings("ignore:The auto_shard_policy AUTO")
+@pytest.mark.parametrize("num_files", [1, 2, 3, 7])
+@pytest.mark.parametrize("num_workers", [1, 2, 3, 4])
+@pytest.mark.parametrize("policy", [AutoShardPolicy.AUTO, AutoShardPolicy.DATA])
+def test_every_record_of_any_number_of_files_is_one_workers(num_files, num_workers, policy, tmp_path):
+    for i in range(num_files):
+        with TFRecordWriter(tmp_path / f"{i}") as writer:
+            for j in range(5 + i):
+                writer.write(bytes([20 * i + j]))
+    ds = TFRecordDataset([str(tmp_path / f"{i}") for i in range(num_files)]).map(number).batch(12)
+    found = elements(itertools.chain(*parts(ds, num_workers, policy)))
+    assert found == [20 * i + j for i in range(num_files) for j in range(5 + i)]
+
+
+def test_batches_that_can_not_be_divided_are_read_whole(files):
+    batches = Dataset.range(22).batch(6)
+    foreign = as_dataset(Loader())
+    records = TFRecordDataset(files)
+    assert is_read_whole(batches, 2)
+    assert is_read_whole(foreign, 2)
+    assert is_read_whole(with_policy(foreign.map(lambda x: x + 1).prefetch(1), AutoShardPolicy.DATA), 2)
+    assert not is_read_whole(with_policy(foreign, AutoShardPolicy.OFF), 2)
+    assert not is_read_whole(foreign.unbatch().batch(6), 2)
+    assert not is_read_whole(batches.map(lambda x: x + 1), 2)
+    assert not is_read_whole(records, 2)
+    assert is_read_whole(with_policy(records, AutoShardPolicy.DATA), 2)
+
+
+class Loader:
+    """Batches of another library."""
+
+    def __iter__(self):
+        return iter([np.arange(4), np.arange(4, 8)])
 
 
 def test_off_and_hint_leave_everything_to_every_worker(files):

@@ -64,7 +64,7 @@ def test_two_workers_of_two_devices_give_tensorflows_own_numbers():
 
 
 FIT = """
-import numpy as np, keras
+import grain, numpy as np, keras
 import stratax as sx
 strategy = sx.distribute.MultiWorkerMirroredStrategy()
 rng = np.random.default_rng(0)
@@ -82,19 +82,38 @@ for steps in (1, 3):
     each = model()
     history = each.fit(x, y, batch_size=40, epochs=2, verbose=0, validation_data=(x[:33], y[:33])).history
     report(**{f"history{steps}": history, f"weights{steps}": [w.tolist() for w in each.get_weights()]})
-batches = sx.data.Dataset.from_tensor_slices((x, y)).shuffle(170).batch(24)
-report(shuffled=each.fit(batches, epochs=2, verbose=0).history["loss"])
 
 class Sequence(keras.utils.PyDataset):
     def __len__(self):
         return 5
     def __getitem__(self, index):
-        return x[index * 40 : (index + 1) * 40], y[index * 40 : (index + 1) * 40]
+        return batches[index]
 
-report(sequence=each.fit(Sequence(), epochs=1, verbose=0, shuffle=False).history["loss"])
-report(generator=each.fit(((x[i : i + 40], y[i : i + 40]) for i in range(0, 170, 40)), verbose=0).history["loss"])
+class Loader:
+    def __len__(self):
+        return 5
+    def __iter__(self):
+        return iter(batches)
+
+batches = [(x[i : i + 40], y[i : i + 40]) for i in range(0, 170, 40)]
+rows = list(zip(x, y))
+each = model()
+for name, source in {
+    "sequence": Sequence(),
+    "generator": (batch for batch in batches),
+    "iterable": sx.data.as_dataset(Loader()),
+    "dataset": sx.data.Dataset.from_tensor_slices((x, y)).shuffle(170, seed=1).batch(40),
+    "streamed": sx.data.Dataset.from_tensor_slices((x, y)).filter(lambda x, y: y < 9).batch(40),
+    "grain map": grain.MapDataset.source(rows).shuffle(seed=1).batch(40),
+    "grain iter": grain.MapDataset.source(rows).to_iter_dataset().batch(40),
+    "grain loader": grain.DataLoader(
+        data_source=rows, sampler=grain.samplers.IndexSampler(170, num_epochs=1),
+        operations=[grain.transforms.Batch(40)]),
+}.items():
+    report(**{name: each.fit(source, verbose=0, shuffle=False).history["loss"]})
 report(evaluation=each.evaluate(x[:37], y[:37], verbose=0), predictions=each.predict(x[:37], verbose=0).tolist(),
-       on_batch=each.train_on_batch(x[:40], y[:40], return_dict=True))
+       on_batch=each.train_on_batch(x[:40], y[:40], return_dict=True)["loss"])
+report(unseeded=each.fit(sx.data.Dataset.from_tensor_slices((x, y)).shuffle(170).batch(24), epochs=2, verbose=0).history)
 report(numpy=float(np.asarray(each.weights[0]).sum()), eager=float((each.weights[0] * 2).sum()))
 """
 
@@ -106,14 +125,33 @@ def fitted():
     return [result.report for result in results]
 
 
-def test_fit_evaluate_and_predict_equal_one_process(fitted):
-    alone = run_tasks(1, FIT, devices=1)[0]
-    assert alone.code == 0, alone.err
+@pytest.fixture(scope="module")
+def alone():
+    (result,) = run_tasks(1, FIT, devices=1)
+    assert result.code == 0, result.err
+    return result.report
+
+
+def test_fit_of_arrays_equals_one_process(fitted, alone):
     for got in fitted:
         for name in ("history1", "history3"):
-            for metric, values in alone.report[name].items():
+            for metric, values in alone[name].items():
                 np.testing.assert_allclose(got[name][metric], values, rtol=0, atol=1e-5)
-        assert np.shape(got["predictions"]) == (37, 10)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["sequence", "generator", "iterable", "dataset", "streamed", "grain map", "grain iter", "grain loader"],
+)
+def test_every_kind_of_input_trains_as_in_one_process(name, fitted, alone):
+    for got in fitted:
+        np.testing.assert_allclose(got[name], alone[name], rtol=0, atol=1e-4)
+
+
+def test_evaluate_and_predict_equal_one_process(fitted, alone):
+    for got in fitted:
+        for name in ("evaluation", "predictions", "on_batch"):
+            np.testing.assert_allclose(got[name], alone[name], rtol=0, atol=1e-3)
 
 
 def test_input_of_every_kind_is_the_same_on_all_workers(fitted):
