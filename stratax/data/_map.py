@@ -12,6 +12,7 @@ from stratax.data._cursor import Cursor
 from stratax.data._map_cursors import Calls, MapCursor, ThreadedMapCursor
 from stratax.data._mapper import Mapper
 from stratax.data._node import Drawing, Node, Passes, Run, feed_of, first_row, pass_at, select_passes
+from stratax.data._parse_cursor import ParseCursor
 from stratax.data._spec import TensorSpec
 from stratax.data._structure import Row, flatten, unflatten
 from stratax.errors import DataError
@@ -178,8 +179,10 @@ class Map(Drawing):
         return None if self.child.is_uniform else self.child.shape_ids(indices, passes, run)
 
     def stream(self, run: Run, passes: int) -> Cursor:
-        """One result after another; with threads, a bounded number is under way."""
+        """One result after another; with threads, a bounded number is under way; Examples several batches at a time."""
         calls = self._calls(run)
+        if self._mapper.parse_program is not None:
+            return ParseCursor(self.child.open(run, passes), calls, passes, self._mapper.parse_program)
         if self._threads > 1 and not self._mapper.is_vectorised:
             child = self.child.open(run, passes)
             window = _ROWS_PER_THREAD * self._threads

@@ -12,7 +12,7 @@ from stratax.data._feed import Feed, Trail
 from stratax.data._mapper import Mapper
 from stratax.data._node import Passes, pass_at
 from stratax.data._origins import Origins
-from stratax.data._structure import Row
+from stratax.data._structure import Row, Structure
 from stratax.data._vectorise import on_host
 
 
@@ -49,6 +49,12 @@ class Calls:
                 except Exception as e:
                     return Rows(rows, failure=e)
         return Rows(rows)
+
+    def checked(self, rows: list[Row], structure: Structure) -> list[Row]:
+        """Results that were made otherwise; raises unless they are like those before."""
+        for row in rows:
+            self._mapper.check(row, structure)
+        return rows
 
     def row(self, row: Row, position: int, number: int) -> Row:
         """The result for one element."""

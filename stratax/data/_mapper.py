@@ -1,8 +1,9 @@
 """A user's function given to `map`, and the best way to call it (data layer)."""
 
+import functools
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,6 +13,9 @@ from stratax.data._purity import is_pure
 from stratax.data._spec import Nested, TensorSpec
 from stratax.data._structure import Row, Structure, as_row, check_same, flatten, spec_of_row, unflatten
 from stratax.data._vectorise import Vectorised, WithJAX, WithNumPy, block_agrees, call, on_host, uses_jax
+
+if TYPE_CHECKING:
+    from stratax.data._parse_program import ParseProgram
 
 _CHECKED_ROWS = 16
 
@@ -51,6 +55,15 @@ class Mapper:
     def is_vectorised(self) -> bool:
         """Whether whole blocks are known to come out right."""
         return self._checked > 0 and bool(self._candidates)
+
+    @functools.cached_property
+    def parse_program(self) -> "ParseProgram | None":
+        """What the function does, if it is pure and does nothing but parse batches of Examples."""
+        if not is_pure(self._function):
+            return None
+        from stratax.data._parse_program import ParseProgram
+
+        return ParseProgram.of(self._function)
 
     def one(self, row: Row, position: int, origins: Origins) -> Row:
         """The function's result for one element, checked against earlier ones; errors name position and record.

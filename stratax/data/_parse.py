@@ -4,6 +4,7 @@ The meaning stands here, on protobuf's messages; `_columnar_parse.py` is the qui
 alike, and whatever it does not recognise comes here.
 """
 
+import abc
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -77,6 +78,8 @@ def parse_example(
 ) -> Parsed:
     """The features of a batch of serialized Examples as arrays, as `tf.io.parse_example`.
 
+    Where a pure function given to `map` does nothing but this, small batches are parsed several at a time.
+
     Args:
         serialized: The records: a sequence of `bytes`, or a 1-D array of them (dtype object). A single record is parsed
             as :func:`parse_single_example` does.
@@ -104,6 +107,8 @@ def parse_example(
         >>> parse_example(records, {"n": FixedLenFeature([], "int64")})
         {'n': array([0, 1, 2])}
     """
+    if isinstance(serialized, RecordsToCome):
+        return serialized.parse(features, example_names)
     if isinstance(serialized, bytes) or (not isinstance(serialized, list) and np.ndim(serialized) == 0):
         return parse_single_example(serialized, features, example_names)
     check_features(features)
@@ -111,6 +116,48 @@ def parse_example(
     names = None if example_names is None else list(example_names)
     found = _parse_batch(records, features, names)
     return {key: feature.many(found[key], Where(key, names)) for key, feature in features.items()}
+
+
+class RecordsToCome(abc.ABC):
+    """Stands for a batch of records that nobody has yet, in a function that is found out about."""
+
+    @abc.abstractmethod
+    def parse(self, features: Mapping[str, ParsedFeature], example_names: Any) -> Parsed:
+        """What `parse_example` gives for it."""
+
+
+def parse_batches(batches: Sequence[Any], features: Mapping[str, ParsedFeature]) -> list[Parsed]:
+    """What :func:`parse_example` gives for each of several batches, parsed as one.
+
+    Args:
+        batches: The batches, each as `parse_example` takes it; together at least one record.
+        features: As for `parse_example`.
+
+    Returns:
+        A result for each batch.
+
+    Raises:
+        DataError: As `parse_example` does; which record is to blame is not told rightly.
+    """
+    listed = [as_records(batch) for batch in batches]
+    found = _parse_batch([record for records in listed for record in records], features, None)
+    borders = np.cumsum([0, *map(len, listed)])
+    cut = {key: _cut(ragged, borders) for key, ragged in found.items()}
+    return [
+        {key: feature.many(cut[key][i], Where(key)) for key, feature in features.items()}
+        for i in range(len(listed))
+    ]
+
+
+def _cut(ragged: Ragged, borders: np.ndarray) -> list[Ragged]:
+    """The values of several batches, each on its own."""
+    ends = np.concatenate([np.zeros(1, np.int64), ragged.counts.cumsum()])[borders]
+    return [
+        Ragged(ragged.values[first:last], ragged.counts[start:stop], ragged.missing[start:stop])
+        for start, stop, first, last in zip(
+            *(side.tolist() for side in (borders[:-1], borders[1:], ends[:-1], ends[1:])), strict=True
+        )
+    ]
 
 
 def _parse_batch(

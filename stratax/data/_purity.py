@@ -98,8 +98,15 @@ def _check_function(function: types.FunctionType, depth: int) -> None:
     for value in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
         _check_value(value, writes_items, depth - 1)
     cells = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
-    for step in instructions:
-        _check_step(step, function, cells, writes_items, depth)
+    for step, following in zip(instructions, [*instructions[1:], None], strict=True):
+        if not _leads_to_parsing(step, following):
+            _check_step(step, function, cells, writes_items, depth)
+
+
+def _leads_to_parsing(step: dis.Instruction, following: dis.Instruction | None) -> bool:
+    """Whether it is the middle of `tf.io.parse_example` or `stratax.data.parse_example`."""
+    is_door = step.opname == "LOAD_ATTR" and step.argval in ("data", "io")
+    return is_door and following is not None and following.argval == "parse_example"
 
 
 def _check_step(
@@ -148,7 +155,7 @@ def _check_value(value: Any, writes_items: bool, depth: int) -> None:
     """Raises unless reading `value` gives the same for every element and the function can't change it."""
     if depth <= 0:
         raise _Impure
-    if isinstance(value, _HARMLESS):
+    if isinstance(value, _HARMLESS) or _is_feature(value):
         return
     if isinstance(value, np.ndarray) or _is_jax_array(value):
         if writes_items:
@@ -165,6 +172,15 @@ def _check_value(value: Any, writes_items: bool, depth: int) -> None:
         _check_module(value)
     elif not (isinstance(value, type) and value.__name__ in _BUILTINS):
         _check_callable(value, depth)
+
+
+def _is_feature(value: Any) -> bool:
+    """Whether it says what to make of a feature of an Example; such things never change."""
+    if "stratax.data._features" not in sys.modules:
+        return False
+    from stratax.data._features import ParsedFeature
+
+    return isinstance(value, ParsedFeature)
 
 
 def _is_jax_array(value: Any) -> bool:

@@ -12,9 +12,12 @@ import numpy as np
 import pytest
 from numpy.random import rand
 
+import stratax
+import stratax.tf as tf
 from stratax.data._purity import is_pure
 
 CONSTANT = np.ones(3)
+FEATURES = {"a": stratax.data.FixedLenFeature([], "int64")}
 MEAN = [0.1, 0.2]
 LOG = []
 COUNT = 0
@@ -81,6 +84,8 @@ def inner_function(x):
         lambda x: keras.ops.cast(x, "float32"),
         lambda x: keras.ops.image.resize(x, (2, 2)),
         lambda x: jax.nn.one_hot(x, 10),
+        lambda x: tf.io.parse_example(x, FEATURES),
+        lambda x: stratax.data.parse_example(x, {"a": FEATURES["a"]})["a"],
         lambda x: jnp.asarray(x, jnp.bfloat16),
         jitted,
         store_item,
