@@ -181,6 +181,28 @@ class _Filling:
             self._cache.commit(self._writer, self._run)
 
 
+class _Unusable(Cursor):
+    """What stands for all elements where the files of a cache can't be used: an error that is told once."""
+
+    def __init__(self, error: Exception) -> None:
+        self._error = error
+        self._is_told = False
+
+    def read(self, limit: int) -> Block:
+        if self._is_told:
+            raise StopIteration
+        self._is_told = True
+        raise self._error
+
+    def get_state(self) -> State:
+        raise DataError(
+            f"The position of this iterator can't be saved: the files of its cache can't be used. {self._error}"
+        ) from self._error
+
+    def set_state(self, state: State) -> None:
+        self.get_state()
+
+
 class FileCacheCursor(OwningCursor):
     """One pass over a stream that is cached in files.
 
@@ -195,19 +217,11 @@ class FileCacheCursor(OwningCursor):
         self._stored: str | None = None
         self._writer: SnapshotWriter | None = None
         self._position = 0
-        self._has_failed = False
         super().__init__(run)
 
     def read(self, limit: int) -> Block:
         """The next elements; those of the child are written before they are given."""
-        if self._has_failed:
-            raise StopIteration
-        try:
-            inner = self._begun()
-        except Exception:
-            # There will be no element; whoever ignores errors is not told so without an end.
-            self._has_failed = True
-            raise
+        inner = self._begun()
         try:
             block = inner.read(limit)
         except StopIteration:
@@ -233,11 +247,18 @@ class FileCacheCursor(OwningCursor):
 
     def _begun(self) -> Cursor:
         if self._inner is None:
-            stored = self._cache.stored(self._run)
-            if stored is None:
-                self._writer = self._cache.writer(self._run)
-            self._inner = self._child() if stored is None else self._opened(stored)
+            try:
+                self._inner = self._first()
+            except Exception as e:
+                self._inner = _Unusable(e)
         return self._inner
+
+    def _first(self) -> Cursor:
+        stored = self._cache.stored(self._run)
+        if stored is not None:
+            return self._opened(stored)
+        self._writer = self._cache.writer(self._run)
+        return self._child()
 
     def _child(self) -> Cursor:
         return self._cache.child.open(self._cache.frozen(self._run))

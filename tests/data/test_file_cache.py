@@ -270,3 +270,6 @@ def test_a_folder_that_is_none_is_told_once_and_ignoring_that_ends(source):
     with pytest.raises(FileAccessError, match="can't be written"):
         list(source.dataset())
     assert as_lists(source.dataset().ignore_errors()) == []
+    if source.kind == "stream":
+        with pytest.raises(DataError, match="can't be saved: the files of its cache can't be used"):
+            iter(source.dataset()).get_state()
