@@ -3,6 +3,8 @@
 import os
 import pathlib
 import signal
+import time
+from collections.abc import Iterator
 
 # Before anything imports JAX or Keras. A process has one number of devices, so every test gets eight; the tests
 # that need another number or kind start a process of their own.
@@ -10,6 +12,7 @@ os.environ["KERAS_BACKEND"] = "jax"
 os.environ.setdefault("STRATAX_SIMULATE", "cpu:8")
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
+import psutil
 import pytest
 
 import stratax  # noqa: F401  (applies STRATAX_SIMULATE, whatever a test imports first)
@@ -27,3 +30,26 @@ def shared() -> pathlib.Path:
     if not folder.is_dir():
         pytest.skip(f"the shared data folder {folder} is not here (set STRATAX_SHARED to its path)")
     return folder
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_process_is_left() -> Iterator[None]:
+    """No test leaves a process behind: neither one that it started, nor one that such a one started."""
+    yield
+    deadline = time.monotonic() + 60
+    while (left := _started()) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert left == []
+
+
+def _started() -> list[str]:
+    """The command lines of this process' children, without those that look after their semaphores."""
+    found = []
+    for process in psutil.Process().children(recursive=True):
+        try:
+            line = " ".join(process.cmdline())
+        except psutil.Error:  # It is just ending.
+            continue
+        if line and "resource_tracker" not in line:
+            found.append(f"{process.pid}: {line}")
+    return found
