@@ -4,7 +4,6 @@ What goes to a worker and comes back passes through pipes, but for large results
 """
 
 import dataclasses
-import os
 import threading
 import time
 from collections import deque
@@ -58,7 +57,7 @@ class WorkerPool:
     def __init__(self, payload: bytes, num_processes: int, name: str) -> None:
         self._name = name
         self.num_processes = num_processes
-        self._executor = start_executor(num_processes, set_up, payload, os.getpid())
+        self._executor = start_executor(num_processes, set_up, payload)
         self._ready: Future[int] | None = None
         self._started = 0.0
         self._seconds: deque[float] = deque(maxlen=16)

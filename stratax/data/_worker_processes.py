@@ -3,12 +3,17 @@
 They are new processes, started by loky: nothing is forked, and the user's main module is not imported.
 """
 
+import os
 import re
+import signal
+import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
 import loky
 
+_ASK_SECONDS = 1.0
 _EXIT_CODES = re.compile(r"exit codes? of the workers? (?:are|is) \{(.*?)\}")
 # A worker computes with one thread and on the CPU, and has no devices to simulate.
 _ENVIRONMENT = {
@@ -20,12 +25,12 @@ _ENVIRONMENT = {
 }
 
 
-def start_executor(num_processes: int, initializer: Callable[..., None], *arguments: Any) -> Any:
-    """A pool of worker processes, which start when it gets its first task.
+def start_executor(num_processes: int, set_up: Callable[..., None] | None = None, *arguments: Any) -> Any:
+    """A pool of worker processes, which start when it gets its first task and end with this process.
 
     Args:
         num_processes: How many.
-        initializer: Called first of all in every process.
+        set_up: Called in every process before its first task.
         *arguments: What it is called with.
 
     Returns:
@@ -34,10 +39,25 @@ def start_executor(num_processes: int, initializer: Callable[..., None], *argume
     return loky.ProcessPoolExecutor(
         max_workers=num_processes,
         context=loky.backend.get_context("loky"),
-        initializer=initializer,
-        initargs=arguments,
+        initializer=_begin,
+        initargs=(os.getpid(), set_up, arguments),
         env=_ENVIRONMENT,
     )
+
+
+def _begin(parent: int, set_up: Callable[..., None] | None, arguments: tuple[Any, ...]) -> None:
+    # Ctrl-C reaches every process of a terminal; the parent ends the others.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with, args=(parent,), name="stratax-parent", daemon=True).start()
+    if set_up is not None:
+        set_up(*arguments)
+
+
+def _end_with(parent: int) -> None:
+    """Ends this process, whatever it waits for, when nobody waits for it any more."""
+    while os.getppid() == parent:
+        time.sleep(_ASK_SECONDS)
+    os._exit(1)
 
 
 def reason_of_death(error: Exception) -> str:

@@ -5,8 +5,6 @@ A worker imports this module and what the function needs; neither JAX nor Keras 
 
 import os
 import pickle
-import signal
-import threading
 import time
 import traceback
 from collections.abc import Callable, Sequence
@@ -23,7 +21,6 @@ from stratax.data._vectorise import call, on_host
 from stratax.data._worker_memory import Place, Writer
 from stratax.errors import DataError, WorkerError
 
-_ASK_SECONDS = 1.0
 _NOT_LOADED = (
     "A function given to map can't be made again in a worker process. Put what it uses into modules that a new Python "
     "process can import, or have them sent too: cloudpickle.register_pickle_by_value(module)."
@@ -92,23 +89,13 @@ class _Worker:
 _worker = _Worker()
 
 
-def set_up(payload: bytes, parent: int) -> None:
+def set_up(payload: bytes) -> None:
     """Prepares this process.
 
     Args:
         payload: The pickled function, a value of its elements' structure, and how messages call the function.
-        parent: The process that it works for and ends with.
     """
-    # Ctrl-C reaches every process of a terminal; the parent ends the others.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
     _worker.payload = payload
-    threading.Thread(target=_end_with, args=(parent,), name="stratax-parent", daemon=True).start()
-
-
-def _end_with(parent: int) -> None:
-    while os.getppid() == parent:
-        time.sleep(_ASK_SECONDS)
-    os._exit(1)
 
 
 def is_ready() -> int:

@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from stratax.cli import _main
-from tests.data.convert.pictures import names_in, records_of, write_tree
+from tests.data.convert.pictures import make_endless, names_in, records_of, write_tree
 
 pytestmark = pytest.mark.processes
 
@@ -114,15 +114,10 @@ def test_a_source_that_is_not_there_is_a_wrong_call_and_one_without_images_a_fai
     assert "no image to convert" in capsys.readouterr().err
 
 
-@pytest.fixture
-def large(tmp_path):
-    return write_tree(tmp_path / "large", ("cat",), 60, size=(600, 600))
-
-
 def interrupt(call, out, number):
-    """Ends a conversion after its first file: exit code and errors. No process or shared memory of it is left."""
+    """Ends a conversion after two of its three files: exit code and errors. No process or memory of it is left."""
     process = start(*call)
-    wait_until(lambda: process.poll() is not None or list(out.glob("train-*.tfrecord")))
+    wait_until(lambda: process.poll() is not None or len(list(out.glob("train-*.tfrecord"))) == 2)
     workers = psutil.Process(process.pid).children(recursive=True)
     process.send_signal(number)
     _, said = process.communicate(timeout=LIMIT_SECONDS)
@@ -135,26 +130,26 @@ def interrupt(call, out, number):
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
-def test_processes_of_an_interrupted_conversion_end_without_a_traceback(number, code, large, tmp_path):
-    ended, said = interrupt(
-        (large, tmp_path / "out", "--shards", 10, "--workers", 2), tmp_path / "out", number
-    )
+def test_processes_of_an_interrupted_conversion_end_without_a_traceback(number, code, tmp_path):
+    images, out = write_tree(tmp_path / "images", ("cat",), 12), tmp_path / "out"
+    make_endless(images / "cat/005.jpg")
+    ended, said = interrupt((images, out, "--shards", 3, "--workers", 2), out, number)
     assert ended == code
     assert "Traceback" not in said
 
 
-def test_processes_of_a_killed_conversion_end_and_the_next_call_goes_on(large, tmp_path):
-    out = tmp_path / "out"
-    call = (large, out, "--shards", 10, "--workers", 2)
+def test_processes_of_a_killed_conversion_end_and_the_next_call_goes_on(tmp_path):
+    images, out = write_tree(tmp_path / "images", ("cat",), 12), tmp_path / "out"
+    ending = make_endless(images / "cat/005.jpg")
+    call = (images, out, "--shards", 3, "--workers", 2)
     assert interrupt(call, out, signal.SIGKILL)[0] == -signal.SIGKILL
-    whole = list(out.glob("train-*.tfrecord"))
-    assert 0 < len(whole) < 10
-    assert all(len(names_in([path])) == 6 for path in whole)
-    again = start(*call)
-    printed, _ = again.communicate(timeout=LIMIT_SECONDS)
+    assert [len(names_in([path])) for path in out.glob("train-*.tfrecord")] == [4, 4]
+    with ending():
+        again = start(*call)
+        printed, _ = again.communicate(timeout=LIMIT_SECONDS)
     assert again.returncode == 0
-    assert f", {6 * len(whole)} images were there already" in printed
-    assert sorted(names_in(sorted(out.glob("train-*.tfrecord")))) == [f"cat/{i:03}.jpg" for i in range(60)]
+    assert ", 8 images were there already" in printed
+    assert sorted(names_in(sorted(out.glob("train-*.tfrecord")))) == [f"cat/{i:03}.jpg" for i in range(12)]
     assert sorted(path.name for path in out.iterdir() if path.suffix != ".tfrecord") == [
         "labels.txt",
         "train.manifest.json",

@@ -200,7 +200,6 @@ def tasks_of(
             resize=settings.resize,
             quality=settings.quality,
             skip_broken=skip,
-            parent=os.getpid(),
         )
         for index, pictures in enumerate(divide(listing.pictures, place.shards, settings.seed))
     ]

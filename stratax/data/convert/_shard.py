@@ -15,7 +15,6 @@ from stratax.data._whole_files import read_file, write_file
 from stratax.data.convert._example import image_example
 from stratax.data.convert._listing import Picture, location
 
-_ORPHANED = 1
 _METER = struct.Struct("<qqq")
 
 
@@ -34,7 +33,6 @@ class ShardTask:
         resize: As in `ConversionSettings`.
         quality: As in `ConversionSettings`.
         skip_broken: Whether a broken image is left out instead of ending the conversion.
-        parent: The process that waits for the result; a worker that has lost it stops. None: nobody to lose.
     """
 
     index: int
@@ -47,7 +45,6 @@ class ShardTask:
     resize: int | tuple[int, int] | None
     quality: int
     skip_broken: bool
-    parent: int | None
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
@@ -86,7 +83,6 @@ def make_shard(task: ShardTask) -> ShardResult:
     with Meter(task.parts) as meter, TFRecordWriter(partial) as writer:
         meter.write(task.index, images, len(skipped))
         for picture in task.pictures:
-            _stop_without(task.parent)
             try:
                 record = _record(task, picture)
             except errors.DataLossError as error:
@@ -163,9 +159,3 @@ def read_image(path: str) -> bytes:
             "the file, or have broken images skipped.",
             filename=path,
         ) from cause
-
-
-def _stop_without(parent: int | None) -> None:
-    """Ends this process if nobody waits for it any more; what it has begun lies among the parts."""
-    if parent is not None and os.getppid() != parent:
-        os._exit(_ORPHANED)

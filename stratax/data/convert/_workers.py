@@ -2,7 +2,6 @@
 
 import concurrent.futures
 import os
-import signal
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 
@@ -35,7 +34,7 @@ def make_shards(tasks: Sequence[ShardTask], workers: int, on_progress: OnProgres
         WorkerError: If a process dies, or nothing is done for 15 minutes.
         DataLossError: If an image is broken and that is not to be skipped.
     """
-    executor = start_executor(min(workers, len(tasks)), leave_interrupts_to_the_parent)
+    executor = start_executor(min(workers, len(tasks)))
     is_done = False
     try:
         with workers_without_interrupts():
@@ -46,11 +45,6 @@ def make_shards(tasks: Sequence[ShardTask], workers: int, on_progress: OnProgres
         raise _death(tasks, error) from error
     finally:
         executor.shutdown(wait=True, kill_workers=not is_done)
-
-
-def leave_interrupts_to_the_parent() -> None:
-    """Ctrl-C reaches every process of a terminal; the parent ends the others."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _results(

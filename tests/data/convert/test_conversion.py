@@ -314,7 +314,7 @@ def test_workers_convert_without_jax_and_keras(images, out, tmp_path):
     place = _manifest.Workplace(tmp_path, "train", 1)
     place.parts.mkdir()
     (task,) = _conversion.tasks_of(place, listing, SETTINGS, skip=False)
-    executor = start_executor(1, _workers.leave_interrupts_to_the_parent)
+    executor = start_executor(1)
     try:
         assert executor.submit(_shard.make_shard, task).result(60).images == 12
         found = executor.submit(eval, "{'jax', 'keras', 'stratax', 'PIL'} & set(__import__('sys').modules)")

@@ -23,7 +23,6 @@ def task_for(tmp_path, **changes):
         "resize": None,
         "quality": 95,
         "skip_broken": False,
-        "parent": None,
     }
     return _shard.ShardTask(**options | changes)
 
@@ -88,17 +87,3 @@ def test_a_full_disk_is_no_broken_image(tmp_path, monkeypatch):
     monkeypatch.setattr(_shard.TFRecordWriter, "write", write)
     with pytest.raises(OSError, match="No space left"):
         _shard.make_shard(task_for(tmp_path, skip_broken=True))
-
-
-def test_a_worker_that_has_lost_its_parent_stops(tmp_path, monkeypatch):
-    write_tree(tmp_path / "images")
-    codes = []
-
-    def leave(code):
-        codes.append(code)
-        raise SystemExit
-
-    monkeypatch.setattr(_shard.os, "_exit", leave)
-    with pytest.raises(SystemExit):
-        _shard.make_shard(task_for(tmp_path, parent=os.getppid() + 1))
-    assert codes == [1]
