@@ -8,6 +8,8 @@ import textwrap
 
 import pytest
 
+from stratax.cli import _main
+
 pytestmark = pytest.mark.processes
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -39,6 +41,20 @@ def test_every_line_has_its_tasks_name_before_it(launch):
     assert code == 1
     assert sorted(out.splitlines()) == [b"[chief 0]  well", b"[worker 0] well"]
     assert b"[chief 0]  not well\n" in err
+
+
+def test_on_a_terminal_every_task_has_a_colour_of_its_own(launch):
+    terminal, stdout = os.openpty()
+    try:
+        assert launch("print('well')", "--workers", "2", stdout=stdout)[0] == 0
+        shown = os.read(terminal, 1000)
+    finally:
+        os.close(stdout)
+        os.close(terminal)
+    assert sorted(shown.splitlines()) == [
+        b"\x1b[32m[worker 1]\x1b[0m well",
+        b"\x1b[36m[worker 0]\x1b[0m well",
+    ]
 
 
 def test_the_command_names_who_failed_first_and_shows_the_traceback_last(launch):
@@ -85,15 +101,21 @@ def test_when_the_output_can_not_be_written_the_run_ends_and_says_so(launch):
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("options", "code", "message"),
     [
-        (("--workers", "0"), "workers must be at least 1"),
-        (("--workers", "-1"), "-1 is not in the range x>=0"),
-        (("--restarts", "x"), "'x' is not a valid integer"),
-        (("--timeout", "0"), "0.0 is not in the range x>0"),
-        (("--log-dir", "/dev/null/logs"), "can't be kept there"),
+        (("--workers", "0"), 2, "workers must be at least 1"),
+        (("--workers", "-1"), 2, "-1 is not in the range x>=0"),
+        (("--restarts", "x"), 2, "'x' is not a valid integer"),
+        (("--timeout", "0"), 2, "0.0 is not in the range x>0"),
+        (("--log-dir", "/dev/null/logs"), 1, "can't be kept there"),
     ],
 )
-def test_a_wrong_call_is_explained(launch, options, message):
-    code, _, err = launch("", *options)
-    assert (code != 0, message in " ".join(err.decode().split())) == (True, True), err
+def test_a_wrong_call_is_explained(options, code, message, tmp_path, capsys):
+    (tmp_path / "train.py").touch()
+    assert _main.run(["launch", *options, str(tmp_path / "train.py")]) == code
+    assert message in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_program_that_is_not_there_is_explained(tmp_path, capsys):
+    assert _main.run(["launch", str(tmp_path / "train.py")]) == 2
+    assert "There is no such program" in capsys.readouterr().err
