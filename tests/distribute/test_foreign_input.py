@@ -1,12 +1,11 @@
 """Pipelines of other libraries are distributed, and trained on, as they are."""
 
+import grain
 import keras
 import numpy as np
 import pytest
 
 import stratax as sx
-
-grain = pytest.importorskip("grain")
 
 X = np.arange(30, dtype="float32").reshape(10, 3) / 30
 Y = X.sum(axis=1, keepdims=True)

@@ -113,7 +113,8 @@ for name, source in {
     report(**{name: each.fit(source, verbose=0, shuffle=False).history["loss"]})
 report(evaluation=each.evaluate(x[:37], y[:37], verbose=0), predictions=each.predict(x[:37], verbose=0).tolist(),
        on_batch=each.train_on_batch(x[:40], y[:40], return_dict=True)["loss"])
-report(unseeded=each.fit(sx.data.Dataset.from_tensor_slices((x, y)).shuffle(170).batch(24), epochs=2, verbose=0).history)
+shuffled = sx.data.Dataset.from_tensor_slices((x, y)).shuffle(170).batch(24)
+report(unseeded=each.fit(shuffled, epochs=2, verbose=0).history["loss"])
 report(numpy=float(np.asarray(each.weights[0]).sum()), eager=float((each.weights[0] * 2).sum()))
 """
 

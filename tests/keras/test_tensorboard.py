@@ -8,6 +8,8 @@ import keras
 import numpy as np
 import pytest
 from keras import layers
+from PIL import Image
+from tensorboard.backend.event_processing import event_accumulator
 
 import stratax as sx
 
@@ -26,10 +28,8 @@ def make():
 
 @pytest.fixture
 def read():
-    accumulator = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
-
     def read(folder):
-        events = accumulator.EventAccumulator(str(folder), size_guidance={"tensors": 0})
+        events = event_accumulator.EventAccumulator(str(folder), size_guidance={"tensors": 0})
         events.Reload()
         return {tag: events.Tensors(tag) for tag in events.Tags()["tensors"]}
 
@@ -55,7 +55,7 @@ def test_metrics_weights_and_the_model_are_written(mirrored, train, read, data, 
     kernel = model.trainable_variables[0].path
     assert len(written[f"{kernel}/histogram"]) == 2
     width, height, png = written[f"{kernel}/image"][0].tensor_proto.string_val
-    image = pytest.importorskip("PIL.Image").open(io.BytesIO(png))
+    image = Image.open(io.BytesIO(png))
     assert image.size == (int(width), int(height)) == (1, 6) or image.size == (6, 1)
     validation = read(tmp_path / "validation")
     np.testing.assert_allclose(values(validation["epoch_loss"])[0], history.history["val_loss"], rtol=1e-6)
