@@ -1,5 +1,6 @@
 """Which processes a test has started."""
 
+import gc
 import time
 
 import psutil
@@ -20,8 +21,10 @@ def _is_worker(process):
         return False
 
 
-def wait_until_none_is_left(seconds=10):
-    """The workers that are still there after so long."""
+def wait_until_none_is_left(seconds=60):
+    """The workers that are still there after so long. Iterators that nobody holds any more are collected."""
+    if children():
+        gc.collect()
     end = time.monotonic() + seconds
     while children() and time.monotonic() < end:
         time.sleep(0.05)

@@ -36,7 +36,6 @@ def equal(left, right):
 
 @pytest.fixture(autouse=True)
 def _none_of_another_test():
-    gc.collect()
     assert wait_until_none_is_left() == []
 
 

@@ -1,6 +1,5 @@
 """Worker processes of `map`: how they start, what they import, and that none is left behind."""
 
-import gc
 import os
 import pathlib
 import signal
@@ -31,7 +30,6 @@ def streaming(dataset):
 
 @pytest.fixture(autouse=True)
 def _none_of_another_test():
-    gc.collect()
     assert wait_until_none_is_left() == []
 
 
