@@ -68,7 +68,7 @@ CASES = ("cnn_clipped_ring", "accumulated", "uneven")
 
 
 def reports(workers, devices):
-    results = run_tasks(workers, PROGRAM, timeout=90, devices=devices)
+    results = run_tasks(workers, PROGRAM, devices=devices)
     assert [result.code for result in results] == [0] * workers, [result.err for result in results]
     return [result.report for result in results]
 

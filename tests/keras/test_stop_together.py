@@ -76,7 +76,7 @@ report(early=len(each.fit(x, y, batch_size=8, epochs=5, verbose=0, callbacks=[st
 
 @pytest.fixture(scope="module")
 def reports():
-    results = run_tasks(2, PROGRAM, timeout=60)
+    results = run_tasks(2, PROGRAM)
     assert [result.code for result in results] == [0, 0], results[0].err + results[1].err
     return [result.report for result in results]
 

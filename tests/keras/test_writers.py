@@ -60,7 +60,7 @@ report(epochs=history.epoch, resumed=weights(resumed), left=(own / "backup").exi
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
     folder = tmp_path_factory.mktemp("shared")
-    results = run_tasks(2, PROGRAM, str(folder), timeout=60)
+    results = run_tasks(2, PROGRAM, str(folder))
     assert [result.code for result in results] == [0, 0], results[0].err + results[1].err
     return folder, results
 
