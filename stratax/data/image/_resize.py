@@ -4,6 +4,7 @@ Results agree with TensorFlow's kernels. What is made of several pixels is alway
 image that had the size already as it was, whatever its dtype.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,12 @@ class ResizeMethod:
 _METHODS = ("bilinear", "nearest", "bicubic", "area", "lanczos3", "lanczos5", "gaussian", "mitchellcubic")
 # TensorFlow 1 numbered the first four.
 _NUMBERED = dict(enumerate(_METHODS[:4]))
+# Those that look at the few pixels nearest to a place, however much smaller an image gets, and what applies them.
+_FEW_PIXELS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
+    "bilinear": (_kernels.linear, _resample.interpolate),
+    "nearest": (_kernels.nearest, _resample.take_pixels),
+    "bicubic": (_kernels.cubic, _resample.weigh),
+}
 
 
 def resize(
@@ -77,14 +84,10 @@ def resize(
     """
     images, xp, rows, columns = _checked(images, size, preserve_aspect_ratio)
     chosen = _method(method)
-    if chosen == "nearest":
-        return _nearest(images, rows, columns, False, True, xp)
     if chosen == "area":
         return _area(images, rows, columns, False, xp)
-    if not antialias and chosen == "bilinear":
-        return _bilinear(images, rows, columns, False, True, xp)
-    if not antialias and chosen == "bicubic":
-        return _bicubic(images, rows, columns, False, True, xp)
+    if chosen == "nearest" or (chosen in _FEW_PIXELS and not antialias):
+        return _few_pixels(chosen, images, rows, columns, False, True, xp)
     height, width = images.shape[-3:-1]
     return _resample.weigh(
         images,
@@ -126,9 +129,8 @@ def resize_images(
     chosen = _method(_NUMBERED.get(method, method))
     if chosen == "area":
         return _area(images, rows, columns, align_corners, xp)
-    ways = {"bilinear": _bilinear, "nearest": _nearest, "bicubic": _bicubic}
-    if chosen in ways:
-        return ways[chosen](images, rows, columns, align_corners, False, xp)
+    if chosen in _FEW_PIXELS:
+        return _few_pixels(chosen, images, rows, columns, align_corners, False, xp)
     return resize(images, (rows, columns), chosen, antialias=True)
 
 
@@ -155,9 +157,7 @@ def resize_bilinear(
         BadArgumentError: If `images` has another rank, `size` is none, or both ways of placing pixels are asked for.
         BadTypeError: If `size` is not integers, or is traced.
     """
-    images, xp, rows, columns = _checked(images, size)
-    _check_placing(align_corners, half_pixel_centers)
-    return _bilinear(images, rows, columns, align_corners, half_pixel_centers, xp)
+    return _placed("bilinear", images, size, align_corners, half_pixel_centers)
 
 
 def resize_bicubic(
@@ -168,9 +168,7 @@ def resize_bicubic(
     half_pixel_centers: bool = False,
 ) -> Any:
     """Images of another size by cubic interpolation; otherwise as :func:`resize_bilinear`."""
-    images, xp, rows, columns = _checked(images, size)
-    _check_placing(align_corners, half_pixel_centers)
-    return _bicubic(images, rows, columns, align_corners, half_pixel_centers, xp)
+    return _placed("bicubic", images, size, align_corners, half_pixel_centers)
 
 
 def resize_nearest_neighbor(
@@ -181,9 +179,7 @@ def resize_nearest_neighbor(
     half_pixel_centers: bool = False,
 ) -> Any:
     """Images of another size made of their nearest pixels, of the same dtype; otherwise as :func:`resize_bilinear`."""
-    images, xp, rows, columns = _checked(images, size)
-    _check_placing(align_corners, half_pixel_centers)
-    return _nearest(images, rows, columns, align_corners, half_pixel_centers, xp)
+    return _placed("nearest", images, size, align_corners, half_pixel_centers)
 
 
 def resize_area(images: Any, size: Any, align_corners: bool = False, name: str | None = None) -> Any:
@@ -253,30 +249,25 @@ def _method(method: Any) -> str:
     return str(method)
 
 
-def _check_placing(align_corners: bool, half_pixel_centers: bool) -> None:
+def _placed(method: str, images: Any, size: Any, align_corners: bool, half_pixel_centers: bool) -> Any:
+    """One of TensorFlow 1's operations, which take any way of placing pixels.
+
+    Raises:
+        BadArgumentError: Both ways are asked for.
+    """
+    images, xp, rows, columns = _checked(images, size)
     if align_corners and half_pixel_centers:
         raise BadArgumentError(
             "Either the corners are aligned or pixels are squares around their centers. Received: "
             "align_corners=True, half_pixel_centers=True. Set one of them to False."
         )
+    return _few_pixels(method, images, rows, columns, align_corners, half_pixel_centers, xp)
 
 
-def _bilinear(images: Any, rows: int, columns: int, align: bool, half: bool, xp: Any) -> Any:
+def _few_pixels(method: str, images: Any, rows: int, columns: int, align: bool, half: bool, xp: Any) -> Any:
     height, width = images.shape[-3:-1]
-    vertical = _kernels.linear(height, rows, align, half)
-    return _resample.interpolate(images, vertical, _kernels.linear(width, columns, align, half), xp)
-
-
-def _bicubic(images: Any, rows: int, columns: int, align: bool, half: bool, xp: Any) -> Any:
-    height, width = images.shape[-3:-1]
-    vertical = _kernels.cubic(height, rows, align, half)
-    return _resample.weigh(images, vertical, _kernels.cubic(width, columns, align, half), xp)
-
-
-def _nearest(images: Any, rows: int, columns: int, align: bool, half: bool, xp: Any) -> Any:
-    height, width = images.shape[-3:-1]
-    vertical = _kernels.nearest(height, rows, align, half)
-    return _resample.take_pixels(images, vertical, _kernels.nearest(width, columns, align, half), xp)
+    kernel, apply = _FEW_PIXELS[method]
+    return apply(images, kernel(height, rows, align, half), kernel(width, columns, align, half), xp)
 
 
 def _area(images: Any, rows: int, columns: int, align: bool, xp: Any) -> Any:
