@@ -2,6 +2,8 @@
 
 import dataclasses
 import enum
+import math
+import numbers
 import warnings
 from typing import Any
 
@@ -38,8 +40,8 @@ class CommunicationOptions:
         implementation: A :class:`CommunicationImplementation` or its name.
 
     Raises:
-        BadArgumentError: A number is negative, or the implementation is unknown.
-        BadTypeError: A number is none.
+        BadArgumentError: A number is out of range, or the implementation is unknown.
+        BadTypeError: What should be a number is none.
 
     Example:
         >>> CommunicationOptions(bytes_per_pack=1 << 20, timeout_seconds=60.0).implementation
@@ -51,7 +53,7 @@ class CommunicationOptions:
     implementation: CommunicationImplementation = CommunicationImplementation.AUTO
 
     def __post_init__(self) -> None:
-        if isinstance(self.bytes_per_pack, bool) or not isinstance(self.bytes_per_pack, int):
+        if isinstance(self.bytes_per_pack, bool) or not isinstance(self.bytes_per_pack, numbers.Integral):
             raise BadTypeError(
                 f"bytes_per_pack must be an integer. Received: bytes_per_pack={self.bytes_per_pack!r}."
             )
@@ -59,7 +61,8 @@ class CommunicationOptions:
             raise BadArgumentError(
                 f"bytes_per_pack must not be negative. Received: bytes_per_pack={self.bytes_per_pack!r}."
             )
-        _check_timeout(self.timeout_seconds)
+        object.__setattr__(self, "bytes_per_pack", int(self.bytes_per_pack))
+        object.__setattr__(self, "timeout_seconds", _as_seconds(self.timeout_seconds))
         object.__setattr__(self, "implementation", as_implementation(self.implementation))
 
     def cross_device_ops(self, has_gpus: bool) -> CrossDeviceOps:
@@ -92,12 +95,16 @@ def as_implementation(value: Any) -> CommunicationImplementation:
     )
 
 
-def _check_timeout(seconds: Any) -> None:
+def _as_seconds(seconds: Any) -> float | None:
     if seconds is None:
-        return
-    if isinstance(seconds, bool) or not isinstance(seconds, (int, float)):
+        return None
+    if isinstance(seconds, bool) or not isinstance(seconds, numbers.Real):
         raise BadTypeError(
             f"timeout_seconds must be a number or None. Received: timeout_seconds={seconds!r}."
         )
-    if not seconds > 0:
-        raise BadArgumentError(f"timeout_seconds must be positive. Received: timeout_seconds={seconds!r}.")
+    if not 0 < float(seconds) < math.inf:
+        raise BadArgumentError(
+            "timeout_seconds must be positive and finite: a lost task has to be noticed some time. "
+            f"Received: timeout_seconds={seconds!r}."
+        )
+    return float(seconds)

@@ -69,11 +69,21 @@ def _connect(resolver: Any, options: CommunicationOptions) -> Cluster:
         if cluster.num_processes > 1:
             cluster.set_step_timeout(options.timeout_seconds)
     if cluster.num_processes == 1:
-        _logger.info(
-            "MultiWorkerMirroredStrategy has one worker, this process: TF_CONFIG %s.",
-            "names no other" if cluster.cluster_spec else "is not set",
-        )
+        _say_alone(cluster, type(resolver).__name__)
     return cluster
+
+
+def _say_alone(cluster: Cluster, resolver: str) -> None:
+    if not cluster.cluster_spec:
+        _logger.warning(
+            "MultiWorkerMirroredStrategy has one worker, this process: %s found no cluster. Where there should be "
+            "more, set TF_CONFIG in each of them, as `stratax launch` does.",
+            resolver,
+        )
+    elif cluster.task_type == "evaluator":
+        _logger.info("MultiWorkerMirroredStrategy has this process alone: an evaluator computes on its own.")
+    else:
+        _logger.info("MultiWorkerMirroredStrategy has one worker, this process: its cluster names no other.")
 
 
 def _checked_options(options: Any) -> CommunicationOptions:

@@ -1,5 +1,7 @@
 """MultiWorkerMirroredStrategy in real processes (they are started by these tests): the same numbers as one process."""
 
+import dataclasses
+import json
 import pathlib
 
 import numpy as np
@@ -228,10 +230,34 @@ def test_workers_begin_with_the_same_variables_and_random_states():
     assert first["reduced"] == 6.0
 
 
-def test_without_tf_config_there_is_one_worker():
+def test_without_tf_config_there_is_one_worker_and_it_says_so(caplog):
     strategy = sx.distribute.MultiWorkerMirroredStrategy()
     assert strategy.num_workers == 1
     assert strategy.num_replicas_in_sync == 8
+    (record,) = caplog.records
+    assert (record.name, record.levelname) == ("stratax", "WARNING")
+    assert "has one worker, this process: TFConfigClusterResolver found no cluster" in record.getMessage()
+
+
+ALONE = """
+import logging, sys
+import stratax as sx
+logging.basicConfig(level=logging.INFO)
+report(workers=sx.distribute.MultiWorkerMirroredStrategy().num_workers)
+"""
+
+
+@pytest.mark.parametrize(
+    ("job", "said"),
+    [("worker", "its cluster names no other"), ("evaluator", "an evaluator computes on its own")],
+)
+def test_a_worker_without_others_and_an_evaluator_are_alone(job, said):
+    with no_tasks() as running:
+        running.start(ALONE, environment({"worker": ["127.0.0.1:1234"]}, job, 0))
+        (result,) = running.wait()
+    assert result.code == 0, result.err
+    assert result.report["workers"] == 1
+    assert said in result.err
 
 
 def test_wrong_arguments_are_refused():
@@ -239,14 +265,23 @@ def test_wrong_arguments_are_refused():
         sx.distribute.MultiWorkerMirroredStrategy(communication_options="ring")
     with pytest.raises(errors.BadArgumentError, match="implementation must be one of"):
         sx.distribute.CommunicationOptions(implementation="gloo")
-    with pytest.raises(errors.BadArgumentError, match="must be positive"):
-        sx.distribute.CommunicationOptions(timeout_seconds=0)
+    for seconds in (0, -1.0, float("inf"), float("nan")):
+        with pytest.raises(errors.BadArgumentError, match="must be positive and finite"):
+            sx.distribute.CommunicationOptions(timeout_seconds=seconds)
     with pytest.raises(errors.BadArgumentError, match="must not be negative"):
         sx.distribute.CommunicationOptions(bytes_per_pack=-1)
     with pytest.raises(errors.BadTypeError, match="must be an integer"):
         sx.distribute.CommunicationOptions(bytes_per_pack=1.5)
     with pytest.raises(errors.BadTypeError, match="must be a number"):
         sx.distribute.CommunicationOptions(timeout_seconds="1")
+
+
+def test_numbers_of_numpy_are_numbers():
+    options = sx.distribute.CommunicationOptions(
+        bytes_per_pack=np.int64(1024), timeout_seconds=np.float32(2.5)
+    )
+    assert (options.bytes_per_pack, options.timeout_seconds) == (1024, 2.5)
+    assert json.dumps(dataclasses.asdict(options)["timeout_seconds"]) == "2.5"
 
 
 def test_the_implementation_decides_what_combines_values():
