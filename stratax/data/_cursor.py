@@ -39,6 +39,10 @@ class Cursor(abc.ABC):
         Returns:
             How many were passed, those that would have raised included; fewer than `count` only at the end.
         """
+        return self.drop(count)
+
+    def drop(self, count: int) -> int:
+        """As :meth:`skip`, but makes the elements: those that a batch loses when one fails are known only then."""
         passed = 0
         while passed < count:
             try:

@@ -249,7 +249,7 @@ class InterleaveCursor(Cursor):
         return {"child": ahead["child"], "skip": ahead["skip"] + place["skip"]}
 
     def set_state(self, state: State) -> None:
-        """Makes the open Datasets again."""
+        """Makes the open Datasets again; what they are made of is mostly names, so those between are made, too."""
         self._feed.set_state(state["child"])
         self._trail.note(0, state["child"])
         self._base, self._turn, self._given = state["base"], state["turn"], state["given"]
@@ -257,14 +257,14 @@ class InterleaveCursor(Cursor):
             (inner["number"], place) for place, inner in enumerate(state["inners"]) if inner is not None
         ]
         for number, place in sorted(open_ones):
-            self._num_read += self._feed.skip(number - self._num_read)
+            self._num_read += self._feed.drop(number - self._num_read)
             row = self._feed.read(1).row(0)
             self._num_read += 1
             self._inners[place] = inner = self._open_inner(
                 row, self._base + number, True, state["inners"][place]["feed"]
             )
             inner.number = number
-        self._num_read += self._feed.skip(state["taken"] - self._num_read)
+        self._num_read += self._feed.drop(state["taken"] - self._num_read)
         self._num_taken = self._num_read
         self._is_ended = state["ended"]
 

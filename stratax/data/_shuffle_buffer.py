@@ -167,6 +167,8 @@ class ShuffleCursor(CursorOver):
         self._slots = _Slots(size)
         self._pending: Block | None = None
         self._num_read = 0
+        self._last_failure = -1
+        self._pass_over = child.skip
         self._numbers = np.empty(min(size, _GROW_FROM), np.int64)
         self._filled = 0
         self._step = 0
@@ -230,6 +232,7 @@ class ShuffleCursor(CursorOver):
         except StopIteration:
             raise
         except Exception:
+            self._last_failure = self._num_read
             self._num_read += 1
             raise
 
@@ -242,7 +245,8 @@ class ShuffleCursor(CursorOver):
         if self._last is not None:
             numbers[self._last[: self._num_last]] = -1
         if not self._num_read and not self._filled:
-            return {"child": self._child.get_state(), "read": 0, "step": 0, "slots": numbers, "last": -1}
+            child = self._child.get_state()
+            return {"child": child, "read": 0, "step": 0, "slots": numbers, "last": -1, "failed": False}
         held = numbers[numbers >= 0]
         anchor, child = self._trail.recall(int(held.min()) if len(held) else self._num_read)
         numbers[numbers >= 0] -= anchor
@@ -252,11 +256,14 @@ class ShuffleCursor(CursorOver):
             "step": self._step,
             "slots": numbers,
             "last": -1 if self._last is None else self._num_last,
+            "failed": self._last_failure >= anchor,
         }
 
     def set_state(self, state: State) -> None:
-        """Reads the elements of the slots again, and skips those between them."""
+        """Reads the elements of the slots again, and passes over those between them."""
         self._child.set_state(state["child"])
+        if state["failed"]:
+            self._pass_over, self._last_failure = self._child.drop, state["read"]
         self._trail.note(0, state["child"])
         self._numbers = state["slots"].copy()
         self._filled, self._step = len(self._numbers), state["step"]
@@ -265,13 +272,13 @@ class ShuffleCursor(CursorOver):
         for run in np.split(order, np.flatnonzero(np.diff(self._numbers[order]) != 1) + 1):
             if len(run):
                 self._refill(run)
-        self._num_read += self._child.skip(state["read"] - self._num_read)
+        self._num_read += self._pass_over(state["read"] - self._num_read)
         if state["last"] >= 0:
             self._last, self._num_last = self._last_order(), state["last"]
 
     def _refill(self, slots: np.ndarray) -> None:
         """Reads consecutive elements into the slots they were in."""
-        self._num_read += self._child.skip(int(self._numbers[slots[0]]) - self._num_read)
+        self._num_read += self._pass_over(int(self._numbers[slots[0]]) - self._num_read)
         while len(slots):
             if self._trail.is_due():
                 self._trail.mark(self._num_read, 0)

@@ -123,6 +123,10 @@ PIPELINES = {
     "errors on threads": lambda: stream().map(broken, num_parallel_calls=3).shuffle(4),
     "errors in batches, prefetched": lambda: stream(60).map(broken).batch(3).prefetch(4),
     "errors in batches on threads": lambda: stream(60).map(broken).batch(3).map(slowly, 3).batch(2),
+    "errors in shuffled batches": lambda: stream(80).map(broken).batch(3).shuffle(4).prefetch(2),
+    "errors in batches of an interleave": lambda: (
+        stream(80).map(broken).batch(3).interleave(Dataset.from_tensor_slices, 3)
+    ),
     "errors in windows": lambda: stream(30).map(broken).window(3, 2).flat_map(lambda w: w.batch(3)),
     "errors in a filter": lambda: stream().filter(lambda x: broken(x) % 2 == 0).prefetch(3),
     "errors of an indexable": lambda: Dataset.range(37).shuffle(8, seed=2).map(broken).prefetch(2),

@@ -105,10 +105,10 @@ def following(iterator, limit=10**6):
 def test_any_pipeline_goes_on_with_the_very_next_element(operations, count, is_stream, stop, again):
     try:
         _ = built(operations, count, is_stream).element_spec
+        iterator = iter(built(operations, count, is_stream))
     except ValueError as e:
         # What comes of a function that is never called, or fails at once, is not known.
         assume("over an empty Dataset can't be found" not in str(e) and "is broken" not in str(e))
-    iterator = iter(built(operations, count, is_stream))
     following(iterator, stop)
     state = json.dumps(iterator.get_state())
     rest = following(iterator)
