@@ -1,17 +1,17 @@
 """Checkpoints: saving the state of a program, restoring it, and what to do when a machine is taken away."""
 
-from stratax.checkpoint import Checkpoint as Checkpoint
-from stratax.checkpoint import CheckpointLoadStatus as CheckpointLoadStatus
-from stratax.checkpoint import CheckpointManager as CheckpointManager
-from stratax.checkpoint import CheckpointOptions as CheckpointOptions
-from stratax.checkpoint import CheckpointReader as CheckpointReader
-from stratax.checkpoint import PreemptionCheckpointHandler as PreemptionCheckpointHandler
-from stratax.checkpoint import TerminationConfig as TerminationConfig
-from stratax.checkpoint import checkpoint_exists as checkpoint_exists
-from stratax.checkpoint import latest_checkpoint as latest_checkpoint
-from stratax.checkpoint import list_variables as list_variables
-from stratax.checkpoint import load_checkpoint as load_checkpoint
-from stratax.checkpoint import load_variable as load_variable
+from stratax.checkpoint._checkpoint import Checkpoint as Checkpoint
+from stratax.checkpoint._checkpoint import CheckpointOptions as CheckpointOptions
+from stratax.checkpoint._folder import checkpoint_exists as checkpoint_exists
+from stratax.checkpoint._folder import latest_checkpoint as latest_checkpoint
+from stratax.checkpoint._manager import CheckpointManager as CheckpointManager
+from stratax.checkpoint._preemption import PreemptionCheckpointHandler as PreemptionCheckpointHandler
+from stratax.checkpoint._preemption import TerminationConfig as TerminationConfig
+from stratax.checkpoint._reader import CheckpointReader as CheckpointReader
+from stratax.checkpoint._reader import list_variables as list_variables
+from stratax.checkpoint._reader import load_checkpoint as load_checkpoint
+from stratax.checkpoint._reader import load_variable as load_variable
+from stratax.checkpoint._status import CheckpointLoadStatus as CheckpointLoadStatus
 
 __all__ = [
     "Checkpoint",

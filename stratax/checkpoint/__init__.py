@@ -1,32 +1,4 @@
 """Saving and restoring the state of a program: checkpoints, their folders, and saving when a machine is taken away.
 
-Layer: above `stratax.data`, below `stratax.distribute`. `stratax.train` is its front door.
+Layer: above `stratax.data`, below `stratax.distribute`. `stratax.train` is the front door.
 """
-
-from stratax.checkpoint._checkpoint import Checkpoint as Checkpoint
-from stratax.checkpoint._checkpoint import CheckpointOptions as CheckpointOptions
-from stratax.checkpoint._folder import checkpoint_exists as checkpoint_exists
-from stratax.checkpoint._folder import latest_checkpoint as latest_checkpoint
-from stratax.checkpoint._manager import CheckpointManager as CheckpointManager
-from stratax.checkpoint._preemption import PreemptionCheckpointHandler as PreemptionCheckpointHandler
-from stratax.checkpoint._preemption import TerminationConfig as TerminationConfig
-from stratax.checkpoint._reader import CheckpointReader as CheckpointReader
-from stratax.checkpoint._reader import list_variables as list_variables
-from stratax.checkpoint._reader import load_checkpoint as load_checkpoint
-from stratax.checkpoint._reader import load_variable as load_variable
-from stratax.checkpoint._status import CheckpointLoadStatus as CheckpointLoadStatus
-
-__all__ = [
-    "Checkpoint",
-    "CheckpointLoadStatus",
-    "CheckpointManager",
-    "CheckpointOptions",
-    "CheckpointReader",
-    "PreemptionCheckpointHandler",
-    "TerminationConfig",
-    "checkpoint_exists",
-    "latest_checkpoint",
-    "list_variables",
-    "load_checkpoint",
-    "load_variable",
-]

@@ -1,4 +1,4 @@
-"""`tf.train`: the messages of Examples, and clusters (tf layer)."""
+"""`tf.train`: the messages of Examples, clusters, and checkpoints (tf layer)."""
 
 import importlib
 from typing import TYPE_CHECKING, Any
@@ -16,14 +16,14 @@ from stratax.data import SequenceExample as SequenceExample
 from stratax.tf._names import missing_name
 
 if TYPE_CHECKING:
-    from stratax.checkpoint import Checkpoint as Checkpoint
-    from stratax.checkpoint import CheckpointManager as CheckpointManager
-    from stratax.checkpoint import CheckpointOptions as CheckpointOptions
-    from stratax.checkpoint import checkpoint_exists as checkpoint_exists
-    from stratax.checkpoint import latest_checkpoint as latest_checkpoint
-    from stratax.checkpoint import list_variables as list_variables
-    from stratax.checkpoint import load_checkpoint as load_checkpoint
-    from stratax.checkpoint import load_variable as load_variable
+    from stratax.train import Checkpoint as Checkpoint
+    from stratax.train import CheckpointManager as CheckpointManager
+    from stratax.train import CheckpointOptions as CheckpointOptions
+    from stratax.train import checkpoint_exists as checkpoint_exists
+    from stratax.train import latest_checkpoint as latest_checkpoint
+    from stratax.train import list_variables as list_variables
+    from stratax.train import load_checkpoint as load_checkpoint
+    from stratax.train import load_variable as load_variable
 
 __all__ = [
     "BytesList",
@@ -48,8 +48,8 @@ __all__ = [
 
 
 def _load(name: str) -> Any:
-    # Checkpoints need JAX, which who only reads and writes Examples need not load.
-    return getattr(importlib.import_module("stratax.checkpoint"), name)
+    # Checkpoints need JAX and Orbax, which who only reads and writes Examples need not load.
+    return getattr(importlib.import_module("stratax.train"), name)
 
 
 __getattr__ = missing_name(__name__, __all__, _load)

@@ -10,9 +10,10 @@ import pytest
 
 import stratax as sx
 from stratax import errors
-from stratax.checkpoint import Checkpoint, CheckpointOptions, _restoration
+from stratax.checkpoint import _restoration
 from stratax.core import _arrivals
 from stratax.data import Dataset
+from stratax.train import Checkpoint, CheckpointOptions
 
 X = np.random.default_rng(0).normal(size=(24, 3)).astype("float32")
 Y = np.random.default_rng(1).normal(size=(24, 2)).astype("float32")

@@ -14,7 +14,7 @@ import pytest
 
 import stratax as sx
 from stratax import errors
-from stratax.checkpoint import (
+from stratax.train import (
     Checkpoint,
     CheckpointManager,
     CheckpointOptions,

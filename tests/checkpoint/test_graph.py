@@ -6,7 +6,8 @@ import pytest
 
 import stratax as sx
 from stratax import errors
-from stratax.checkpoint import Checkpoint, CheckpointOptions, _graph
+from stratax.checkpoint import _graph
+from stratax.train import Checkpoint, CheckpointOptions
 
 
 def ways(**objects):

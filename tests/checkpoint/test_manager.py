@@ -11,7 +11,8 @@ import pytest
 
 import stratax as sx
 from stratax import errors
-from stratax.checkpoint import Checkpoint, CheckpointManager, _commit, _folder, _store, latest_checkpoint
+from stratax.checkpoint import _commit, _folder, _store
+from stratax.train import Checkpoint, CheckpointManager, latest_checkpoint
 
 
 def manager_of(folder, max_to_keep=3, **options):

@@ -9,9 +9,9 @@ import pytest
 
 import stratax as sx
 from stratax import errors
-from stratax.checkpoint import Checkpoint, CheckpointManager, PreemptionCheckpointHandler, TerminationConfig
 from stratax.checkpoint._preemption import _Agreement
 from stratax.cluster import ClusterSpec, ExitCode, SimpleClusterResolver, is_retryable
+from stratax.train import Checkpoint, CheckpointManager, PreemptionCheckpointHandler, TerminationConfig
 from tests.cluster.processes import tasks
 
 ALONE = SimpleClusterResolver(ClusterSpec({}))

@@ -1,7 +1,8 @@
 """`tf.distribute.experimental` (tf layer)."""
 
-from stratax.checkpoint import PreemptionCheckpointHandler as PreemptionCheckpointHandler
-from stratax.checkpoint import TerminationConfig as TerminationConfig
+import importlib
+from typing import TYPE_CHECKING, Any
+
 from stratax.distribute import CentralStorageStrategy as CentralStorageStrategy
 from stratax.distribute import CollectiveCommunication as CollectiveCommunication
 from stratax.distribute import CommunicationImplementation as CommunicationImplementation
@@ -10,6 +11,10 @@ from stratax.distribute import MultiWorkerMirroredStrategy as MultiWorkerMirrore
 from stratax.distribute import TPUStrategy as TPUStrategy
 from stratax.distribute import ValueContext as ValueContext
 from stratax.tf._names import missing_name
+
+if TYPE_CHECKING:
+    from stratax.train import PreemptionCheckpointHandler as PreemptionCheckpointHandler
+    from stratax.train import TerminationConfig as TerminationConfig
 
 __all__ = [
     "CentralStorageStrategy",
@@ -22,4 +27,11 @@ __all__ = [
     "TerminationConfig",
     "ValueContext",
 ]
-__getattr__ = missing_name(__name__, __all__)
+
+
+def _load(name: str) -> Any:
+    # Checkpoints need Orbax, which takes its time to load.
+    return getattr(importlib.import_module("stratax.train"), name)
+
+
+__getattr__ = missing_name(__name__, __all__, _load)
