@@ -18,7 +18,7 @@ import os, sys, time
 import numpy as np, keras
 import stratax as sx
 strategy = sx.distribute.MultiWorkerMirroredStrategy(
-    communication_options=sx.distribute.CommunicationOptions(timeout_seconds=2.0))
+    communication_options=sx.distribute.CommunicationOptions(timeout_seconds=4.0))
 x = np.random.default_rng(0).normal(size=(64, 4)).astype("float32")
 with strategy.scope():
     model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(1)])
@@ -45,7 +45,7 @@ model.fit(x, x[:, :1], batch_size=16, epochs=10**6, verbose=0, callbacks=[Fault(
 FAULTS = {
     "raises": ("raise KeyError('the mistake')", 1, 1, r"raised KeyError: 'the mistake'"),
     "leaves": ("sys.exit(0)", 1, 70, r"left the program after step \d+ while others were training"),
-    "stuck": ("time.sleep(1000)", 1, 202, r"made no progress for the 2 s .*last step \d+"),
+    "stuck": ("time.sleep(1000)", 1, 202, r"made no progress for the 4 s .*last step \d+"),
 }
 
 
@@ -57,12 +57,12 @@ def test_all_tasks_are_gone_in_seconds_and_the_launcher_tells_who_failed(name, t
     happened = tmp_path / "happened"
     command = [sys.executable, "-m", "stratax.cli", "launch", "--workers", "2", "--devices-per-worker", "1"]
     done = subprocess.run(
-        [*command, "--timeout", "60", str(program), str(happened)],
+        [*command, "--timeout", "150", str(program), str(happened)],
         capture_output=True,
         text=True,
         cwd=CHECKOUT,
         env={**os.environ, "PYTHONPATH": str(CHECKOUT), "KERAS_BACKEND": "jax", "JAX_PLATFORMS": "cpu"},
-        timeout=90,
+        timeout=200,
         check=False,
     )
     seconds = time.monotonic() - float(happened.read_text())

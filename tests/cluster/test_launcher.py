@@ -100,23 +100,21 @@ def test_a_task_that_only_lost_another_is_not_blamed(launch):
     assert (outcome.code, outcome.task) == (137, "worker 1")
 
 
-def test_a_killed_task_has_all_started_again(launch):
+def test_a_killed_task_has_all_started_again_after_a_pause_that_doubles(launch):
     outcome, lines, told = launch(
         """
         import json, os
         print(os.environ["STRATAX_ATTEMPT"])
-        if os.environ["STRATAX_ATTEMPT"] == "0" and json.loads(os.environ["TF_CONFIG"])["task"]["index"] == 1:
+        if os.environ["STRATAX_ATTEMPT"] in "01" and json.loads(os.environ["TF_CONFIG"])["task"]["index"] == 1:
             os.kill(os.getpid(), 9)
         """,
         workers=2,
-        restarts=2,
-        grace=0.5,
+        restarts=3,
     )
     assert outcome.code == 0
-    assert sorted(line for _, line, _ in lines) == ["0", "0", "1", "1"]
-    assert told == [
-        "worker 1 ended with exit code 137 (killed by SIGKILL); all tasks are started again in 1 s (2 restarts left)."
-    ]
+    assert sorted(line for _, line, _ in lines) == ["0", "0", "1", "1", "2", "2"]
+    ended = "worker 1 ended with exit code 137 (killed by SIGKILL); all tasks are started again"
+    assert told == [f"{ended} in 1 s (3 restarts left).", f"{ended} in 2 s (2 restarts left)."]
 
 
 def test_a_program_that_raises_is_not_started_again(launch):
@@ -136,15 +134,16 @@ def test_a_run_that_takes_too_long_is_ended(launch):
     assert (outcome.code, outcome.task) == (TIMED_OUT, None)
 
 
-def test_an_evaluator_is_ended_when_training_is_done(launch):
+@pytest.mark.parametrize("others", [{"evaluator": True}, {"ps": 2}], ids=["evaluator", "ps"])
+def test_who_does_not_train_is_ended_when_training_is_done(launch, others):
     outcome, _, _ = launch(
         """
         import json, os, time
-        if json.loads(os.environ["TF_CONFIG"])["task"]["type"] == "evaluator":
+        if json.loads(os.environ["TF_CONFIG"])["task"]["type"] != "worker":
             time.sleep(1000)
         """,
         workers=1,
-        evaluator=True,
+        **others,
     )
     assert outcome.code == 0
 
