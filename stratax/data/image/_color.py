@@ -10,7 +10,7 @@ import numpy as np
 
 from stratax.data.image._arrays import Namespace, as_image, check_channels, is_numpy
 from stratax.data.image._dtypes import convert_image_dtype, to_float
-from stratax.errors import BadArgumentError
+from stratax.errors import BadArgumentError, BadTypeError
 
 _GRAY = (0.2989, 0.5870, 0.1140)
 
@@ -275,6 +275,12 @@ def _is_known(value: Any) -> bool:
 
 
 def _number(value: Any, like: Any, xp: Namespace) -> Any:
+    # NumPy would make NaN of the one, and complain of the other.
+    if value is None or isinstance(value, str):
+        raise BadTypeError(
+            "How much an image changes is a number, or an array of them. "
+            f"Received: {value!r} of type {type(value).__name__}. Pass a float."
+        )
     return xp.asarray(value, dtype=like.dtype)
 
 

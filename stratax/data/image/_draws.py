@@ -1,5 +1,6 @@
 """Where the random numbers of an image operation come from (data layer)."""
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 from stratax.data._element_random import element_uniform
 from stratax.data._permutation import uniform
 from stratax.data.image._arrays import is_numpy
-from stratax.errors import BadArgumentError
+from stratax.errors import BadArgumentError, BadTypeError
 
 Draw = Callable[[tuple[int, ...]], Any]
 """Gives numbers from 0 up to but not 1, in a shape."""
@@ -21,15 +22,28 @@ def draw_of(image: Any, seed: Any) -> Draw:
     Args:
         image: The array.
         seed: None, or an integer (or, for JAX arrays, a `keras.random.SeedGenerator`).
+
+    Raises:
+        BadTypeError: It is something else.
     """
     if is_numpy(image) or not array_api_compat.is_jax_array(image):
-        return lambda shape: element_uniform(shape, None if seed is None else int(seed))
+        number = None if seed is None else _as_integer(seed)
+        return lambda shape: element_uniform(shape, number)
     # Only for what computes on a device: it takes seconds to import.
     import keras
 
     from stratax.core._generator import generator_of
 
     return lambda shape: keras.random.uniform(shape, dtype="float32", seed=generator_of(seed))
+
+
+def _as_integer(seed: Any) -> int:
+    try:
+        return operator.index(seed)
+    except TypeError as e:
+        raise BadTypeError(
+            f"A seed is an integer. Received: seed={seed!r} of type {type(seed).__name__}. Pass for instance 1."
+        ) from e
 
 
 def stateless_draw_of(image: Any, seed: Any) -> Draw:
@@ -41,6 +55,7 @@ def stateless_draw_of(image: Any, seed: Any) -> Draw:
 
     Raises:
         BadArgumentError: There are not two.
+        BadTypeError: They are not integers.
     """
     if np.shape(seed) != (2,):
         raise BadArgumentError(
@@ -48,7 +63,7 @@ def stateless_draw_of(image: Any, seed: Any) -> Draw:
             f"Received: seed={seed!r}. Pass for instance (1, 2)."
         )
     if not array_api_compat.is_jax_array(image):
-        key = np.asarray(seed).tolist()
+        key = [_as_integer(part) for part in seed]
         return lambda shape: uniform(shape, key)
     import jax  # It is there already: the image is its array.
 

@@ -97,7 +97,7 @@ def _between_integers(image: Any, target: np.dtype, saturate: bool, xp: Namespac
 
 
 def _wrapped(value: Any, target: np.dtype) -> Any:
-    """A cast of floats without checks, and without NumPy's warning that some do not fit."""
+    """A cast of floats without checks, and without NumPy's warning that some, or what is no number, do not fit."""
     with np.errstate(invalid="ignore"):
         return value.astype(target)
 
@@ -108,7 +108,7 @@ def _saturated(value: Any, target: np.dtype, xp: Namespace) -> Any:
     limits = np.iinfo(target)
     if is_floating(value.dtype):
         low, high = _float_limits(limits, np.dtype(value.dtype))
-        return xp.clip(value, low, high).astype(target)
+        return _wrapped(xp.clip(value, low, high), target)
     own = np.iinfo(value.dtype)
     low, high = max(limits.min, own.min), min(limits.max, own.max)
     return xp.clip(value, value.dtype.type(low), value.dtype.type(high)).astype(target)

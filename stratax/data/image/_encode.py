@@ -41,15 +41,17 @@ def encode_jpeg(
         The bytes.
 
     Raises:
-        BadArgumentError: If the image has another dtype or shape, or an argument none of its values.
+        BadArgumentError: If the image has another dtype or shape, or an argument none of its values; or a JPEG file
+            can't hold it, with more than 65,500 rows or columns.
         MissingPackageError: If the packages for images are not installed.
     """
     pixels = _pixels(image, ("uint8",), (1, 3), "encode_jpeg")
     check_choice("format", format, ("", "grayscale", "rgb"))
     check_choice("density_unit", density_unit, ("in", "cm"))
-    if not 0 <= quality <= 100:
+    if quality not in range(101):
         raise BadArgumentError(
-            f"The quality of a JPEG file is from 0 to 100. Received: quality={quality!r}. Pass 95 for the usual."
+            f"The quality of a JPEG file is a whole number from 0 to 100. Received: quality={quality!r}. Pass 95 "
+            "for the usual."
         )
     count = {"": pixels.shape[-1], "grayscale": 1, "rgb": 3}[format]
     check_choice("channels of an image in this format", pixels.shape[-1], (count,))

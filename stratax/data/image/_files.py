@@ -1,5 +1,6 @@
 """The bytes of image files: what kind they look like, and errors about them (data layer)."""
 
+import reprlib
 from collections.abc import Container
 from typing import Any
 
@@ -73,8 +74,8 @@ def as_bytes(contents: Any) -> bytes:
         return bytes(contents)
     raise BadTypeError(
         "The contents of an image file are bytes. "
-        f"Received: contents={contents!r} of type {type(contents).__name__}. Read the file first, and decode the "
-        "files of a batch one by one: in Dataset.map before batch."
+        f"Received: contents={reprlib.repr(contents)} of type {type(contents).__name__}. Read the file first, "
+        "and decode the files of a batch one by one: in Dataset.map before batch."
     )
 
 

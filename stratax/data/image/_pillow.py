@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import reprlib
 from collections.abc import Iterator
 from typing import Any
 
@@ -98,10 +99,20 @@ def decode_frames(data: bytes, who: str) -> np.ndarray:
 
 
 def encode(pixels: np.ndarray, format: str, **options: Any) -> bytes:
-    """The bytes of a file that shows `[height, width, channels]`."""
+    """The bytes of a file that shows `[height, width, channels]`.
+
+    Raises:
+        BadArgumentError: Such a file can't hold it.
+    """
     shown = pixels[..., 0] if pixels.shape[-1] == 1 else pixels
-    file = io.BytesIO()
-    package("PIL.Image").fromarray(np.ascontiguousarray(shown)).save(file, format, **options)
+    picture, file = package("PIL.Image").fromarray(np.ascontiguousarray(shown)), io.BytesIO()
+    try:
+        picture.save(file, format, **options)
+    except (OSError, ValueError) as e:
+        raise BadArgumentError(
+            f"Pillow can't make a {format} file of it: {e}. Received: an image of shape={pixels.shape}, and {reprlib.repr(options)}. "
+            "Make the image smaller, or leave an option out."
+        ) from e
     return file.getvalue()
 
 

@@ -33,7 +33,7 @@ def interpolate(image: Any, rows: Taps, columns: Taps, xp: Any) -> Any:
     within = _between(lines, columns, channels)
     above, below = (within.take(places, axis=-2, mode=_QUICKLY) for places in (upper, lower))
     result = _blend(above, below, shares[:, None])
-    return result.reshape(*batch, len(upper), -1, channels)
+    return result.reshape(*batch, len(rows.indices), len(columns.indices), channels)
 
 
 def _between(lines: np.ndarray, columns: Taps, channels: int) -> np.ndarray:

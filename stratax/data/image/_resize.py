@@ -11,6 +11,7 @@ import numpy as np
 
 from stratax.data.image import _kernels, _resample
 from stratax.data.image._arrays import as_image, check_image, two_sizes
+from stratax.data.image._dtypes import is_floating
 from stratax.data.image._geometry import pad_to_bounding_box
 from stratax.errors import BadArgumentError
 
@@ -40,8 +41,6 @@ class ResizeMethod:
 
 
 _METHODS = ("bilinear", "nearest", "bicubic", "area", "lanczos3", "lanczos5", "gaussian", "mitchellcubic")
-# TensorFlow 1 numbered the first four.
-_NUMBERED = dict(enumerate(_METHODS[:4]))
 # Those that look at the few pixels nearest to a place, however much smaller an image gets, and what applies them.
 _FEW_PIXELS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
     "bilinear": (_kernels.linear, _resample.interpolate),
@@ -73,7 +72,7 @@ def resize(
         float32, or images' dtype with "nearest"; where `images` are. TensorFlow's result, to rounding.
 
     Raises:
-        BadArgumentError: If `images` has another rank, or `size` or `method` is none.
+        BadArgumentError: If `images` has another rank or no real numbers, or `size` or `method` is none.
         BadTypeError: If `size` is not integers, or is traced.
 
     Example:
@@ -122,11 +121,12 @@ def resize_images(
         float32, or images' dtype with "nearest"; where `images` are.
 
     Raises:
-        BadArgumentError: If `images` has another rank, or `size` or `method` is none.
+        BadArgumentError: If `images` has another rank or no real numbers, or `size` or `method` is none.
         BadTypeError: If `size` is not integers, or is traced.
     """
     images, xp, rows, columns = _checked(images, size, preserve_aspect_ratio)
-    chosen = _method(_NUMBERED.get(method, method))
+    # TensorFlow 1 numbered the first four.
+    chosen = _method(_METHODS[method] if method in range(4) else method)
     if chosen == "area":
         return _area(images, rows, columns, align_corners, xp)
     if chosen in _FEW_PIXELS:
@@ -154,7 +154,8 @@ def resize_bilinear(
         float32; where `images` are.
 
     Raises:
-        BadArgumentError: If `images` has another rank, `size` is none, or both ways of placing pixels are asked for.
+        BadArgumentError: If `images` has another rank or no real numbers, `size` is none, or both ways of placing
+            pixels are asked for.
         BadTypeError: If `size` is not integers, or is traced.
     """
     return _placed("bilinear", images, size, align_corners, half_pixel_centers)
@@ -227,6 +228,10 @@ def resize_with_pad(
 def _checked(images: Any, size: Any, preserve_aspect_ratio: bool = False) -> tuple[Any, Any, int, int]:
     images, xp = as_image(images)
     check_image(images, "images")
+    if not is_floating(images.dtype) and np.dtype(images.dtype).kind not in "biu":
+        raise BadArgumentError(
+            f"Images of real numbers can be resized. Received: images of dtype={images.dtype}. Convert them first."
+        )
     rows, columns = two_sizes(size)
     height, width = images.shape[-3:-1]
     if min(height, width) < 1:

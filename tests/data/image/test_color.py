@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from stratax.data import image
-from stratax.errors import BadArgumentError
+from stratax.errors import BadArgumentError, BadTypeError
 
 PHOTO = np.random.default_rng(0).integers(0, 256, (2, 5, 6, 3)).astype(np.uint8)
 CALLS = {
@@ -78,3 +78,14 @@ def test_arguments_are_checked():
             image.adjust_hue(PHOTO, delta)
     with pytest.raises(BadArgumentError, match="gamma has to be at least 0"):
         image.adjust_gamma(PHOTO, -1)
+    for value in (None, "0.1"):
+        for function in (
+            image.adjust_brightness,
+            image.adjust_contrast,
+            image.adjust_saturation,
+            image.adjust_hue,
+        ):
+            with pytest.raises(
+                BadTypeError, match="is a number, or an array of them. Received: (None|'0.1')"
+            ):
+                function(PHOTO, value)

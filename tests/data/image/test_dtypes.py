@@ -24,6 +24,13 @@ def test_saturated_values_are_the_nearest_that_fit(library):
     assert image.saturate_cast(values, "float16").dtype == np.float16
 
 
+@pytest.mark.filterwarnings("error")
+def test_what_is_no_number_becomes_an_integer_without_a_warning():
+    values = np.array([np.nan, 1], np.float32)
+    for saturate in (False, True):
+        assert image.convert_image_dtype(values, "uint8", saturate=saturate)[1] == 255
+
+
 def test_halves_hold_whole_numbers_of_sixteen_bits_on_the_way():
     halves = np.array([0, 0.5, 1], np.float16)
     np.testing.assert_array_equal(image.convert_image_dtype(halves, "uint16"), [0, 32767, 65535])

@@ -72,6 +72,15 @@ def test_what_is_no_image_of_bytes_is_refused(pixels):
             "channels of an image in this format has to be one of 1",
         ),
         (lambda: image.encode_jpeg(PHOTO, quality=101), "from 0 to 100"),
+        (lambda: image.encode_jpeg(PHOTO, quality=50.5), "a whole number from 0 to 100"),
+        (
+            lambda: image.encode_jpeg(np.zeros((65_501, 1, 1), np.uint8)),
+            "can't make a JPEG file.*65501, 1, 1",
+        ),
+        (
+            lambda: image.encode_jpeg(PHOTO, xmp_metadata="x" * 70_000),
+            "can't make a JPEG file.*XMP data is too long",
+        ),
         (lambda: image.encode_jpeg(PHOTO, density_unit="mm"), "density_unit has to be one of"),
         (lambda: image.encode_png(PHOTO, compression=10), "compression has to be one of"),
         (lambda: image.encode_png(PHOTO.astype(np.uint16)), "channels of a uint16 image has to be one of 1"),

@@ -105,6 +105,7 @@ def test_kinds_of_arrays_and_dtypes_stay_what_they_are(name):
 
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_compiled_programs_draw_anew_at_every_call(name):
+    tf.random.set_seed(1)
     compiled = sx.function(lambda photo: drawn(name, photo))
     results = {np.asarray(compiled(jax.numpy.asarray(FLOATS))).tobytes() for _ in range(12)}
     assert len(results) > 1
@@ -158,6 +159,9 @@ def test_limits_are_checked():
                 BadArgumentError, match="The smallest factor is at least 0 and less than the largest"
             ):
                 function(PHOTO, lower, upper)
+    for seed in (1.5, "x", (1, 2)):
+        with pytest.raises(BadTypeError, match="A seed is an integer. Received: seed="):
+            image.random_flip_left_right(PHOTO, seed)
     for size in ((7, 7, 3), (4, 5), (4, 5, 3, 1), (-1, 5, 3)):
         with pytest.raises(
             BadArgumentError, match=r"one number for each axis, at most the array's, which are \(6, 7, 3\)"

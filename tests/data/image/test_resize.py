@@ -53,6 +53,14 @@ def test_results_are_float32_but_for_the_nearest_pixel(dtype):
         assert image.resize(photo, size, "nearest").dtype == dtype
 
 
+@pytest.mark.parametrize("shape", [(0, 6, 8, 3), (2, 6, 8, 0), (6, 8, 0)])
+@pytest.mark.parametrize("method", ["bilinear", "nearest", "bicubic", "area", "lanczos3"])
+def test_a_batch_without_images_or_channels_stays_one(method, shape):
+    for size in ((2, 3), (9, 12)):
+        result = image.resize(np.zeros(shape, np.float32), size, method)
+        assert result.shape == (*shape[:-3], *size, shape[-1])
+
+
 def test_the_image_that_was_given_stays_as_it_is():
     floats = PHOTO.astype(np.float32)
     before = floats.copy()
@@ -72,6 +80,13 @@ def test_padding_goes_around_what_is_resized():
     assert padded.shape == (60, 60, 3)
     assert (padded[:7] == 0).all()
     np.testing.assert_array_equal(padded[7:52], image.resize(PHOTO + np.uint8(1), (45, 60)))
+
+
+@pytest.mark.parametrize("function", ALL)
+def test_images_have_real_numbers(function):
+    for wrong in (PHOTO.astype(complex), np.full((3, 3, 1), "a")):
+        with pytest.raises(BadArgumentError, match="Images of real numbers can be resized.*dtype="):
+            function(wrong, (2, 2))
 
 
 @pytest.mark.parametrize("function", ALL)
@@ -95,6 +110,9 @@ def test_methods_and_ways_of_placing_pixels_are_checked():
         image.resize(PHOTO, (5, 5), "cubic")
     with pytest.raises(BadArgumentError, match="A method of resizing is one of bilinear, nearest"):
         image.resize(PHOTO, (5, 5), 0)
+    for method in (4, -1, ["bilinear"], None):
+        with pytest.raises(BadArgumentError, match="A method of resizing is one of bilinear, nearest"):
+            image.resize_images(PHOTO, (5, 5), method)
     for function in (image.resize_bilinear, image.resize_bicubic, image.resize_nearest_neighbor):
         with pytest.raises(BadArgumentError, match="Either the corners are aligned"):
             function(PHOTO, (5, 5), align_corners=True, half_pixel_centers=True)

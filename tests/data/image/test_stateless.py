@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from stratax.data import image
-from stratax.errors import BadArgumentError
+from stratax.errors import BadArgumentError, BadTypeError
 
 FLOATS = np.random.default_rng(0).random((6, 7, 3), np.float32)
 OPERATIONS = {
@@ -54,3 +54,5 @@ def test_a_seed_has_two_numbers(name):
     for seed in (3, (1,), (1, 2, 3), None):
         with pytest.raises(BadArgumentError, match="The seed of a stateless operation is two integers"):
             drawn(name, FLOATS, seed)
+    with pytest.raises(BadTypeError, match="A seed is an integer. Received: seed=1.5"):
+        drawn(name, FLOATS, (1.5, 2))
