@@ -110,8 +110,8 @@ def encode(pixels: np.ndarray, format: str, **options: Any) -> bytes:
         picture.save(file, format, **options)
     except (OSError, ValueError) as e:
         raise BadArgumentError(
-            f"Pillow can't make a {format} file of it: {e}. Received: an image of shape={pixels.shape}, and {reprlib.repr(options)}. "
-            "Make the image smaller, or leave an option out."
+            f"Pillow can't make a {format} file of it: {e}. Received: an image of shape={pixels.shape}, and "
+            f"{reprlib.repr(options)}. Make the image smaller, or leave an option out."
         ) from e
     return file.getvalue()
 
