@@ -8,7 +8,7 @@ from stratax.data._cursor import Cursor, State
 from stratax.data._element_random import element_scope
 from stratax.data._feed import Feed
 from stratax.data._interleave_cursor import Inner, InterleaveCursor, Turns
-from stratax.data._node import Drawing, Lookahead, Node, Run, feed_of, first_row, read_ahead
+from stratax.data._node import Drawing, Lookahead, Node, Run, feed_of, first_found, read_ahead
 from stratax.data._prefetch import PrefetchCursor
 from stratax.data._spec import UNKNOWN_CARDINALITY, Nested
 from stratax.data._structure import Row
@@ -60,19 +60,18 @@ class Interleave(Drawing):
     def spec(self) -> Any:
         """That of the first inner Dataset; calls the function if it was not called before."""
         if self._spec is None:
-            first = first_row(self.child)
+            first = self.first_inner()
             if first is None:
                 raise DataError(
                     f"The element_spec of {self._article} {self.operation} over an empty Dataset can't be found. "
                     f"Received: element_spec={self.child.spec!r}."
                 )
-            self._spec = self._made(first, 0).spec
+            self._spec = first.spec
         return self._spec
 
     def first_inner(self) -> Node | None:
         """The plan that the function makes of the first element; None if there is no element."""
-        first = first_row(self.child)
-        return None if first is None else self._made(first, 0)
+        return first_found(self.child, lambda row: self._made(row, 0))
 
     @property
     def _article(self) -> str:

@@ -1,5 +1,6 @@
 """`map`: a user's function over single elements, called for a whole block at once where that is safe (data layer)."""
 
+import contextlib
 import functools
 import math
 from collections.abc import Callable, Sequence
@@ -11,7 +12,7 @@ from stratax.data._block import Block, Columns, Rows
 from stratax.data._cursor import Cursor
 from stratax.data._map_cursors import Calls, MapCursor, ThreadedMapCursor
 from stratax.data._mapper import Mapper
-from stratax.data._node import Drawing, Node, Passes, Run, feed_of, first_row, pass_at, select_passes
+from stratax.data._node import Drawing, Node, Passes, Run, feed_of, first_found, pass_at, select_passes
 from stratax.data._parse_cursor import ParseCursor
 from stratax.data._spec import TensorSpec
 from stratax.data._structure import Row, flatten, unflatten
@@ -85,11 +86,9 @@ class Map(Drawing):
         return self._mapper.spec
 
     def _sampled_spec(self) -> Any:
-        run = Run()
-        try:
-            samples = [self._mapper.spec_for(row) for row in self._samples(run)]
-        finally:
-            run.close()
+        samples = self._specs_at_ends() or [first_found(self.child, self._mapper.spec_for)]
+        if samples[0] is None:
+            return self._mapper.spec_for(_placeholder(self.child.spec))
         specs, structure = flatten(samples[0])
         for other in samples[1:]:
             others, other_structure = flatten(other)
@@ -99,13 +98,19 @@ class Map(Drawing):
                 specs = [a.merged(b) for a, b in zip(specs, others, strict=True)]
         return unflatten(structure, specs)
 
-    def _samples(self, run: Run) -> list[Row]:
+    def _specs_at_ends(self) -> list[Any]:
+        """Of the results for the first and the last element, where they are at hand and the function does not fail."""
         length = self.child.length
-        if self.child.is_indexable and length != 0:
-            ends = {0, length - 1 if length > 0 else 1}
-            return [self.child.gather(np.array([i]), 0, run).row(0) for i in sorted(ends)]
-        first = first_row(self.child)
-        return [first if first is not None else _placeholder(self.child.spec)]
+        if not self.child.is_indexable or length == 0:
+            return []
+        run, specs = Run(), []
+        try:
+            for i in sorted({0, length - 1 if length > 0 else 1}):
+                with contextlib.suppress(Exception):
+                    specs.append(self._mapper.spec_for(self.child.gather(np.array([i]), 0, run).row(0)))
+        finally:
+            run.close()
+        return specs
 
     def gather(self, indices: np.ndarray, passes: Passes, run: Run) -> Block:
         """The function's results, from one call for all if it is vectorised."""

@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 from functools import cached_property
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -35,6 +35,8 @@ _READ_AHEAD_BYTES = 1 << 18
 _READ_AHEAD_ROWS = 256
 _STRING_BYTES = 1 << 10
 _ASK_AGAIN = 32
+_TRIES = 8
+_Found = TypeVar("_Found")
 
 
 class Run:
@@ -371,16 +373,27 @@ class Lookahead:
         return self._size
 
 
-def first_row(node: Node) -> Row | None:
-    """A node's first element in an iteration of its own; `None` if there is none."""
+def first_found(node: Node, find: Callable[[Row], _Found]) -> _Found | None:
+    """What `find` gives for a node's first element, in an iteration of its own; `None` if there is no element.
+
+    Of elements that can't be made, or fail in `find`, some are passed over; if all do, the first failure is raised.
+    """
     run = Run()
+    failure: Exception | None = None
     try:
         cursor = node.open(run)
-        return cursor.read(1).row(0)
-    except StopIteration:
-        return None
+        for _ in range(_TRIES):
+            try:
+                return find(cursor.read(1).row(0))
+            except StopIteration:
+                break
+            except Exception as e:
+                failure = failure or e
     finally:
         run.close()
+    if failure is not None:
+        raise failure
+    return None
 
 
 class IndexCursor(Cursor):

@@ -398,6 +398,25 @@ def test_arguments_of_map_are_checked():
         Dataset.range(3).map(lambda x: x, num_parallel_calls=0)
 
 
+@pytest.mark.parametrize(
+    "prepare", [lambda ds: ds, lambda ds: ds.filter(lambda x: True)], ids=["memory", "stream"]
+)
+@pytest.mark.parametrize("fails", [{0}, {9}, {0, 1, 9}])
+def test_the_spec_is_found_though_some_elements_fail(prepare, fails):
+    def function(x):
+        if int(x) in fails:
+            raise ValueError("broken")
+        return np.zeros(3)
+
+    dataset = prepare(Dataset.range(10)).map(function)
+    assert dataset.element_spec == TensorSpec((3,), "float64")
+    assert dataset.map(lambda x: x[:2]).ignore_errors().batch(2).element_spec.shape == (None, 2)
+    assert len(list(dataset.ignore_errors())) == 10 - len(fails)
+    nothing = prepare(Dataset.range(3)).map(lambda x: {}[int(x)])
+    with pytest.raises(KeyError, match="0"):
+        _ = nothing.element_spec
+
+
 def test_the_spec_of_a_map_over_nothing_comes_from_zeros():
     empty = Dataset.from_tensor_slices(np.zeros((0, 3), np.float32))
     assert empty.map(lambda x: x if x.sum() > 1 else x * 2).element_spec == TensorSpec((3,), "float32")
