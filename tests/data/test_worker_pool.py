@@ -1,5 +1,6 @@
 """Worker processes of `map`: how they start, what they import, and that none is left behind."""
 
+import functools
 import os
 import pathlib
 import signal
@@ -67,6 +68,7 @@ def test_a_worker_that_is_killed_from_outside_is_an_error_within_seconds():
 
 
 def test_a_worker_that_does_not_start_is_an_error(monkeypatch):
+    monkeypatch.setattr(_worker_pool, "is_ready", functools.partial(time.sleep, 600))
     monkeypatch.setattr(_worker_pool, "START_SECONDS", 0.0)
     monkeypatch.setattr(_worker_pool, "POLL_SECONDS", 0.001)
     with pytest.raises(WorkerError, match="No worker process started. Expected: one within 0 s"):

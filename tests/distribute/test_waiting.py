@@ -45,7 +45,7 @@ EVALUATION = (
     + OWN_INPUT
     + """
 # Whatever does not say how long it waits gives up before the evaluation is over.
-sx.cluster.Cluster.all_gather.__defaults__ = (5.0,)
+sx.cluster.Cluster.all_gather.__defaults__ = (7.0,)
 totals = []
 for step, batch in enumerate(dataset):
     totals.append(total(batch))
