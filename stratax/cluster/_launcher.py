@@ -21,7 +21,8 @@ from stratax.cluster._task import Screen, Task, start_task
 
 _POLL_SECONDS = 0.05
 _TERM_SECONDS = 5.0
-_READ_SECONDS = 2.0
+_IDLE_SECONDS = 2.0
+_READ_SECONDS = 60.0
 _PAUSES = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 60.0)
 _PORT_ATTEMPTS = 3
 _LOST_PORT = "can't listen on its address"
@@ -195,7 +196,7 @@ class LocalLauncher(Launcher):
             task.kill()
         deadline = time.monotonic() + _READ_SECONDS
         for task in tasks:
-            task.finish_reading(deadline)
+            task.finish_reading(_IDLE_SECONDS, deadline)
         return tasks
 
     @contextlib.contextmanager

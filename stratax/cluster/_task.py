@@ -52,6 +52,7 @@ class Task:
         ended: When it was found to have ended, on the monotonic clock, in seconds; None before.
         signals: How many of the launcher's signals it was given.
         unshown: Why what it wrote could not be shown; None while it can.
+        num_lines: How many lines of it have been read.
     """
 
     job: str
@@ -61,6 +62,7 @@ class Task:
     ended: float | None = None
     signals: int = 0
     unshown: OSError | None = None
+    num_lines: int = 0
     _readers: list[threading.Thread] = dataclasses.field(default_factory=list)
 
     @property
@@ -95,14 +97,18 @@ class Task:
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.process.wait(_KILL_SECONDS)
 
-    def finish_reading(self, deadline: float) -> None:
+    def finish_reading(self, patience: float, deadline: float) -> None:
         """Waits until all that it wrote has been shown; what it started may hold its output open.
 
         Args:
-            deadline: When to give up, on the monotonic clock, in seconds.
+            patience: For how long nothing may come before it gives up, in seconds.
+            deadline: When it gives up in any case, on the monotonic clock, in seconds.
         """
         for reader in self._readers:
-            reader.join(max(deadline - time.monotonic(), 0))
+            before = -1
+            while reader.is_alive() and before != self.num_lines and time.monotonic() < deadline:
+                before = self.num_lines
+                reader.join(patience)
 
     def read(self, stream: IO[bytes], log: IO[bytes] | None, screen: Screen, *, is_error: bool) -> None:
         """Begins to show what it writes, in a thread of its own.
@@ -123,6 +129,7 @@ class Task:
         with stream, log or contextlib.nullcontext():
             # A longer line is shown in pieces, so that the memory it takes has a limit.
             while raw := stream.readline(_LONGEST_LINE):
+                self.num_lines += 1
                 log = self._kept(raw, log, screen)
                 line = _visible(decode(raw, len(raw) < _LONGEST_LINE or raw.endswith(b"\n")))
                 if is_error:

@@ -1,6 +1,7 @@
 """A started task: what it writes is shown and kept, whatever it is, and read to the end whatever happens."""
 
 import os
+import signal
 import sys
 import textwrap
 import time
@@ -41,7 +42,7 @@ def ended():
         task = start_task("worker", 1, command, dict(os.environ), screen, log_dir)
         try:
             task.process.wait(60)
-            task.finish_reading(time.monotonic() + 60)
+            task.finish_reading(60, time.monotonic() + 60)
         finally:
             task.kill()
         task.look()
@@ -96,6 +97,40 @@ def test_a_task_that_can_not_be_shown_or_kept_any_more_is_not_held_up(ended, tmp
     assert len(screen.lines) == 2
     assert "No space left" in str(task.unshown)
     assert screen.told == ["The output of worker 1 is not kept any more: [Errno 28] No space left on device."]
+
+
+def test_what_holds_the_output_open_is_waited_for_only_while_something_comes():
+    """A process that the task started and that is no part of its group any more."""
+    child = "import os, time; print(os.getpid(), flush=True); time.sleep(1000)"
+    program = (
+        f"import subprocess, sys; subprocess.Popen([sys.executable, '-c', {child!r}], start_new_session=True)"
+    )
+    screen = Screen()
+    task = start_task("worker", 1, (sys.executable, "-c", program), dict(os.environ), screen)
+    deadline = time.monotonic() + 60
+    try:
+        while not screen.lines and time.monotonic() < deadline:
+            time.sleep(0.01)
+        task.process.wait(60)
+        task.finish_reading(0.2, time.monotonic() + 600)
+    finally:
+        task.kill()
+        os.kill(int(screen.out()[0]), signal.SIGKILL)
+
+
+def test_a_slow_screen_gets_all_lines():
+    class Slow(Screen):
+        def show(self, name, line, is_error):
+            time.sleep(0.15)
+            super().show(name, line, is_error)
+
+    screen = Slow()
+    task = start_task(
+        "worker", 1, (sys.executable, "-c", "for n in range(20): print(n)"), dict(os.environ), screen
+    )
+    task.process.wait(60)
+    task.finish_reading(2.0, time.monotonic() + 60)
+    assert screen.out() == [str(n) for n in range(20)]
 
 
 def test_a_folder_for_output_that_can_not_be_is_refused_before_anything_starts(tmp_path):
