@@ -1,4 +1,4 @@
-"""Pipelines and collections of other libraries as Datasets; each library's tests run where it is installed."""
+"""Pipelines and collections of other libraries as Datasets; those of torch and TensorFlow where they are installed."""
 
 import collections
 import json
@@ -156,7 +156,9 @@ def test_namedtuples_stay():
 class TestGrain:
     @pytest.fixture
     def grain(self):
-        return pytest.importorskip("grain")
+        import grain
+
+        return grain
 
     def test_a_map_dataset_is_read_at_any_position(self, grain):
         def make():
@@ -243,7 +245,8 @@ class TestTorch:
 class TestHuggingFace:
     @pytest.fixture
     def table(self):
-        datasets = pytest.importorskip("datasets")
+        import datasets
+
         return datasets.Dataset.from_dict(
             {
                 "n": list(range(10)),
