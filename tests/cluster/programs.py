@@ -2,7 +2,7 @@
 
 CONNECT = """\
 from stratax.cluster import TFConfigClusterResolver, connect, current, phase
-cluster = connect(TFConfigClusterResolver(), timeout=30, **(json.loads(os.environ.get("TEST_LIMITS", "{}"))))
+cluster = connect(TFConfigClusterResolver(), timeout=100, **(json.loads(os.environ.get("TEST_LIMITS", "{}"))))
 """
 
 TRAIN = (

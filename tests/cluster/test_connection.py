@@ -246,7 +246,7 @@ def test_two_tasks_with_different_clusters_are_told_where_they_differ():
 def test_two_jobs_on_one_port_and_a_port_that_lingers():
     cluster = addresses(2)
     port = int(cluster["worker"][0].split(":")[1])
-    slow = CONNECT.replace("timeout=30", "timeout=2")
+    slow = CONNECT.replace("timeout=100", "timeout=2")
     with no_tasks() as running, socket.socket() as other:
         other.bind(("127.0.0.1", port))
         other.listen()

@@ -199,7 +199,7 @@ def assert_nothing_is_left(program, workers):
 )
 def test_the_end_of_the_program_ends_the_workers(then, code, tmp_path):
     program, workers = start(then, tmp_path)
-    out, _ = program.communicate(timeout=30)
+    out, _ = program.communicate(timeout=100)
     assert program.returncode == code
     # A worker that imports the program would print this again.
     assert "main" not in out
@@ -209,7 +209,7 @@ def test_the_end_of_the_program_ends_the_workers(then, code, tmp_path):
 def test_ctrl_c_ends_the_workers(tmp_path):
     program, workers = start("for i in iterator: pass\ntime.sleep(60)", tmp_path)
     os.killpg(program.pid, signal.SIGINT)
-    _, err = program.communicate(timeout=30)
+    _, err = program.communicate(timeout=100)
     assert program.returncode == -signal.SIGINT
     assert err.count("KeyboardInterrupt") == 1
     assert_nothing_is_left(program, workers)
@@ -235,5 +235,5 @@ def test_ctrl_c_while_the_workers_start_is_told_by_the_program_alone(tmp_path):
 def test_a_program_that_is_killed_leaves_neither_workers_nor_shared_memory(sent, tmp_path):
     program, workers = start("for i in iterator: pass\ntime.sleep(60)", tmp_path)
     program.send_signal(sent)
-    program.wait(30)
+    program.wait(100)
     assert_nothing_is_left(program, workers)
