@@ -166,10 +166,9 @@ def _conclude(outcome: "Outcome", screen: _Screen) -> None:
             f"The run took longer than --timeout allows; all tasks were ended. {describe(outcome.code)}."
         )
         return
-    screen.tell(
-        f"{outcome.task} failed first, with {describe(outcome.code)}. What it wrote last:",
-        _traceback_of(outcome.last_lines),
-    )
+    last = _traceback_of(outcome.last_lines)
+    title = f"{outcome.task} failed first, with {describe(outcome.code)}."
+    screen.tell(f"{title} What it wrote last:" if last else title, last)
 
 
 def _traceback_of(lines: tuple[str, ...]) -> tuple[str, ...]:

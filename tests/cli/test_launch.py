@@ -67,6 +67,12 @@ def test_the_command_names_who_failed_first_and_shows_the_traceback_last(launch)
     assert err.endswith(b"\n  ValueError: on purpose\n")
 
 
+def test_of_a_task_that_said_nothing_nothing_is_shown(launch):
+    code, _, err = launch("import os; os.kill(os.getpid(), 9)")
+    assert code == 137
+    assert err == b"stratax: worker 0 failed first, with exit code 137 (killed by SIGKILL).\n"
+
+
 def test_a_run_that_takes_too_long_says_so(launch):
     code, _, err = launch("import time; time.sleep(100)", "--timeout", "1")
     assert code == 124
