@@ -4,7 +4,8 @@ import dataclasses
 import gc
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from typing import Any
 
 _FEWEST_ROUNDS = 5
 _LONG_SECONDS = 30.0
@@ -78,6 +79,17 @@ def in_turns(ours: Run, theirs: Run, *, plan: Plan) -> tuple[list[float], list[f
             first = _time(theirs, count)
             pairs.append((_time(ours, count), first))
     return [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+
+
+def passes(elements: Iterable[Any]) -> Run:
+    """Goes through all elements, which is one piece of work."""
+
+    def run(count: int) -> None:
+        for _ in range(count):
+            for _ in elements:
+                pass
+
+    return run
 
 
 def ratio(numerators: list[float], denominators: list[float], *, unit: str = "us", **names: str) -> Figure:

@@ -43,18 +43,9 @@ def examples(batch_size: int, plan: _measure.Plan) -> _measure.Figure:
         dataset = data.TFRecordDataset(path).batch(batch_size)
         dataset = dataset.map(lambda records: data.parse_example(records, _FEATURES))
         with _peer.tensorflow(_TENSORFLOW, path, str(batch_size)) as theirs:
-            mine, other = _measure.in_turns(_runs(dataset), theirs, plan=plan)
+            mine, other = _measure.in_turns(_measure.passes(dataset), theirs, plan=plan)
     each = [[seconds / _EXAMPLES for seconds in side] for side in (other, mine)]
     return _measure.ratio(*each, numerator="tf.data_an_Example", denominator="stratax_an_Example")
-
-
-def _runs(dataset: data.Dataset) -> _measure.Run:
-    def run(passes: int) -> None:
-        for _ in range(passes):
-            for _ in dataset:
-                pass
-
-    return run
 
 
 def _write(path: str) -> None:

@@ -67,22 +67,13 @@ def reading(record_bytes: int, batch_size: int, plan: _measure.Plan) -> _measure
         dataset = data.TFRecordDataset(path)
         dataset = dataset.batch(batch_size) if batch_size else dataset
         with _peer.tensorflow(_TENSORFLOW, path, str(batch_size)) as theirs:
-            mine, other = _measure.in_turns(_runs(dataset), theirs, plan=plan)
+            mine, other = _measure.in_turns(_measure.passes(dataset), theirs, plan=plan)
     figure = _measure.ratio(other, mine, unit="s")
     rates = {
         "stratax_MB_per_s": _FILE_BYTES / _MEGABYTE / figure.details["theirs_s"],
         "tf.data_MB_per_s": _FILE_BYTES / _MEGABYTE / figure.details["ours_s"],
     }
     return dataclasses.replace(figure, details=rates)
-
-
-def _runs(dataset: data.Dataset) -> _measure.Run:
-    def run(passes: int) -> None:
-        for _ in range(passes):
-            for _ in dataset:
-                pass
-
-    return run
 
 
 def _write(path: str, record_bytes: int, size: int) -> None:
