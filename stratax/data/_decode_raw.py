@@ -40,15 +40,18 @@ def decode_raw(
         array([1, 2], dtype=int16)
     """
     dtype = as_dtype(out_type)
-    if dtype.kind in "OSUM" or not dtype.itemsize:
+    # The small floats of ml_dtypes are numbers though their kind is that of raw memory.
+    if dtype.kind in "OSUMm" or not dtype.itemsize or dtype.type is np.void:
         raise BadArgumentError(
             f"Bytes are decoded to numbers. Received: out_type={out_type!r}. Pass a dtype of numbers such as 'uint8'."
         )
     if isinstance(input_bytes, bytes):
         return _numbers(_joined([input_bytes], fixed_length, dtype), dtype, little_endian)
     strings = np.asarray(input_bytes, object)
-    joined = _joined(_checked(strings), fixed_length, dtype)
-    return _numbers(joined, dtype, little_endian).reshape(*strings.shape, -1 if joined else 0)
+    values = _checked(strings)
+    joined = _joined(values, fixed_length, dtype)
+    size = fixed_length or (len(values[0]) if values else 0)
+    return _numbers(joined, dtype, little_endian).reshape(*strings.shape, size // dtype.itemsize)
 
 
 def _checked(strings: np.ndarray) -> list[bytes]:
@@ -65,7 +68,8 @@ def _checked(strings: np.ndarray) -> list[bytes]:
 def _joined(values: Sequence[bytes], fixed_length: int | None, dtype: np.dtype) -> bytes:
     """All strings one after another, once their lengths are right."""
     if fixed_length is not None:
-        if fixed_length <= 0 or fixed_length % dtype.itemsize:
+        is_number = isinstance(fixed_length, int | np.integer) and not isinstance(fixed_length, bool)
+        if not is_number or fixed_length <= 0 or fixed_length % dtype.itemsize:
             raise BadArgumentError(
                 f"fixed_length is a multiple of the size of a number. Expected: a multiple of {dtype.itemsize} for "
                 f"{dtype}, above 0. Received: fixed_length={fixed_length!r}."

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
+from stratax.data._block import as_objects
 from stratax.data._sparse import SparseTensor, empty_value
 from stratax.data._spec import as_dtype, as_shape
 from stratax.errors import BadArgumentError, BadTypeError, DataError
@@ -97,6 +98,10 @@ class ParsedFeature(abc.ABC):
     @abc.abstractmethod
     def many(self, ragged: Ragged, where: Where) -> Any:
         """The result for a batch of Examples."""
+
+
+_LARGEST_FLOAT = np.finfo(np.float32).max
+_LARGEST_INT64 = np.iinfo(np.int64).max
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -327,10 +332,10 @@ def _default_of(value: Any, kind: Kind, shape: tuple[int, ...]) -> np.ndarray | 
     array = np.array(value, object).reshape(-1) if kind is BYTES else np.asarray(value).reshape(-1)
     if kind is BYTES:
         array = _as_byte_strings(array)
-    elif array.dtype.kind not in ("iub" if kind is INT64 else "iubf") and array.size:
+    elif array.size and not _fits(array, kind):
         raise BadTypeError(
             f"The default has the dtype of its feature. Expected: {kind.label}. Received: default_value={value!r}. "
-            "Pass a value of that dtype."
+            "Pass a value of that dtype, within its range."
         )
     if array.size != math.prod(shape):
         raise BadArgumentError(
@@ -340,6 +345,15 @@ def _default_of(value: Any, kind: Kind, shape: tuple[int, ...]) -> np.ndarray | 
     return array.astype(kind.dtype)
 
 
+def _fits(values: np.ndarray, kind: Kind) -> bool:
+    """Whether numbers are of the kind, and none is too large for it."""
+    if kind is FLOAT:
+        return (
+            values.dtype.kind in "iubf" and not (np.isfinite(values) & (abs(values) > _LARGEST_FLOAT)).any()
+        )
+    return values.dtype.kind in "iub" and bool((values <= _LARGEST_INT64).all())
+
+
 def _as_byte_strings(values: np.ndarray) -> np.ndarray:
     encoded = [value.encode() if isinstance(value, str) else value for value in values]
     if not all(isinstance(value, bytes) for value in encoded):
@@ -347,6 +361,4 @@ def _as_byte_strings(values: np.ndarray) -> np.ndarray:
             f"The default of a string feature is made of byte strings. Received: default_value={values.tolist()!r}. "
             "Pass bytes."
         )
-    array = np.empty(len(encoded), object)
-    array[:] = encoded
-    return array
+    return as_objects([bytes(value) for value in encoded])

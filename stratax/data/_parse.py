@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from google.protobuf.message import DecodeError
 
+from stratax.data._block import as_objects
 from stratax.data._columnar_parse import parse_columns
 from stratax.data._example import Example
 from stratax.data._features import (
@@ -113,7 +114,7 @@ def parse_example(
         return parse_single_example(serialized, features, example_names)
     check_features(features)
     records = as_records(serialized)
-    names = None if example_names is None else list(example_names)
+    names = as_names(example_names)
     found = _parse_batch(records, features, names)
     return {key: feature.many(found[key], Where(key, names)) for key, feature in features.items()}
 
@@ -254,9 +255,7 @@ def values_of(feature: Any, kind: Kind, where: Where, index: int) -> np.ndarray 
 def as_values(values: Sequence[Any], kind: Kind) -> np.ndarray:
     """A repeated field as a 1-D array."""
     if kind is BYTES:
-        array = np.empty(len(values), object)
-        array[:] = values
-        return array
+        return as_objects(values)
     return np.array(values, kind.dtype)
 
 
@@ -316,6 +315,18 @@ def as_records(serialized: Any) -> list[bytes]:
             f"{type(first).__name__} in serialized."
         )
     return records
+
+
+def as_names(example_names: Any) -> list[Any] | None:
+    """The names of a batch of Examples as a list; None if they have none."""
+    if example_names is None:
+        return None
+    if isinstance(example_names, str | bytes) or np.ndim(example_names) != 1:
+        raise BadTypeError(
+            f"example_names has a name for each Example. Received: example_names={_shown(example_names)} of type "
+            f"{type(example_names).__name__}. Pass a list of names."
+        )
+    return np.asarray(example_names).tolist()
 
 
 def _shown(value: Any) -> str:

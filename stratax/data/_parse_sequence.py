@@ -15,7 +15,7 @@ from stratax.data._features import (
     error_about,
     places_in_rows,
 )
-from stratax.data._parse import Parsed, as_ragged, as_record, as_records, decoded, values_of
+from stratax.data._parse import Parsed, as_names, as_ragged, as_record, as_records, decoded, values_of
 from stratax.data._sparse import SparseTensor
 from stratax.errors import BadArgumentError, BadTypeError
 
@@ -101,7 +101,7 @@ def parse_sequence_example(
         BadTypeError: `serialized` is not made of `bytes`, or something is no feature.
     """
     context, sequences = _checked(context_features, sequence_features)
-    names = None if example_names is None else list(example_names)
+    names = as_names(example_names)
     messages = [decoded(SequenceExample, data, i) for i, data in enumerate(as_records(serialized))]
     parsed = {}
     for key, feature in context.items():

@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from stratax.data._structure import as_array
 from stratax.errors import BadArgumentError, BadTypeError
 
 
@@ -56,23 +57,22 @@ def sparse_to_dense(
         An array of the dense shape and the dtype of the values, on the host.
 
     Raises:
-        BadTypeError: `sp_input` is no SparseTensor.
-        BadArgumentError: An index is outside of the shape, repeated or out of order.
+        BadTypeError: `sp_input` is no SparseTensor, or the default not of the dtype of its values.
+        BadArgumentError: Its parts do not agree, or an index is outside of the shape, repeated or out of order.
     """
     if not isinstance(sp_input, SparseTensor):
         raise BadTypeError(
             f"to_dense takes a SparseTensor. Received: sp_input={sp_input!r}. "
             "Pass what a VarLenFeature was parsed to, or SparseTensor(indices, values, dense_shape)."
         )
-    shape, values = sp_input.shape, np.asarray(sp_input.values)
-    values = values.astype(object) if values.dtype.kind == "S" else values
-    indices = np.asarray(sp_input.indices, np.int64).reshape(-1, len(shape))
+    shape, values = sp_input.shape, np.asarray(as_array(sp_input.values))
+    indices = np.asarray(sp_input.indices, np.int64)
+    indices = indices if indices.size else indices.reshape(0, len(shape))
+    _check_parts(indices, values, shape)
     _check_inside(indices, shape)
     if validate_indices:
         _check_order(indices, shape)
-    dense = np.full(
-        shape, empty_value(values.dtype) if default_value is None else default_value, values.dtype
-    )
+    dense = np.full(shape, _default_of(default_value, values.dtype), values.dtype)
     dense[tuple(indices.T)] = values
     return dense
 
@@ -80,6 +80,34 @@ def sparse_to_dense(
 def empty_value(dtype: np.dtype) -> Any:
     """What stands for nothing: an empty byte string among strings, else 0."""
     return b"" if dtype.kind == "O" else 0
+
+
+def _default_of(value: Any, dtype: np.dtype) -> Any:
+    """The value that stands where there is none, of the dtype of the others."""
+    if value is None:
+        return empty_value(dtype)
+    given = as_array(value)
+    is_string = isinstance(given, bytes)
+    if np.ndim(given) or is_string != (dtype.kind == "O") or not (is_string or _keeps(given, dtype)):
+        raise BadTypeError(
+            f"The default is one value of the dtype of the SparseTensor. Expected: {dtype}. "
+            f"Received: default_value={value!r}. Pass such a value, or cast the values."
+        )
+    return given
+
+
+def _keeps(number: Any, dtype: np.dtype) -> bool:
+    """Whether a whole number stays the same in a dtype; others are rounded."""
+    return dtype.kind not in "iub" or bool(np.asarray(number).astype(dtype) == number)
+
+
+def _check_parts(indices: np.ndarray, values: np.ndarray, shape: tuple[int, ...]) -> None:
+    if not shape or min(shape) < 0 or values.ndim != 1 or indices.shape != (len(values), len(shape)):
+        raise BadArgumentError(
+            "A SparseTensor has a row of indices for each value, and a column for each size of dense_shape, which are "
+            f"at least 0. Received: indices of shape {indices.shape}, values of shape {values.shape}, "
+            f"dense_shape={shape}. Make them agree."
+        )
 
 
 def _check_inside(indices: np.ndarray, shape: tuple[int, ...]) -> None:

@@ -1,12 +1,13 @@
 """Arrays as serialized `TensorProto` and back, wire-compatible with TensorFlow (data layer)."""
 
 import math
-from typing import Any
+from typing import Any, NoReturn
 
 import ml_dtypes
 import numpy as np
 from google.protobuf.message import DecodeError
 
+from stratax.data._block import as_objects
 from stratax.data._features import value_dtype
 from stratax.data._messages import make_messages
 from stratax.data._structure import as_array
@@ -75,8 +76,8 @@ def serialize_tensor(tensor: Any, name: str | None = None) -> bytes:
         A serialized `TensorProto`, byte for byte as TensorFlow's.
 
     Raises:
-        BadArgumentError: TensorFlow has no number for the dtype.
-        BadTypeError: An array of objects holds something else than `bytes` and text.
+        BadArgumentError: The dtype is none of those that the message names.
+        BadTypeError: An array of objects holds something else than `bytes` and text, or lists are not equally long.
 
     Example:
         >>> import numpy as np
@@ -85,6 +86,7 @@ def serialize_tensor(tensor: Any, name: str | None = None) -> bytes:
         array([[1.5, 2. ]])
     """
     array = _as_tensor(tensor)
+    array = array.astype(array.dtype.newbyteorder("="), copy=False)
     if array.dtype not in _NUMBERS:
         raise BadArgumentError(
             f"Arrays of this dtype can't be serialized. Expected: one of {', '.join(map(str, _NUMBERS))}. "
@@ -102,7 +104,13 @@ def serialize_tensor(tensor: Any, name: str | None = None) -> bytes:
 
 
 def _as_tensor(value: Any) -> np.ndarray:
-    array = np.asarray(value)
+    try:
+        array = np.asarray(value)
+    except ValueError as e:
+        raise BadTypeError(
+            f"A tensor is a whole array. Received: tensor={value!r}, which NumPy can't make an array of ({e}). "
+            "Make the nested lists equally long."
+        ) from e
     if array.dtype.kind not in "OSU":
         return np.asarray(as_array(value))
     array = np.array(value, object)
@@ -113,9 +121,7 @@ def _as_tensor(value: Any) -> np.ndarray:
             f"An array of objects is serialized if they are `bytes` or text. Received: {wrong[0]!r} of type "
             f"{type(wrong[0]).__name__} in tensor. Convert it to an array of numbers."
         )
-    encoded = np.empty(len(strings), object)
-    encoded[:] = strings
-    return encoded.reshape(array.shape)
+    return as_objects(strings).reshape(array.shape)
 
 
 def parse_tensor(serialized: Any, out_type: Any, name: str | None = None) -> Any:
@@ -190,9 +196,7 @@ def _values_of(message: Any, dtype: np.dtype, field: str, count: int, data: byte
 
 def _listed(values: Any, dtype: np.dtype) -> np.ndarray:
     if dtype == _STRING:
-        strings = np.empty(len(values), object)
-        strings[:] = values
-        return strings
+        return as_objects(values)
     if dtype.kind == "c":
         parts = np.array(values, np.dtype(f"float{dtype.itemsize * 4}"))
         return parts[: len(parts) // 2 * 2].view(dtype)
@@ -209,7 +213,7 @@ def _filled(values: np.ndarray, count: int, dtype: np.dtype) -> np.ndarray:
     return filled
 
 
-def _raise_damaged(data: bytes, what: str) -> None:
+def _raise_damaged(data: bytes, what: str) -> NoReturn:
     raise DataLossError(
         f"A serialized tensor is damaged, or made by something else: {what}. Expected: what serialize_tensor gave. "
         f"Received: {len(data)} bytes."

@@ -39,6 +39,23 @@ def test_a_fixed_length_cuts_and_fills_up():
     )
 
 
+def test_no_strings_at_all_have_the_shape_that_is_known():
+    assert decode_raw([], "uint16").shape == (0, 0)
+    assert decode_raw([], "uint16", fixed_length=4).shape == (0, 2)
+
+
+@pytest.mark.parametrize("dtype", ["V4", "timedelta64[s]", "datetime64[s]", [("a", "i4")]])
+def test_memory_without_a_meaning_is_refused(dtype):
+    with pytest.raises(BadArgumentError, match="Bytes are decoded to numbers"):
+        decode_raw(bytes(8), np.dtype(dtype))
+
+
+@pytest.mark.parametrize("length", [2.0, "4", True, 0, -2])
+def test_a_fixed_length_that_is_none_is_refused(length):
+    with pytest.raises(BadArgumentError, match="multiple of the size of a number.*fixed_length="):
+        decode_raw(b"abcd", "uint16", fixed_length=length)
+
+
 def test_the_result_may_be_written_to():
     numbers = decode_raw(b"\1\2", "uint8")
     numbers += 1

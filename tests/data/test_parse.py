@@ -224,6 +224,26 @@ def test_names_of_examples_stand_in_messages():
         )
 
 
+def test_names_of_examples_are_a_list_or_an_array():
+    features = {"a": FixedLenFeature([], "int64")}
+    with pytest.raises(DataError, match="Example 1 of the batch .named 'b'."):
+        parse_example([record(a=int64(1)), record()], features, np.array(["a", "b"]))
+    for names in (3, "ab"):
+        with pytest.raises(BadTypeError, match=f"a name for each Example. Received: example_names={names!r}"):
+            parse_example([record(a=int64(1))], features, names)
+
+
+@pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan, 3, True, np.float32(0.1), 1e38])
+def test_a_default_may_be_any_float(value):
+    parsed = parse_single_example(record(), {"a": FixedLenFeature([], "float32", value)})
+    np.testing.assert_array_equal(parsed["a"], np.float32(value))
+
+
+def test_a_default_of_numpys_strings_is_bytes():
+    parsed = parse_single_example(record(), {"a": FixedLenFeature([], "string", np.bytes_(b"a"))})
+    assert type(parsed["a"]) is bytes
+
+
 def test_a_sequence_that_does_not_divide_is_an_error():
     features = {"a": FixedLenSequenceFeature([2], "int64", allow_missing=True)}
     with pytest.raises(DataError, match="'a' of Example 1 .*does not divide.*multiple of 2 .*Received: 3"):
@@ -263,6 +283,10 @@ def test_a_feature_that_can_not_be_is_refused(make, match):
     ("dtype", "default", "match"),
     [
         ("int64", 3.5, "dtype of its feature. Expected: int64"),
+        ("int64", 1 << 63, "dtype of its feature. Expected: int64.*within its range"),
+        ("int64", 1 << 64, "dtype of its feature. Expected: int64.*within its range"),
+        ("float32", 1e39, "dtype of its feature. Expected: float32.*within its range"),
+        ("float32", "a", "dtype of its feature. Expected: float32"),
         ("string", 3, "made of byte strings. Received"),
     ],
 )

@@ -49,6 +49,39 @@ def test_indices_that_can_not_be_are_refused():
     ]
 
 
+@pytest.mark.parametrize(
+    ("indices", "values", "shape"),
+    [
+        ([[0], [1]], [1], [3]),
+        ([[0, 1]], [1], [3]),
+        ([[0, 1]], [1, 2], [3]),
+        ([[0]], [[1]], [3]),
+        ([0], [1], [3]),
+        ([], [], [-2]),
+        ([], [], []),
+    ],
+)
+def test_parts_that_do_not_agree_are_refused(indices, values, shape):
+    with pytest.raises(BadArgumentError, match="a row of indices for each value.*Received: indices of shape"):
+        sparse_to_dense(SparseTensor(np.array(indices), np.array(values, np.int64), np.array(shape)))
+
+
+@pytest.mark.parametrize(
+    ("values", "default"),
+    [([1], 1.5), ([1], b"a"), ([1], [0, 0]), ([b"a"], 0), (np.array([1], np.uint8), 300)],
+)
+def test_a_default_of_another_dtype_is_refused(values, default):
+    with pytest.raises(BadTypeError, match="one value of the dtype of the SparseTensor.*default_value="):
+        sparse_to_dense(sparse([[1]], values, (2,)), default_value=default)
+
+
+def test_a_default_is_one_value_of_the_dtype():
+    assert sparse_to_dense(sparse([[1]], [2.5], (2,)), default_value=0.5).tolist() == [0.5, 2.5]
+    assert np.isnan(sparse_to_dense(sparse([[1]], [2.5], (2,)), default_value=np.nan)[0])
+    assert sparse_to_dense(sparse([[1]], np.array([3], np.uint8), (2,)), default_value=7).tolist() == [7, 3]
+    assert sparse_to_dense(sparse([[1]], ["ä"], (2,)), default_value="b").tolist() == [b"b", "ä".encode()]
+
+
 def test_something_else_is_refused():
     with pytest.raises(BadTypeError, match="takes a SparseTensor. Received: sp_input=3"):
         sparse_to_dense(3)

@@ -44,6 +44,11 @@ def test_a_scalar_comes_back_as_one():
     assert type(parse_tensor(serialize_tensor(3), "int32")) is np.int32
 
 
+def test_numbers_of_the_other_byte_order_are_serialized_as_they_are():
+    array = np.arange(3, dtype=">i4")
+    assert serialize_tensor(array) == serialize_tensor(array.astype("=i4"))
+
+
 def message(**fields):
     shape = fields.pop("shape", ())
     found = _tensor_proto._TensorProto(**fields)
@@ -82,6 +87,10 @@ def test_what_can_not_be_serialized_is_refused():
         BadArgumentError, match=r"dtype can't be serialized.*Received: an array of dtype datetime64"
     ):
         serialize_tensor(np.array(["2020-01-01"], "datetime64[D]"))
+    with pytest.raises(
+        BadTypeError, match=r"a whole array. Received: tensor=\[\[1\], \[1, 2\]\].*equally long"
+    ):
+        serialize_tensor([[1], [1, 2]])
     with pytest.raises(BadTypeError, match="`bytes` or text. Received: 3 of type int"):
         serialize_tensor(np.array([b"a", 3], object))
 
