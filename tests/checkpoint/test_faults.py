@@ -175,7 +175,7 @@ def test_at_the_end_of_the_program_a_write_is_finished_and_its_failure_told(tmp_
             text=True,
             cwd=CHECKOUT,
             env={**os.environ, "PYTHONPATH": str(CHECKOUT)},
-            timeout=60,
+            timeout=240,
             check=False,
         )
 

@@ -13,10 +13,11 @@ from stratax.cluster._cluster import DEFAULT_SECONDS
 from stratax.cluster._connection import _PORT_SECONDS
 from stratax.cluster._launcher import TIMED_OUT
 from stratax.cluster._watchdog import Limits
+from tests.cluster.processes import without_gloo
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "many_workers.md").read_text()
-LIMIT_SECONDS = 150
+LIMIT_SECONDS = 280
 
 FAULT = """
 import os
@@ -59,6 +60,7 @@ def test_the_table_of_time_limits_is_that_of_the_code(what, seconds):
 
 
 @pytest.mark.processes
+@pytest.mark.timeout(2 * LIMIT_SECONDS + 20)
 def test_the_pages_program_ends_with_the_same_loss_on_two_workers_one_of_which_is_lost(tmp_path):
     block = re.search(r"^```python\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)[1]
     program = block.replace("with strategy.scope", f"{FAULT}with strategy.scope")
@@ -68,7 +70,7 @@ def test_the_pages_program_ends_with_the_same_loss_on_two_workers_one_of_which_i
     options = ("--workers", "2", "--devices-per-worker", "2", "--restarts", "1")
     launched = run(tmp_path, "-m", "stratax.cli", "launch", *options, "train.py")
     loss = re.search(r"workers: 1, loss (\S+)", alone.stdout)[1]
-    again = re.search(r"\[worker 0\] workers: 2, loss (\S+)", launched.stdout)[1]
+    again = re.search(r"\[worker 0\] workers: 2, loss (\S+)", without_gloo(launched.stdout))[1]
     assert float(again) == pytest.approx(float(loss), rel=1e-3, abs=2e-5)
     for quoted in (
         "stratax: worker 1 ended with exit code 137 (killed by SIGKILL); all tasks are started again in 1 s "

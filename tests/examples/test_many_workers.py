@@ -29,7 +29,6 @@ def launched(folder, *arguments):
 
 
 def test_two_workers_learn_digits_and_the_chief_says_so(tmp_path):
-    pytest.importorskip("sklearn")
     printed = launched(tmp_path, "--limit", "600", "--epochs", "2", "--backup", tmp_path / "backup")
     assert "[worker 0] 2 workers, 4 replicas" in printed
     ((loss, accuracy),) = re.findall(r"Loss: (\S+), Accuracy: (\S+)$", printed, re.MULTILINE)
