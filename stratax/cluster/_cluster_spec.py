@@ -120,7 +120,10 @@ class ClusterSpec:
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, Mapping):
-            other = ClusterSpec(other)
+            try:
+                other = ClusterSpec(other)
+            except (BadTypeError, BadArgumentError):
+                return False
         return self._tasks == other._tasks if isinstance(other, ClusterSpec) else NotImplemented
 
     def __hash__(self) -> int:

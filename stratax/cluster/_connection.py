@@ -4,6 +4,7 @@ import asyncio
 import concurrent.futures
 import dataclasses
 import logging
+import numbers
 import secrets
 import threading
 import time
@@ -74,7 +75,7 @@ def connect(
         The cluster. A second call for the same cluster returns the same.
 
     Raises:
-        BadTypeError: If `resolver` is no resolver.
+        BadTypeError: If `resolver` is no resolver, or a time no number.
         BadArgumentError: If a time is not positive.
         ClusterError: If the cluster is wrong, another one than before or than another task's, its address is taken,
             or JAX has started already.
@@ -148,6 +149,8 @@ def experimental_connect_to_cluster(
 def _limits(timeout: float, step_timeout: float, silence_timeout: float) -> Limits:
     times = {"timeout": timeout, "step_timeout": step_timeout, "silence_timeout": silence_timeout}
     for name, value in times.items():
+        if isinstance(value, bool) or not isinstance(value, numbers.Real):
+            raise BadTypeError(f"{name} must be a number of seconds. Received: {name}={value!r}.")
         if not value > 0:
             raise BadArgumentError(f"{name} must be positive. Received: {name}={value!r}.")
     patient = max(Limits().patient_silence, silence_timeout)

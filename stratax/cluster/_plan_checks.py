@@ -1,5 +1,7 @@
 """Checks of numbers that plans and resolvers share (cluster layer)."""
 
+import numbers
+
 from stratax.errors import BadArgumentError, BadTypeError
 
 
@@ -12,8 +14,11 @@ def check_least(name: str, value: float, least: float) -> None:
         least: The smallest that it may be.
 
     Raises:
+        BadTypeError: If it is not a number.
         BadArgumentError: If it is too small.
     """
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise BadTypeError(f"{name} must be a number. Received: {name}={value!r}.")
     if value < least:
         raise BadArgumentError(f"{name} must be at least {least}. Received: {name}={value!r}.")
 
@@ -30,7 +35,7 @@ def check_port(name: str, port: int, count: int = 1) -> None:
         BadTypeError: If it is not an int.
         BadArgumentError: If it is out of range.
     """
-    if isinstance(port, bool) or not isinstance(port, int):
+    if isinstance(port, bool) or not isinstance(port, numbers.Integral):
         raise BadTypeError(f"{name} must be an int. Received: {name}={port!r}.")
     if not 1 <= port <= port + count - 1 <= 65535:
         raise BadArgumentError(f"{name} must be between 1 and {65536 - count}. Received: {name}={port!r}.")

@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping
 from stratax.cluster._cluster_checks import check_cluster
 from stratax.cluster._cluster_resolver import ListedClusterResolver
 from stratax.cluster._cluster_spec import ClusterSpec
-from stratax.cluster._plan_checks import check_port
-from stratax.errors import ClusterError
+from stratax.cluster._plan_checks import check_least, check_port
+from stratax.errors import BadTypeError, ClusterError
 
-_REPEATED = re.compile(r"(?P<count>[0-9]+)(?:\(x(?P<times>[0-9]+)\))?")
+_REPEATED = re.compile(r"(?P<count>[0-9]{1,6})(?:\(x(?P<times>[0-9]{1,6})\))?")
 _BRACKETS = re.compile(r"\[(?P<ranges>[^\[\]]*)\]")
 _RANGE = re.compile(r"(?P<first>[0-9]+)(?:-(?P<last>[0-9]+))?")
 _MAX_HOSTS = 100_000
@@ -36,8 +36,8 @@ class SlurmClusterResolver(ListedClusterResolver):
 
     Raises:
         ClusterError: If this is no Slurm step, or its variables and the arguments do not fit one another.
-        BadArgumentError: If `port_base` is out of range.
-        BadTypeError: If `port_base` is not an int.
+        BadArgumentError: If a number is out of range.
+        BadTypeError: If an argument is of the wrong type.
 
     Example:
         >>> resolver = SlurmClusterResolver()  # doctest: +SKIP
@@ -56,10 +56,12 @@ class SlurmClusterResolver(ListedClusterResolver):
         rpc_layer: str | None = "grpc",
     ) -> None:
         check_port("port_base", port_base)
+        for name, value in {"gpus_per_node": gpus_per_node, "gpus_per_task": gpus_per_task}.items():
+            check_least(name, 0 if value is None else value, 0)
         process = _integer("SLURM_PROCID")
         hosts = _hosts_of_tasks(tasks_per_node)
         self.rpc_layer = rpc_layer
-        self._cluster, places = _assign(dict(jobs or {"worker": len(hosts)}), _addresses(hosts, port_base))
+        self._cluster, places = _assign(jobs or {"worker": len(hosts)}, _addresses(hosts, port_base))
         if process >= len(places):
             raise ClusterError(
                 f"This step has {len(places)} tasks but this process says that it is another. "
@@ -115,7 +117,7 @@ def expand_counts(counts: str) -> list[int]:
     numbers: list[int] = []
     for part in counts.split(","):
         match = _REPEATED.fullmatch(part.strip())
-        if match is None:
+        if match is None or int(match["times"] or 1) > _MAX_HOSTS:
             raise ClusterError(
                 f"Slurm's tasks of each node must be given as in '4(x2),1'. Received: tasks_per_node={counts!r}."
             )
@@ -187,6 +189,8 @@ def _hosts_of_tasks(tasks_per_node: int | list[int] | None) -> list[str]:
         counts = [tasks_per_node] * len(hosts)
     else:
         counts = list(tasks_per_node)
+    for count in counts:
+        check_least("tasks_per_node", count, 1)
     if len(counts) != len(hosts):
         raise ClusterError(
             f"The tasks of each node must be given for {len(hosts)} nodes, {hosts}. "
@@ -200,7 +204,13 @@ def _addresses(hosts: list[str], port_base: int) -> list[str]:
     return [f"{host}:{next(ports[host])}" for host in hosts]
 
 
-def _assign(jobs: dict[str, int], addresses: list[str]) -> tuple[ClusterSpec, list[tuple[str, int]]]:
+def _assign(jobs: Mapping[str, int], addresses: list[str]) -> tuple[ClusterSpec, list[tuple[str, int]]]:
+    if not isinstance(jobs, Mapping):
+        raise BadTypeError(
+            f"jobs must be a dictionary from a job's name to its number of tasks. Received: jobs={jobs!r}."
+        )
+    for job, count in jobs.items():
+        check_least(f"jobs[{job!r}]", count, 1)
     if sum(jobs.values()) != len(addresses):
         raise ClusterError(
             f"The step has {len(addresses)} tasks; the jobs must have as many together. Received: jobs={jobs!r}."

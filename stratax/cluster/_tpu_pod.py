@@ -40,5 +40,11 @@ def pod_cluster(job_name: str) -> tuple[ClusterSpec, int]:
 
 def _hosts() -> list[str]:
     listed = next((os.environ[name] for name in _HOSTS if os.environ.get(name, "").strip()), "")
-    # Ports that stand in the list are those of the TPU's own runtime.
-    return [entry.strip().rsplit(":", 1)[0] for entry in listed.split(",") if entry.strip()]
+    return [_host(entry.strip()) for entry in listed.split(",") if entry.strip()]
+
+
+def _host(entry: str) -> str:
+    """A host as it stands in an address; a port in the list is that of the TPU's own runtime."""
+    if entry.count(":") > 1 and not entry.startswith("["):
+        return f"[{entry}]"
+    return entry if entry.endswith("]") else entry.rsplit(":", 1)[0]

@@ -21,6 +21,8 @@ def test_equal_clusters_are_equal_however_they_are_written():
     same = ClusterSpec({"chief": ["c:1"], "ps": {1: "q:1", 3: "p:1"}, "worker": {1: "b:1", 0: "a:1"}})
     assert same == SPEC
     assert same == SPEC.as_dict()
+    assert SPEC != {"worker": 3}
+    assert SPEC != {"worker": {-1: "a:1"}}
     assert hash(same) == hash(SPEC)
     assert same.fingerprint() == SPEC.fingerprint()
     other = ClusterSpec({"worker": ["b:1", "a:1"]})

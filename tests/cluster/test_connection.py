@@ -52,7 +52,7 @@ def test_one_worker_an_evaluator_and_a_parameter_server_start_nothing(task_type,
     assert (cluster.num_processes, cluster.task_name()) == (1, f"/job:{task_type}/task:0")
 
 
-def test_a_second_call_gives_the_same_cluster_and_a_different_one_is_refused():
+def test_a_second_call_gives_the_same_cluster():
     spec = {"worker": ["127.0.0.1:1"]}
     first = connect(SimpleClusterResolver(spec, task_type="worker", task_id=0))
     assert connect(SimpleClusterResolver(spec, task_type="worker", task_id=0)) is first
@@ -89,6 +89,8 @@ def test_what_does_not_describe_a_task_of_a_cluster_is_refused(resolver, error, 
 def test_times_must_be_positive(name):
     with pytest.raises(BadArgumentError, match=rf"{name} must be positive.*{name}=0"):
         connect(TFConfigClusterResolver(), **{name: 0})
+    with pytest.raises(BadTypeError, match=rf"{name} must be a number of seconds.*{name}='3'"):
+        connect(TFConfigClusterResolver(), **{name: "3"})
 
 
 def test_a_tf_config_that_was_set_after_the_resolver_was_made_is_an_error(monkeypatch):

@@ -1,3 +1,4 @@
+import numpy as np
 import pytest
 
 from stratax.cluster._plan_checks import check_least, check_port
@@ -6,8 +7,12 @@ from stratax.errors import BadArgumentError, BadTypeError
 
 def test_numbers_have_a_least_value():
     check_least("workers", 1, 1)
+    check_least("workers", np.int64(1), 1)
     with pytest.raises(BadArgumentError, match=r"workers must be at least 1\. Received: workers=0"):
         check_least("workers", 0, 1)
+    for value in ("2", True, None):
+        with pytest.raises(BadTypeError, match=f"workers must be a number.*workers={value!r}"):
+            check_least("workers", value, 1)
 
 
 @pytest.mark.parametrize(("port", "count"), [(0, 1), (65536, 1), (65535, 2)])

@@ -6,7 +6,7 @@ import pytest
 
 from stratax.cluster import SlurmClusterResolver
 from stratax.cluster._slurm import expand_counts, expand_hosts
-from stratax.errors import BadArgumentError, ClusterError
+from stratax.errors import BadArgumentError, BadTypeError, ClusterError
 
 
 @pytest.fixture
@@ -83,7 +83,7 @@ def test_what_is_no_list_of_hosts_is_refused(names):
 
 def test_what_is_no_list_of_counts_is_refused():
     assert expand_counts("1,2(x3)") == [1, 2, 2, 2]
-    for counts in ("", "2x3", "a"):
+    for counts in ("", "2x3", "a", "9999999", "1(x9999999)", "1(x999999)"):
         with pytest.raises(ClusterError, match=r"given as in '4\(x2\),1'"):
             expand_counts(counts)
 
@@ -116,6 +116,24 @@ def test_what_does_not_fit_is_refused(slurm, variables, arguments, message):
         slurm(STEP_NODELIST="n[1-2]")
     slurm(**variables)
     with pytest.raises(ClusterError, match=message):
+        SlurmClusterResolver(**arguments)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"jobs": {"worker": -1, "ps": 3}}, BadArgumentError, r"jobs\['worker'\] must be at least 1.*=-1"),
+        ({"jobs": {"worker": "2"}}, BadTypeError, r"jobs\['worker'\] must be a number.*='2'"),
+        ({"jobs": ["worker"]}, BadTypeError, r"jobs must be a dictionary.*\['worker'\]"),
+        ({"tasks_per_node": 0}, BadArgumentError, "tasks_per_node must be at least 1"),
+        ({"tasks_per_node": [1, "1"]}, BadTypeError, "tasks_per_node must be a number.*='1'"),
+        ({"gpus_per_node": "4"}, BadTypeError, "gpus_per_node must be a number.*='4'"),
+        ({"gpus_per_task": -1}, BadArgumentError, "gpus_per_task must be at least 0"),
+    ],
+)
+def test_arguments_that_are_no_numbers_of_tasks_are_refused(slurm, arguments, error, message):
+    slurm(PROCID="0", STEP_NODELIST="n[1-2]", STEP_TASKS_PER_NODE="1(x2)")
+    with pytest.raises(error, match=message):
         SlurmClusterResolver(**arguments)
 
 

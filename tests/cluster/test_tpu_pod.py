@@ -31,6 +31,13 @@ def test_the_hosts_of_a_pod_meet_at_the_first(monkeypatch, variable, hosts):
     assert pod_cluster("tpu_worker") == ({"tpu_worker": ["h0:8482", "h1:8482", "h2:8482"]}, 2)
 
 
+def test_hosts_may_be_ipv6_addresses(monkeypatch):
+    monkeypatch.setenv("TPU_WORKER_HOSTNAMES", "fe80::1, [fe80::2],[fe80::3]:8476")
+    monkeypatch.setenv("TPU_WORKER_ID", "0")
+    addresses = ["[fe80::1]:8482", "[fe80::2]:8482", "[fe80::3]:8482"]
+    assert pod_cluster("worker")[0] == {"worker": addresses}
+
+
 @pytest.mark.parametrize("index", [None, "", "x", "2", "-1"])
 def test_a_host_must_be_one_of_the_pods(monkeypatch, index):
     monkeypatch.setenv("TPU_WORKER_HOSTNAMES", "a,b")
