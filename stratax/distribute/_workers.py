@@ -23,6 +23,8 @@ from stratax.distribute._cross_device_ops_base import CrossDeviceOps
 from stratax.distribute._extended import StrategyExtended
 from stratax.distribute._strategy import Strategy
 
+_BYTES_AT_ONCE = 64 << 20
+
 
 class WorkersStrategy(Strategy):
     """A strategy that has to do with other workers; with one worker it is as any strategy.
@@ -75,7 +77,7 @@ class WorkersExtended(StrategyExtended):
         return _readers.Share(processes=self._cluster.num_processes, index=self._cluster.process_index)
 
     def agreed(self, values: list[Any]) -> list[Any]:
-        """The chief's values, on every worker; one transfer for each dtype."""
+        """The chief's values, on every worker."""
         return _from_chief(values) if values else values
 
     def phase(self, name: str) -> contextlib.AbstractContextManager[Any]:
@@ -173,15 +175,17 @@ def _random_digest() -> bytes:
 
 
 def _from_chief(values: list[Any]) -> list[Any]:
-    """The values that the chief has, one transfer for each dtype."""
-    arrays = [np.asarray(value) for value in values]
-    results: list[Any] = list(arrays)
-    for dtype in dict.fromkeys(array.dtype for array in arrays):
-        indices = [index for index, array in enumerate(arrays) if array.dtype == dtype]
-        packed = np.concatenate([arrays[index].ravel() for index in indices])
-        # As bytes: the transfer is a sum, which does not keep every bit of every dtype.
-        sent = np.asarray(multihost_utils.broadcast_one_to_all(packed.view(np.uint8))).view(dtype)
-        sizes = np.cumsum([arrays[index].size for index in indices])[:-1]
-        for index, part in zip(indices, np.split(sent, sizes), strict=True):
-            results[index] = part.reshape(arrays[index].shape)
-    return results
+    """The values that the chief has, in as few transfers as take little memory beside the values."""
+    arrays = [np.ascontiguousarray(value) for value in values]
+    # As bytes: the transfer is a sum, which does not keep every bit of every dtype.
+    packed = np.concatenate([array.reshape(-1).view(np.uint8) for array in arrays])
+    sent = [
+        np.asarray(multihost_utils.broadcast_one_to_all(packed[start : start + _BYTES_AT_ONCE]))
+        for start in range(0, packed.size, _BYTES_AT_ONCE)
+    ]
+    parts = np.split(np.concatenate([packed[:0], *sent]), np.cumsum([array.nbytes for array in arrays])[:-1])
+    return [
+        # A copy begins where values of the dtype may begin.
+        part.copy().view(array.dtype).reshape(np.shape(value))
+        for part, array, value in zip(parts, arrays, values, strict=True)
+    ]
