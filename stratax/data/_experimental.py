@@ -5,6 +5,7 @@ from typing import Any
 
 from stratax.data._dataset import Dataset
 from stratax.data._spec import AUTOTUNE
+from stratax.data._transform import as_count, threads_of
 from stratax.errors import BadArgumentError
 
 Transformation = Callable[[Dataset], Dataset]
@@ -22,7 +23,8 @@ def map_and_batch(
     Args:
         map_func: As of :meth:`Dataset.map`.
         batch_size: As of :meth:`Dataset.batch`.
-        num_parallel_batches: Another way to give `num_parallel_calls`: as many times `batch_size`.
+        num_parallel_batches: Another way to give `num_parallel_calls`: as many times `batch_size`, but no more threads
+            than AUTOTUNE takes.
         drop_remainder: Whether a short last batch is left out.
         num_parallel_calls: Threads for the function; AUTOTUNE if neither is given.
 
@@ -46,7 +48,10 @@ def map_and_batch(
         )
     calls = AUTOTUNE if num_parallel_calls is None else num_parallel_calls
     if num_parallel_batches is not None:
-        calls = num_parallel_batches * batch_size
+        elements = as_count("num_parallel_batches", num_parallel_batches, 1) * as_count(
+            "batch_size", batch_size, 1
+        )
+        calls = min(elements, threads_of(AUTOTUNE))
     return lambda dataset: dataset.map(map_func, calls).batch(batch_size, drop_remainder)
 
 

@@ -1,9 +1,13 @@
 """The older forms for `apply`, under the names that TensorFlow has for them."""
 
+import threading
+
 import numpy as np
 import pytest
 
 import stratax.tf as tf
+from stratax.data import AUTOTUNE
+from stratax.data._transform import threads_of
 from stratax.errors import BadArgumentError
 from tests.data.reference import as_lists
 
@@ -16,6 +20,22 @@ def test_map_and_batch_maps_and_batches(home):
     assert as_lists(numbers.apply(dropped)) == [[1, 2], [3, 4]]
     with pytest.raises(BadArgumentError, match="num_parallel_batches or num_parallel_calls, not both"):
         home.map_and_batch(lambda x: x, 2, 1, False, 3)
+
+
+def test_many_parallel_batches_are_no_more_threads_than_help():
+    before = set(threading.enumerate())
+    started = []
+
+    def note(x):
+        started.append(threading.current_thread())
+        return x
+
+    form = tf.contrib.data.map_and_batch(note, 256, num_parallel_batches=8)
+    with iter(tf.data.Dataset.range(2000).filter(lambda x: True).apply(form)) as iterator:
+        next(iterator)
+        assert len(set(started) - before) <= threads_of(AUTOTUNE)
+    with pytest.raises(BadArgumentError, match="num_parallel_batches has to be an integer of at least 1"):
+        tf.contrib.data.map_and_batch(note, 2, num_parallel_batches=0)
 
 
 def test_parallel_interleave_takes_turns():
