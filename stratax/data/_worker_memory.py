@@ -79,21 +79,25 @@ _opened: dict[int, mmap.mmap | None] = {}
 
 
 class Writer:
-    """Stores arrays in the memory of another process, one behind the other, as far as there is room."""
+    """Stacks arrays in the memory of another process, one stack behind the other, as far as there is room."""
 
     def __init__(self, place: Place | None) -> None:
         self._map = None if place is None else _open(place)
         self._size = 0 if place is None else place.size
         self._offset = 0
 
-    def store(self, leaf: np.ndarray) -> np.ndarray | Stored:
-        """Where it was stored; the array itself if it is small, has Python objects, or there is no room."""
-        end = self._offset + leaf.nbytes
-        if self._map is None or leaf.nbytes < SMALLEST_BYTES or leaf.dtype.hasobject or end > self._size:
-            return leaf
-        stored = Stored(self._offset, leaf.shape, leaf.dtype)
-        stored.view(self._map)[...] = leaf
-        self._offset = -(-end // _ALIGNMENT) * _ALIGNMENT
+    def stack(self, parts: Sequence[np.ndarray]) -> Stored | None:
+        """Stacks arrays of one shape and dtype on a new leading axis.
+
+        Returns:
+            Where they are; None if they are small, have Python objects, or there is no room.
+        """
+        dtype, size = parts[0].dtype, len(parts) * parts[0].nbytes
+        if self._map is None or size < SMALLEST_BYTES or dtype.hasobject or self._offset + size > self._size:
+            return None
+        stored = Stored(self._offset, (len(parts), *parts[0].shape), dtype)
+        np.stack(parts, out=stored.view(self._map))
+        self._offset = -(-(self._offset + size) // _ALIGNMENT) * _ALIGNMENT
         return stored
 
 

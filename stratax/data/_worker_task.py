@@ -14,7 +14,7 @@ from typing import Any
 import cloudpickle
 import numpy as np
 
-from stratax.data._block import Block, Columns, Rows, shapes_of
+from stratax.data._block import Block, Columns, Rows, shapes_of, stack_rows
 from stratax.data._element_random import element_scope
 from stratax.data._structure import Row, Structure, as_row, flatten, spec_of_row, unflatten
 from stratax.data._vectorise import call, on_host
@@ -113,8 +113,7 @@ def make(task: Task) -> Result:
         return Result(parts=[Part(block=Rows([], failure), template=None)] * task.block.count, seconds=0.0)
     made = [_one(function, task, i) for i in range(task.block.count)]
     seconds = time.perf_counter() - start
-    writer = Writer(task.place)
-    return Result(parts=[_stored(part, writer) for part in _grouped(made)], seconds=seconds)
+    return Result(parts=_grouped(made, Writer(task.place)), seconds=seconds)
 
 
 _Made = tuple[Row, Structure] | Exception
@@ -159,38 +158,36 @@ def _transportable(error: Exception, note: str) -> Exception:
     return error
 
 
-def _grouped(made: Sequence[_Made]) -> list[Part]:
+def _grouped(made: Sequence[_Made], writer: Writer) -> list[Part]:
     parts: list[Part] = []
     rows: list[Row] = []
     structure: Structure = None
     for item in made:
         if isinstance(item, Exception):
-            parts += _part(rows, structure)
+            parts += _part(rows, structure, writer)
             rows = []
             parts.append(Part(block=Rows([], item), template=None))
             continue
         if rows and (structure != item[1] or _kinds(rows[0]) != _kinds(item[0])):
-            parts += _part(rows, structure)
+            parts += _part(rows, structure, writer)
             rows = []
         rows.append(item[0])
         structure = item[1]
-    return parts + _part(rows, structure)
+    return parts + _part(rows, structure, writer)
 
 
-def _part(rows: list[Row], structure: Structure) -> list[Part]:
+def _part(rows: list[Row], structure: Structure, writer: Writer) -> list[Part]:
     if not rows:
         return []
     template = unflatten(structure, range(structure.num_leaves))
-    return [
-        Part(block=Columns(Rows(rows).columns(), len(rows)) if rows[0] else Rows(rows), template=template)
-    ]
+    leaves = [_column([row[i] for row in rows], writer) for i in range(len(rows[0]))]
+    return [Part(block=Columns(leaves, len(rows)) if leaves else Rows(rows), template=template)]
 
 
-def _stored(part: Part, writer: Writer) -> Part:
-    if not isinstance(part.block, Columns):
-        return part
-    leaves: list[Any] = [writer.store(leaf) for leaf in part.block.leaves]
-    return Part(block=Columns(leaves, part.block.count), template=part.template)
+def _column(parts: list[Any], writer: Writer) -> Any:
+    """One component of elements of one kind: large ones are stacked where the other process has them at once."""
+    stored = writer.stack(parts) if isinstance(parts[0], np.ndarray) else None
+    return stack_rows([[part] for part in parts])[0] if stored is None else stored
 
 
 def _kinds(row: Row) -> tuple[Any, ...]:

@@ -13,13 +13,13 @@ def test_what_is_stored_is_fetched_as_a_copy():
     memory = Memory(1 << 20, number=-1)
     writer = Writer(memory.place)
     arrays = [np.arange(10_000), np.ones([3, 3]), np.full([2, 20_000], 7, np.uint8)]
-    stored = [writer.store(array) for array in arrays]
-    assert [type(leaf) for leaf in stored] == [Stored, np.ndarray, Stored]
-    fetched = memory.fetch(stored)
+    stored = [writer.stack(array) for array in arrays]
+    assert [type(leaf) for leaf in stored] == [Stored, type(None), Stored]
+    fetched = memory.fetch([stored[0], arrays[1], stored[2]])
     for array, copy in zip(arrays, fetched, strict=True):
         np.testing.assert_array_equal(copy, array)
         assert copy.dtype == array.dtype
-    Writer(memory.place).store(np.zeros(10_000, np.int64))
+    Writer(memory.place).stack(np.zeros([1, 10_000], np.int64))
     assert fetched[0][1] == 1
     memory.close()
 
@@ -28,17 +28,16 @@ def test_what_has_no_room_or_holds_objects_stays_itself():
     memory = Memory(SMALLEST_BYTES + 100, number=-2)
     writer = Writer(memory.place)
     objects = np.array([b"a"] * SMALLEST_BYTES, object)
-    assert writer.store(objects) is objects
-    first, second = (np.zeros(SMALLEST_BYTES, np.uint8) for _ in range(2))
-    assert isinstance(writer.store(first), Stored)
-    assert writer.store(second) is second
+    assert writer.stack([objects]) is None
+    assert isinstance(writer.stack([np.zeros(SMALLEST_BYTES, np.uint8)]), Stored)
+    assert writer.stack([np.zeros(SMALLEST_BYTES, np.uint8)]) is None
     memory.close()
 
 
 def test_memory_that_can_not_be_opened_is_done_without():
     array = np.zeros(SMALLEST_BYTES)
-    assert Writer(Place("/proc/0/fd/0", 1 << 20, -3)).store(array) is array
-    assert Writer(None).store(array) is array
+    assert Writer(Place("/proc/0/fd/0", 1 << 20, -3)).stack([array]) is None
+    assert Writer(None).stack([array]) is None
 
 
 def test_memory_has_no_name_and_is_closed_with_its_object():
