@@ -10,7 +10,7 @@ import numpy as np
 from stratax.data._block import shapes_of
 from stratax.data._origins import Origins
 from stratax.data._purity import is_pure
-from stratax.data._spec import Nested, TensorSpec
+from stratax.data._spec import Nested, Shape, TensorSpec
 from stratax.data._structure import Row, Structure, as_row, check_same, flatten, spec_of_row, unflatten
 from stratax.data._vectorise import Vectorised, WithJAX, WithNumPy, block_agrees, call, on_host, uses_jax
 
@@ -38,7 +38,7 @@ class Mapper:
         self._candidates: list[tuple[Vectorised, bool]] | None = None
         self._checked = 0
         self._expected: tuple[Structure, tuple[tuple[np.dtype | None, int], ...]] | None = None
-        self._shapes: tuple[tuple[int, ...], ...] | None = None
+        self._shapes: list[Shape | None] | None = None
         self.spec: Any = None
 
     @property
@@ -87,8 +87,7 @@ class Mapper:
         kinds = tuple(
             (getattr(leaf, "dtype", None), np.ndim(leaf)) for leaf in row if not isinstance(leaf, Nested)
         )
-        shapes = shapes_of(row)
-        if self._expected == (structure, kinds) and self._shapes == shapes:
+        if self._expected == (structure, kinds) and self._has_shapes_of(row):
             return
         # Threads give their first results at the same time.
         with self._lock:
@@ -98,13 +97,17 @@ class Mapper:
             elif self._expected != (structure, kinds):
                 check_same(row, structure, self.spec, self.name)
             self._widen(row, structure)
-            self._shapes = shapes
+
+    def _has_shapes_of(self, row: Row) -> bool:
+        """Whether the spec allows a row's shapes."""
+        return self._shapes is not None and all(map(_allows, self._shapes, shapes_of(row)))
 
     def _widen(self, row: Row, structure: Structure) -> None:
         """Makes sizes that turned out to differ None in the spec."""
         pairs = zip(flatten(self.spec)[0], flatten(spec_of_row(row, structure))[0], strict=True)
         specs = [a.merged(b) if isinstance(a, TensorSpec) else a for a, b in pairs]
         self.spec = unflatten(structure, specs)
+        self._shapes = [spec.shape if isinstance(spec, TensorSpec) else None for spec in specs]
 
     def spec_for(self, row: Row) -> Any:
         """The spec of the function's result for one element, which is not compared with others."""
@@ -169,3 +172,10 @@ class Mapper:
     def _reference(self, row: Row) -> tuple[Row, Structure]:
         with on_host():
             return as_row(call(self._function, self._input_structure(), row))
+
+
+def _allows(known: Shape | None, shape: tuple[int, ...]) -> bool:
+    """Whether a shape is as known, where a size is known."""
+    if known is None or known == shape:
+        return True
+    return len(known) == len(shape) and all(a is None or a == b for a, b in zip(known, shape, strict=True))
