@@ -10,7 +10,7 @@ from typing import Any
 from stratax.cluster._cluster_spec import ClusterSpec
 from stratax.cluster._exit import ExitCode, code_of, leave
 from stratax.cluster._link import Link
-from stratax.cluster._phases import progress
+from stratax.cluster._phases import progress, step_number
 from stratax.cluster._roster import Roster
 from stratax.cluster._stops import PROGRAM, Stop, Stops
 from stratax.errors import BadArgumentError, BadTypeError, ClusterTimeoutError, PeerLostError
@@ -200,12 +200,13 @@ class Cluster:
             Whether the stop has been reached.
 
         Raises:
+            BadTypeError: If `step` is no integer.
             ClusterTimeoutError: If the agreement takes longer.
             PeerLostError: If another task is lost.
         """
         stop = self._stops.get(name)
         # In this order, see `Stops.asked`.
-        stop.begun = step
+        stop.begun = step = step_number(step)
         if stop.reason is None:
             return False
         return self._link is None or step >= self._agreed(stop, name, timeout)
@@ -237,7 +238,7 @@ class Cluster:
         if not seconds > 0:
             raise BadArgumentError(f"A step's limit must be positive. Received: seconds={seconds!r}.")
         if self._link is not None:
-            self._link.send({"t": "limit", "step": seconds})
+            self._link.send({"t": "limit", "step": float(seconds)})
 
     def check(self) -> None:
         """Raises if another task is lost; costs next to nothing.

@@ -1,12 +1,13 @@
 """What this task is doing at the moment, for the others to see (cluster layer)."""
 
 import dataclasses
+import operator
 import threading
 import time
 from types import TracebackType
-from typing import Any, Protocol
+from typing import Any, Protocol, SupportsIndex
 
-from stratax.errors import BadArgumentError
+from stratax.errors import BadArgumentError, BadTypeError
 
 PHASES = ("idle", "input", "compiling", "step", "evaluating", "saving")
 """What a task can be doing. Only a step, and what is not in `PATIENT`, has a deadline."""
@@ -106,13 +107,14 @@ def phase(name: str, step: int | None = None) -> Phase:
 
     Args:
         name: ``"input"``, ``"compiling"``, ``"step"``, ``"evaluating"``, ``"saving"`` or ``"idle"``.
-        step: The number of the step.
+        step: The number of the step, an integer of Python, NumPy or JAX.
 
     Returns:
         A context manager.
 
     Raises:
         BadArgumentError: If there is no such phase.
+        BadTypeError: If `step` is no integer.
         PeerLostError: On entering or leaving the block, if another task of the cluster is lost.
 
     Example:
@@ -121,7 +123,22 @@ def phase(name: str, step: int | None = None) -> Phase:
     """
     if name not in PHASES:
         raise BadArgumentError(f"A phase is one of {', '.join(PHASES)}. Received: name={name!r}.")
-    return Phase(name, step)
+    return Phase(name, None if step is None else step_number(step))
+
+
+def step_number(step: SupportsIndex) -> int:
+    """Returns the number of a step as an int, which is what the other tasks can be told.
+
+    Args:
+        step: An integer of Python, NumPy or JAX.
+
+    Raises:
+        BadTypeError: If it is none.
+    """
+    try:
+        return operator.index(step)
+    except TypeError:
+        raise BadTypeError(f"A step's number must be an integer. Received: step={step!r}.") from None
 
 
 def _change(name: str, step: int | None) -> None:

@@ -6,6 +6,7 @@ import socket
 import threading
 import time
 
+import numpy as np
 import pytest
 
 from stratax.cluster import (
@@ -39,7 +40,9 @@ def test_without_a_cluster_this_process_is_alone_and_waits_for_nobody():
     assert cluster.all_gather("value", b"mine") == [b"mine"]
     assert cluster.broadcast("value", b"mine") == b"mine"
     assert (cluster.process_index, cluster.num_processes, cluster.is_chief) == (0, 1, True)
-    assert not cluster.agree_on_stop(3)
+    assert not cluster.agree_on_stop(np.int64(3))
+    with pytest.raises(BadTypeError, match=r"step's number must be an integer.*step=3\.5"):
+        cluster.agree_on_stop(3.5)
     cluster.request_stop("enough")
     assert [cluster.agree_on_stop(3), cluster.agree_on_stop(4)] == [True, True]
     assert cluster.stop_reason == "enough"

@@ -1,14 +1,17 @@
 """Phases: what this task says that it is doing, and what a phase does when another task is lost."""
 
 import contextlib
+import json
 import threading
 import time
 
+import jax.numpy as jnp
+import numpy as np
 import pytest
 
 from stratax.cluster import _phases, phase
 from stratax.cluster._phases import Progress
-from stratax.errors import BadArgumentError, PeerLostError
+from stratax.errors import BadArgumentError, BadTypeError, PeerLostError
 
 
 @pytest.fixture(autouse=True)
@@ -75,6 +78,18 @@ def test_a_phase_is_not_entered_after_a_loss(progress):
     with pytest.raises(PeerLostError, match="known before"), phase("step", step=1):
         pytest.fail("entered")
     assert progress.last_step is None
+
+
+@pytest.mark.parametrize("step", [np.int64(7), np.array(7, np.uint8), jnp.int32(7)])
+def test_a_steps_number_can_be_told_whatever_kind_of_integer_it_is(progress, step):
+    with phase("step", step=step):
+        assert json.loads(json.dumps(progress.sign()))["step"] == 7
+
+
+@pytest.mark.parametrize("step", [1.0, "1", np.zeros(2)])
+def test_a_steps_number_must_be_an_integer(step):
+    with pytest.raises(BadTypeError, match="step's number must be an integer.*step="):
+        phase("step", step=step)
 
 
 def test_an_unknown_phase_is_refused():
