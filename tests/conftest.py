@@ -1,5 +1,6 @@
 """What every test shares: eight simulated devices, and the folder of shared data."""
 
+import gc
 import os
 import pathlib
 import signal
@@ -14,11 +15,17 @@ os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 import psutil
 import pytest
+from hypothesis import HealthCheck, settings
 
 import stratax  # noqa: F401  (applies STRATAX_SIMULATE, whatever a test imports first)
 
 # A shell starts what it runs in the background with Ctrl-C ignored, and children inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# What Hypothesis tries is the same in every run and may take its time; `--hypothesis-profile=search` tries new things.
+settings.register_profile("search", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("reproducible", settings.get_profile("search"), derandomize=True)
+settings.load_profile("reproducible")
 
 CHECKOUT = pathlib.Path(__file__).resolve().parent.parent
 
@@ -36,6 +43,7 @@ def shared() -> pathlib.Path:
 def _no_process_is_left() -> Iterator[None]:
     """No test leaves a process behind: neither one that it started, nor one that such a one started."""
     yield
+    gc.collect()  # Workers end with their iterators, of which an error that was raised may still hold some.
     deadline = time.monotonic() + 60
     while (left := _started()) and time.monotonic() < deadline:
         time.sleep(0.1)

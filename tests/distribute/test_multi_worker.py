@@ -118,6 +118,27 @@ report(evaluation=each.evaluate(x[:37], y[:37], verbose=0), predictions=each.pre
 shuffled = sx.data.Dataset.from_tensor_slices((x, y)).shuffle(170).batch(24)
 report(unseeded=each.fit(shuffled, epochs=2, verbose=0).history["loss"])
 report(numpy=float(np.asarray(each.weights[0]).sum()), eager=float((each.weights[0] * 2).sum()))
+
+class Confusion(keras.metrics.Metric):
+    def __init__(self):
+        super().__init__(name="confusion")
+        self.matrix = self.add_weight(shape=(2, 2), initializer="zeros", name="matrix")
+
+    def update_state(self, y_true, y_pred, sample_weight=None):
+        true, predicted = (keras.ops.one_hot(keras.ops.cast(y[:, 0] > 0.5, "int32"), 2) for y in (y_true, y_pred))
+        self.matrix.assign_add(keras.ops.matmul(keras.ops.transpose(true), predicted))
+
+    def result(self):
+        return keras.ops.sum(self.matrix)
+
+keras.utils.set_random_seed(3)
+with strategy.scope():
+    binary = keras.Sequential([keras.Input((20,)), keras.layers.Dense(1, "sigmoid")])
+    binary.compile("sgd", "binary_crossentropy", metrics=[Confusion(), keras.metrics.AUC(name="auc")])
+many = rng.normal(size=(1003, 20)).astype("float32")
+found = binary.evaluate(many, (many[:, :1] > 0).astype("float32"), batch_size=40, verbose=0, return_dict=True)
+(matrix,) = [v.numpy().tolist() for v in binary.metrics_variables if v.name == "matrix"]
+report(counted=found["confusion"], matrix=matrix, auc=found["auc"])
 """
 
 
@@ -155,6 +176,13 @@ def test_evaluate_and_predict_equal_one_process(fitted, alone):
     for got in fitted:
         for name in ("evaluation", "predictions", "on_batch"):
             np.testing.assert_allclose(got[name], alone[name], rtol=0, atol=1e-3)
+
+
+def test_a_confusion_matrix_and_auc_of_1003_examples_are_those_of_one_process(fitted, alone):
+    for got in fitted:
+        assert got["counted"] == np.sum(got["matrix"]) == 1003
+        assert got["matrix"] == alone["matrix"]
+        assert got["auc"] == pytest.approx(alone["auc"], abs=1e-5)
 
 
 def test_input_of_every_kind_is_the_same_on_all_workers(fitted):
