@@ -166,6 +166,7 @@ class Checkpoint(_graph.Trackable):
             The path, for :meth:`read` and :meth:`restore`.
 
         Raises:
+            TracingError: If it is called in a compiled function.
             BadTypeError: If something below this object can't be saved.
             CheckpointError: If the files of this checkpoint (or, written behind the program's back, of the one before)
                 could not be written, or the tasks of a cluster save different things.
@@ -184,6 +185,7 @@ class Checkpoint(_graph.Trackable):
             The path, for :meth:`restore`.
 
         Raises:
+            TracingError: As :meth:`write`.
             BadTypeError: As :meth:`write`.
             CheckpointError: As :meth:`write`.
             ClusterTimeoutError: As :meth:`write`.
@@ -241,6 +243,7 @@ class Checkpoint(_graph.Trackable):
             A status, which can check that everything was restored.
 
         Raises:
+            TracingError: If it is called in a compiled function.
             RestoreError: If a variable has no value in the checkpoint, a value is of a built layer that has no such
                 variable, or shapes or dtypes differ. TensorFlow leaves such variables as they are and says nothing.
             FileMissingError: If there is no such checkpoint.
@@ -345,6 +348,13 @@ class Checkpoint(_graph.Trackable):
 
 
 def _checked(options: Any) -> CheckpointOptions:
+    """The options of a call, which is not made while a function is compiled."""
+    if _capture.current_region() is not None:
+        raise errors.TracingError(
+            "A checkpoint can't be saved or restored in a compiled function: that would happen once, when the function "
+            "is compiled. Expected: a call from Python. Received: a call in a stratax.function, or in what a strategy "
+            "runs. Call it after the function."
+        )
     if options is None:
         return CheckpointOptions()
     if not isinstance(options, CheckpointOptions):

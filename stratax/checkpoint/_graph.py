@@ -103,7 +103,8 @@ class _Walk:
         raise BadTypeError(
             "A checkpoint holds Keras models, layers, metrics, optimizers and seed generators, variables, Dataset "
             "iterators, Checkpoints, and lists and dicts of them. "
-            f"Received: {way or 'root'}={value!r}. Hold a number or an array in a `stratax.Variable`."
+            f"Received: {way or 'root'}={value!r}. Hold a number or an array in a `stratax.Variable`; for a Dataset, "
+            "pass the iterator that is used."
         )
 
     def _visitors(self) -> Iterator[tuple[Any, Callable[[str, Any], None]]]:

@@ -345,6 +345,8 @@ def test_what_can_not_be_saved_is_named():
         errors.BadTypeError, match="Received: step=3. Hold a number or an array in a `stratax.Variable`"
     ):
         Checkpoint(step=3).write("unused")
+    with pytest.raises(errors.BadTypeError, match="for a Dataset, pass the iterator"):
+        Checkpoint(data=Dataset.range(3)).write("unused")
     with pytest.raises(errors.BadArgumentError, match="begin with an underscore"):
         Checkpoint(_a=sx.Variable(0))
     with pytest.raises(errors.BadArgumentError, match="'save' is a method"):
@@ -355,6 +357,22 @@ def test_what_can_not_be_saved_is_named():
         Checkpoint().restore(3)
     with pytest.raises(errors.BadArgumentError, match="timeout_seconds must be positive"):
         CheckpointOptions(timeout_seconds=0)
+
+
+def test_nothing_is_saved_or_restored_while_a_function_is_compiled(tmp_path):
+    checkpoint = Checkpoint(step=sx.Variable(1))
+    path = checkpoint.write(tmp_path / "ckpt")
+    for use in (
+        lambda: checkpoint.save(tmp_path / "other"),
+        lambda: checkpoint.write(tmp_path / "other"),
+        lambda: checkpoint.restore(path),
+    ):
+        with pytest.raises(errors.TracingError, match="can't be saved or restored in a compiled function"):
+            sx.function(use)()
+    checkpoint.sync()
+    assert [each.name for each in tmp_path.iterdir()] == ["ckpt"]
+    checkpoint.save(tmp_path / "other")
+    assert int(checkpoint.save_counter) == 1
 
 
 def test_a_copy_is_saved_and_not_what_the_program_does_meanwhile(tmp_path):
