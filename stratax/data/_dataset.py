@@ -71,8 +71,12 @@ class Dataset(Nested):
         self._options = options or Options()
         self._epochs = Epochs()
 
-    def _derived(self, node: Node) -> "Dataset":
-        return Dataset(node, self._options)
+    def _derived(self, node: Node, *others: "Dataset") -> "Dataset":
+        """A Dataset over this one's elements, and those of others, whose options take precedence as in TensorFlow."""
+        options = self._options
+        for other in others:
+            options = options.merge(other._options)
+        return Dataset(node, options)
 
     # Sources
 
@@ -167,7 +171,8 @@ class Dataset(Nested):
             _check_dataset("zip", member)
         if not members:
             raise DataError(f"zip needs at least one Dataset. Received: datasets={nest!r}.")
-        return members[0]._derived(Zip(tuple(member._node for member in members), structure))
+        first, *others = members
+        return first._derived(Zip(tuple(member._node for member in members), structure), *others)
 
     # Which elements, and in which order
 
@@ -177,7 +182,7 @@ class Dataset(Nested):
         node = Concatenate(self._node, dataset._node)
         if self._has_known_spec and dataset._has_known_spec:
             _ = node.spec
-        return self._derived(node)
+        return self._derived(node, dataset)
 
     def repeat(self, count: int | None = None, name: str | None = None) -> "Dataset":
         """`count` passes one after another; without an end if `count` is None or -1."""

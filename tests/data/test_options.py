@@ -3,7 +3,7 @@
 import pytest
 
 import stratax.tf as tf
-from stratax.data import AutoShardPolicy, Options
+from stratax.data import AutoShardPolicy, Dataset, Options
 from stratax.errors import BadArgumentError, BadTypeError
 from tests.data.reference import as_lists
 
@@ -62,3 +62,19 @@ def test_merging_takes_what_the_later_options_set():
     assert merged.experimental_distribute.num_devices == 4
     assert merged.experimental_distribute.auto_shard_policy is AutoShardPolicy.OFF
     assert first.experimental_distribute.auto_shard_policy is None
+
+
+def test_what_several_datasets_make_has_the_options_of_all_of_them():
+    first, second = Options(), Options()
+    first.threading.private_threadpool_size = 2
+    first.deterministic = True
+    second.deterministic = False
+    a, b = Dataset.range(3).with_options(first), Dataset.range(3).with_options(second)
+    for both in (
+        Dataset.zip(a, b),
+        a.concatenate(b),
+        Dataset.zip(Dataset.range(3), a, b).map(lambda *x: x[0]),
+    ):
+        assert both.options() == first.merge(second)
+        assert both.options().deterministic is False
+    assert a.options() == first
