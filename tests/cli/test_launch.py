@@ -47,7 +47,9 @@ def test_on_a_terminal_every_task_has_a_colour_of_its_own(launch):
     terminal, stdout = os.openpty()
     try:
         assert launch("print('well')", "--workers", "2", stdout=stdout)[0] == 0
-        shown = os.read(terminal, 1000)
+        shown = b""
+        while shown.count(b"\n") < 2:  # A terminal hands on what it gets bit by bit.
+            shown += os.read(terminal, 1000)
     finally:
         os.close(stdout)
         os.close(terminal)
