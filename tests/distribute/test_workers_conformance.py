@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from tests.cluster.processes import run_tasks
+from tests.distribute.conformance import check
 
 pytestmark = pytest.mark.processes
 
@@ -64,6 +65,26 @@ def uneven(strategy):
 report(uneven=fitted(strategy(), perceptron, lambda: keras.optimizers.SGD(0.1, momentum=0.9), uneven, epochs=1))
 """
 
+CUSTOM_LOOP = """
+import stratax as sx
+from tests.distribute.conformance import EPOCHS, Training
+strategy = sx.distribute.MultiWorkerMirroredStrategy()
+for with_tape in (False, True):
+    training = Training(strategy, with_tape)
+    losses = [loss for _ in range(EPOCHS) for loss in training.epoch()]
+    report(**{str(with_tape): training.outcome(losses), f"programs {with_tape}": training.step.num_programs})
+"""
+
+
+def test_a_custom_loop_on_two_workers_of_two_devices_gives_one_devices_numbers():
+    first, second = run_tasks(2, CUSTOM_LOOP, devices=2)
+    assert [first.code, second.code] == [0, 0], first.err + second.err
+    assert first.report == second.report
+    for with_tape in (False, True):
+        check(**first.report[str(with_tape)])
+        assert first.report[f"programs {with_tape}"] == 2
+
+
 CASES = ("cnn_clipped_ring", "accumulated", "uneven")
 
 
@@ -79,19 +100,24 @@ def one_device():
 
 
 @pytest.fixture(scope="module")
-def others():
-    return {"2 x 2": reports(2, 2), "1 x 4": reports(1, 4)}
+def two_by_two():
+    return reports(2, 2)
+
+
+@pytest.fixture(scope="module")
+def one_by_four():
+    return reports(1, 4)
 
 
 @pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize("layout", ["2 x 2", "1 x 4"])
-def test_the_layout_of_devices_does_not_change_the_training(layout, case, one_device, others):
-    expected = one_device[case]
-    for report in others[layout]:
+@pytest.mark.parametrize("layout", ["two_by_two", "one_by_four"])
+def test_the_layout_of_devices_does_not_change_the_training(layout, case, one_device, request):
+    expected, all_reports = one_device[case], request.getfixturevalue(layout)
+    for report in all_reports:
         got = report[case]
         assert list(got["history"]) == list(expected["history"])
         for name, values in expected["history"].items():
             np.testing.assert_allclose(got["history"][name], values, rtol=2e-5, atol=2e-6, err_msg=name)
         for ours, theirs in zip(got["weights"], expected["weights"], strict=True):
             np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=3e-6)
-    assert all(report == others[layout][0] for report in others[layout])
+    assert all(report == all_reports[0] for report in all_reports)
