@@ -14,12 +14,16 @@ from stratax.data._dataset import Dataset
 from stratax.data._file_shards import FileShards
 from stratax.data._index_ops import Concatenate, Repeat, Shard, Shuffle, Skip, Take, Zip
 from stratax.data._map import Map
+from stratax.data._named_columns import NamedColumns
 from stratax.data._node import Drawing, Node, Order, walk
 from stratax.data._options import AutoShardPolicy
 from stratax.data._prefetch import Prefetch
 from stratax.data._spec import INFINITE_CARDINALITY, UNKNOWN_CARDINALITY
 from stratax.data._transform import as_count, make_batch, make_unbatch
 from stratax.errors import BadArgumentError, DataError
+
+_KEEP_BATCHES = Map | NamedColumns | Prefetch
+"""Steps that make one batch of each."""
 
 _COST = " Every worker reads all the files then."
 _told: set[str] = set()
@@ -226,9 +230,9 @@ class _Division:
             return self._batch(node, part)
         if isinstance(node, Zip):
             return self._zip(node, part)
-        if not isinstance(node, Map | Prefetch | Repeat | Shuffle | Take | Skip | Cache | Concatenate):
+        if not isinstance(node, _KEEP_BATCHES | Repeat | Shuffle | Take | Skip | Cache | Concatenate):
             return None
-        if part is not _same and not isinstance(node, Map | Prefetch) and not self._keep_step(node):
+        if part is not _same and not isinstance(node, _KEEP_BATCHES) and not self._keep_step(node):
             return None
         children = [self._below(child, part) for child in node.children]
         found = [child for child in children if child is not None]

@@ -15,6 +15,7 @@ from stratax.data._csv_inference import inferred_defaults
 from stratax.data._dataset import Dataset
 from stratax.data._files import as_compression, as_file_name
 from stratax.data._list_files import glob
+from stratax.data._named_columns import NamedColumns
 from stratax.data._spec import AUTOTUNE
 from stratax.data._transform import as_count
 from stratax.errors import BadArgumentError, DataError, FileMissingError
@@ -131,20 +132,8 @@ def make_csv_dataset(
     if num_epochs != 1:
         dataset = dataset.repeat(num_epochs)
     dataset = dataset.batch(batch_size, drop_remainder=num_epochs is None)
-    dataset = dataset.map(_Named(keys, label_name))
+    dataset = dataset._derived(NamedColumns(dataset._node, keys, label_name))
     return dataset.prefetch(AUTOTUNE if prefetch_buffer_size is None else prefetch_buffer_size)
-
-
-class _Named:
-    """Columns as a dict, with the label apart."""
-
-    def __init__(self, keys: Sequence[str], label: str | None) -> None:
-        self._keys = keys
-        self._label = label
-
-    def __call__(self, *columns: Any) -> Any:
-        features = dict(zip(self._keys, columns, strict=True))
-        return features if self._label is None else (features, features.pop(self._label))
 
 
 def _matching(file_pattern: Any) -> list[str]:

@@ -7,6 +7,7 @@ from stratax.data._cache import Cache
 from stratax.data._index_ops import Concatenate, Repeat, Shuffle, Zip
 from stratax.data._interleave import Interleave
 from stratax.data._map import Map
+from stratax.data._named_columns import NamedColumns
 from stratax.data._named_files import NamedFiles
 from stratax.data._node import Node, walk
 from stratax.data._prefetch import Prefetch
@@ -20,6 +21,7 @@ _COMMUTING = (
     Filter,
     Interleave,
     Map,
+    NamedColumns,
     PaddedBatch,
     Prefetch,
     Repeat,
