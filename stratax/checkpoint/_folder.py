@@ -1,5 +1,6 @@
 """The checkpoints of a folder, of which only complete ones count (checkpoint layer)."""
 
+import dataclasses
 import logging
 import os
 import pathlib
@@ -36,9 +37,46 @@ def latest_checkpoint(checkpoint_dir: str | os.PathLike, latest_filename: str | 
         >>> latest_checkpoint("/nowhere") is None
         True
     """
+    state = get_checkpoint_state(checkpoint_dir)
+    return None if state is None else state.model_checkpoint_path
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
+class CheckpointState:
+    """The checkpoints of a folder, see :func:`get_checkpoint_state`.
+
+    Attributes:
+        model_checkpoint_path: The path of the last.
+        all_model_checkpoint_paths: The paths of all, oldest first.
+    """
+
+    model_checkpoint_path: str
+    all_model_checkpoint_paths: tuple[str, ...]
+
+
+def get_checkpoint_state(
+    checkpoint_dir: str | os.PathLike, latest_filename: str | None = None
+) -> CheckpointState | None:
+    """The complete checkpoints of a folder, as ``tf.train.get_checkpoint_state``; None if there are none.
+
+    Args:
+        checkpoint_dir: The folder.
+        latest_filename: For TensorFlow's signature; not used: there is no file of that kind.
+
+    Raises:
+        BadTypeError: If `checkpoint_dir` is no path.
+        BadArgumentError: If it is a URL.
+        FileAccessError: If the folder may not be read.
+
+    Example:
+        >>> get_checkpoint_state("/nowhere") is None
+        True
+    """
     _writer.wait_for_all()
-    found = list(complete_checkpoints(located(checkpoint_dir)))
-    return os.fspath(found[-1]) if found else None
+    paths = tuple(os.fspath(path) for path in complete_checkpoints(located(checkpoint_dir)))
+    return (
+        CheckpointState(model_checkpoint_path=paths[-1], all_model_checkpoint_paths=paths) if paths else None
+    )
 
 
 def checkpoint_exists(checkpoint_prefix: str | os.PathLike) -> bool:

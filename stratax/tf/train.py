@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from stratax.train import CheckpointManager as CheckpointManager
     from stratax.train import CheckpointOptions as CheckpointOptions
     from stratax.train import checkpoint_exists as checkpoint_exists
+    from stratax.train import checkpoints_iterator as checkpoints_iterator
+    from stratax.train import get_checkpoint_state as get_checkpoint_state
     from stratax.train import latest_checkpoint as latest_checkpoint
     from stratax.train import list_variables as list_variables
     from stratax.train import load_checkpoint as load_checkpoint
@@ -40,6 +42,8 @@ __all__ = [
     "Int64List",
     "SequenceExample",
     "checkpoint_exists",
+    "checkpoints_iterator",
+    "get_checkpoint_state",
     "latest_checkpoint",
     "list_variables",
     "load_checkpoint",

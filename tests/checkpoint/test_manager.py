@@ -59,6 +59,10 @@ def test_the_last_is_the_one_written_last_whatever_its_number(tmp_path):
     for number in (200, sx.Variable(150)):
         manager.save(number)
     assert names(manager.checkpoints) == ["ckpt-200", "ckpt-150"]
+    state = sx.train.get_checkpoint_state(tmp_path)
+    assert state.model_checkpoint_path == str(tmp_path / "ckpt-150")
+    assert names(state.all_model_checkpoint_paths) == ["ckpt-200", "ckpt-150"]
+    assert sx.train.get_checkpoint_state(tmp_path / "none") is None
     assert latest_checkpoint(tmp_path) == str(tmp_path / "ckpt-150")
 
 
