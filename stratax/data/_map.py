@@ -86,8 +86,8 @@ class Map(Drawing):
         return self._mapper.spec
 
     def _sampled_spec(self) -> Any:
-        samples = self._specs_at_ends() or [first_found(self.child, self._mapper.spec_for)]
-        if samples[0] is None:
+        samples = self._specs_at_ends() or first_found(self.child, self._specs_of_first)
+        if samples is None:
             return self._mapper.spec_for(_placeholder(self.child.spec))
         specs, structure = flatten(samples[0])
         for other in samples[1:]:
@@ -110,6 +110,15 @@ class Map(Drawing):
                     specs.append(self._mapper.spec_for(self.child.gather(np.array([i]), 0, run).row(0)))
         finally:
             run.close()
+        return specs
+
+    def _specs_of_first(self, row: Row) -> list[Any]:
+        """Of the result for an element, and for a shorter one where its input may have one: the last batch, mostly."""
+        specs = [self._mapper.spec_for(row)]
+        shorter = _shortened(row, self.child.spec)
+        if shorter is not None:
+            with contextlib.suppress(Exception):
+                specs.append(self._mapper.spec_for(shorter))
         return specs
 
     def gather(self, indices: np.ndarray, passes: Passes, run: Run) -> Block:
@@ -216,6 +225,19 @@ def _rows(results: Sequence[Row | None], columns: list[np.ndarray]) -> list[Row]
     return [
         [column[place] for column in columns] if row is None else row for place, row in enumerate(results)
     ]
+
+
+def _shortened(row: Row, spec: Any) -> Row | None:
+    """An element of size 1 along the first axes whose size is open; None if there is none, or it is that already."""
+    shorter = [
+        leaf[:1] if _is_open(leaf, known) else leaf for leaf, known in zip(row, flatten(spec)[0], strict=True)
+    ]
+    return shorter if any(a is not b for a, b in zip(shorter, row, strict=True)) else None
+
+
+def _is_open(leaf: Any, spec: Any) -> bool:
+    is_array = isinstance(leaf, np.ndarray) and isinstance(spec, TensorSpec)
+    return is_array and leaf.ndim > 0 and len(leaf) > 1 and (spec.shape is None or spec.shape[0] is None)
 
 
 def _placeholder(spec: Any) -> Row:

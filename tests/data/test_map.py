@@ -475,3 +475,23 @@ def test_a_pure_function_may_give_strings(text):
     assert [(int(e["number"]), e["text"]) for e in dataset] == [(0, b"x"), (1, b"x"), (2, b"x")]
     assert [e["text"].tolist() for e in dataset.batch(2)] == [[b"x", b"x"], [b"x"]]
     assert [e["text"] for e in dataset.filter(lambda e: e["number"] > 1)] == [b"x"]
+
+
+def test_the_spec_over_batches_of_a_stream_leaves_room_for_a_short_last_one():
+    batches = Dataset.range(5).filter(lambda x: True).batch(3)
+    assert batches.map(lambda x: {"x": x, "sum": x.sum()}).element_spec == {
+        "sum": TensorSpec((), "int64"),
+        "x": TensorSpec((None,), "int64"),
+    }
+    even = Dataset.range(5).filter(lambda x: True).batch(3, drop_remainder=True)
+    assert even.map(lambda x: x + 1).element_spec == TensorSpec((3,), "int64")
+    # A function that takes no other size says nothing about one.
+    assert batches.map(lambda x: x.reshape(3, 1)).element_spec == TensorSpec((3, 1), "int64")
+    shapes = (np.array(2), np.ones(4))
+    pairs = Dataset.from_generator(
+        lambda: iter([shapes]), output_signature=(TensorSpec((), "int64"), TensorSpec(None, "float64"))
+    )
+    assert pairs.map(lambda a, b: (a, b)).element_spec == (
+        TensorSpec((), "int64"),
+        TensorSpec((None,), "float64"),
+    )
