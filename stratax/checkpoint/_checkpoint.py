@@ -278,8 +278,6 @@ class Checkpoint(_graph.Trackable):
         if error is not None:
             raise error
 
-    wait = sync
-
     def _write(
         self,
         file_prefix: str | os.PathLike,
