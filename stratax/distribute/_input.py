@@ -9,7 +9,7 @@ from jax.sharding import NamedSharding, PartitionSpec
 
 from stratax import errors
 from stratax.core import _placement, _stream
-from stratax.distribute import _readers
+from stratax.distribute import _buffered_reader, _readers
 from stratax.distribute._values import REPLICA_AXIS
 
 if TYPE_CHECKING:
@@ -233,9 +233,11 @@ class DistributedIterator(_stream.Stream):
         self._reader.close()
         self._reader = reader
 
-    def _buffered(self, place: "_readers.Place | None" = None) -> "_readers.BufferedReader":
+    def _buffered(self, place: "_readers.Place | None" = None) -> "_buffered_reader.BufferedReader":
         ahead = self._options.experimental_per_replica_buffer_size
-        return _readers.BufferedReader(self._source.open(place), ahead, self._strategy.extended.waiting)
+        return _buffered_reader.BufferedReader(
+            self._source.open(place), ahead, self._strategy.extended.waiting
+        )
 
     def close(self) -> None:
         """Stops reading ahead and releases the source."""
