@@ -19,6 +19,7 @@ from stratax.cluster._cluster_spec import ClusterSpec
 from stratax.cluster._hub import Hub
 from stratax.cluster._link import Link
 from stratax.cluster._phases import progress
+from stratax.cluster._reachability import check_reachable
 from stratax.cluster._relay import local_address
 from stratax.cluster._roster import SYNCHRONOUS_JOBS, Roster, host_and_port, make_roster
 from stratax.cluster._tf_config_resolver import TFConfigClusterResolver
@@ -77,8 +78,8 @@ def connect(
     Raises:
         BadTypeError: If `resolver` is no resolver, or a time no number.
         BadArgumentError: If a time is not positive.
-        ClusterError: If the cluster is wrong, another one than before or than another task's, its address is taken,
-            or JAX has started already.
+        ClusterError: If the cluster is wrong, another one than before or than another task's, its address is taken or
+            can't be reached from the others' machines, or JAX has started already.
         ClusterTimeoutError: If tasks are missing at the deadline; `tasks` and the message name them.
 
     Example:
@@ -204,6 +205,7 @@ def _connect(
 def _join(cluster: Cluster, roster: Roster, timeout: float, limits: Limits) -> Cluster:
     _jax_runtime.check_can_start()
     _hooks.install(cluster)
+    check_reachable(roster)
     progress.thread = threading.get_ident()
     deadline = time.monotonic() + timeout
     _state.loop = _state.loop or _start_loop()
