@@ -279,7 +279,7 @@ def test_a_task_has_time_to_save_and_a_cancelled_job_is_not_queued_again(job):
         assert [process.stdout.readline() for _ in range(2)] == ["ready\n"] * 2
         # To all processes at once. In Slurm srun, which only passes signals on, is none of the tasks'.
         subprocess.run(["bash", "-c", f"kill -TERM {' '.join(_without_srun(process.pid))}"], check=True)
-        out, err = process.communicate(timeout=30)
+        out, err = process.communicate(timeout=90)
     assert process.returncode == 203, err
     assert out.splitlines() == ["saved"] * 2
     assert job.lines("scontrols") == []

@@ -62,7 +62,7 @@ def undisturbed(folder: pathlib.Path) -> None:
         RuntimeError: If it fails.
     """
     with _launched(folder, restarts=0, pause=0.0) as process:
-        output, _ = process.communicate(timeout=120)
+        output, _ = process.communicate(timeout=200)
     if process.returncode:
         raise RuntimeError(f"The undisturbed run failed:\n{output}")
 
@@ -91,7 +91,7 @@ def run_once(folder: pathlib.Path, standard: pathlib.Path, chance: random.Random
         to_error = time.monotonic() - killed
         _wait_until(lambda: process.poll() is not None or _restarted(folder))
         to_training = time.monotonic() - killed
-        output, _ = process.communicate(timeout=120)
+        output, _ = process.communicate(timeout=200)
     problems = [] if process.returncode == 0 else [f"exit code {process.returncode}:\n{output}"]
     problems += _problems_of_survivor(folder, victim, to_error)
     problems += [] if problems else [*differences(folder, standard), *problems_of_examples(folder)]
@@ -151,7 +151,7 @@ def _launched(folder: pathlib.Path, *, restarts: int, pause: float) -> Iterator[
     """`stratax launch`, and at the end nothing of it."""
     folder.mkdir(parents=True, exist_ok=True)
     command = [sys.executable, "-m", "stratax.cli", "launch", "--workers", str(WORKERS)]
-    command += ["--devices-per-worker", "1", "--restarts", str(restarts), "--timeout", "100"]
+    command += ["--devices-per-worker", "1", "--restarts", str(restarts), "--timeout", "180"]
     command += ["--log-dir", str(folder / "logs"), "-m", "tests.stress.killed_program", str(folder)]
     ours = ("STRATAX_", "JAX_", "XLA_", "TF_CONFIG", "PJRT_NPROC", "NPROC", "KERAS_")
     environment = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
@@ -195,7 +195,7 @@ def _is_gone(pid: int) -> bool:
         return True
 
 
-def _wait_until(condition: Callable[[], object], seconds: float = 90.0) -> None:
+def _wait_until(condition: Callable[[], object], seconds: float = 150.0) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > deadline:
