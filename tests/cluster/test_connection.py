@@ -248,6 +248,16 @@ def test_two_tasks_with_different_clusters_are_told_where_they_differ():
 
 
 @pytest.mark.processes
+def test_a_loopback_address_among_other_machines_is_an_error_at_once():
+    cluster = {"worker": ["127.0.0.1:2222", "192.0.2.7:2222"]}
+    with no_tasks() as running:
+        start(running, cluster, CONNECT.replace("timeout=30", "timeout=1000"), ("worker", 0))
+        (result,) = running.wait()
+    assert result.code == 78
+    assert "/job:worker/task:0 is a loopback address on its own machine" in result.err
+
+
+@pytest.mark.processes
 def test_two_jobs_on_one_port_and_a_port_that_lingers():
     cluster = addresses(2)
     port = int(cluster["worker"][0].split(":")[1])
