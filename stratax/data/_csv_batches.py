@@ -1,5 +1,6 @@
 """`make_csv_dataset`: batches of named columns from CSV files, their names and types found out (data layer)."""
 
+import codecs
 import dataclasses
 import os
 from collections.abc import Sequence
@@ -9,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from stratax.data._csv import read_records
-from stratax.data._csv_dataset import CsvDataset
+from stratax.data._csv_dataset import CsvDataset, check_delimiter
 from stratax.data._csv_format import CsvFormat
 from stratax.data._csv_inference import inferred_defaults
 from stratax.data._dataset import Dataset
@@ -89,6 +90,8 @@ def make_csv_dataset(
         >>> next(iter(make_csv_dataset(str(file), 2, label_name="y", shuffle=False)))
         ({'x': array([1, 3], dtype=int32)}, array([2.5, 4.5], dtype=float32))
     """
+    check_delimiter(field_delim)
+    _check_encoding(encoding)
     files = _matching(file_pattern)
     compression = as_compression(compression_type)
     style = CsvFormat(
@@ -136,6 +139,15 @@ def make_csv_dataset(
     return dataset.prefetch(AUTOTUNE if prefetch_buffer_size is None else prefetch_buffer_size)
 
 
+def _check_encoding(encoding: str) -> None:
+    try:
+        codecs.lookup(encoding)
+    except LookupError as e:
+        raise BadArgumentError(
+            f"encoding is one that Python knows, such as 'utf-8' or 'latin-1'. Received: encoding={encoding!r}."
+        ) from e
+
+
 def _matching(file_pattern: Any) -> list[str]:
     patterns = [file_pattern] if isinstance(file_pattern, str | bytes | os.PathLike) else file_pattern
     found: list[str] = []
@@ -147,6 +159,10 @@ def _matching(file_pattern: Any) -> list[str]:
                 filename=pattern,
             )
         found += matches
+    if not found:
+        raise BadArgumentError(
+            f"file_pattern has to name a file. Received: file_pattern={file_pattern!r}. Pass a path or a pattern."
+        )
     return sorted(set(found))
 
 
@@ -186,7 +202,13 @@ def _header(file: str, compression: str, style: CsvFormat, encoding: str) -> lis
         raise DataError(
             f"A CSV file has no header. Expected: the names of the columns. Received: file={file!r}, which is empty."
         )
-    return [text.encode("latin-1").decode(encoding) for text in record]
+    try:
+        return [text.encode("latin-1").decode(encoding) for text in record]
+    except UnicodeDecodeError as e:
+        raise DataError(
+            f"The header of a CSV file is no text in the encoding that was named ({e}). Received: file={file!r}, "
+            f"encoding={encoding!r}. Pass the file's own encoding."
+        ) from e
 
 
 def _selected(select_columns: Sequence[int | str] | None, names: Sequence[str]) -> list[int]:

@@ -146,11 +146,7 @@ def make_layout(
     """Checks the arguments that say how records stand in a file."""
     indices, num_columns = _columns(len(record_defaults), select_cols, exclude_cols)
     fields = tuple(_field(index, default) for index, default in zip(indices, record_defaults, strict=True))
-    if len(str(field_delim).encode()) != 1 or field_delim in '\r\n"':
-        raise BadArgumentError(
-            "field_delim is one ASCII character, neither a quote nor a line end. "
-            f"Received: field_delim={field_delim!r}. Pass one such as ','."
-        )
+    check_delimiter(field_delim)
     return CsvFormat(
         fields=fields,
         num_columns=num_columns,
@@ -159,6 +155,20 @@ def make_layout(
         na_value=_text(na_value),
         has_header=bool(header),
     )
+
+
+def check_delimiter(field_delim: Any) -> None:
+    """Raises unless fields can be divided by it.
+
+    Raises:
+        BadArgumentError: It is something else than one ASCII character, a quote or a line end.
+    """
+    is_one = isinstance(field_delim, str) and len(field_delim.encode()) == 1
+    if not is_one or field_delim in '\r\n"':
+        raise BadArgumentError(
+            "field_delim is one ASCII character, neither a quote nor a line end. "
+            f"Received: field_delim={field_delim!r}. Pass one such as ','."
+        )
 
 
 def _text(value: str | bytes) -> str:

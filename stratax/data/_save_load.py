@@ -13,7 +13,7 @@ from stratax.data._node import Node
 from stratax.data._snapshot import SPEC_FILE, Snapshot, read_snapshot
 from stratax.data._snapshot_source import source_of
 from stratax.data._snapshot_writer import SnapshotWriter, positions_of
-from stratax.data._spec import DatasetSpec, Nested
+from stratax.data._spec import DatasetSpec, Nested, TensorSpec
 from stratax.data._spec_json import spec_to_json
 from stratax.data._streaming import RowsSource
 from stratax.data._structure import Structure, flatten
@@ -125,7 +125,8 @@ def load(
 def _checked_spec(snapshot: Snapshot, element_spec: Any) -> Any:
     wanted, saved = flatten(element_spec)[0], flatten(snapshot.spec)[0]
     agree = len(wanted) == len(saved) and all(
-        a.dtype == b.dtype and a.is_compatible_with(b) for a, b in zip(wanted, saved, strict=True)
+        isinstance(a, TensorSpec) and a.dtype == b.dtype and a.is_compatible_with(b)
+        for a, b in zip(wanted, saved, strict=True)
     )
     if not agree or spec_kind(element_spec) != spec_kind(snapshot.spec):
         raise DataError(

@@ -16,7 +16,7 @@ from stratax.data._named_files import NamedFiles
 from stratax.data._node import Node, Passes, Run
 from stratax.data._origins import Origins
 from stratax.data._record_reads import FRAME_BYTES, BadRecordError, read_records
-from stratax.data._spec import TensorSpec
+from stratax.data._spec import INFINITE_CARDINALITY, TensorSpec
 from stratax.data._tfrecord_reader import (
     FOOTER_BYTES,
     HEADER_BYTES,
@@ -66,6 +66,11 @@ class IndexedRecords(NamedFiles):
 
     @cached_property
     def _files(self) -> "list[FileIndex]":
+        if self.names.length == INFINITE_CARDINALITY:
+            raise BadArgumentError(
+                "index=True needs an end of the names of files. Received: filenames that repeat without an end. Repeat "
+                "the records instead: TFRecordDataset(filenames, index=True).repeat()."
+            )
         run = Run()
         try:
             names = [as_file_name(row[0]) for row in self.names.open(run).rows()]

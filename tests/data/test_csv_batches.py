@@ -144,6 +144,14 @@ def test_arguments_are_checked(folder):
         make_csv_dataset(file, 2, column_names=["a", "a", "b", "c"])
     with pytest.raises(BadTypeError, match="name of a file"):
         make_csv_dataset([3], 2)
+    with pytest.raises(BadArgumentError, match="file_pattern has to name a file"):
+        make_csv_dataset([], 2)
+    with pytest.raises(BadArgumentError, match="encoding is one that Python knows.*'nope'"):
+        make_csv_dataset(file, 2, encoding="nope")
+    with pytest.raises(DataError, match=r"header of a CSV file is no text.*part0\.csv.*'ascii'"):
+        make_csv_dataset(file, 2, encoding="ascii")
+    with pytest.raises(BadArgumentError, match="field_delim is one ASCII character.*field_delim=3"):
+        make_csv_dataset(file, 2, column_names=["a", "b", "c", "d"], column_defaults=[0] * 4, field_delim=3)
     (folder / "other.csv").write_text("id,size\n")
     with pytest.raises(DataError, match=r"same header.*\['id', 'size'\]"):
         make_csv_dataset([file, str(folder / "other.csv")], 2)

@@ -188,6 +188,9 @@ def test_wrong_use_is_told(tmp_path):
         TFRecordDataset("a", "GZIP", index=True)
     with pytest.raises(BadArgumentError, match="num_parallel_reads=2"):
         TFRecordDataset("a", num_parallel_reads=2, index=True)
+    endless = Dataset.from_tensor_slices([write(tmp_path / "a", [b"1"])]).repeat()
+    with pytest.raises(BadArgumentError, match="needs an end of the names of files"):
+        len(TFRecordDataset(endless, index=True))
     with pytest.raises(BadArgumentError, match="files of this machine.*memory://"):
         len(TFRecordDataset("memory://a", index=True))
     with pytest.raises(FileMissingError, match="no such file"):
