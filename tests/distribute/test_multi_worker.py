@@ -149,6 +149,12 @@ def fitted():
     return [result.report for result in results]
 
 
+def test_input_of_every_kind_is_the_same_on_all_workers(fitted):
+    first, second = fitted
+    assert first == second
+    assert first["eager"] == pytest.approx(2 * first["numpy"], rel=1e-5)
+
+
 @pytest.fixture(scope="module")
 def alone():
     (result,) = run_tasks(1, FIT, devices=1)
@@ -183,12 +189,6 @@ def test_a_confusion_matrix_and_auc_of_1003_examples_are_those_of_one_process(fi
         assert got["counted"] == np.sum(got["matrix"]) == 1003
         assert got["matrix"] == alone["matrix"]
         assert got["auc"] == pytest.approx(alone["auc"], abs=1e-5)
-
-
-def test_input_of_every_kind_is_the_same_on_all_workers(fitted):
-    first, second = fitted
-    assert first == second
-    assert first["eager"] == pytest.approx(2 * first["numpy"], rel=1e-5)
 
 
 UNEVEN = """
