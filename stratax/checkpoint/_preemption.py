@@ -64,7 +64,7 @@ class PreemptionCheckpointHandler:
     the process at once. When it is made, it restores the last good checkpoint, so the same program resumes.
 
     Args:
-        cluster_resolver: The resolver of the cluster; the strategy has to be made before.
+        cluster_resolver: `strategy.cluster_resolver`, which is None for a strategy of one machine.
         checkpoint_or_checkpoint_manager: What is saved; a manager has its own folder and numbers.
         checkpoint_dir: The folder, where a Checkpoint is given.
         termination_config: See `TerminationConfig`.
@@ -77,9 +77,9 @@ class PreemptionCheckpointHandler:
     Example:
         >>> import stratax as sx, tempfile
         >>> step = sx.Variable(0)
+        >>> strategy = sx.distribute.MirroredStrategy()
         >>> handler = sx.train.PreemptionCheckpointHandler(
-        ...     sx.cluster.SimpleClusterResolver(sx.cluster.ClusterSpec({})),
-        ...     sx.train.Checkpoint(step=step), tempfile.mkdtemp())
+        ...     strategy.cluster_resolver, sx.train.Checkpoint(step=step), tempfile.mkdtemp())
         >>> for _ in range(handler.total_run_calls, 3):
         ...     _ = handler.run(step.assign_add, 1)
         >>> int(step), handler.total_run_calls
@@ -88,7 +88,7 @@ class PreemptionCheckpointHandler:
 
     def __init__(
         self,
-        cluster_resolver: ClusterResolver,
+        cluster_resolver: ClusterResolver | None,
         checkpoint_or_checkpoint_manager: Checkpoint | CheckpointManager,
         checkpoint_dir: str | os.PathLike | None = None,
         termination_config: TerminationConfig | None = None,
@@ -234,7 +234,7 @@ def _leave() -> None:
 
 
 def _cluster_of(resolver: Any) -> Cluster:
-    if not isinstance(resolver, ClusterResolver):
+    if resolver is not None and not isinstance(resolver, ClusterResolver):
         raise errors.BadTypeError(
             "cluster_resolver must be a stratax.cluster.ClusterResolver, such as strategy.cluster_resolver. "
             f"Received: cluster_resolver={resolver!r}."
@@ -242,6 +242,8 @@ def _cluster_of(resolver: Any) -> Cluster:
     connected = current()
     if connected is not None:
         return connected
+    if resolver is None:
+        return Cluster(ClusterSpec({}), None, None)
     spec = resolver.cluster_spec()
     if sum(spec.num_tasks(job) for job in spec.jobs) > 1:
         raise errors.ClusterError(

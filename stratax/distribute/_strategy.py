@@ -11,6 +11,7 @@ from jax.sharding import AxisType, Mesh
 from keras.src.backend.common import global_state  # The attribute that Keras' own distributions are kept in.
 
 from stratax import errors
+from stratax.cluster import ClusterResolver
 from stratax.cluster._devices import device_name
 from stratax.core import _capture, _function, _reads
 from stratax.distribute import _contexts, _extended, _input, _ownership
@@ -90,6 +91,11 @@ class Strategy:
     def cross_device_ops(self) -> CrossDeviceOps:
         """How replicas' values are combined."""
         return self._cross_device_ops
+
+    @property
+    def cluster_resolver(self) -> ClusterResolver | None:
+        """The resolver that found the strategy's devices; None for a strategy of one machine, which needs none."""
+        return None
 
     @property
     def extended(self) -> _extended.StrategyExtended:

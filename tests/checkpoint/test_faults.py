@@ -83,7 +83,7 @@ def check(folder, written):
 
 
 @pytest.mark.processes
-@pytest.mark.parametrize("kills", [2, pytest.param(18, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kills", [2, pytest.param(18, marks=[pytest.mark.slow, pytest.mark.timeout(1800)])])
 def test_a_process_killed_while_it_writes_leaves_whole_checkpoints_only(tmp_path, kills):
     moments = random.Random(kills)
     for _ in range(kills):

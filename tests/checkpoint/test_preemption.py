@@ -47,6 +47,24 @@ def train(folder, total, *, at=None, signalled=None, config=None, manager=False)
     return seen, step
 
 
+def test_a_strategy_of_one_machine_has_no_resolver_and_the_handler_needs_none(tmp_path):
+    strategies = (
+        sx.distribute.OneDeviceStrategy("/cpu:0"),
+        sx.distribute.MirroredStrategy(["/cpu:0", "/cpu:1"]),
+        sx.distribute.CentralStorageStrategy(["/cpu:0"]),
+        sx.distribute.get_strategy(),
+    )
+    assert [strategy.cluster_resolver for strategy in strategies] == [None] * 4
+    step = sx.Variable(0)
+    handler = PreemptionCheckpointHandler(strategies[1].cluster_resolver, Checkpoint(step=step), tmp_path)
+    handler.run(step.assign_add, 1)
+    os.kill(os.getpid(), signal.SIGTERM)
+    wait_until_heard(handler)
+    with pytest.raises(SystemExit):
+        handler.run(step.assign_add, 1)
+    assert int(step) == 1
+
+
 @pytest.mark.parametrize("manager", [False, True])
 def test_sigterm_saves_and_leaves_and_the_next_run_goes_on(tmp_path, manager):
     with pytest.raises(SystemExit) as left:
