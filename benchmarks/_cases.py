@@ -90,12 +90,15 @@ def all_cases(counts: Sequence[int]) -> list[Case]:
             program="_convert:busy",
             target=Target(0.8, at_least=True),
         ),
-        Case(
-            name="images-flowers",
-            what="JPEG decode, resize and augment, 2 threads, times as many images/s as tf.data",
-            program="_images:flowers",
-            options={"workers": 2},
-            target=Target(0.9, at_least=True),
+        *(
+            Case(
+                name=name,
+                what=f"JPEG decode, resize and augment, 2 {kind}, times as many images/s as tf.data on 2 threads",
+                program="_images:flowers",
+                options={"workers": 2, "kind": kind},
+                target=Target(0.9, at_least=True),
+            )
+            for name, kind in (("images-flowers", "threads"), ("images-flowers-processes", "processes"))
         ),
         *_parsing(),
         *_records(),

@@ -16,6 +16,8 @@ from stratax.data import Dataset, image
 
 _SIZE = 160
 _BATCH = 32
+# Passes before a turn: more images than either side makes ahead.
+_LEAD = 2
 _MADE = 120
 _MADE_SIZE = (240, 320)
 _TENSORFLOW = """
@@ -23,6 +25,7 @@ import pathlib
 import tensorflow as tf
 listing, size, batch, workers = sys.argv[1], *map(int, sys.argv[2:])
 contents = [pathlib.Path(path).read_bytes() for path in pathlib.Path(listing).read_text().splitlines()]
+num_batches = len(contents) // batch
 
 def augmented(content):
     photo = tf.image.convert_image_dtype(tf.image.decode_jpeg(content, channels=3), tf.float32)
@@ -35,42 +38,55 @@ def augmented(content):
 
 options = tf.data.Options()
 options.threading.private_threadpool_size = workers
-dataset = tf.data.Dataset.from_tensor_slices(contents).map(augmented, num_parallel_calls=workers)
-dataset = dataset.batch(batch).prefetch(2).with_options(options)
+dataset = tf.data.Dataset.from_tensor_slices(contents).repeat().map(augmented, num_parallel_calls=workers)
+batches = iter(dataset.batch(batch).prefetch(2).with_options(options))
 
 def run():
-    for photos in dataset:
-        pass
+    for _ in range(num_batches):
+        next(batches)
 """
 
 
-def flowers(workers: int, plan: _measure.Plan) -> _measure.Figure:
+def flowers(workers: int, kind: str, plan: _measure.Plan) -> _measure.Figure:
     """Images a second as a share of tf.data's; the details say what an image takes, and what parts of the work do.
 
+    Both are in the middle of training: pipelines that repeat for ever and that have started. What they have made ahead
+    of a turn does not count.
+
     Args:
-        workers: How many threads make images, on either side.
+        workers: How many threads make images for tf.data, and how many workers do here.
+        kind: What those are: `"threads"` or `"processes"`.
         plan: How long to measure.
     """
     with _photographs() as paths, tempfile.TemporaryDirectory() as folder:
         listing = pathlib.Path(folder) / "files.txt"
         listing.write_text("\n".join(map(str, paths)), encoding="utf-8")
         contents = [path.read_bytes() for path in paths]
-        ours = _run_of(pipeline(contents, workers))
+        num_batches = len(contents) // _BATCH
         settings = [str(number) for number in (_SIZE, _BATCH, workers)]
-        with _peer.tensorflow(_TENSORFLOW, str(listing), *settings) as theirs:
-            mine, others = _measure.in_turns(ours, theirs, plan=plan)
+        with (
+            iter(pipeline(contents, workers, kind)) as batches,
+            _peer.tensorflow(_TENSORFLOW, str(listing), *settings) as theirs,
+        ):
+
+            def ours(count: int) -> None:
+                for _ in range(count * num_batches):
+                    next(batches)
+
+            mine, others = _measure.in_turns(ours, theirs, plan=plan, lead=_LEAD)
     details = {
-        "stratax_us": statistics.median(mine) / len(contents) * 1e6,
-        "tf_data_us": statistics.median(others) / len(contents) * 1e6,
+        "stratax_us": statistics.median(mine) / (num_batches * _BATCH) * 1e6,
+        "tf_data_us": statistics.median(others) / (num_batches * _BATCH) * 1e6,
         **_parts(contents, workers),
     }
     return _measure.spread([other / own for own, other in zip(mine, others, strict=True)], details)
 
 
-def pipeline(contents: list[bytes], workers: int) -> Dataset:
-    """Photographs in memory as batches for training."""
-    dataset = Dataset.from_tensor_slices(np.array(contents, object))
-    return dataset.map(augmented, num_parallel_calls=workers).batch(_BATCH).prefetch(2)
+def pipeline(contents: list[bytes], workers: int, kind: str) -> Dataset:
+    """Photographs in memory as batches for training, for ever."""
+    dataset = Dataset.from_tensor_slices(np.array(contents, object)).repeat()
+    workers_of = {"num_parallel_calls": workers} if kind == "threads" else {"num_processes": workers}
+    return dataset.map(augmented, **workers_of).batch(_BATCH).prefetch(2)
 
 
 def augmented(content: bytes) -> np.ndarray:
@@ -109,15 +125,6 @@ def _per_image(work: Callable[[bytes], object], contents: list[bytes], count: in
     for thread in threads:
         thread.join()
     return (time.perf_counter() - began) / len(contents) * 1e6
-
-
-def _run_of(dataset: Dataset) -> _measure.Run:
-    def run(passes: int) -> None:
-        for _ in range(passes):
-            for _batch in dataset:
-                pass
-
-    return run
 
 
 @contextlib.contextmanager

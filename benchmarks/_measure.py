@@ -53,13 +53,14 @@ class Figure:
     details: dict[str, float] = dataclasses.field(default_factory=dict)
 
 
-def in_turns(ours: Run, theirs: Run, *, plan: Plan) -> tuple[list[float], list[float]]:
+def in_turns(ours: Run, theirs: Run, *, plan: Plan, lead: int = 0) -> tuple[list[float], list[float]]:
     """Seconds per piece of work on both sides, round by round; who goes first changes.
 
     Args:
         ours: One side.
         theirs: The other; how many pieces make a turn is settled with it, for both.
         plan: How long to measure.
+        lead: How many pieces go before every turn and do not count: what a side made while the other had its turn.
 
     Returns:
         Two lists of equal length.
@@ -73,11 +74,11 @@ def in_turns(ours: Run, theirs: Run, *, plan: Plan) -> tuple[list[float], list[f
         if turn >= _FEWEST_ROUNDS and time.perf_counter() - began > _LONG_SECONDS:
             break
         if turn % 2:
-            first = _time(ours, count)
-            pairs.append((first, _time(theirs, count)))
+            first = _time(ours, count, lead)
+            pairs.append((first, _time(theirs, count, lead)))
         else:
-            first = _time(theirs, count)
-            pairs.append((_time(ours, count), first))
+            first = _time(theirs, count, lead)
+            pairs.append((_time(ours, count, lead), first))
     return [pair[0] for pair in pairs], [pair[1] for pair in pairs]
 
 
@@ -131,9 +132,11 @@ def _pieces(run: Run, seconds: float) -> int:
     return count
 
 
-def _time(run: Run, count: int) -> float:
+def _time(run: Run, count: int, lead: int = 0) -> float:
     gc.collect()
     gc.disable()
+    if lead:
+        run(lead)
     started = time.perf_counter()
     run(count)
     took = time.perf_counter() - started
