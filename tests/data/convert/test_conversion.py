@@ -7,7 +7,6 @@ import shutil
 import signal
 import time
 
-import psutil
 import pytest
 
 from stratax.data import convert
@@ -23,6 +22,7 @@ from stratax.errors import (
     WorkerError,
 )
 from tests.data.convert.pictures import make_endless, names_in, records_of, write_tree
+from tests.data.processes import wait_until_none_is_left
 
 pytestmark = pytest.mark.processes
 
@@ -259,12 +259,6 @@ def test_names_in_every_script_and_of_any_bytes_come_through(tmp_path, out):
     assert run(images, out, convert.ConversionSettings(shards=1)).resumed_images == 2
 
 
-def workers_running():
-    """The worker processes below this one; loky's resource tracker is none."""
-    lines = {process: " ".join(process.cmdline()) for process in psutil.Process().children(recursive=True)}
-    return [process for process, line in lines.items() if "loky" in line and "tracker" not in line]
-
-
 def test_a_killed_worker_is_an_error_in_seconds_that_names_its_file_and_the_next_call_goes_on(images, out):
     """It is killed while it reads an image, the last of a file, when the other one has made all the other files."""
     pictures = divide(_listing.list_images(images).pictures, 3, seed=0)[1]
@@ -299,7 +293,7 @@ def test_an_interrupt_ends_the_workers(images, out):
 
     with pytest.raises(KeyboardInterrupt):
         run(images, out, workers=2, progress=interrupt)
-    assert workers_running() == []
+    assert wait_until_none_is_left() == []
 
 
 def test_workers_that_do_nothing_are_noticed(monkeypatch, images, out):
