@@ -17,7 +17,7 @@ from stratax.cluster._frames import encode, read_frame, read_hello
 from stratax.cluster._relay import carry
 from stratax.cluster._roster import Roster, difference
 from stratax.cluster._stops import StopsOfAll
-from stratax.cluster._watchdog import Limits, Sign, judge
+from stratax.cluster._watchdog import Limits, Sign, judge, reason_of_leaving
 
 HELLO_SECONDS = 10.0
 """How long a new connection may take to say who it is."""
@@ -220,7 +220,8 @@ class Hub:
             i for i, member in self._members.items() if member.left_at is not None and i not in values
         )
         if left:
-            self._fail("left", left, f"{self._names(left)} left the program while others were waiting for it")
+            reason = reason_of_leaving(self._members[left[0]].sign, "waiting for it")
+            self._fail("left", left, f"{self._names(left)} {reason}")
         elif len(values) == len(self._roster.names):
             del self._gathers[header["name"]]
             self._answer(values)

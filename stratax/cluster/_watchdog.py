@@ -111,13 +111,18 @@ def _left(signs: list[Sign], limits: Limits) -> Verdict | None:
     waits = any(_waits(sign, limits.leaving) for sign in signs)
     if not gone or not waits:
         return None
-    last = signs[gone[0]].last_step
-    return Verdict(
-        kind="left",
-        tasks=gone,
-        reason=f"left the program {'before its first step' if last is None else f'after step {last}'} while others "
-        "were training",
-    )
+    return Verdict(kind="left", tasks=gone, reason=reason_of_leaving(signs[gone[0]], "training"))
+
+
+def reason_of_leaving(sign: Sign, meanwhile: str) -> str:
+    """Returns in words that a task left too early.
+
+    Args:
+        sign: Its last.
+        meanwhile: What the others were doing.
+    """
+    when = "before its first step" if sign.last_step is None else f"after step {sign.last_step}"
+    return f"left the program {when} while others were {meanwhile}"
 
 
 def _stalled(signs: list[Sign], limits: Limits) -> Verdict | None:

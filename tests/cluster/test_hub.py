@@ -12,7 +12,7 @@ from stratax.cluster._hub import Hub
 from stratax.cluster._link import Link
 from stratax.cluster._roster import make_roster
 from stratax.cluster._watchdog import Limits
-from stratax.errors import ClusterError, ClusterTimeoutError
+from stratax.errors import ClusterError, ClusterTimeoutError, PeerLostError
 from tests.cluster.processes import addresses
 
 
@@ -114,6 +114,22 @@ def test_values_are_gathered_in_order_and_a_name_can_be_used_again():
                     for index, (link, value) in enumerate(zip(links, values, strict=True))
                 ]
                 assert await asyncio.gather(*calls) == [values, values[:1], values]
+
+    asyncio.run(run())
+
+
+def test_a_task_that_has_left_is_not_waited_for():
+    async def run():
+        tasks = rosters(2)
+        loop = asyncio.get_running_loop()
+        async with hub_of(tasks[0]) as hub, links_of(tasks) as links:
+            links[1].send({"t": "bye", "phase": "idle", "step": None, "last": 9, "age": 0.0})
+            while hub._members[1].left_at is None:
+                await asyncio.sleep(0.01)
+            message = "^/job:worker/task:1 left the program after step 9 while others were waiting for it"
+            with pytest.raises(PeerLostError, match=message):
+                await loop.run_in_executor(None, links[0].gather, "x", b"", True, 60)
+            assert links[0].failure_kind == "left"
 
     asyncio.run(run())
 

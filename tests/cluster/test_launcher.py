@@ -51,7 +51,8 @@ def launch(tmp_path):
 
 def test_every_task_gets_its_place_in_one_cluster(launch):
     outcome, lines, _ = launch(
-        "import os, sys; print(os.environ['TF_CONFIG'], os.environ['STRATAX_SIMULATE'], sys.argv[1:])",
+        # In one piece: the evaluator is ended as soon as the others are done.
+        "import os, sys; print('{TF_CONFIG} {STRATAX_SIMULATE}'.format(**os.environ) + f' {sys.argv[1:]}')",
         workers=2,
         chief=True,
         evaluator=True,
