@@ -10,7 +10,7 @@ from stratax.data._cursor import Cursor, CursorOver, State
 from stratax.data._element_random import element_scope
 from stratax.data._feed import Feed, Trail
 from stratax.data._mapper import Mapper
-from stratax.data._node import Passes, pass_at
+from stratax.data._node import Passes
 from stratax.data._origins import Origins
 from stratax.data._structure import Row, Structure
 from stratax.data._vectorise import on_host
@@ -44,8 +44,9 @@ class Calls:
         rows: list[Row] = []
         with on_host():
             for i, position in enumerate(positions):
+                number = passes if isinstance(passes, int) else int(passes[i])
                 try:
-                    rows.append(self._one(block.row(i), position, pass_at(passes, i)))
+                    rows.append(self._one(block.row(i), position, number))
                 except Exception as e:
                     return Rows(rows, failure=e)
         return Rows(rows)
