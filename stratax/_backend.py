@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from stratax import errors
+from stratax._shown import shown
 
 
 def choose_backend() -> None:
@@ -26,12 +27,12 @@ def choose_backend() -> None:
         chosen = os.environ.setdefault("KERAS_BACKEND", "jax")
         if chosen == "jax":
             return
-        how = f"the environment variable KERAS_BACKEND is {chosen!r}"
+        how = f"the environment variable KERAS_BACKEND is {shown(chosen)}"
     else:
         chosen = keras.config.backend()
         if chosen == "jax":
             return
-        how = f"Keras was imported before Stratax and runs on {chosen!r}{_configured()}"
+        how = f"Keras was imported before Stratax and runs on {shown(chosen)}{_configured()}"
     raise errors.BackendError(
         f"Stratax needs Keras on its JAX backend. Expected: KERAS_BACKEND=jax, or none. Received: {how}. Set "
         "KERAS_BACKEND=jax in the environment, or import stratax before keras."
@@ -43,28 +44,38 @@ def hook_keras(hooks: str, strategies: str) -> None:
 
     Args:
         hooks: The module that puts the hooks in place when it is imported. It is when `strategies` is, or when the
-            first model is compiled.
+            first model is compiled or predicts.
         strategies: The module without which there is no strategy to follow.
     """
     _after_import(strategies, lambda: importlib.import_module(hooks))
-    _after_import("keras", lambda: _import_before_compile(hooks))
+    _after_import("keras", lambda: _import_before_use(hooks))
 
 
-def _import_before_compile(hooks: str) -> None:
-    """Imports `hooks` when a model is compiled, because Keras may just be imported by what they import themselves."""
+def _import_before_use(hooks: str) -> None:
+    """Imports `hooks` when a model is used, because Keras may just be imported by what they import themselves.
+
+    That is when it is compiled, or when it predicts without having been.
+    """
+    from keras.src.backend.jax.trainer import JAXTrainer
     from keras.src.trainers.trainer import Trainer
 
-    original = Trainer.compile
+    for owner, name in ((Trainer, "compile"), (JAXTrainer, "predict")):
+        setattr(owner, name, _importing(hooks, owner, name))
+
+
+def _importing(hooks: str, owner: type, name: str) -> Callable[..., Any]:
+    """A method that imports `hooks` first, the first time that it is called."""
+    original = getattr(owner, name)
 
     @functools.wraps(original)
-    def compile(self: Any, *args: Any, **kwargs: Any) -> None:
-        if Trainer.compile is not compile:
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if getattr(owner, name) is not method:
             return original(self, *args, **kwargs)
-        Trainer.compile = original
+        setattr(owner, name, original)
         importlib.import_module(hooks)
-        return Trainer.compile(self, *args, **kwargs)
+        return getattr(owner, name)(self, *args, **kwargs)
 
-    Trainer.compile = compile
+    return method
 
 
 def _after_import(name: str, then: Callable[[], object]) -> None:

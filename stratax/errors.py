@@ -9,6 +9,7 @@
     │   ├── ClusterError                   TF_CONFIG or another description of a cluster that can't be right
     │   ├── DeviceError                    a device that does not exist
     │   ├── NoTPUError                     no TPU, real or simulated
+    │   ├── OptionError(AttributeError)    an option that there is none of was set
     │   ├── RestoreError                   a checkpoint and the objects that it is restored into do not match
     │   ├── SimulationError                devices can't be simulated (any more)
     │   ├── VariableCreationError          a variable created where it can't be
@@ -58,6 +59,10 @@ class DeviceError(BadArgumentError):
 
 class NoTPUError(BadArgumentError):
     """There is no TPU here, neither a real nor a simulated one."""
+
+
+class OptionError(BadArgumentError, AttributeError):
+    """An attribute of an object that holds options was set, and there is no such option."""
 
 
 class RestoreError(BadArgumentError, AssertionError):

@@ -1,12 +1,17 @@
 """`Checkpoint`: saving and restoring the state of a program (checkpoint layer)."""
 
 import dataclasses
+import functools
 import os
 import pathlib
+import secrets
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import jax
+
 from stratax import errors
+from stratax._shown import shown
 from stratax.checkpoint import (
     _folder,
     _graph,
@@ -17,39 +22,12 @@ from stratax.checkpoint import (
     _together,
     _writer,
 )
+from stratax.checkpoint._options import CheckpointOptions as CheckpointOptions
+from stratax.checkpoint._options import num_arguments
 from stratax.checkpoint._status import CheckpointLoadStatus
 from stratax.cluster import phase
-from stratax.cluster._cluster import DEFAULT_SECONDS
 from stratax.core import Variable, _arrivals, _capture
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
-class CheckpointOptions:
-    """How a checkpoint is written and read, as ``tf.train.CheckpointOptions``.
-
-    Args:
-        enable_async: Whether `save` and `write` return when the values are copied to the host, and the files are
-            written while the program goes on. In TensorFlow the default is False.
-        random_state: Whether the state of the global random generators of Python, NumPy and Keras is part of it.
-        expect_partial: Whether `restore` may leave variables without a value, and values without a variable.
-        timeout_seconds: How long to wait for the other tasks of a cluster to save or restore too.
-        experimental_io_device: For TensorFlow's signature; not used: the chief writes.
-
-    Raises:
-        BadArgumentError: If `timeout_seconds` is not positive.
-    """
-
-    enable_async: bool = True
-    random_state: bool = True
-    expect_partial: bool = False
-    timeout_seconds: float = DEFAULT_SECONDS
-    experimental_io_device: str | None = None
-
-    def __post_init__(self) -> None:
-        if not self.timeout_seconds > 0:
-            raise errors.BadArgumentError(
-                f"timeout_seconds must be positive. Received: timeout_seconds={self.timeout_seconds!r}."
-            )
+from stratax.data import _unfinished
 
 
 @dataclasses.dataclass(slots=True)
@@ -58,8 +36,7 @@ class _Own:
 
     root: Any
     tracked: dict[str, Any] = dataclasses.field(default_factory=dict)
-    writer: _writer.Writer = dataclasses.field(default_factory=_writer.Writer)
-    is_outstanding: bool = False
+    write: _unfinished.Write | None = None
     restoration: _restoration.Restoration | None = None
     counter: Variable | None = None
 
@@ -108,11 +85,11 @@ class Checkpoint(_graph.Trackable):
         if name.startswith("_") or name == "save_counter":
             raise errors.BadArgumentError(
                 "Names that begin with an underscore, and save_counter, are the checkpoint's own. "
-                f"Received: {name}={value!r}. Choose another name."
+                f"Received: {name}={shown(value)}. Choose another name."
             )
         if callable(getattr(type(self), name, None)):
             raise errors.BadArgumentError(
-                f"{name!r} is a method of Checkpoint. Received: {name}={value!r}. Choose another name."
+                f"{shown(name)} is a method of Checkpoint. Received: {name}={shown(value)}. Choose another name."
             )
         self._own.tracked[name] = value
         self.__dict__[name] = value
@@ -209,7 +186,7 @@ class Checkpoint(_graph.Trackable):
         """
         checked = _checked(options)
         _folder.located(file_prefix)
-        self.sync(checked)
+        self.sync()
         count = int(self.save_counter) + 1
         self.save_counter.assign(count)
         try:
@@ -255,26 +232,23 @@ class Checkpoint(_graph.Trackable):
         if save_path is None:
             return CheckpointLoadStatus(None)
         path = _folder.absolute(save_path)
-        self.sync(checked)
+        self.sync()
         with phase("saving"):
             return self._restore(path, checked)
 
-    def sync(self, options: CheckpointOptions | None = None) -> None:
-        """Waits until the last checkpoint is written; in a cluster all tasks call it.
-
-        Args:
-            options: See `CheckpointOptions`.
+    def sync(self) -> None:
+        """Waits until the last checkpoint is written.
 
         Raises:
             CheckpointError: If it could not be written.
-            ClusterTimeoutError: If not all tasks of the cluster call it; the missing ones are named.
+            PeerLostError: If another task of the cluster was lost meanwhile.
         """
-        if not self._own.is_outstanding:
+        _checked(None)
+        if self._own.write is None:
             return
         with phase("saving"):
-            _together.exchange("sync", None, _checked(options).timeout_seconds)
-            self._own.is_outstanding = False
-            error = _together.share_failure("sync/done", self._own.writer.finish(), _writer.WRITE_SECONDS)
+            error = self._own.write.finish()
+            self._own.write = None
         if error is not None:
             raise error
 
@@ -285,64 +259,112 @@ class Checkpoint(_graph.Trackable):
         then: Callable[[], None] | None,
     ) -> str:
         path = _folder.absolute(file_prefix)
-        self.sync(options)
+        self.sync()
         with phase("saving"):
             graph = _graph.find(self)
             values = _snapshot.values(graph)
-            inputs, random = self._agreed_states(path, graph, options)
-            if _together.process_index() == 0:
-                self._begin(path, _snapshot.take(graph, values, inputs, random), then)
-        self._own.is_outstanding = True
+            destination = self._agreed(path, graph, options)
+            contents = self._contents(graph, values, options)
+            work = None if contents is None else _writing(path, contents, then)
+            self._own.write = _writer.begin(destination, work, _callbacks(options, os.fspath(file_prefix)))
+            _writer.make_own_folder(destination)
         if not options.enable_async:
-            self.sync(options)
+            self.sync()
         return os.fspath(file_prefix)
 
-    def _agreed_states(
+    def _agreed(
         self, path: pathlib.Path, graph: _graph.Graph, options: CheckpointOptions
-    ) -> tuple[dict[str, list[dict[str, Any]]], list[dict[str, Any]] | None]:
-        """Where the input and the random generators of all processes are."""
-        own = {"path": str(path), "signature": _snapshot.signature(graph)}
-        _together.agree("save", own, options.timeout_seconds)
-        states = [_snapshot.positions(graph), _random_state.random_state() if options.random_state else None]
-        found = _together.exchange("save/states", states, options.timeout_seconds)
+    ) -> _writer.Destination:
+        """Checks that all tasks save the same; says where each does."""
+        own = [os.path.realpath(path), _snapshot.signature(graph), secrets.token_hex(8)]
+        paths, signatures, tokens = zip(
+            *_together.exchange("save", own, options.timeout_seconds), strict=True
+        )
+        _together.check_alike("save", "variables", signatures)
+        return _writer.Destination(paths=paths, token=tokens[0])
+
+    def _contents(
+        self, graph: _graph.Graph, values: dict[str, jax.Array], options: CheckpointOptions
+    ) -> _store.Contents | None:
+        """All that is saved, in the chief: its values, and where the input and random generators of all tasks are."""
+
+        def states() -> Any:
+            if _together.process_index() == 0:
+                copies.append(_snapshot.take(graph, values))
+            return [
+                _snapshot.positions(graph),
+                _random_state.random_state() if options.random_state else None,
+            ]
+
+        copies: list[_store.Contents] = []
+        found = _together.exchange_made("save/states", states, options.timeout_seconds)
         inputs = {way: _together.one_or_all([each[way] for each, _ in found]) for way in graph.inputs}
-        return inputs, _together.one_or_all([each for _, each in found]) if options.random_state else None
-
-    def _begin(self, path: pathlib.Path, contents: _store.Contents, then: Callable[[], None] | None) -> None:
-        def work() -> None:
-            _store.write(path, contents)
-            if then is not None:
-                then()
-
-        self._own.writer.start(work)
+        random = _together.one_or_all([each for _, each in found]) if options.random_state else None
+        return dataclasses.replace(copies[0], inputs=inputs, random=random) if copies else None
 
     def _restore(self, path: pathlib.Path, options: CheckpointOptions) -> CheckpointLoadStatus:
-        _writer.wait_for_all()
+        unread = _writer.wait_for(path)
         _together.agree("restore", str(path), options.timeout_seconds)
         error: BaseException | None = None
         try:
-            restoration = self._started(_store.read_index(path), options)
-        except errors.StrataxError as failure:
+            if unread is not None:
+                raise unread
+            restoration = self._started(path, options)
+        except Exception as failure:  # Whatever it is, the others must not wait for this task.
             error = failure
-        error = _together.share_failure("restore/done", error, _writer.WRITE_SECONDS)
+        error = _together.share_failure(_together.RESTORED, error, _together.step_timeout())
         if error is not None:
             raise error
         self._own.restoration = restoration
         return CheckpointLoadStatus(restoration)
 
-    def _started(self, index: _store.Index, options: CheckpointOptions) -> _restoration.Restoration:
-        if "save_counter" in index.shapes:
-            _ = self.save_counter  # It is there from now on.
-        restoration = _restoration.Restoration(self, index)
-        restoration.start(partial=options.expect_partial)
+    def _started(self, path: pathlib.Path, options: CheckpointOptions) -> _restoration.Restoration:
+        restoration = self._read(path, options)
         if self._own.restoration is not None:
             self._own.restoration.forget()
         if options.expect_partial:
             restoration.expect_partial()
-        if options.random_state and index.random is not None:
+        if options.random_state and restoration.random is not None:
             # Of another number of processes, all take the chief's.
-            _random_state.set_random_state(_together.own(index.random) or index.random[0])
+            _random_state.set_random_state(_together.own(restoration.random) or restoration.random[0])
         return restoration
+
+    def _read(
+        self, path: pathlib.Path, options: CheckpointOptions, attempts: int = 3
+    ) -> _restoration.Restoration:
+        """Gives the values of a checkpoint; of the next one where another process puts that in its place meanwhile."""
+        index = _store.read_index(path)
+        if "save_counter" in index.shapes:
+            _ = self.save_counter  # It is there from now on.
+        slots = not options.experimental_skip_slot_variables
+        restoration = _restoration.Restoration(self, index, slots=slots)
+        try:
+            restoration.start(partial=options.expect_partial)
+        except _store.CheckpointReplacedError as error:
+            if attempts == 1:
+                raise errors.FileMissingError(str(error)) from error
+            return self._read(path, options, attempts - 1)
+        return restoration
+
+
+def _writing(
+    path: pathlib.Path, contents: _store.Contents, then: Callable[[], None] | None
+) -> Callable[[], None]:
+    """What writes a checkpoint in a thread."""
+
+    def work() -> None:
+        _store.write(path, contents)
+        if then is not None:
+            then()
+
+    return work
+
+
+def _callbacks(options: CheckpointOptions, path: str) -> list[Callable[[], object]]:
+    return [
+        functools.partial(callback, path) if num_arguments(callback) else callback
+        for callback in options.experimental_write_callbacks or ()
+    ]
 
 
 def _checked(options: Any) -> CheckpointOptions:
@@ -357,6 +379,6 @@ def _checked(options: Any) -> CheckpointOptions:
         return CheckpointOptions()
     if not isinstance(options, CheckpointOptions):
         raise errors.BadTypeError(
-            f"options must be a stratax.train.CheckpointOptions. Received: options={options!r}."
+            f"options must be a stratax.train.CheckpointOptions. Received: options={shown(options)}."
         )
     return options

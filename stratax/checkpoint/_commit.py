@@ -12,6 +12,7 @@ from typing import Any
 import crc32c
 
 from stratax import errors
+from stratax._shown import shown
 
 FILE = "commit.json"
 _FORMAT = 1
@@ -75,7 +76,7 @@ def located(folder: pathlib.Path) -> pathlib.Path:
         what = "it is one of TensorFlow's, which can't be read"
     raise errors.FileMissingError(
         f"There is no checkpoint to read: {what}. Expected: what Checkpoint.save or latest_checkpoint returned. "
-        f"Received: path={os.fspath(folder)!r}."
+        f"Received: path={shown(os.fspath(folder))}."
     )
 
 
@@ -158,12 +159,13 @@ def _reading(folder: pathlib.Path, name: str) -> Iterator[None]:
     except (FileNotFoundError, NotADirectoryError) as error:
         if name == FILE or not (folder / FILE).exists():
             raise errors.FileMissingError(
-                f"There is no checkpoint (any more). Received: path={os.fspath(folder)!r}."
+                f"There is no checkpoint (any more). Received: path={shown(os.fspath(folder))}."
             ) from error
         raise _damaged(folder, name, "it is missing") from error
     except PermissionError as error:
         raise errors.FileAccessError(
-            f"The checkpoint may not be read. Received: path={os.fspath(folder / name)!r}. Give this user the right "
+            f"The checkpoint may not be read. Received: path={shown(os.fspath(folder / name))}. Give this user "
+            "the right "
             "to read it, and to enter the folders that it is in."
         ) from error
     except OSError as error:
@@ -182,8 +184,8 @@ def _parsed(content: bytes) -> Commit | None:
 
 def _damaged(folder: pathlib.Path, name: str, why: str) -> errors.DataLossError:
     return errors.DataLossError(
-        f"A checkpoint is damaged: of the file {name!r}, {why}. Restore an earlier one. "
-        f"Received: path={os.fspath(folder)!r}.",
+        f"A checkpoint is damaged: of the file {shown(name)}, {why}. Restore an earlier one. "
+        f"Received: path={shown(os.fspath(folder))}.",
         filename=os.fspath(folder / name),
     )
 

@@ -8,7 +8,9 @@ import re
 from typing import Any
 
 from stratax import errors
-from stratax.checkpoint import _commit, _writer
+from stratax._shown import shown
+from stratax.checkpoint import _commit
+from stratax.data import _unfinished
 from stratax.data._files import local_path
 
 _logger = logging.getLogger("stratax")
@@ -18,8 +20,8 @@ _ASIDE = re.compile(r"^\.(.+)\.replaced$")
 def latest_checkpoint(checkpoint_dir: str | os.PathLike, latest_filename: str | None = None) -> str | None:
     """The checkpoint of a folder that was written last, as ``tf.train.latest_checkpoint``.
 
-    Waits for a checkpoint that this process is just writing. One that is not whole is passed over with a warning; what
-    was cut off while it was written is not seen at all.
+    Waits for a checkpoint that this process is just writing there, or the chief of its cluster. One that is not whole
+    is passed over with a warning; what was cut off while it was written is not seen at all.
 
     Args:
         checkpoint_dir: The folder.
@@ -72,8 +74,9 @@ def get_checkpoint_state(
         >>> get_checkpoint_state("/nowhere") is None
         True
     """
-    _writer.wait_for_all()
-    paths = tuple(os.fspath(path) for path in complete_checkpoints(located(checkpoint_dir)))
+    folder = located(checkpoint_dir)
+    _unfinished.wait_for(folder)
+    paths = tuple(os.fspath(path) for path in complete_checkpoints(folder))
     return (
         CheckpointState(model_checkpoint_path=paths[-1], all_model_checkpoint_paths=paths) if paths else None
     )
@@ -93,8 +96,9 @@ def checkpoint_exists(checkpoint_prefix: str | os.PathLike) -> bool:
         >>> checkpoint_exists("/nowhere/ckpt-1")
         False
     """
-    _writer.wait_for_all()
-    return _commit_of(located(checkpoint_prefix)) is not None
+    path = located(checkpoint_prefix)
+    _unfinished.wait_for(path)
+    return _commit_of(path) is not None
 
 
 def complete_checkpoints(folder: pathlib.Path, name: str | None = None) -> dict[pathlib.Path, _commit.Commit]:
@@ -124,13 +128,13 @@ def located(path: Any) -> pathlib.Path:
     """
     if not isinstance(path, str | os.PathLike) or not os.fspath(path):
         raise errors.BadTypeError(
-            f"A checkpoint's path is a string or a path, and not empty. Received: {path!r}."
+            f"A checkpoint's path is a string or a path, and not empty. Received: {shown(path)}."
         )
     local = local_path(os.fspath(path))
     if local is None:
         raise errors.BadArgumentError(
             "Checkpoints lie in folders, which are renamed when they are whole; that a bucket or another store can't "
-            f"do. Expected: a path. Received: {path!r}. Mount it, or copy the checkpoints there."
+            f"do. Expected: a path. Received: {shown(path)}. Mount it, or copy the checkpoints there."
         )
     return pathlib.Path(local).expanduser()
 
@@ -148,7 +152,7 @@ def _places(folder: pathlib.Path) -> set[pathlib.Path]:
         return set()
     except PermissionError as error:
         raise errors.FileAccessError(
-            f"The folder of checkpoints may not be read. Received: path={os.fspath(folder)!r}. Give this user the "
+            f"The folder of checkpoints may not be read. Received: path={shown(os.fspath(folder))}. Give this user the "
             "right to read it."
         ) from error
     return {folder / (_ASIDE.sub(r"\1", name)) for name in names}

@@ -6,7 +6,9 @@ import time
 from collections.abc import Callable, Iterator
 
 from stratax import errors
-from stratax.checkpoint import _commit, _folder, _writer
+from stratax._shown import shown
+from stratax.checkpoint import _commit, _folder
+from stratax.data import _unfinished
 
 _POLL_SECONDS = 1.0
 
@@ -47,7 +49,9 @@ def checkpoints_iterator(
     """
     for name, seconds in (("min_interval_secs", min_interval_secs), ("timeout", timeout)):
         if seconds is not None and not seconds >= 0:
-            raise errors.BadArgumentError(f"{name} is a number of seconds. Received: {name}={seconds!r}.")
+            raise errors.BadArgumentError(
+                f"{name} is a number of seconds. Received: {name}={shown(seconds)}."
+            )
     return _follow(_folder.located(checkpoint_dir), min_interval_secs, timeout, timeout_fn)
 
 
@@ -74,7 +78,7 @@ def _next(
     """The latest checkpoint as soon as it is another one than the last; None when the time is over."""
     deadline = None if timeout is None else time.monotonic() + timeout
     while True:
-        _writer.wait_for_all()
+        _unfinished.wait_for(folder)
         found = list(_folder.complete_checkpoints(folder).items())
         if found and found[-1] != last:
             return found[-1]

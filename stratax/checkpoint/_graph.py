@@ -13,6 +13,7 @@ import keras
 from keras.src.models.functional import Functional
 from keras.src.optimizers.base_optimizer import BaseOptimizer
 
+from stratax._shown import shown
 from stratax.errors import BadArgumentError, BadTypeError
 
 SLOT = "/@"
@@ -103,7 +104,8 @@ class _Walk:
         raise BadTypeError(
             "A checkpoint holds Keras models, layers, metrics, optimizers and seed generators, variables, Dataset "
             "iterators, Checkpoints, and lists and dicts of them. "
-            f"Received: {way or 'root'}={value!r}. Hold a number or an array in a `stratax.Variable`; for a Dataset, "
+            f"Received: {way or 'root'}={shown(value)}. Hold a number or an array in a `stratax.Variable`; for "
+            "a Dataset, "
             "pass the iterator that is used."
         )
 
@@ -131,7 +133,7 @@ class _Walk:
             raise BadArgumentError(
                 "Two things below a checkpoint have the same name, so one of them would not be saved. Expected: keys "
                 "of a dict that differ as text, and other names beside a root than its own attributes. "
-                f"Received: {way!r} twice."
+                f"Received: {shown(way)} twice."
             )
 
     def _seed_generator(self, way: str, generator: Any) -> None:

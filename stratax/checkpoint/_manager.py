@@ -13,8 +13,10 @@ import keras
 import numpy as np
 
 from stratax import errors
-from stratax.checkpoint import _commit, _folder, _store, _together, _writer
+from stratax._shown import shown
+from stratax.checkpoint import _commit, _folder, _store, _together
 from stratax.checkpoint._checkpoint import Checkpoint, CheckpointOptions
+from stratax.data import _unfinished
 from stratax.data._whole_files import write_file
 
 _logger = logging.getLogger("stratax")
@@ -96,15 +98,15 @@ class CheckpointManager:
     def checkpoints(self) -> list[str]:
         """The paths of the complete checkpoints, oldest first, without those that are kept for good.
 
-        Waits for one that this process is just writing.
+        Waits for one that this process, or the chief of its cluster, is just writing there.
         """
-        _writer.wait_for_all()
+        self._wait()
         return [os.fspath(path) for path in self._sweepable()]
 
     @property
     def latest_checkpoint(self) -> str | None:
         """The path of the last complete checkpoint; None if there is none."""
-        _writer.wait_for_all()
+        self._wait()
         found = list(self._complete())
         return os.fspath(found[-1]) if found else None
 
@@ -154,7 +156,7 @@ class CheckpointManager:
             ClusterTimeoutError: If not all tasks of the cluster call it; the missing ones are named.
         """
         self._checkpoint.sync()
-        _writer.wait_for_all()
+        self._wait()
         own = [os.fspath(path) for path in self._complete()]
         # What the chief sees counts: another task's file system may show it a little later.
         found = _together.exchange("restore_or_initialize", own, CheckpointOptions().timeout_seconds)[0]
@@ -169,6 +171,9 @@ class CheckpointManager:
         if self._init_fn is not None:
             self._init_fn()
         return None
+
+    def _wait(self) -> None:
+        _unfinished.wait_for(self._prefix.parent)
 
     def _is_due(self, step: int | None) -> bool:
         if self._interval is None or step is None or self._last_step is None:
@@ -196,7 +201,7 @@ class CheckpointManager:
         except (OSError, errors.StrataxError) as error:
             raise errors.CheckpointError(
                 "The checkpoint was saved, but older ones could not be removed. Give this user the right to remove "
-                f"what is in the folder. Received: directory={self.directory!r}, which gave {error}."
+                f"what is in the folder. Received: directory={shown(self.directory)}, which gave {error}."
             ) from error
 
     def _is_kept_for_good(self, path: pathlib.Path, commit: _commit.Commit) -> bool:
@@ -235,14 +240,14 @@ def _whole(name: str, value: Any) -> int:
         return int(np.asarray(value))
     except (TypeError, ValueError) as error:
         raise errors.BadTypeError(
-            f"{name} must be an int or a variable of one. Received: {name}={value!r}."
+            f"{name} must be an int or a variable of one. Received: {name}={shown(value)}."
         ) from error
 
 
 def _check(checkpoint: Any, max_to_keep: Any, hours: Any, step_counter: Any, interval: Any) -> None:
     if not isinstance(checkpoint, Checkpoint):
         raise errors.BadTypeError(
-            f"checkpoint must be a stratax.train.Checkpoint. Received: checkpoint={checkpoint!r}."
+            f"checkpoint must be a stratax.train.Checkpoint. Received: checkpoint={shown(checkpoint)}."
         )
     numbers = {
         "max_to_keep": max_to_keep,
@@ -252,10 +257,10 @@ def _check(checkpoint: Any, max_to_keep: Any, hours: Any, step_counter: Any, int
     for name, value in numbers.items():
         if value is not None and not (isinstance(value, int | float) and value > 0):
             raise errors.BadArgumentError(
-                f"{name} must be a positive number, or None. Received: {name}={value!r}."
+                f"{name} must be a positive number, or None. Received: {name}={shown(value)}."
             )
     if interval is not None and step_counter is None:
         raise errors.BadArgumentError(
             "checkpoint_interval counts the steps of a variable. Expected: step_counter as well. "
-            f"Received: checkpoint_interval={interval!r}, step_counter=None."
+            f"Received: checkpoint_interval={shown(interval)}, step_counter=None."
         )

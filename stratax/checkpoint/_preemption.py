@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from stratax import errors
+from stratax._shown import shown
 from stratax.checkpoint._checkpoint import Checkpoint
 from stratax.checkpoint._manager import CheckpointManager
 from stratax.checkpoint._notice import Notice
@@ -52,7 +53,7 @@ class TerminationConfig:
     def __post_init__(self) -> None:
         if self.grace_period is not None and self.grace_period < 0:
             raise errors.BadArgumentError(
-                f"grace_period is a number of seconds. Received: grace_period={self.grace_period!r}."
+                f"grace_period is a number of seconds. Received: grace_period={shown(self.grace_period)}."
             )
 
 
@@ -237,7 +238,7 @@ def _cluster_of(resolver: Any) -> Cluster:
     if resolver is not None and not isinstance(resolver, ClusterResolver):
         raise errors.BadTypeError(
             "cluster_resolver must be a stratax.cluster.ClusterResolver, such as strategy.cluster_resolver. "
-            f"Received: cluster_resolver={resolver!r}."
+            f"Received: cluster_resolver={shown(resolver)}."
         )
     connected = current()
     if connected is not None:
@@ -249,7 +250,7 @@ def _cluster_of(resolver: Any) -> Cluster:
         raise errors.ClusterError(
             "This process is not connected to its cluster. Make the strategy of all workers before the handler, for "
             "instance a MultiWorkerMirroredStrategy. "
-            f"Received: cluster_resolver of {spec!r}."
+            f"Received: cluster_resolver of {shown(spec)}."
         )
     return Cluster(ClusterSpec({}), resolver.task_type, resolver.task_id)
 
@@ -260,7 +261,7 @@ def _manager_of(saved: Any, folder: Any) -> CheckpointManager:
     if not isinstance(saved, Checkpoint):
         raise errors.BadTypeError(
             "checkpoint_or_checkpoint_manager must be a stratax.train.Checkpoint or CheckpointManager. "
-            f"Received: checkpoint_or_checkpoint_manager={saved!r}."
+            f"Received: checkpoint_or_checkpoint_manager={shown(saved)}."
         )
     if folder is None:
         raise errors.BadArgumentError(

@@ -5,7 +5,9 @@ import os
 import numpy as np
 
 from stratax import errors
+from stratax._shown import shown
 from stratax.checkpoint import _commit, _folder, _store, _writer
+from stratax.data import _unfinished
 
 
 class CheckpointReader:
@@ -42,12 +44,14 @@ class CheckpointReader:
 
         Raises:
             BadArgumentError: If there is no such variable.
+            FileMissingError: If the checkpoint was replaced or removed since it was opened.
         """
         if name not in self._index.shapes:
             raise errors.BadArgumentError(
-                f"The checkpoint {os.fspath(self._index.folder)!r} has no such variable. Expected: one of "
-                f"{sorted(self._index.shapes)}. Received: name={name!r}."
+                f"The checkpoint {shown(os.fspath(self._index.folder))} has no such variable. Expected: one of "
+                f"{sorted(self._index.shapes)}. Received: name={shown(name)}."
             )
+        _unfinished.wait_for(self._index.folder)
         return _store.read_arrays(self._index, [name])[name]
 
 
@@ -68,8 +72,9 @@ def load_checkpoint(ckpt_dir_or_file: str | os.PathLike) -> CheckpointReader:
         >>> load_checkpoint(path).get_tensor("step")
         array(3, dtype=int32)
     """
-    _writer.wait_for_all()
     path = _folder.located(ckpt_dir_or_file)
+    if (error := _writer.wait_for(path)) is not None:
+        raise error
     found = [] if (path / _commit.FILE).exists() else list(_folder.complete_checkpoints(path))
     return CheckpointReader(_store.read_index(found[-1] if found else path))
 

@@ -1,5 +1,6 @@
 """Giving live variables the values of a checkpoint, now or when they exist (checkpoint layer)."""
 
+import dataclasses
 import itertools
 import logging
 import weakref
@@ -11,6 +12,7 @@ import keras
 import numpy as np
 
 from stratax import errors
+from stratax._shown import shown
 from stratax.checkpoint import _graph, _keras_hooks, _store, _together
 from stratax.core import _arrivals, _capture, _placement
 
@@ -26,11 +28,16 @@ class Restoration:
     Args:
         root: The object.
         index: The checkpoint.
+        slots: Whether the slots of optimizers are given their values.
     """
 
-    def __init__(self, root: _graph.Trackable, index: _store.Index) -> None:
+    def __init__(self, root: _graph.Trackable, index: _store.Index, *, slots: bool = True) -> None:
+        if not slots:
+            shapes = {key: shape for key, shape in index.shapes.items() if _graph.SLOT not in key}
+            index = dataclasses.replace(index, shapes=shapes)
         self._root = root
         self._index = index
+        self._slots = slots
         self._given: dict[int, Any] = {}
         self._left: set[str] = {*index.shapes, *index.inputs}
         self._kept: dict[str, np.ndarray] = {}
@@ -47,6 +54,11 @@ class Restoration:
         """How many variables and iterators have got their value."""
         return len(self._given)
 
+    @property
+    def random(self) -> list[dict[str, Any]] | None:
+        """The states of the random generators, which are set by whoever restores."""
+        return self._index.random
+
     def start(self, *, partial: bool) -> None:
         """Gives everything that exists its value, or nothing if it does not match.
 
@@ -59,10 +71,10 @@ class Restoration:
         graph = _graph.find(self._root)
         if not partial:
             self._check_complete(graph)
+        # All of it before anything is given: the files may be gone when the rest is wanted, or replaced meanwhile.
+        self._kept = _store.read_arrays(self._index, self._index.shapes)
         self._give(graph)
         if self._left:
-            # The files may be gone when these are wanted.
-            self._kept = _store.read_arrays(self._index, self._left & self._index.shapes.keys())
             _keras_hooks.install()
             self._take_over()
             _arrivals.wait(self)
@@ -78,7 +90,11 @@ class Restoration:
     def unmatched(self) -> list[str]:
         """The ways of live variables and iterators that have no value in the checkpoint."""
         graph = _graph.find(self._root)
-        return sorted(way for way, _, key in self._pairs(graph) if key is None and way not in OPTIONAL)
+        return sorted(self._without_value(graph))
+
+    def _without_value(self, graph: _graph.Graph) -> list[str]:
+        ways = (way for way, _, key in self._pairs(graph) if key is None and way not in OPTIONAL)
+        return [way for way in ways if self._slots or _graph.SLOT not in way]
 
     def expect_partial(self) -> None:
         """Says nothing of values that are left at the end."""
@@ -125,6 +141,7 @@ class Restoration:
         inputs = {key: thing for way, thing, key in pairs if not isinstance(thing, keras.Variable)}
         self._check_alike(pairs)
         values = {key: self._kept[key] for key in variables if key in self._kept}
+        # What was given already may be wanted again, by a variable that has taken another's place.
         values |= _store.read_arrays(self._index, variables.keys() - values.keys())
         for key, iterator in inputs.items():
             iterator.set_state(self._position(key))
@@ -136,13 +153,17 @@ class Restoration:
 
     def _position(self, key: str) -> dict[str, Any]:
         states = self._index.inputs[key]
+        if all(state.get("readers") == 1 for state in states):
+            # All tasks read the same, so they go on from one place: they may have noted different ones.
+            return states[0]
         if (state := _together.own(states)) is not None:
             return state
         raise errors.DataError(
-            f"The input {key!r} was read by {len(states)} tasks, each at a position of its own, which says nothing of "
+            f"The input {shown(key)} was read by {len(states)} tasks, each at a position of its own, which says "
+            "nothing of "
             f"what {_together.num_processes()} tasks are to read. Restore with as many tasks, or distribute a dataset "
             "that every task reads whole (arrays in memory), whose position is the same for any number. "
-            f"Received: path={str(self._index.folder)!r}."
+            f"Received: path={shown(str(self._index.folder))}."
         )
 
     def _check_alike(self, pairs: Iterable[tuple[str, Any, str]]) -> None:
@@ -150,7 +171,7 @@ class Restoration:
         if wrong:
             raise errors.RestoreError(
                 "Variables and their saved values are not alike; nothing was restored. Expected: the shapes and dtypes "
-                f"of the model that was saved. Received: {listing(wrong)} in {str(self._index.folder)!r}."
+                f"of the model that was saved. Received: {listing(wrong)} in {shown(str(self._index.folder))}."
             )
 
     def _difference(self, way: str, thing: Any, key: str) -> str:
@@ -169,7 +190,7 @@ class Restoration:
 
     def _check_complete(self, graph: _graph.Graph) -> None:
         pairs = list(self._pairs(graph))
-        without_value = [way for way, _, key in pairs if key is None and way not in OPTIONAL]
+        without_value = self._without_value(graph)
         taken = {key for _, _, key in pairs}
         there = self._resolved_all(
             itertools.chain(graph.variables, graph.inputs, graph.complete, graph.owners)
@@ -182,7 +203,7 @@ class Restoration:
             "The checkpoint and the objects do not match, by their structure (not by their names); nothing was "
             f"restored. Expected: the objects that were saved. Received: variables without a value: "
             f"{listing(without_value)}; values without a variable: {listing(orphans)}; in "
-            f"{str(self._index.folder)!r}. To restore what matches, pass "
+            f"{shown(str(self._index.folder))}. To restore what matches, pass "
             "options=stratax.train.CheckpointOptions(expect_partial=True)."
         )
 

@@ -9,6 +9,7 @@ import keras
 import numpy as np
 
 from stratax import errors
+from stratax._shown import shown
 from stratax.checkpoint import _graph, _store
 from stratax.core import _capture
 
@@ -28,19 +29,12 @@ def values(graph: _graph.Graph) -> dict[str, jax.Array]:
     return {way: _value_of(way, variable) for way, variable in graph.variables.items()}
 
 
-def take(
-    graph: _graph.Graph,
-    arrays: dict[str, jax.Array],
-    inputs: dict[str, list[dict[str, Any]]],
-    random: list[dict[str, Any]] | None,
-) -> _store.Contents:
+def take(graph: _graph.Graph, arrays: dict[str, jax.Array]) -> _store.Contents:
     """Copies the values of variables to the host: what the program does afterwards does not change the copy.
 
     Args:
         graph: The variables.
         arrays: Their values.
-        inputs: The positions of input, which go into the checkpoint as they are.
-        random: The states of the global random generators, likewise.
     """
     for array in arrays.values():
         array.copy_to_host_async()
@@ -48,8 +42,8 @@ def take(
         arrays=_copies(arrays),
         names={way: variable.path for way, variable in graph.variables.items()},
         aliases=dict(graph.aliases),
-        inputs=inputs,
-        random=random,
+        inputs={},
+        random=None,
     )
 
 
@@ -91,5 +85,6 @@ def _value_of(way: str, variable: keras.Variable) -> jax.Array:
         return value
     raise errors.BadArgumentError(
         "A variable whose value is divided among processes can't be saved: none of them has all of it. Expected: "
-        f"a variable that every process has a copy of. Received: {way}={variable!r} with sharding {value.sharding}."
+        f"a variable that every process has a copy of. Received: {way}={shown(variable)} with sharding "
+        f"{value.sharding}."
     )

@@ -23,6 +23,7 @@ import numpy as np
 import orbax.checkpoint as ocp
 
 from stratax import errors
+from stratax._shown import shown
 from stratax.checkpoint import _commit
 from stratax.cluster import current
 
@@ -32,8 +33,13 @@ _LOCK = "lock"
 _OWN = frozenset({_commit.FILE, _INDEX, _ARRAYS, _LOCK})
 _STALE_SECONDS = 60.0
 _PLACE_ATTEMPTS = 10
+_READ_ATTEMPTS = 3
 _CLEAR_ATTEMPTS = 20
 _CLEAR_PAUSE_SECONDS = 0.05
+
+
+class CheckpointReplacedError(errors.FileMissingError):
+    """The checkpoint that was being read is not there any more."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
@@ -61,6 +67,7 @@ class Index:
 
     Attributes:
         folder: The checkpoint.
+        commit: Which of those that were written to this path it is.
         shapes: The arrays' shapes.
         dtypes: Their dtypes.
         names: The names that the variables had.
@@ -70,6 +77,7 @@ class Index:
     """
 
     folder: pathlib.Path
+    commit: _commit.Commit
     shapes: dict[str, tuple[int, ...]]
     dtypes: dict[str, str]
     names: dict[str, str]
@@ -105,7 +113,8 @@ def write(folder: pathlib.Path, contents: Contents) -> None:
         _clear(hidden)
         raise errors.CheckpointError(
             f"The checkpoint could not be written; one that was there before is unchanged, and so is the state of "
-            f"the program. Received: path={os.fspath(folder)!r}, which gave {_first_line(error)}. Make room or choose "
+            f"the program. Received: path={shown(os.fspath(folder))}, which gave {_first_line(error)}. Make "
+            "room or choose "
             "another folder, and save again."
         ) from error
 
@@ -120,11 +129,11 @@ def read_index(folder: pathlib.Path) -> Index:
         FileMissingError: If there is none.
         DataLossError: If it is damaged.
     """
-    folder = _commit.located(folder.absolute())
-    _commit.check_contents(folder)
-    found = json.loads((folder / _INDEX).read_text())
-    shapes = {key: tuple(shape) for key, shape in found.pop("shapes").items()}
-    return Index(folder=folder, shapes=shapes, **found)
+    for _ in range(_READ_ATTEMPTS - 1):
+        # Another program may put the next one in its place in this moment.
+        with contextlib.suppress(errors.FileMissingError):
+            return _read_index(folder)
+    return _read_index(folder)
 
 
 def read_arrays(index: Index, keys: Iterable[str]) -> dict[str, np.ndarray]:
@@ -133,6 +142,9 @@ def read_arrays(index: Index, keys: Iterable[str]) -> dict[str, np.ndarray]:
     Args:
         index: The checkpoint.
         keys: Which.
+
+    Raises:
+        CheckpointReplacedError: If another one was written to its path meanwhile, or it was removed.
     """
     wanted = list(keys)
     empty = {
@@ -145,9 +157,43 @@ def read_arrays(index: Index, keys: Iterable[str]) -> dict[str, np.ndarray]:
         return empty
     how = {key: ocp.RestoreArgs(restore_type=np.ndarray) for key in rest}
     request = ocp.args.PyTreeRestore(item=dict.fromkeys(rest, 0), restore_args=how, partial_restore=True)
-    with contextlib.closing(_orbax()) as orbax:
+    with _unchanged(index.folder, index.commit), contextlib.closing(_orbax()) as orbax:
         found = orbax.restore(index.folder / _ARRAYS, args=request)
     return empty | {key: np.asarray(found[key]) for key in rest}
+
+
+def _read_index(folder: pathlib.Path) -> Index:
+    place = _commit.located(folder.absolute())
+    commit = _commit.read(place)
+    with _unchanged(place, commit):
+        _commit.check_contents(place)
+        found = json.loads((place / _INDEX).read_text())
+    shapes = {key: tuple(shape) for key, shape in found.pop("shapes").items()}
+    return Index(folder=place, commit=commit, shapes=shapes, **found)
+
+
+@contextlib.contextmanager
+def _unchanged(folder: pathlib.Path, commit: _commit.Commit) -> Iterator[None]:
+    """Checks that what is read in a block is of one checkpoint: another process may replace it meanwhile."""
+    failure: Exception | None = None
+    try:
+        yield
+    except Exception as error:
+        failure = error
+    if not _is_there(folder, commit):
+        raise CheckpointReplacedError(
+            "The checkpoint was replaced or removed after it was opened. Open it again; a manager's max_to_keep says "
+            f"how many are kept. Received: path={shown(os.fspath(folder))}."
+        ) from failure
+    if failure is not None:
+        raise failure
+
+
+def _is_there(folder: pathlib.Path, commit: _commit.Commit) -> bool:
+    try:
+        return _commit.read(folder) == commit
+    except errors.FileMissingError:
+        return False
 
 
 def remove(folder: pathlib.Path) -> None:

@@ -1,11 +1,21 @@
 """What the tasks of a cluster agree on when they save and restore (checkpoint layer)."""
 
+import contextlib
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from stratax import errors
-from stratax.cluster import current
+from stratax._shown import shown
+from stratax.cluster import _phases, current
+from stratax.cluster._cluster import DEFAULT_SECONDS
+from stratax.data import _unfinished
+
+RESTORED = "restore/done"
+"""The end of a restore, which all tasks come to together."""
+
+_NEWS = "checkpoint/written/"
+_LISTED = 4
 
 
 def num_processes() -> int:
@@ -42,19 +52,60 @@ def exchange(action: str, value: Any, timeout: float) -> list[Any]:
 
     Raises:
         ClusterTimeoutError: If a task does not do the same; the message names it.
+        PeerLostError: If a task is lost, or keeps the others waiting for longer than a step may take.
     """
     cluster = current()
     if cluster is None or cluster.num_processes == 1:
         return [value]
     try:
-        found = cluster.all_gather(f"checkpoint/{action}", json.dumps(value).encode(), timeout)
+        with _phases.waiting(f"{action!r} of a checkpoint"):
+            found = cluster.all_gather(f"checkpoint/{action}", json.dumps(value).encode(), timeout)
     except errors.ClusterTimeoutError as error:
-        raise errors.ClusterTimeoutError(
-            f"A checkpoint is saved and restored by all tasks together, and not all came to {action!r}. Call it in "
-            f"every task, not only in the chief, which alone writes the files. {error}",
-            tasks=error.tasks,
-        ) from error
+        raise errors.ClusterTimeoutError(f"{_missed(action)} {error}", tasks=error.tasks) from error
     return [json.loads(each) for each in found]
+
+
+def _missed(action: str) -> str:
+    if action == RESTORED:
+        return (
+            "A task has not come to the end of restoring a checkpoint, in as long as a step may take: its files or its "
+            "input do not answer. Give it more with stratax.cluster.current().set_step_timeout(seconds)."
+        )
+    return (
+        f"A checkpoint is saved and restored by all tasks together, and not all came to {shown(action)}. Call it "
+        "in every task, not only in the chief, which alone writes the files."
+    )
+
+
+def exchange_made(action: str, make: Callable[[], Any], timeout: float) -> list[Any]:
+    """Gives every task what a function returns in all of them.
+
+    Args:
+        action: What all tasks do now.
+        make: Returns this task's value, which JSON can hold.
+        timeout: How long to wait for the others, in seconds.
+
+    Raises:
+        StrataxError: In all tasks, if the function fails in one.
+        ClusterTimeoutError: As :func:`exchange`.
+    """
+    error: BaseException | None = None
+    value = None
+    try:
+        value = make()
+    except Exception as failure:  # Whatever it is, the others must not wait for this task.
+        error = failure
+    found = exchange(action, [_as_text(error), value], timeout)
+    shared = _first_failure([failure for failure, _ in found], error)
+    if shared is not None:
+        raise shared
+    return [value for _, value in found]
+
+
+def step_timeout() -> float:
+    """How long one task may keep the others waiting in a restore, in seconds: as long as in a step."""
+    cluster = current()
+    return DEFAULT_SECONDS if cluster is None else cluster.step_timeout
 
 
 def agree(action: str, value: Any, timeout: float) -> None:
@@ -66,14 +117,31 @@ def agree(action: str, value: Any, timeout: float) -> None:
     """
     values = exchange(action, value, timeout)
     if any(other != values[0] for other in values):
-        cluster = current()
-        listing = ", ".join(
-            f"{cluster.task_name(i) if cluster else i}: {each!r}" for i, each in enumerate(values)
-        )
         raise errors.CheckpointError(
-            f"The tasks do not {action} the same. Expected: one path, and the same variables, in all tasks. "
-            f"Received: {listing}."
+            f"The tasks do not {action} the same. Expected: one path in all tasks; where they save to folders of "
+            f"their own, that of the chief. Received: {listing(values)}."
         )
+
+
+def check_alike(action: str, what: str, values: Sequence[Any]) -> None:
+    """Checks that the values that tasks have exchanged are the same.
+
+    Raises:
+        CheckpointError: If they are not.
+    """
+    if any(other != values[0] for other in values):
+        raise errors.CheckpointError(
+            f"The tasks do not {action} the same {what}. Expected: the same in all tasks, by name, shape and dtype. "
+            f"Received: digests of {listing(values)}. Build the same model in every task."
+        )
+
+
+def listing(values: Sequence[Any]) -> str:
+    """The tasks' values with their names, for messages."""
+    cluster = current()
+    return ", ".join(
+        f"{cluster.task_name(i) if cluster else i}: {shown(each)}" for i, each in enumerate(values[:_LISTED])
+    )
 
 
 def share_failure(action: str, error: BaseException | None, timeout: float) -> BaseException | None:
@@ -85,18 +153,87 @@ def share_failure(action: str, error: BaseException | None, timeout: float) -> B
         timeout: How long to wait for the others, in seconds.
 
     Returns:
-        The first task's failure; its own error in the task that failed. None if none did.
+        The first task's failure; the task's own error, if it is of the same kind. None if none did. Its kind is the
+        same in all tasks, which may have to decide by it what to do next.
     """
-    own = None if error is None else [type(error).__name__, str(error)]
-    found = [failure for failure in exchange(action, own, timeout) if failure is not None]
-    if error is not None or not found:
-        return error
-    name, text = found[0]
-    kind = _KINDS.get(name, errors.CheckpointError)
-    return kind(text)
+    return _first_failure(exchange(action, _as_text(error), timeout), error)
+
+
+def _as_text(error: BaseException | None) -> list[str] | None:
+    return None if error is None else [type(error).__name__, str(error)]
+
+
+def _first_failure(failures: Sequence[Any], own: BaseException | None) -> BaseException | None:
+    found = [failure for failure in failures if failure is not None]
+    if not found:
+        return None
+    if own is not None and type(own).__name__ == found[0][0]:
+        return own
+    failure = _made_again(found[0])
+    failure.__cause__ = own
+    return failure
+
+
+@contextlib.contextmanager
+def telling_the_others(token: str) -> Iterator[None]:
+    """Tells the other tasks when the chief's work in a block is done, or how it failed; in a thread of the chief.
+
+    Args:
+        token: What the work is called.
+    """
+    failure = None
+    try:
+        yield
+    except BaseException as error:
+        failure = _as_text(error)
+        raise
+    finally:
+        cluster = current()
+        if cluster is not None and cluster.num_processes > 1:
+            # Who is lost can't be told. The program learns of it from the next thing that the tasks do together.
+            with contextlib.suppress(errors.PeerLostError, errors.ClusterTimeoutError):
+                cluster.broadcast(_NEWS + token, json.dumps(failure).encode())
+
+
+def wait_for_chief(token: str, path: str) -> None:
+    """Waits in another task until the chief has written a checkpoint.
+
+    Args:
+        token: What the work is called.
+        path: The checkpoint, for messages.
+
+    Raises:
+        CheckpointError: If the chief could not write it.
+        ClusterTimeoutError: If it does not come to an end.
+        PeerLostError: If a task is lost.
+    """
+    cluster = current()
+    if cluster is None:
+        return
+    try:
+        failure = json.loads(cluster.broadcast(_NEWS + token, None, _unfinished.WRITE_SECONDS))
+    except errors.ClusterTimeoutError as error:
+        raise errors.ClusterTimeoutError(
+            f"The chief has not written a checkpoint within {_unfinished.WRITE_SECONDS:g} s. "
+            f"Received: path={shown(path)}. {error}",
+            tasks=error.tasks,
+        ) from error
+    if failure is not None:
+        raise _made_again(failure)
+
+
+def _made_again(failure: Sequence[str]) -> Exception:
+    """The error of another task."""
+    return _KINDS.get(failure[0], errors.CheckpointError)(failure[1])
 
 
 _KINDS: dict[str, type[Exception]] = {
     kind.__name__: kind
-    for kind in (errors.CheckpointError, errors.DataLossError, errors.FileMissingError, errors.RestoreError)
+    for kind in (
+        errors.CheckpointError,
+        errors.DataError,
+        errors.DataLossError,
+        errors.FileMissingError,
+        errors.RestoreError,
+    )
 }

@@ -1,106 +1,104 @@
-"""Writing behind the program's back, and telling it when that failed (checkpoint layer)."""
+"""Writing checkpoints behind the program's back, one task for all (checkpoint layer)."""
 
-import sys
-import threading
-from collections.abc import Callable
+import dataclasses
+import os
+import pathlib
+from collections.abc import Callable, Iterable, Sequence
 
 from stratax import errors
-from stratax.cluster import ExitCode, _exit
+from stratax._shown import shown
+from stratax.checkpoint import _together
+from stratax.data import _unfinished
 
-WRITE_SECONDS = 3600.0
-"""How long to wait for files to be written; in a cluster, if the chief dies the others know at once."""
 
+@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
+class Destination:
+    """Where the tasks of a cluster write a checkpoint that they save together.
 
-class Writer:
-    """At most one write at a time, in a thread of its own."""
+    Attributes:
+        paths: Every task's path, resolved, by process. They are the chief's, or lie in folders of their own.
+        token: What this write is called among the tasks; no other has it.
 
-    def __init__(self) -> None:
-        self._thread: threading.Thread | None = None
-        self._error: BaseException | None = None
+    Raises:
+        CheckpointError: If two tasks write to one folder under different names.
+    """
 
-    def start(self, work: Callable[[], None]) -> None:
-        """Begins a write. The one before has to have been finished.
+    paths: Sequence[str]
+    token: str
 
-        Args:
-            work: What to do.
-        """
-        _install_exit()
-        thread = threading.Thread(target=self._run, args=(work,), name="stratax-checkpoint", daemon=True)
-        with _lock:
-            thread.start()
-            self._thread = thread
-            _writers.add(self)
-
-    def wait(self) -> None:
-        """Waits until nothing is written; says nothing of failures.
-
-        Raises:
-            CheckpointError: If a write does not come to an end.
-        """
-        thread = self._thread
-        if thread is None:
-            return
-        thread.join(WRITE_SECONDS)
-        if thread.is_alive():
+    def __post_init__(self) -> None:
+        if len({os.path.dirname(path) for path in self.paths}) < len(set(self.paths)):
             raise errors.CheckpointError(
-                f"A checkpoint has not been written within {WRITE_SECONDS:g} s: the file system does not answer. "
-                "Expected: a write that ends. Received: a thread that still waits for it."
+                "The tasks do not save the same: they name different checkpoints of one folder. Expected: one path in "
+                "all tasks, of which the chief writes the files; or, for tasks other than the chief, a path in a "
+                "temporary folder of their own, where nothing is written. "
+                f"Received: {_together.listing(self.paths)}."
             )
-        with _lock:
-            # Another thread may have waited too, and the next write may have begun.
-            if self._thread is thread and self._error is None:
-                self._thread = None
-                _writers.discard(self)
-
-    def finish(self) -> BaseException | None:
-        """Waits until nothing is written.
-
-        Returns:
-            Why the write failed, once; None if it did not.
-        """
-        self.wait()
-        with _lock:
-            self._thread, error, self._error = None, self._error, None
-            _writers.discard(self)
-        return error
-
-    def _run(self, work: Callable[[], None]) -> None:
-        try:
-            work()
-        except BaseException as error:
-            self._error = error
 
 
-_writers: set[Writer] = set()
-_lock = threading.Lock()
+def begin(
+    destination: Destination, work: Callable[[], None] | None, then: Iterable[Callable[[], object]]
+) -> _unfinished.Write:
+    """Begins to write the chief's checkpoint, and in the other tasks to wait for it.
+
+    Args:
+        destination: Where to.
+        work: Writes the files, in the chief; None in the other tasks.
+        then: What each task does when the checkpoint is whole.
+
+    Returns:
+        What readers wait for, and `finish` tells the failure of.
+    """
+    chief = destination.paths[0]
+
+    def write_or_wait() -> None:
+        if work is not None:
+            with _together.telling_the_others(destination.token):
+                work()
+        else:
+            _together.wait_for_chief(destination.token, chief)
+        for each in then:
+            each()
+
+    return _unfinished.begin(chief, write_or_wait)
 
 
-def wait_for_all() -> None:
-    """Waits until this process writes no checkpoint."""
-    for writer in _all():
-        writer.wait()
+def make_own_folder(destination: Destination) -> None:
+    """Makes the folder of a task that saves to another than the chief's.
+
+    Nothing is written there, but TensorFlow's recipe removes it at once, which has to find it.
+
+    Raises:
+        CheckpointError: If it can't be made.
+    """
+    own = destination.paths[_together.process_index()]
+    try:
+        if own != destination.paths[0]:
+            pathlib.Path(own).parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise errors.CheckpointError(
+            "The folder that this task saves to can't be made. Give it one that it may write to, or the chief's path: "
+            f"the chief alone writes files. Received: path={shown(own)}, which gave {type(error).__name__}: {error}"
+        ) from error
 
 
-def _all() -> list[Writer]:
-    with _lock:
-        return list(_writers)
+def wait_for(path: str | os.PathLike) -> errors.CheckpointError | None:
+    """Waits for whatever this process, or the chief for it, writes at a path or near it, before that is read.
 
+    Returns:
+        The error to raise if the last write of exactly this path failed and whoever began it was not told yet: what is
+        there is older than what the program wrote.
 
-def _install_exit() -> None:
-    if not _has_exit_hook:
-        _has_exit_hook.append(True)
-        # An ordinary exit function comes after the thread pools have ended, which Orbax writes with. Python has no
-        # public door to the time before.
-        threading._register_atexit(_at_exit)  # type: ignore[attr-defined]
-
-
-_has_exit_hook: list[bool] = []
-
-
-def _at_exit() -> None:
-    """The program ends: nobody is left to be told, so a failure goes to the error output and the exit code."""
-    failures = [error for writer in _all() if (error := writer.finish()) is not None]
-    for error in failures:
-        sys.stderr.write(f"stratax: {error}\n")
-    if failures:
-        _exit.leave(ExitCode.USER_ERROR)
+    Raises:
+        CheckpointError: If a write does not come to an end.
+    """
+    failure = _unfinished.wait_for(path)
+    if failure is None:
+        return None
+    error = errors.CheckpointError(
+        "The last write of this checkpoint failed, so what is there, if anything, is older. Call sync() of the "
+        "Checkpoint that wrote it, which raises the reason, or write it again. "
+        f"Received: path={shown(os.fspath(path))}; the reason: {failure}"
+    )
+    error.__cause__ = failure
+    return error

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from stratax._shown import shown
+
 if TYPE_CHECKING:
     from stratax.data.convert import ConversionProgress, ConversionReport
 
@@ -33,7 +35,7 @@ class SizeType(click.ParamType):
         match = re.fullmatch(r"(\d+)(?:x(\d+))?", str(value))
         if match is None:
             self.fail(
-                f"{value!r} is no size. Expected: 256 (the shorter side) or 224x224.", parameter, context
+                f"{shown(value)} is no size. Expected: 256 (the shorter side) or 224x224.", parameter, context
             )
         height, width = match.groups()
         return int(height) if width is None else (int(height), int(width))

@@ -8,6 +8,7 @@ import zipfile
 import click
 import numpy as np
 
+from stratax._shown import shown
 from stratax.errors import BadArgumentError
 
 _MNIST_ARRAYS = ("x_train", "y_train", "x_test", "y_test")
@@ -54,7 +55,7 @@ def load_images(dataset: str, path: pathlib.Path | None) -> Images:
     if path is not None:
         raise BadArgumentError(
             "--data is for --dataset mnist; the digits come with scikit-learn. "
-            f"Received: dataset={dataset!r}, data={str(path)!r}. Leave --data out, or add --dataset mnist."
+            f"Received: dataset={shown(dataset)}, data={shown(str(path))}. Leave --data out, or add --dataset mnist."
         )
     return load_digits()
 
@@ -115,7 +116,7 @@ def _read_arrays(path: pathlib.Path) -> dict[str, np.ndarray]:
     if not path.is_file():
         raise BadArgumentError(
             "There is no MNIST file there. Expected: an mnist.npz with the arrays "
-            f"{', '.join(_MNIST_ARRAYS)}. Received: data={str(path)!r}. Give its path with --data, or let Keras "
+            f"{', '.join(_MNIST_ARRAYS)}. Received: data={shown(str(path))}. Give its path with --data, or let Keras "
             'download it: KERAS_BACKEND=jax python -c "import keras; keras.datasets.mnist.load_data()"'
         )
     try:
@@ -124,7 +125,7 @@ def _read_arrays(path: pathlib.Path) -> dict[str, np.ndarray]:
     except (KeyError, ValueError, EOFError, OSError, AttributeError, TypeError, zipfile.BadZipFile) as error:
         raise BadArgumentError(
             f"This file is not a readable mnist.npz ({error}). Expected: an .npz with the arrays "
-            f"{', '.join(_MNIST_ARRAYS)}. Received: data={str(path)!r}. Give another file with --data."
+            f"{', '.join(_MNIST_ARRAYS)}. Received: data={shown(str(path))}. Give another file with --data."
         ) from error
 
 
@@ -132,7 +133,7 @@ def _check_labelled_images(path: pathlib.Path, part: str, x: np.ndarray, y: np.n
     if x.ndim != 3 or y.shape != x.shape[:1] or len(x) == 0 or not _are_digits(y):
         raise BadArgumentError(
             f"The arrays x_{part} and y_{part} are not labelled images. Expected: x [n, height, width] and y [n] "
-            f"with whole numbers from 0 to 9, n at least 1. Received: data={str(path)!r}, x{list(x.shape)} "
+            f"with whole numbers from 0 to 9, n at least 1. Received: data={shown(str(path))}, x{list(x.shape)} "
             f"{x.dtype}, y{list(y.shape)} {y.dtype}. Give another file with --data."
         )
 

@@ -161,14 +161,18 @@ def _conclude(outcome: "Outcome", screen: _Screen) -> None:
 
     if outcome.code == 0:
         return
+    if outcome.ended_by and outcome.task is not None:
+        screen.tell(f"{outcome.ended_by} came, and all tasks were ended. {outcome.task} {outcome.ending()}.")
+        return
     if outcome.task is None:
         screen.tell(
             f"The run took longer than --timeout allows; all tasks were ended. {describe(outcome.code)}."
         )
         return
     last = _traceback_of(outcome.last_lines)
-    title = f"{outcome.task} failed first, with {describe(outcome.code)}."
-    screen.tell(f"{title} What it wrote last:" if last else title, last)
+    how = f": it {outcome.ending()}" if outcome.how else f", with {describe(outcome.code)}"
+    title = f"{outcome.task} failed first{how}. {outcome.remark}".rstrip()
+    screen.tell(f"{title} What {outcome.witness or 'it'} wrote last:" if last else title, last)
 
 
 def _traceback_of(lines: tuple[str, ...]) -> tuple[str, ...]:

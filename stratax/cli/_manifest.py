@@ -76,16 +76,21 @@ def manifest() -> None:
     multiple=True,
     help="Mounts a volume's claim in every worker, for data and checkpoints. May be given several times.",
 )
+@click.option(
+    "--secret",
+    metavar="NAME",
+    help="A Secret whose key 'secret' holds the cluster's secret.  [default: a new one is printed]",
+)
 def kubernetes(
     program: str, arguments: tuple[str, ...], module: bool, name: str | None, **settings: Any
 ) -> None:
-    r"""Prints an indexed Job and a headless Service that set TF_CONFIG, for kubectl apply.
+    """Prints an indexed Job that sets TF_CONFIG, its headless Service and its Secret, for kubectl apply.
 
     PROGRAM is the path in the image.
 
     \b
     stratax manifest kubernetes --workers 3 --image registry/digits:1 train.py --epochs 3 | kubectl apply -f -
-    """
+    """  # noqa: D301 - click's mark for a paragraph that is not wrapped is the control character
     command = _command(program, arguments, is_module=module)
     plan = KubernetesPlan(command=command, name=name or name_for(program), **settings)
     click.echo(kubernetes_manifest(plan), nl=False)
@@ -115,13 +120,13 @@ def kubernetes(
     help="With --time and --restarts: SIGTERM so long before the time limit.",
 )
 def slurm(program: str, arguments: tuple[str, ...], module: bool, name: str | None, **settings: Any) -> None:
-    r"""Prints a batch script that sets TF_CONFIG, for sbatch.
+    """Prints a batch script that sets TF_CONFIG, for sbatch.
 
     PROGRAM is the path on the nodes, from the folder in which sbatch is called.
 
     \b
     stratax manifest slurm --workers 3 --time 4:00:00 train.py --epochs 3 > train.sbatch
-    """
+    """  # noqa: D301 - click's mark for a paragraph that is not wrapped is the control character
     command = _command(program, arguments, is_module=module)
     click.echo(slurm_script(SlurmPlan(command=command, name=name or name_for(program), **settings)), nl=False)
 

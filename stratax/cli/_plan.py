@@ -3,6 +3,7 @@
 import dataclasses
 import math
 
+from stratax._shown import shown
 from stratax.errors import BadArgumentError
 
 
@@ -33,7 +34,7 @@ class Plan:
             value = getattr(self, name)
             if value < 1:
                 option = name.replace("_", "-")
-                raise BadArgumentError(f"{option} must be at least 1. Received: {name}={value!r}.")
+                raise BadArgumentError(f"{option} must be at least 1. Received: {name}={shown(value)}.")
 
     @property
     def steps_per_epoch(self) -> int:

@@ -7,12 +7,14 @@ import threading
 import traceback
 from typing import Any
 
+from stratax._shown import shown
 from stratax.cluster._cluster_spec import ClusterSpec
 from stratax.cluster._exit import ExitCode, code_of, leave
 from stratax.cluster._link import Link
 from stratax.cluster._phases import progress, step_number
 from stratax.cluster._roster import Roster
 from stratax.cluster._stops import PROGRAM, Stop, Stops
+from stratax.cluster._watchdog import Limits
 from stratax.errors import BadArgumentError, BadTypeError, ClusterTimeoutError, PeerLostError
 
 DEFAULT_SECONDS = 300.0
@@ -108,7 +110,7 @@ class Cluster:
         index = self.process_index if process_index is None else process_index
         if not 0 <= index < self.num_processes:
             raise BadArgumentError(
-                f"There are {self.num_processes} processes. Received: process_index={process_index!r}."
+                f"There are {self.num_processes} processes. Received: process_index={shown(process_index)}."
             )
         if self._roster is None:
             return f"/job:{self.task_type or 'worker'}/task:{self.task_id or 0}"
@@ -219,12 +221,18 @@ class Cluster:
             raise self._delivered(error) from None
         except TimeoutError:
             raise ClusterTimeoutError(
-                f"The tasks did not settle within {timeout:g} s where to stop {name!r}. Give them more with timeout=."
+                f"The tasks did not settle within {timeout:g} s where to stop {shown(name)}. Give them more "
+                "with timeout=."
             ) from None
 
     @property
     def _stops(self) -> Stops:
         return self._own_stops if self._link is None else self._link.stops
+
+    @property
+    def step_timeout(self) -> float:
+        """How long a step may take while another task stands still, in seconds; see `set_step_timeout`."""
+        return Limits().step if self._link is None else self._link.step_limit
 
     def set_step_timeout(self, seconds: float) -> None:
         """Sets how long a step may take while another task stands still, for all tasks.
@@ -236,7 +244,7 @@ class Cluster:
             BadArgumentError: If it is not positive.
         """
         if not seconds > 0:
-            raise BadArgumentError(f"A step's limit must be positive. Received: seconds={seconds!r}.")
+            raise BadArgumentError(f"A step's limit must be positive. Received: seconds={shown(seconds)}.")
         if self._link is not None:
             self._link.send({"t": "limit", "step": float(seconds)})
 
@@ -332,7 +340,7 @@ class Cluster:
         stop: threading.Event | None = None,
     ) -> list[bytes]:
         if not isinstance(value, bytes):
-            raise BadTypeError(f"A value for other tasks must be bytes. Received: {name}={value!r}.")
+            raise BadTypeError(f"A value for other tasks must be bytes. Received: {name}={shown(value)}.")
         if self._link is None:
             return [value]
         try:

@@ -4,6 +4,7 @@ import difflib
 import re
 from typing import Any
 
+from stratax._shown import shown
 from stratax.cluster._cluster_spec import ClusterSpec
 from stratax.errors import ClusterError
 
@@ -23,7 +24,7 @@ def wrong(problem: str, field: str, value: Any, hint: str = "") -> ClusterError:
         value: What stands there.
         hint: A sentence on how to mend it.
     """
-    return ClusterError(f"{problem}.{hint and ' ' + hint} Received: {field}={value!r}.")
+    return ClusterError(f"{problem}.{hint and ' ' + hint} Received: {field}={shown(value)}.")
 
 
 def check_cluster(cluster: ClusterSpec) -> None:
@@ -87,8 +88,8 @@ def check_jobs(cluster: ClusterSpec, allowed: tuple[str, ...], user: str) -> Non
         if job not in allowed:
             hint = " Use ParameterServerStrategy, or take ps out of the cluster." if job == "ps" else ""
             raise ClusterError(
-                f"{user} has no use for the job {job!r} of the cluster; it takes {_listed(allowed)}.{hint} "
-                f"Received: cluster.{job}={cluster.job_tasks(job)!r}."
+                f"{user} has no use for the job {shown(job)} of the cluster; it takes {_listed(allowed)}.{hint} "
+                f"Received: cluster.{job}={shown(cluster.job_tasks(job))}."
             )
 
 
@@ -156,4 +157,4 @@ def _missing_job(cluster: ClusterSpec, task_type: str) -> str:
         return (
             "task.type is 'chief' but cluster has none; without one, worker 0 is the chief and says 'worker'"
         )
-    return f"task.type is {task_type!r} but cluster has only {_listed(tuple(cluster.jobs))}"
+    return f"task.type is {shown(task_type)} but cluster has only {_listed(tuple(cluster.jobs))}"

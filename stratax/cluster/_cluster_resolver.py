@@ -3,6 +3,7 @@
 import abc
 from typing import Any
 
+from stratax._shown import shown
 from stratax.cluster._cluster_spec import ClusterDict, ClusterSpec
 from stratax.errors import BadTypeError, ClusterError
 
@@ -78,7 +79,7 @@ class ClusterResolver(abc.ABC):
         if asked != (self.task_type, self.task_id):
             raise ClusterError(
                 f"A process can count its own accelerators only; this is task {self.task_id} of job "
-                f"{self.task_type!r}. Received: task_type={task_type!r}, task_id={task_id!r}."
+                f"{shown(self.task_type)}. Received: task_type={shown(task_type)}, task_id={shown(task_id)}."
             )
 
 
@@ -114,7 +115,7 @@ class SimpleClusterResolver(ClusterResolver):
         rpc_layer: str | None = None,
     ) -> None:
         if not isinstance(master, str):
-            raise BadTypeError(f"master must be a string. Received: master={master!r}.")
+            raise BadTypeError(f"master must be a string. Received: master={shown(master)}.")
         self._cluster_spec = ClusterSpec(cluster_spec)
         self._master = master
         self._num_accelerators = num_accelerators
@@ -187,5 +188,5 @@ def check_resolver(resolver: Any, name: str) -> None:
     if not isinstance(resolver, ClusterResolver):
         raise BadTypeError(
             f"{name} must be a ClusterResolver, for example TFConfigClusterResolver() or TPUClusterResolver(). "
-            f"Received: {name}={resolver!r}."
+            f"Received: {name}={shown(resolver)}."
         )

@@ -5,6 +5,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from stratax._shown import shown
 from stratax.errors import BadArgumentError, BadTypeError, ClusterError
 
 ClusterDict = Mapping[str, Sequence[str] | Mapping[int, str]]
@@ -40,7 +41,7 @@ class ClusterSpec:
         if not isinstance(cluster, Mapping):
             raise BadTypeError(
                 "A cluster must be a dictionary from a job's name to its addresses, or a ClusterSpec. "
-                f"Received: cluster={cluster!r}."
+                f"Received: cluster={shown(cluster)}."
             )
         self._tasks = {_job_name(job): _numbered(job, tasks) for job, tasks in cluster.items()}
 
@@ -93,8 +94,8 @@ class ClusterSpec:
         tasks = self._job(job_name)
         if task_index not in tasks:
             raise ClusterError(
-                f"The job {job_name!r} has no task of this number; it has {sorted(tasks)}. "
-                f"Received: task_index={task_index!r}."
+                f"The job {shown(job_name)} has no task of this number; it has {sorted(tasks)}. "
+                f"Received: task_index={shown(task_index)}."
             )
         return tasks[task_index]
 
@@ -135,7 +136,7 @@ class ClusterSpec:
     def _job(self, name: str) -> dict[int, str]:
         if name not in self._tasks:
             raise ClusterError(
-                f"The cluster has no such job; it has {self.jobs}. Received: job_name={name!r}."
+                f"The cluster has no such job; it has {self.jobs}. Received: job_name={shown(name)}."
             )
         return self._tasks[name]
 
@@ -148,15 +149,15 @@ class ClusterSpec:
 
 def _job_name(job: Any) -> str:
     if not isinstance(job, str):
-        raise BadTypeError(f"A job's name must be a string. Received: job={job!r}.")
+        raise BadTypeError(f"A job's name must be a string. Received: job={shown(job)}.")
     return job
 
 
 def _numbered(job: str, tasks: Any) -> dict[int, str]:
     if isinstance(tasks, str) or not isinstance(tasks, Mapping | Sequence):
         raise BadTypeError(
-            f"The tasks of job {job!r} must be a list of addresses, or a dictionary from number to address. "
-            f"Received: {job}={tasks!r}."
+            f"The tasks of job {shown(job)} must be a list of addresses, or a dictionary from number to address. "
+            f"Received: {job}={shown(tasks)}."
         )
     items = list(tasks.items()) if isinstance(tasks, Mapping) else list(enumerate(tasks))
     for index, address in items:
@@ -166,10 +167,12 @@ def _numbered(job: str, tasks: Any) -> dict[int, str]:
 
 def _check_task(job: str, index: Any, address: Any) -> None:
     if isinstance(index, bool) or not isinstance(index, int):
-        raise BadTypeError(f"A task's number must be an int. Received: {job}={{{index!r}: {address!r}}}.")
+        raise BadTypeError(
+            f"A task's number must be an int. Received: {job}={{{shown(index)}: {shown(address)}}}."
+        )
     if index < 0:
         raise BadArgumentError(
-            f"A task's number must be 0 or more. Received: {job}={{{index!r}: {address!r}}}."
+            f"A task's number must be 0 or more. Received: {job}={{{shown(index)}: {shown(address)}}}."
         )
     if not isinstance(address, str):
-        raise BadTypeError(f"A task's address must be a string. Received: {job}[{index}]={address!r}.")
+        raise BadTypeError(f"A task's address must be a string. Received: {job}[{index}]={shown(address)}.")

@@ -11,6 +11,7 @@ import time
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
+from stratax._shown import shown
 from stratax.cluster import _hooks, _jax_runtime
 from stratax.cluster._cluster import DEFAULT_SECONDS, Cluster
 from stratax.cluster._cluster_checks import check_cluster, check_task
@@ -20,8 +21,9 @@ from stratax.cluster._hub import Hub
 from stratax.cluster._link import Link
 from stratax.cluster._phases import progress
 from stratax.cluster._reachability import check_reachable
-from stratax.cluster._relay import local_address
 from stratax.cluster._roster import SYNCHRONOUS_JOBS, Roster, host_and_port, make_roster
+from stratax.cluster._secret import SECRET_FILE_VARIABLE, SECRET_VARIABLE
+from stratax.cluster._sockets import socket_path
 from stratax.cluster._tf_config_resolver import TFConfigClusterResolver
 from stratax.cluster._watchdog import Limits
 from stratax.errors import BadArgumentError, BadTypeError, ClusterError
@@ -38,6 +40,7 @@ class _State:
     cluster: Cluster | None = None
     hub: Hub | None = None
     loop: asyncio.AbstractEventLoop | None = None
+    has_warned: bool = False
     lock: threading.Lock = dataclasses.field(default_factory=threading.Lock)
 
 
@@ -92,7 +95,7 @@ def connect(
     if isinstance(resolver, TFConfigClusterResolver) and resolver.has_changed:
         raise ClusterError(
             "TF_CONFIG was changed after the resolver had read it. Set it before the program starts, or make the "
-            f"resolver after it is set. Received: resolver.cluster_spec()={resolver.cluster_spec()!r}."
+            f"resolver after it is set. Received: resolver.cluster_spec()={shown(resolver.cluster_spec())}."
         )
     with _state.lock:
         wanted = _identity(resolver)
@@ -133,7 +136,7 @@ def experimental_connect_to_cluster(
     if cluster_device_filters is not None:
         raise BadArgumentError(
             "cluster_device_filters has no meaning here: a task sees its own devices only. Leave it out. "
-            f"Received: cluster_device_filters={cluster_device_filters!r}."
+            f"Received: cluster_device_filters={shown(cluster_device_filters)}."
         )
     resolver = cluster_spec_or_resolver
     if isinstance(resolver, ClusterSpec):
@@ -141,7 +144,7 @@ def experimental_connect_to_cluster(
     if not isinstance(resolver, ClusterResolver):
         raise BadTypeError(
             "cluster_spec_or_resolver must be a ClusterResolver or a ClusterSpec. "
-            f"Received: cluster_spec_or_resolver={resolver!r}."
+            f"Received: cluster_spec_or_resolver={shown(resolver)}."
         )
     if resolver.cluster_spec():
         connect(resolver)
@@ -151,9 +154,9 @@ def _limits(timeout: float, step_timeout: float, silence_timeout: float) -> Limi
     times = {"timeout": timeout, "step_timeout": step_timeout, "silence_timeout": silence_timeout}
     for name, value in times.items():
         if isinstance(value, bool) or not isinstance(value, numbers.Real):
-            raise BadTypeError(f"{name} must be a number of seconds. Received: {name}={value!r}.")
+            raise BadTypeError(f"{name} must be a number of seconds. Received: {name}={shown(value)}.")
         if not value > 0:
-            raise BadArgumentError(f"{name} must be positive. Received: {name}={value!r}.")
+            raise BadArgumentError(f"{name} must be positive. Received: {name}={shown(value)}.")
     patient = max(Limits().patient_silence, silence_timeout)
     return Limits(step=step_timeout, silence=silence_timeout, patient_silence=patient)
 
@@ -170,8 +173,8 @@ def _same(connected: Cluster, wanted: tuple[ClusterSpec, str | None, int | None]
     if wanted != _identity_of(connected):
         raise ClusterError(
             "This process is connected to another cluster already; a program has one. "
-            f"Received: {wanted[0]!r} as {wanted[1]!r} {wanted[2]!r}; "
-            f"connected to {connected.cluster_spec!r} as {connected.task_name()}."
+            f"Received: {shown(wanted[0])} as {shown(wanted[1])} {shown(wanted[2])}; "
+            f"connected to {shown(connected.cluster_spec)} as {connected.task_name()}."
         )
     return connected
 
@@ -191,7 +194,7 @@ def _connect(
     if task_type is None or task_id is None:
         raise ClusterError(
             "The resolver does not say which task of the cluster this process is. "
-            f"Received: task_type={task_type!r}, task_id={task_id!r}, cluster_spec={cluster_spec!r}."
+            f"Received: task_type={shown(task_type)}, task_id={shown(task_id)}, cluster_spec={shown(cluster_spec)}."
         )
     check_task(cluster_spec, task_type, task_id)
     if task_type not in SYNCHRONOUS_JOBS:
@@ -206,22 +209,35 @@ def _join(cluster: Cluster, roster: Roster, timeout: float, limits: Limits) -> C
     _jax_runtime.check_can_start()
     _hooks.install(cluster)
     check_reachable(roster)
+    _warn_of_strangers(roster)
     progress.thread = threading.get_ident()
     deadline = time.monotonic() + timeout
     _state.loop = _state.loop or _start_loop()
-    link, address = _run(_state.loop, _meet(cluster, roster, limits, deadline))
+    link, path = _run(_state.loop, _meet(cluster, roster, limits, deadline))
     host = host_and_port(roster.addresses[roster.index])[0]
     remaining = max(deadline - time.monotonic(), _LONGEST_PAUSE)
-    _jax_runtime.start(address, index=roster.index, count=len(roster.names), host=host, timeout=remaining)
+    _jax_runtime.start(path, index=roster.index, count=len(roster.names), host=host, timeout=remaining)
     cluster.attach(link)
     _logger.info("%s: all %d tasks joined.", roster.name, len(roster.names))
     return cluster
 
 
+def _warn_of_strangers(roster: Roster) -> None:
+    if roster.index == 0 and not roster.credentials.source and not _state.has_warned:
+        _state.has_warned = True
+        _logger.warning(
+            "This cluster has no secret: whoever reaches %s and knows or guesses TF_CONFIG can join it. Give all tasks "
+            "the same %s, or %s; `stratax launch` and `stratax manifest` do.",
+            roster.addresses[0],
+            SECRET_VARIABLE,
+            SECRET_FILE_VARIABLE,
+        )
+
+
 async def _meet(cluster: Cluster, roster: Roster, limits: Limits, deadline: float) -> tuple[Link, str]:
-    address = local_address("service")
+    path = socket_path("service")
     if roster.index == 0:
-        _state.hub = Hub(roster, limits, secrets.token_hex(16), address)
+        _state.hub = Hub(roster, limits, secrets.token_hex(16), path)
         await _listen(_state.hub, roster, deadline)
     link = Link(roster, limits, cluster.on_failure)
     try:
@@ -231,7 +247,7 @@ async def _meet(cluster: Cluster, roster: Roster, limits: Limits, deadline: floa
         if _state.hub is not None:
             await _state.hub.close()
         raise
-    return link, address if roster.index == 0 else await link.open_relay()
+    return link, path if roster.index == 0 else await link.open_relay()
 
 
 async def _listen(hub: Hub, roster: Roster, deadline: float) -> None:
@@ -252,7 +268,7 @@ async def _listen(hub: Hub, roster: Roster, deadline: float) -> None:
 def _no_address(roster: Roster, error: OSError) -> ClusterError:
     return ClusterError(
         f"{roster.name} can't listen on its address ({error}). Another job or program uses it, or it is not an "
-        f"address of this machine. Give the job another port. Received: {roster.addresses[0]!r}."
+        f"address of this machine. Give the job another port. Received: {shown(roster.addresses[0])}."
     )
 
 

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import jax
 
+from stratax._shown import shown
 from stratax.cluster._simulate import KINDS, simulated_kind
 from stratax.errors import BadTypeError, DeviceError
 
@@ -149,20 +150,22 @@ def resolve_device(device: str | LogicalDevice | PhysicalDevice | jax.Device) ->
     if not isinstance(name, str):
         raise BadTypeError(
             "A device must be given by its name, as an entry of list_logical_devices() or as a JAX device. "
-            f"Received: device={device!r}."
+            f"Received: device={shown(device)}."
         )
     match = _NAME.fullmatch(name.strip())
     kind = match["kind"].upper() if match else ""
     if match is None or kind not in KINDS:
         raise DeviceError(
             "A device's name must be like '/gpu:0', 'TPU:3' or '/job:worker/replica:0/task:0/device:TPU:7'. "
-            f"Received: device={name!r}. {_what_exists()}"
+            f"Received: device={shown(name)}. {_what_exists()}"
         )
     found = local_devices(kind)
     index = int(match["index"] or 0)
     task = int(match["task"] or 0) if match["job"] not in (None, "localhost") else None
     if index >= len(found) or (task is not None and task != found[index].process_index):
-        raise DeviceError(f"This process has no such device. Received: device={name!r}. {_what_exists()}")
+        raise DeviceError(
+            f"This process has no such device. Received: device={shown(name)}. {_what_exists()}"
+        )
     return found[index]
 
 
@@ -211,7 +214,7 @@ def _asked_kinds(device_type: Any) -> tuple[str, ...]:
     if not isinstance(device_type, str) or device_type.upper() not in KINDS:
         raise DeviceError(
             f"The kind of device must be one of {', '.join(KINDS)}, or None for all. "
-            f"Received: device_type={device_type!r}."
+            f"Received: device_type={shown(device_type)}."
         )
     return (device_type.upper(),)
 

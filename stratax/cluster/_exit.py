@@ -9,6 +9,7 @@ import threading
 from types import TracebackType
 from typing import NoReturn
 
+from stratax.cluster._sockets import remove_sockets
 from stratax.errors import ClusterError, ClusterTimeoutError, PeerLostError
 
 _logger = logging.getLogger("stratax")
@@ -43,7 +44,8 @@ class ExitCode(enum.IntEnum):
     """Tasks were missing at the deadline, at the start or at a later wait."""
 
 
-_KILLED = (128 + 9, 128 + 15, -9, -15)
+_KILLED = (128 + 6, 128 + 9, 128 + 15, -6, -9, -15)
+"""By SIGABRT, SIGKILL or SIGTERM. SIGABRT is how JAX' coordination client ends a process that lost the service."""
 
 
 def is_retryable(code: int) -> bool:
@@ -100,6 +102,8 @@ def leave(code: int, message: str = "") -> NoReturn:
                 f"stratax: this process leaves with exit code {int(code)} ({ExitCode(code).name}).\n"
             )
         _flush()
+    with contextlib.suppress(Exception):
+        remove_sockets()
     os._exit(code)
 
 

@@ -1,87 +1,99 @@
 """How the tasks of a cluster write messages on a connection (cluster layer).
 
-A frame is two lengths, a JSON object and bytes. Nothing is ever unpickled, and lengths have limits, so whatever
-connects by mistake or in bad faith can neither run anything nor fill the memory.
+A frame is two lengths, a JSON object, bytes, and a tag. Nothing is ever unpickled, lengths have limits, and nothing is
+read as JSON before the tag has shown that it comes from a task of the cluster.
 """
 
 import asyncio
+import dataclasses
+import hashlib
 import json
 import struct
 from collections.abc import Callable
 from typing import Any
 
-MAGIC = b"STRATAX1"
-"""What every connection begins with."""
+from stratax.cluster._handshake import TAG_SIZE, Seal
 
 _LENGTHS = struct.Struct(">II")
 _MAX_HEADER = 16 * 1024 * 1024
 _MAX_PAYLOAD = 2**31
 _CHUNK = 1024 * 1024
-_MAX_HELLO = 4 * 1024 * 1024
 
 
 class FrameError(ConnectionError):
     """What came over a connection is no message of a Stratax task."""
 
 
-def encode(header: dict[str, Any], payload: bytes = b"") -> bytes:
+@dataclasses.dataclass(frozen=True, slots=True)
+class Frame:
+    """A message, ready for any number of connections, each of which seals it for itself.
+
+    Attributes:
+        content: The lengths, the header and the payload.
+        digest: The SHA-256 of the lengths, the header and the payload's SHA-256: what is sealed, so that a long
+            payload that goes to many tasks is hashed once.
+    """
+
+    content: bytes
+    digest: bytes
+
+
+def encode(header: dict[str, Any], payload: bytes = b"", hashed: bytes | None = None) -> Frame:
     """Writes a frame.
 
     Args:
         header: What can be written as JSON.
         payload: Bytes that travel with it.
+        hashed: The payload's SHA-256, if it is known.
     """
     text = json.dumps(header, separators=(",", ":")).encode()
-    return _LENGTHS.pack(len(text), len(payload)) + text + payload
+    start = _LENGTHS.pack(len(text), len(payload)) + text
+    return Frame(start + payload, hashlib.sha256(start + (hashed or sha256(payload))).digest())
+
+
+def sha256(payload: bytes) -> bytes:
+    """Returns the SHA-256 of a payload."""
+    return hashlib.sha256(payload).digest()
 
 
 async def read_frame(
-    reader: asyncio.StreamReader, on_data: Callable[[], None] = lambda: None
+    reader: asyncio.StreamReader,
+    seal: Seal,
+    on_data: Callable[[], None] = lambda: None,
+    *,
+    longest: int = _MAX_HEADER + _MAX_PAYLOAD,
 ) -> tuple[dict[str, Any], bytes]:
     """Reads a frame.
 
     Args:
         reader: The connection.
+        seal: The seal of what comes over it.
         on_data: Called whenever a part of it has come: a long frame is a sign of life before it is complete.
+        longest: The bytes that it may have.
 
     Returns:
         The header and the payload.
 
     Raises:
         FrameError: If it is none.
+        AuthenticationError: If it does not come from the other end of this connection, or not in its turn.
         asyncio.IncompleteReadError: If the connection ends.
     """
-    header_size, payload_size = _LENGTHS.unpack(await reader.readexactly(_LENGTHS.size))
-    if header_size > _MAX_HEADER or payload_size > _MAX_PAYLOAD:
+    lengths = await reader.readexactly(_LENGTHS.size)
+    header_size, payload_size = _LENGTHS.unpack(lengths)
+    if header_size > _MAX_HEADER or payload_size > _MAX_PAYLOAD or header_size + payload_size > longest:
         raise FrameError("a message of impossible length")
-    header = _object(await reader.readexactly(header_size))
+    text = await reader.readexactly(header_size)
     on_data()
-    payload = bytearray()
+    payload, hashed = bytearray(), hashlib.sha256()
     while len(payload) < payload_size:
-        payload += await reader.readexactly(min(payload_size - len(payload), _CHUNK))
+        chunk = await reader.readexactly(min(payload_size - len(payload), _CHUNK))
+        hashed.update(chunk)
+        payload += chunk
         on_data()
-    return header, bytes(payload)
-
-
-async def read_hello(reader: asyncio.StreamReader) -> dict[str, Any]:
-    """Reads how a connection introduces itself.
-
-    Args:
-        reader: The connection.
-
-    Returns:
-        The header of its first frame.
-
-    Raises:
-        FrameError: If it is no Stratax task.
-        asyncio.IncompleteReadError: If the connection ends.
-    """
-    if await reader.readexactly(len(MAGIC)) != MAGIC:
-        raise FrameError("not a task of Stratax")
-    header_size, payload_size = _LENGTHS.unpack(await reader.readexactly(_LENGTHS.size))
-    if header_size > _MAX_HELLO or payload_size:
-        raise FrameError("a first message of impossible length")
-    return _object(await reader.readexactly(header_size))
+    digest = hashlib.sha256(lengths + text + hashed.digest()).digest()
+    seal.check(digest, await reader.readexactly(TAG_SIZE))
+    return _object(text), bytes(payload)
 
 
 def _object(text: bytes) -> dict[str, Any]:

@@ -2,26 +2,31 @@
 
 Every task keeps one connection to the hub. When a process dies, the system closes its connection, which is how the
 others learn of it at once; when it stands still, its signs of life stop or show no progress. The hub also gathers
-values from all tasks and carries JAX' traffic. It listens at its TF_CONFIG address and nowhere else.
+values from all tasks and carries JAX' traffic. It listens at its TF_CONFIG address and nowhere else, and says nothing
+to who does not know the cluster's key: see `_door`.
 """
 
 import asyncio
 import contextlib
 import dataclasses
+import hmac
 import logging
 import socket
 import time
 from typing import Any
 
-from stratax.cluster._frames import encode, read_frame, read_hello
+from stratax._shown import shown
+from stratax.cluster._channel import Channel
+from stratax.cluster._door import Door
+from stratax.cluster._frames import encode, sha256
+from stratax.cluster._handshake import JAX
 from stratax.cluster._relay import carry
 from stratax.cluster._roster import Roster, difference
 from stratax.cluster._stops import StopsOfAll
 from stratax.cluster._watchdog import Limits, Sign, judge, reason_of_leaving
 
-HELLO_SECONDS = 10.0
-"""How long a new connection may take to say who it is."""
-
+_INTRODUCTION_SECONDS = 10.0
+_LONGEST_INTRODUCTION = 4 * 1024 * 1024
 TICK_SECONDS = 0.25
 _WAITING_SECONDS = 10.0
 _SERVICE_SECONDS = 60.0
@@ -33,7 +38,7 @@ _logger = logging.getLogger("stratax")
 class _Member:
     """A task that has joined."""
 
-    writer: asyncio.StreamWriter
+    channel: Channel
     sign: Sign = dataclasses.field(default_factory=Sign)
     heard: float = dataclasses.field(default_factory=time.monotonic)
     left_at: float | None = None
@@ -56,14 +61,14 @@ class Hub:
         roster: The tasks.
         limits: The deadlines that all tasks are held to.
         token: What a connection for JAX' traffic has to show; only tasks that have joined are told it.
-        jax_address: The local socket of JAX' service.
+        jax_socket: The path of the local socket of JAX' service.
     """
 
-    def __init__(self, roster: Roster, limits: Limits, token: str, jax_address: str) -> None:
+    def __init__(self, roster: Roster, limits: Limits, token: str, jax_socket: str) -> None:
         self._roster = roster
         self._limits = limits
         self._token = token
-        self._jax_address = jax_address
+        self._jax_socket = jax_socket
         self._members: dict[int, _Member] = {}
         self._gathers: dict[str, dict[int, tuple[int, bool, bytes]]] = {}
         self._tasks: set[asyncio.Task] = set()
@@ -71,7 +76,7 @@ class Hub:
         self._complete = False
         self._failure: dict[str, Any] | None = None
         self._stops = StopsOfAll(len(roster.names))
-        self._server: asyncio.Server | None = None
+        self._door = Door(roster.credentials.key, self._welcome)
 
     async def start(self, host: str, port: int) -> None:
         """Begins to listen.
@@ -89,49 +94,41 @@ class Hub:
             # A port whose last connections are only fading away is free; one that another program listens on is not.
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             listener.bind(address)
-            listener.setblocking(False)
-            self._server = await asyncio.start_server(self._serve, sock=listener, backlog=1024)
+            self._door.open(listener)
         except BaseException:
             listener.close()
             raise
         for work in (self._watch(), self._remind()):
             self._keep(asyncio.ensure_future(work))
 
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        if task is not None:
-            self._keep(task)
-        try:
-            hello = await asyncio.wait_for(read_hello(reader), HELLO_SECONDS)
-            await self._welcome(hello, reader, writer)
-        except (asyncio.IncompleteReadError, OSError) as error:
-            _logger.debug("A connection from %s ended: %r.", writer.get_extra_info("peername"), error)
-        except asyncio.CancelledError:
-            # By `close`. asyncio would log it as an error if it went on.
-            pass
-        finally:
-            writer.close()
+    async def _welcome(self, kind: bytes, channel: Channel) -> None:
+        """Takes a connection whose other end knows the cluster's key."""
+        async with asyncio.timeout(_INTRODUCTION_SECONDS):
+            introduction, _ = await channel.read(longest=_LONGEST_INTRODUCTION)
+        if kind == JAX:
+            await self._carry(introduction, channel)
+            return
+        refusal = self._refusal(introduction)
+        if refusal:
+            channel.write(encode({"t": "refused", "message": refusal}))
+            await channel.drain()
+        else:
+            await self._session(introduction["index"], channel)
 
-    async def _welcome(
-        self, hello: dict[str, Any], reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-    ) -> None:
-        if hello.get("kind") == "jax" and hello.get("token") == self._token:
-            service = await self._reach_service()
-            await carry(reader, writer, service)
-            service[1].close()
-        elif hello.get("kind") == "task":
-            refusal = self._refusal(hello)
-            if refusal:
-                writer.write(encode({"t": "refused", "message": refusal}))
-                await writer.drain()
-            else:
-                await self._session(hello["index"], reader, writer)
+    async def _carry(self, introduction: dict[str, Any], channel: Channel) -> None:
+        # Without a secret this is what keeps those from JAX who know the cluster, and came when it was complete.
+        if hmac.compare_digest(str(introduction.get("token")).encode(), self._token.encode()):
+            reader, writer = await self._reach_service()
+            try:
+                await carry(channel, reader, writer)
+            finally:
+                writer.close()
 
     async def _reach_service(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         """Connects to JAX' service, which starts at about the same time as its clients."""
         for _ in range(int(_SERVICE_SECONDS / _SERVICE_PAUSE)):
-            with contextlib.suppress(ConnectionRefusedError):
-                return await asyncio.open_unix_connection("\0" + self._jax_address)
+            with contextlib.suppress(ConnectionRefusedError, FileNotFoundError):
+                return await asyncio.open_unix_connection(self._jax_socket)
             await asyncio.sleep(_SERVICE_PAUSE)
         raise ConnectionError("JAX' service did not start")
 
@@ -141,12 +138,12 @@ class Hub:
         if hello.get("job") != self._roster.job_id:
             return (
                 f"{name} belongs to another start of the job: it is left over, or two jobs have the same address. "
-                f"Its job is {hello.get('job')!r}, that of {self._roster.names[0]} is {self._roster.job_id!r}"
+                f"Its job is {shown(hello.get('job'))}, that of {self._roster.names[0]} is {shown(self._roster.job_id)}"
             )
         if hello.get("fingerprint") != self._roster.cluster.fingerprint():
             return self._different(hello)
         if not isinstance(index, int) or not 0 <= index < len(self._roster.names):
-            return f"{name} has an impossible number, {index!r}"
+            return f"{name} has an impossible number, {shown(index)}"
         return _joined_twice(name) if self._complete and index in self._members else ""
 
     def _different(self, hello: dict[str, Any]) -> str:
@@ -158,16 +155,16 @@ class Hub:
             self._fail("config", (), message)
         return message
 
-    async def _session(self, index: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        member = _Member(writer=writer)
+    async def _session(self, index: int, channel: Channel) -> None:
+        member = _Member(channel=channel)
         self._replace(self._members.get(index), self._roster.names[index])
         self._members[index] = member
         self._announce()
         try:
             while True:
-                header, payload = await read_frame(reader, member.hear)
+                header, payload = await channel.read(member.hear)
                 self._handle(index, member, header, payload)
-                await writer.drain()
+                await channel.drain()
         except (asyncio.IncompleteReadError, OSError, KeyError, TypeError, ValueError) as error:
             _logger.debug("The connection of %s ended: %r.", self._roster.names[index], error)
             self._gone(index, member)
@@ -178,8 +175,8 @@ class Hub:
         Once the cluster is complete nobody takes a task's place.
         """
         if older is not None:
-            _write(older.writer, encode({"t": "refused", "message": _joined_twice(name)}))
-            older.writer.close()
+            older.channel.write(encode({"t": "refused", "message": _joined_twice(name)}))
+            older.channel.close()
 
     def _gone(self, index: int, member: _Member) -> None:
         """A connection closed, which is what the system does when its process ends."""
@@ -210,6 +207,7 @@ class Hub:
             self._fail("raised", (index,), reason, str(header.get("traceback", "")))
         elif kind == "limit":
             self._limits = dataclasses.replace(self._limits, step=float(header["step"]))
+            self._broadcast({"t": "limit", "step": self._limits.step})
         elif kind == "bye":
             self._leave(member)
 
@@ -219,7 +217,10 @@ class Hub:
         left = tuple(
             i for i, member in self._members.items() if member.left_at is not None and i not in values
         )
-        if left:
+        if left and header.get("ahead"):
+            # Nobody is known to need the value: the task may leave, too, before it does.
+            self._withdraw(index, header)
+        elif left:
             reason = reason_of_leaving(self._members[left[0]].sign, "waiting for it")
             self._fail("left", left, f"{self._names(left)} {reason}")
         elif len(values) == len(self._roster.names):
@@ -229,9 +230,11 @@ class Hub:
     def _answer(self, values: dict[int, tuple[int, bool, bytes]]) -> None:
         parts = [values[index][2] for index in range(len(values))]
         sizes, joined = [len(part) for part in parts], b"".join(parts)
+        hashes = {True: sha256(joined), False: sha256(parts[0])}
         for index, (request, everything, _) in values.items():
             shown, content = (sizes, joined) if everything else (sizes[:1], parts[0])
-            self._send(index, {"t": "gathered", "id": request, "sizes": shown}, content)
+            header = {"t": "gathered", "id": request, "sizes": shown}
+            self._members[index].channel.write(encode(header, content, hashes[everything]))
 
     def _withdraw(self, index: int, header: dict[str, Any]) -> None:
         values = self._gathers.get(header["name"], {})
@@ -279,6 +282,8 @@ class Hub:
             "t": "waiting",
             "missing": missing,
             "gave_up": [name for name in missing if name in self._gave_up],
+            "turned_away": self._door.turned_away,
+            "from": self._door.last_turned_away,
         }
 
     def _missing(self) -> list[str]:
@@ -319,10 +324,10 @@ class Hub:
     def _broadcast(self, header: dict[str, Any]) -> None:
         frame = encode(header)
         for member in self._members.values():
-            _write(member.writer, frame)
+            member.channel.write(frame)
 
-    def _send(self, index: int, header: dict[str, Any], payload: bytes = b"") -> None:
-        _write(self._members[index].writer, encode(header, payload))
+    def _send(self, index: int, header: dict[str, Any]) -> None:
+        self._members[index].channel.write(encode(header))
 
     def _keep(self, task: asyncio.Task) -> None:
         """Keeps a reference, without which the loop could drop the task."""
@@ -331,8 +336,7 @@ class Hub:
 
     async def close(self) -> None:
         """Stops listening and drops all connections."""
-        if self._server is not None:
-            self._server.close()
+        await self._door.close()
         for task in list(self._tasks):
             task.cancel()
         with contextlib.suppress(asyncio.CancelledError):
@@ -345,12 +349,9 @@ def _joined_twice(name: Any) -> str:
 
 def _sign(header: dict[str, Any]) -> Sign:
     age, step, last = float(header["age"]), header["step"], header["last"]
-    return Sign(phase=str(header["phase"]), step=step, last_step=last, age=age)
-
-
-def _write(writer: asyncio.StreamWriter, frame: bytes) -> None:
-    if not writer.is_closing():
-        writer.write(frame)
+    return Sign(
+        phase=str(header["phase"]), step=step, last_step=last, age=age, waits_for=header.get("waits_for")
+    )
 
 
 async def _own_address(host: str, port: int) -> tuple[int, Any]:

@@ -2,12 +2,14 @@
 
 import ctypes
 import functools
+import urllib.parse
 from typing import Any
 
 import jax
 from jax._src import distributed, xla_bridge
 from jax._src.lib import _jax
 
+from stratax._shown import shown
 from stratax.errors import ClusterError
 
 _NEVER = 7 * 24 * 3600
@@ -31,15 +33,15 @@ def check_can_start() -> None:
         raise ClusterError(
             "JAX has started already, so this process can't join a cluster any more. Connect first: make the strategy, "
             "or call experimental_connect_to_cluster, before anything that computes or asks for devices. "
-            f"Received: devices={jax.local_devices()!r}."
+            f"Received: devices={shown(jax.local_devices())}."
         )
 
 
-def start(address: str, *, index: int, count: int, host: str, timeout: float) -> None:
+def start(socket_path: str, *, index: int, count: int, host: str, timeout: float) -> None:
     """Makes JAX one of several processes.
 
     Args:
-        address: The local socket of JAX' service: process 0 listens on it, the others reach it there.
+        socket_path: The local socket of JAX' service: process 0 listens on it, the others reach it there.
         index: This process's number.
         count: How many there are.
         host: The host of this task's address: the only one at which collectives between CPUs listen.
@@ -49,15 +51,17 @@ def start(address: str, *, index: int, count: int, host: str, timeout: float) ->
     jax.config.update("jax_enable_preemption_service", False)
     # A proxy in the environment has no effect on a local socket, so the warning of it would mislead.
     jax.config.update("jax_check_proxy_envs", False)
+    # gRPC takes it for a URI.
+    address = f"unix:{urllib.parse.quote(socket_path)}"
     jax.distributed.initialize(
-        f"unix-abstract:{address}",
+        address,
         count,
         index,
         cluster_detection_method="deactivate",
         initialization_timeout=max(int(timeout), 1),
         heartbeat_timeout_seconds=_NEVER,
         shutdown_timeout_seconds=_SHUTDOWN_SECONDS,
-        coordinator_bind_address=f"unix-abstract:{address}",
+        coordinator_bind_address=address,
     )
     if jax.config.values["jax_cpu_collectives_implementation"] == "gloo":
         _listen_at(host)

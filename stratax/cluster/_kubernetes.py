@@ -5,6 +5,7 @@ import socket
 from collections.abc import Mapping
 from typing import Any
 
+from stratax._shown import shown
 from stratax.cluster._cluster_resolver import ListedClusterResolver
 from stratax.cluster._cluster_spec import ClusterSpec
 from stratax.cluster._plan_checks import check_port
@@ -61,7 +62,7 @@ class KubernetesClusterResolver(ListedClusterResolver):
             if value is not None:
                 raise BadArgumentError(
                     f"{name} has no meaning here: the pods of an indexed Job are found by their names. Leave it out. "
-                    f"Received: {name}={value!r}."
+                    f"Received: {name}={shown(value)}."
                 )
         check_port("tf_server_port", tf_server_port)
         index, count = _number(_INDEX_VARIABLE), _number(NUM_WORKERS_VARIABLE)
@@ -84,7 +85,7 @@ def _number(variable: str) -> int:
         raise ClusterError(
             f"In a pod of an indexed Job the environment variable {variable} is a number: set completionMode: Indexed "
             "and the variables that `stratax manifest kubernetes` prints. "
-            f"Received: {variable}={os.environ.get(variable)!r}."
+            f"Received: {variable}={shown(os.environ.get(variable))}."
         )
     return int(value)
 
@@ -97,6 +98,6 @@ def _job_name(index: int) -> str:
     if not host.endswith(suffix) or host == suffix:
         raise ClusterError(
             f"The host name of pod {index} of an indexed Job is the Job's name and '{suffix}'. Set {JOB_VARIABLE} to "
-            f"the Job's name. Received: host name {host!r}."
+            f"the Job's name. Received: host name {shown(host)}."
         )
     return host.removesuffix(suffix)

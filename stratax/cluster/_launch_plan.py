@@ -5,6 +5,7 @@ import pathlib
 import sys
 from collections.abc import Sequence
 
+from stratax._shown import shown
 from stratax.cluster._plan_checks import check_least
 from stratax.errors import BadArgumentError
 
@@ -50,7 +51,7 @@ class LaunchPlan:
             "devices_per_worker", 1 if self.devices_per_worker is None else self.devices_per_worker, 1
         )
         if self.timeout is not None and not self.timeout > 0:
-            raise BadArgumentError(f"timeout must be positive. Received: timeout={self.timeout!r}.")
+            raise BadArgumentError(f"timeout must be positive. Received: timeout={shown(self.timeout)}.")
         if not self.command:
             raise BadArgumentError("There is no program to start. Received: command=().")
 
@@ -74,6 +75,7 @@ def command_of(program: str, arguments: Sequence[str], *, is_module: bool) -> tu
     """
     if not is_module and not pathlib.Path(program).is_file():
         raise BadArgumentError(
-            f"There is no such program. Expected: a Python file, or -m and a module. Received: program={program!r}."
+            "There is no such program. Expected: a Python file, or -m and a module. Received: "
+            f"program={shown(program)}."
         )
     return (sys.executable, *(["-m"] if is_module else []), program, *arguments)

@@ -17,6 +17,8 @@ from types import FrameType
 from stratax.cluster._exit import ExitCode, is_retryable
 from stratax.cluster._launch_plan import LaunchPlan
 from stratax.cluster._roster import JOB_ID_VARIABLE
+from stratax.cluster._secret import SECRET_FILE_VARIABLE, SECRET_VARIABLE, new_secret
+from stratax.cluster._sockets import remove_abandoned_sockets
 from stratax.cluster._task import Screen, Task, start_task
 
 _POLL_SECONDS = 0.05
@@ -37,12 +39,25 @@ class Outcome:
     Attributes:
         code: The exit code: 0, or that of the task that failed first.
         task: Which one that was; None where none failed.
-        last_lines: What it wrote last to its error output.
+        how: What it did, where it did not end by itself.
+        witness: The task that lost it then.
+        last_lines: What it, or the witness, wrote last to its error output.
+        remark: Why all tasks were not started again, though they might have been.
+        ended_by: The signal that told the launcher to end the run, if one did.
     """
 
     code: int
     task: str | None = None
+    how: str = ""
+    witness: str | None = None
     last_lines: tuple[str, ...] = ()
+    remark: str = ""
+    ended_by: str = ""
+
+    def ending(self) -> str:
+        """Returns in words how the task ended."""
+        code = describe(self.code)
+        return f"{self.how}, which counts as {code}" if self.how else f"ended with {code}"
 
 
 class Launcher(abc.ABC):
@@ -70,7 +85,7 @@ class LocalLauncher(Launcher):
         self._screen = screen
         self._tasks: list[Task] = []
         self._signals = 0
-        self._number = signal.SIGTERM
+        self._number = signal.Signals.SIGTERM
         self._deadline = None if plan.timeout is None else time.monotonic() + plan.timeout
 
     def run(self) -> Outcome:
@@ -88,7 +103,7 @@ class LocalLauncher(Launcher):
                 pause = _PAUSES[min(attempt, len(_PAUSES) - 1)]
                 left = self._plan.restarts - attempt
                 self._screen.tell(
-                    f"{outcome.task} ended with {describe(outcome.code)}; all tasks are started again in {pause:g} s "
+                    f"{outcome.task} {outcome.ending()}; all tasks are started again in {pause:g} s "
                     f"({left} {'restart' if left == 1 else 'restarts'} left)."
                 )
                 self._pause(pause)
@@ -96,12 +111,20 @@ class LocalLauncher(Launcher):
                     break
                 if self._is_late():
                     return Outcome(code=TIMED_OUT)
-        return outcome
+        ended_by = self._number.name if self._signals else ""
+        return dataclasses.replace(outcome, remark=self._remark(outcome), ended_by=ended_by)
 
     def _is_worth_another(self, outcome: Outcome, attempt: int) -> bool:
         if self._signals or attempt == self._plan.restarts or outcome.code in (0, TIMED_OUT):
             return False
         return is_retryable(outcome.code)
+
+    def _remark(self, outcome: Outcome) -> str:
+        if self._signals or not self._plan.restarts or outcome.code in (0, TIMED_OUT):
+            return ""
+        if is_retryable(outcome.code):
+            return f"No restart is left of {self._plan.restarts}."
+        return "The tasks are not started again: such a failure would come again."
 
     def _pause(self, seconds: float) -> None:
         until = time.monotonic() + seconds
@@ -122,8 +145,8 @@ class LocalLauncher(Launcher):
 
     def _attempt(self, variables: dict[str, str]) -> Outcome:
         cluster = _free_cluster(self._plan)
-        # By it the tasks tell one another from those of an earlier attempt.
-        variables = {**variables, JOB_ID_VARIABLE: secrets.token_hex(8)}
+        # By these the tasks tell one another from those of an earlier attempt, and from strangers.
+        variables = {**variables, JOB_ID_VARIABLE: secrets.token_hex(8), SECRET_VARIABLE: new_secret()}
         try:
             for job, index in self._plan.tasks():
                 environment = self._environment(job, index, cluster, variables)
@@ -135,10 +158,12 @@ class LocalLauncher(Launcher):
             outcome = self._watch()
         finally:
             tasks = self._end_all()
+            # Tasks that a signal ended have not removed theirs.
+            remove_abandoned_sockets()
         for task in tasks:
             if task.unshown is not None:
                 raise task.unshown
-        failed = next((task for task in tasks if task.name == outcome.task), None)
+        failed = next((task for task in tasks if task.name == (outcome.witness or outcome.task)), None)
         return (
             outcome if failed is None else dataclasses.replace(outcome, last_lines=tuple(failed.last_lines))
         )
@@ -148,6 +173,7 @@ class LocalLauncher(Launcher):
     ) -> dict[str, str]:
         config = {"cluster": cluster, "task": {"type": job, "index": index}}
         environment = {**os.environ, **variables, "TF_CONFIG": json.dumps(config), "PYTHONUNBUFFERED": "1"}
+        environment.pop(SECRET_FILE_VARIABLE, None)
         if self._plan.devices_per_worker is not None:
             environment["STRATAX_SIMULATE"] = f"{self._plan.kind}:{self._plan.devices_per_worker}"
         return environment
@@ -158,8 +184,7 @@ class LocalLauncher(Launcher):
             is_done = self._look()
             if any(task.has_failed for task in self._tasks):
                 self._wait_for_others()
-                blamed = min((task for task in self._tasks if task.has_failed), key=_blame)
-                return Outcome(code=_shell_code(blamed.process.returncode), task=blamed.name)
+                return _judged(self._tasks)
             if is_done or any(task.unshown for task in self._tasks):
                 return Outcome(code=0)
             if self._is_late():
@@ -176,6 +201,8 @@ class LocalLauncher(Launcher):
         """They notice by themselves, mostly, and say so; who does not is ended."""
         until = time.monotonic() + self._plan.grace
         while time.monotonic() < until and self._signals < 2 and not self._look():
+            if all(task.is_stopped for task in self._tasks if task.trains and task.ended is None):
+                break  # What is stopped will not notice.
             time.sleep(_POLL_SECONDS)
 
     def _is_late(self) -> bool:
@@ -185,7 +212,7 @@ class LocalLauncher(Launcher):
         """Ends what still runs, first kindly, with everything that it started; returns all tasks."""
         running = [task for task in self._tasks if task.process.poll() is None]
         for task in running:
-            task.signal(signal.SIGTERM)
+            task.end()
         until = time.monotonic() + _TERM_SECONDS
         while any(task.process.poll() is None for task in running) and time.monotonic() < until:
             if self._signals > 1:
@@ -236,6 +263,21 @@ def describe(code: int) -> str:
         with contextlib.suppress(ValueError):
             return f"exit code {code} (killed by {signal.Signals(code - 128).name})"
     return f"exit code {code} ({names[code]})" if code in names else f"exit code {code}"
+
+
+def _judged(tasks: list[Task]) -> Outcome:
+    """Finds the task that failed first: where those that ended have only lost another, one that still runs."""
+    failed = min((task for task in tasks if task.has_failed), key=_blame)
+    code = failed.process.returncode
+    running = [task for task in tasks if task.trains and task.ended is None]
+    stopped = [task for task in running if task.is_stopped]
+    if stopped and code in (ExitCode.PEER_LOST, ExitCode.START_TIMEOUT):
+        how = "was stopped by a signal or a debugger"
+        return Outcome(code=ExitCode.STALLED, task=stopped[0].name, how=how, witness=failed.name)
+    if running and code == ExitCode.PEER_LOST:
+        how = "did not notice that the others gave it up"
+        return Outcome(code=ExitCode.STALLED, task=running[0].name, how=how, witness=failed.name)
+    return Outcome(code=_shell_code(code), task=failed.name)
 
 
 def _blame(task: Task) -> tuple[bool, float]:

@@ -3,18 +3,23 @@
 import asyncio
 import concurrent.futures
 import contextlib
+import dataclasses
 import itertools
 import logging
-import socket
 import threading
 import time
 from collections.abc import Callable
 from typing import Any
 
-from stratax.cluster._frames import MAGIC, encode, read_frame
+from stratax._shown import shown
+from stratax.cluster._channel import Channel, UnansweredError, open_channel
+from stratax.cluster._frames import Frame, encode
+from stratax.cluster._handshake import JAX, TASK
 from stratax.cluster._phases import progress
-from stratax.cluster._relay import carry, local_address
-from stratax.cluster._roster import Roster
+from stratax.cluster._relay import carry
+from stratax.cluster._roster import JOB_ID_VARIABLE, Roster
+from stratax.cluster._secret import SECRET_FILE_VARIABLE, SECRET_VARIABLE
+from stratax.cluster._sockets import socket_path
 from stratax.cluster._stops import Stops
 from stratax.cluster._watchdog import Limits, Sign, longest_silence
 from stratax.errors import ClusterError, ClusterTimeoutError, PeerLostError
@@ -27,6 +32,9 @@ _LONGEST_PAUSE = 1.0
 _REPORT_SECONDS = 10.0
 _ANSWER_SECONDS = 10.0
 _STOP_SECONDS = 0.05
+_MOST_UNANSWERED = 5
+"""So many connections in a row that are closed without a word are no hub that is just ending."""
+
 _logger = logging.getLogger("stratax")
 
 
@@ -60,10 +68,11 @@ class Link:
         self._limits = limits
         self._on_failure = on_failure
         self._loop = asyncio.get_running_loop()
-        self._writer: asyncio.StreamWriter | None = None
+        self._channel: Channel | None = None
         self._complete: asyncio.Future[str] = self._loop.create_future()
         self._missing: tuple[str, ...] = (roster.names[0],)
         self._gave_up: tuple[str, ...] = ()
+        self._turned_away = (0, "")
         self._requests: dict[int, concurrent.futures.Future[list[bytes]]] = {}
         self._numbers = itertools.count()
         self._signs: list[Sign] = []
@@ -81,7 +90,7 @@ class Link:
             deadline: When to give up, on the monotonic clock.
 
         Raises:
-            ClusterError: If the hub refuses this task.
+            ClusterError: If the hub refuses this task, or does not answer because it has another secret.
             ClusterTimeoutError: If somebody is missing at the deadline.
         """
         pause = _FIRST_PAUSE
@@ -95,8 +104,9 @@ class Link:
     async def _try_to_join(self, deadline: float) -> bool:
         """Makes one connection, and waits; says whether the cluster is complete, or the connection was in vain."""
         self._complete = self._loop.create_future()
-        reader, self._writer = await self._reach_hub(deadline, "task")
-        listening = self._keep(self._listen(reader))
+        self._channel = await self._reach_hub(deadline, TASK)
+        self._channel.write(encode(self._roster.introduction()))
+        listening = self._keep(self._listen(self._channel))
         silence = self._loop.call_later(_ANSWER_SECONDS, self._give_up_stranger)
         try:
             remaining = max(deadline - time.monotonic(), 0)
@@ -104,7 +114,7 @@ class Link:
             return True
         except ConnectionError:
             listening.cancel()
-            self._writer.close()
+            self._channel.close()
             return False
         except TimeoutError:
             raise self._incomplete() from None
@@ -120,12 +130,12 @@ class Link:
         """Opens the local socket that stands for JAX' service at process 0.
 
         Returns:
-            Its address, as JAX' client takes it.
+            Its path.
         """
-        address = local_address("relay")
-        server = await asyncio.start_unix_server(self._relay, path="\0" + address)
+        path = socket_path("relay")
+        server = await asyncio.start_unix_server(self._relay, path=path)
         self._keep(server.serve_forever())
-        return address
+        return path
 
     def gather(
         self, name: str, value: bytes, everything: bool, timeout: float, stop: threading.Event | None = None
@@ -148,17 +158,26 @@ class Link:
         """
         number = next(self._numbers)
         answer: concurrent.futures.Future[list[bytes]] = concurrent.futures.Future()
-        request = {"t": "gather", "name": name, "id": number, "all": everything}
+        # What another thread waits for, which can be told to stop, the program itself may never ask for.
+        is_ahead = stop is not None and threading.get_ident() != progress.thread
+        request = {"t": "gather", "name": name, "id": number, "all": everything, "ahead": is_ahead}
         self._loop.call_soon_threadsafe(self._ask, number, answer, encode(request, value))
-        if not _settled(answer, timeout, stop):
+        is_late = not _settled(answer, timeout, stop)
+        if is_late:
             self.send({"t": "withdraw", "name": name, "id": number})
         try:
             # The hub says who is missing, unless the answer was on its way; if the hub is lost, that is noticed.
             return answer.result(2 * SIGN_SECONDS + self._limits.patient_silence)
         except ClusterTimeoutError as error:
+            when = f"within {timeout:g} s" if is_late else "before one left the program"
             raise ClusterTimeoutError(
-                f"{name!r} was not reached by all tasks within {timeout:g} s. {error}", tasks=error.tasks
+                f"{shown(name)} was not reached by all tasks {when}. {error}", tasks=error.tasks
             ) from None
+
+    @property
+    def step_limit(self) -> float:
+        """How long a step may take while another task stands still, in seconds."""
+        return self._limits.step
 
     def send(self, header: dict[str, Any]) -> None:
         """Sends a message that has no answer; callable from every thread, and from a signal's handler."""
@@ -181,22 +200,23 @@ class Link:
         for task in list(self._work):
             task.cancel()
         await asyncio.gather(*self._work, return_exceptions=True)
-        if self._writer is not None:
-            self._writer.close()
+        if self._channel is not None:
+            self._channel.close()
 
-    async def _reach_hub(
-        self, deadline: float, kind: str, token: str = ""
-    ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    async def _reach_hub(self, deadline: float, kind: bytes) -> Channel:
         """Connects, again and again until the deadline: the other task may not have started, its name not be known."""
         host, port = self._roster.coordinator
-        pause, reported = _FIRST_PAUSE, time.monotonic()
+        pause, reported, unanswered = _FIRST_PAUSE, time.monotonic(), 0
         self._greeted = self._joined
         while True:
             try:
                 remaining = max(deadline - time.monotonic(), 0.01)
-                reader, writer = await asyncio.wait_for(asyncio.open_connection(host, port), remaining)
-                break
+                opening = open_channel(host, port, self._roster.credentials.key, kind)
+                return await asyncio.wait_for(opening, remaining)
             except (OSError, TimeoutError) as error:
+                unanswered = unanswered + 1 if isinstance(error, UnansweredError) else 0
+                if unanswered == _MOST_UNANSWERED:
+                    raise self._unanswered() from None
                 if time.monotonic() + pause > deadline:
                     raise self._incomplete(error) from error
                 if time.monotonic() - reported > _REPORT_SECONDS:
@@ -204,16 +224,33 @@ class Link:
                     _logger.warning("%s", self._waiting_text(error))
             await asyncio.sleep(pause)
             pause = min(2 * pause, _LONGEST_PAUSE)
-        writer.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        writer.write(MAGIC + encode({**self._roster.introduction(kind), "token": token}))
-        return reader, writer
+
+    def _unanswered(self) -> ClusterError:
+        roster, source = self._roster, self._roster.credentials.source
+        return ClusterError(
+            f"{roster.names[0]} at {roster.addresses[0]} closes the connections of {roster.name} without an answer, as "
+            f"it does where the two have different secrets, or one of them has none; where none has, TF_CONFIG's "
+            f"cluster or {JOB_ID_VARIABLE} differs. Give all tasks the same {SECRET_VARIABLE} (or "
+            f"{SECRET_FILE_VARIABLE}) and cluster, and end what is left of an earlier start. Received: "
+            f"{f'the secret of {source}' if source else 'no secret'}."
+        )
 
     def _waiting_text(self, error: BaseException | None = None) -> str:
         total = len(self._roster.names)
         reason = f" {self._roster.addresses[0]} can't be reached yet ({error})." if error else ""
         gave_up = f" Came but gave up: {', '.join(self._gave_up)}." if self._gave_up else ""
         joined = f"{total - len(self._missing)} of {total} tasks joined"
-        return f"{joined}; missing: {', '.join(self._absent()) or 'none else'}.{gave_up}{reason}"
+        missing = ", ".join(self._absent()) or "none else"
+        return f"{joined}; missing: {missing}.{gave_up}{reason}{self._strangers_text()}"
+
+    def _strangers_text(self) -> str:
+        count, host = self._turned_away
+        if not count:
+            return ""
+        return (
+            f" Turned away: {count} times who does not know this cluster's secret, the last from {host}. If that is a "
+            "task's host, its secret or its TF_CONFIG is another."
+        )
 
     def _absent(self) -> tuple[str, ...]:
         """The tasks that never came."""
@@ -222,14 +259,14 @@ class Link:
     def _incomplete(self, error: BaseException | None = None) -> ClusterTimeoutError:
         return ClusterTimeoutError(
             f"The cluster was not complete in time: {self._waiting_text(error)} Start these tasks, or give them more "
-            f"time with timeout=. Received: cluster={self._roster.cluster.as_dict()!r}.",
+            f"time with timeout=. Received: cluster={shown(self._roster.cluster.as_dict())}.",
             tasks=self._absent() or self._missing,
         )
 
-    async def _listen(self, reader: asyncio.StreamReader) -> None:
+    async def _listen(self, channel: Channel) -> None:
         try:
             while True:
-                header, payload = await read_frame(reader, self._hear)
+                header, payload = await channel.read(self._hear)
                 self._handle(header, payload)
         except (asyncio.IncompleteReadError, OSError):
             self._hub_gone("died: its process ended or its connection was closed")
@@ -248,6 +285,7 @@ class Link:
             self._time_out(header["id"], tuple(header["tasks"]))
         elif kind == "waiting":
             self._missing, self._gave_up = tuple(header["missing"]), tuple(header["gave_up"])
+            self._turned_away = (header["turned_away"], header["from"])
             if header.get("remind"):
                 _logger.warning("%s", self._waiting_text())
         elif kind == "complete" and not self._complete.done():
@@ -255,6 +293,8 @@ class Link:
             self._complete.set_result(header["token"])
         elif kind == "refused" and not self._complete.done():
             self._complete.set_exception(ClusterError(_refused_text(header["message"], self._roster)))
+        elif kind == "limit":
+            self._limits = dataclasses.replace(self._limits, step=float(header["step"]))
         elif kind == "stop":
             self._write(encode(self.stops.asked(header["name"], header["reason"])))
         elif kind == "stop_at":
@@ -279,7 +319,7 @@ class Link:
                 )
             )
 
-    def _ask(self, number: int, answer: concurrent.futures.Future[list[bytes]], frame: bytes) -> None:
+    def _ask(self, number: int, answer: concurrent.futures.Future[list[bytes]], frame: Frame) -> None:
         error = self.failure or self.ended
         if error is not None:
             answer.set_exception(error)
@@ -287,9 +327,9 @@ class Link:
         self._requests[number] = answer
         self._write(frame)
 
-    def _write(self, frame: bytes) -> None:
-        if self._writer is not None and not self._writer.is_closing():
-            self._writer.write(frame)
+    def _write(self, frame: Frame) -> None:
+        if self._channel is not None:
+            self._channel.write(frame)
 
     async def _give_signs(self) -> None:
         before = time.monotonic()
@@ -361,9 +401,11 @@ class Link:
 
     async def _relay(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Carries JAX' traffic. Where process 0 is gone, JAX is left waiting: it would end this process otherwise."""
-        with contextlib.suppress(ClusterTimeoutError, OSError):
-            far = await self._reach_hub(time.monotonic() + self._limits.patient_silence, "jax", self._token)
-            await carry(reader, writer, far)
+        with contextlib.suppress(ClusterError, ClusterTimeoutError, OSError):
+            channel = await self._reach_hub(time.monotonic() + self._limits.patient_silence, JAX)
+            channel.write(encode({"token": self._token}))
+            await carry(channel, reader, writer)
+            channel.close()
         self._held.append(writer)
 
     def _keep(self, work: Any) -> asyncio.Task:
@@ -385,4 +427,4 @@ def _settled(answer: concurrent.futures.Future, timeout: float, stop: threading.
 
 
 def _refused_text(message: str, roster: Roster) -> str:
-    return f"{message}. Received: this task is {roster.name} of {roster.cluster.as_dict()!r}."
+    return f"{message}. Received: this task is {roster.name} of {shown(roster.cluster.as_dict())}."

@@ -8,10 +8,12 @@ from typing import Any
 
 import yaml
 
+from stratax._shown import shown
 from stratax.cluster._exit import ExitCode, is_retryable
 from stratax.cluster._kubernetes import JOB_VARIABLE, NUM_WORKERS_VARIABLE, SERVICE_VARIABLE
 from stratax.cluster._plan_checks import check_least, check_port
 from stratax.cluster._roster import JOB_ID_VARIABLE
+from stratax.cluster._secret import SECRET_VARIABLE, new_secret
 from stratax.errors import BadArgumentError
 
 DEFAULT_PORT = 8470
@@ -26,6 +28,7 @@ _LONGEST_LABEL = 63
 _QUANTITY = re.compile(r"[0-9]+(\.[0-9]+)?(m|k|Ki|[MGTPE]i?)?")
 _IMAGE = re.compile(r"[^\s]+")
 _CONTAINER = "worker"
+_SECRET_KEY = "secret"
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
@@ -44,6 +47,8 @@ class KubernetesPlan:
         port: The port of every worker.
         restarts: How often each worker may be started again after a failure that is worth it.
         volumes: Claims to volumes and where they are mounted in every worker.
+        secret: The name of a Secret whose key ``secret`` holds the cluster's secret; None: one is made, called like the
+            Job.
 
     Raises:
         BadArgumentError: If a value is out of range or of the wrong form.
@@ -60,16 +65,19 @@ class KubernetesPlan:
     port: int = DEFAULT_PORT
     restarts: int = 0
     volumes: tuple[tuple[str, str], ...] = ()
+    secret: str | None = None
 
     def __post_init__(self) -> None:
         for field, least in {"workers": 1, "gpus_per_worker": 0, "restarts": 0}.items():
             check_least(field, getattr(self, field), least)
         check_port("port", self.port)
         if not _IMAGE.fullmatch(self.image):
-            raise BadArgumentError(f"image must be the name of one. Received: image={self.image!r}.")
+            raise BadArgumentError(f"image must be the name of one. Received: image={shown(self.image)}.")
         _check_name("name", self.name, _LONGEST_LABEL - len(f"-{self.workers - 1}"))
-        if self.namespace is not None:
-            _check_name("namespace", self.namespace, _LONGEST_LABEL)
+        for field in ("namespace", "secret"):
+            value = getattr(self, field)
+            if value is not None:
+                _check_name(field, value, _LONGEST_LABEL)
         _check_quantity("cpus", self.cpus)
         _check_quantity("memory", self.memory)
         for claim, path in self.volumes:
@@ -77,11 +85,14 @@ class KubernetesPlan:
 
 
 def kubernetes_manifest(plan: KubernetesPlan) -> str:
-    """Returns a headless Service and an indexed Job as YAML, for `kubectl apply`.
+    """Returns a Secret, a headless Service and an indexed Job as YAML, for `kubectl apply`.
 
     Pod n of the Job is worker n. The Service gives every pod a name, and TF_CONFIG lists those names. A pod that ended
     with a retryable `ExitCode` is started again; since the others end by themselves when they lose one, all are. Any
     other failure ends the Job. Needs Kubernetes 1.29 or newer.
+
+    The Secret has a new random value in every call: what is returned should be kept as secrets are, or the plan should
+    name a Secret that is there already.
 
     Args:
         plan: What to run.
@@ -89,9 +100,9 @@ def kubernetes_manifest(plan: KubernetesPlan) -> str:
     Example:
         >>> plan = KubernetesPlan(image="digits:1", command=("python", "train.py"), workers=2, name="digits")
         >>> [document["kind"] for document in yaml.safe_load_all(kubernetes_manifest(plan))]
-        ['Service', 'Job']
+        ['Secret', 'Service', 'Job']
     """
-    documents = [_service(plan), _job(plan)]
+    documents = [*([_secret(plan)] if plan.secret is None else []), _service(plan), _job(plan)]
     # One line for each value: a folded TF_CONFIG is hard to read and to edit.
     return yaml.safe_dump_all(documents, sort_keys=False, explicit_start=True, width=float("inf"))
 
@@ -114,7 +125,7 @@ def _check_name(field: str, value: str, longest: int) -> None:
     if not _LABEL.fullmatch(value) or len(value) > longest:
         raise BadArgumentError(
             f"{field} must have at most {longest} characters, which are lower-case letters, digits and hyphens; it "
-            f"begins with a letter and does not end with a hyphen. Received: {field}={value!r}."
+            f"begins with a letter and does not end with a hyphen. Received: {field}={shown(value)}."
         )
 
 
@@ -122,7 +133,7 @@ def _check_quantity(field: str, value: str | None) -> None:
     if value is not None and not _QUANTITY.fullmatch(value):
         raise BadArgumentError(
             f"{field} must be a quantity as Kubernetes writes them, such as '4', '500m' or '16Gi'. "
-            f"Received: {field}={value!r}."
+            f"Received: {field}={shown(value)}."
         )
 
 
@@ -130,12 +141,22 @@ def _check_volume(claim: str, path: str) -> None:
     if not claim or not path.startswith("/") or ":" in path:
         raise BadArgumentError(
             "A volume must be a claim's name and the absolute path at which it is mounted, CLAIM:/PATH. "
-            f"Received: volume={f'{claim}:{path}'!r}."
+            f"Received: volume={shown(f'{claim}:{path}')}."
         )
 
 
 def _metadata(plan: KubernetesPlan) -> dict[str, Any]:
     return {"name": plan.name, **({"namespace": plan.namespace} if plan.namespace else {})}
+
+
+def _secret(plan: KubernetesPlan) -> dict[str, Any]:
+    return {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": _metadata(plan),
+        "type": "Opaque",
+        "stringData": {_SECRET_KEY: new_secret()},
+    }
 
 
 def _service(plan: KubernetesPlan) -> dict[str, Any]:
@@ -231,6 +252,10 @@ def _environment(plan: KubernetesPlan) -> list[dict[str, Any]]:
         },
         # A Job that takes the place of another of its name may start while the other's pods are still ending.
         {"name": JOB_ID_VARIABLE, "valueFrom": {"fieldRef": {"fieldPath": _START_FIELD}}},
+        {
+            "name": SECRET_VARIABLE,
+            "valueFrom": {"secretKeyRef": {"name": plan.secret or plan.name, "key": _SECRET_KEY}},
+        },
         {"name": NUM_WORKERS_VARIABLE, "value": str(plan.workers)},
         {"name": JOB_VARIABLE, "value": plan.name},
         {"name": SERVICE_VARIABLE, "value": plan.name},

@@ -4,6 +4,7 @@ import dataclasses
 import re
 import shlex
 
+from stratax._shown import shown
 from stratax.cluster._exit import ExitCode
 from stratax.cluster._plan_checks import check_least, check_port
 from stratax.errors import BadArgumentError
@@ -15,6 +16,7 @@ _WORD = re.compile(r"[^\s\"'`$\\]+")
 _TIME = re.compile(r"([0-9]+-)?[0-9]+(:[0-9]{1,2}){0,2}")
 _BY_FAULT = (
     ExitCode.PEER_LOST,
+    134,
     137,
     143,
     ExitCode.PREEMPTED,
@@ -74,19 +76,36 @@ class SlurmPlan:
         if self.workers % self.workers_per_node:
             raise BadArgumentError(
                 "The workers must be spread evenly over the nodes, so workers must be a multiple of workers_per_node. "
-                f"Received: workers={self.workers!r}, workers_per_node={self.workers_per_node!r}."
+                f"Received: workers={shown(self.workers)}, workers_per_node={shown(self.workers_per_node)}."
             )
         for field in ("name", "memory", "partition", "account"):
             value = getattr(self, field)
             if value is not None and not _WORD.fullmatch(value):
                 raise BadArgumentError(
-                    f"{field} must be one word without quotes. Received: {field}={value!r}."
+                    f"{field} must be one word without quotes. Received: {field}={shown(value)}."
                 )
         if self.time is not None and not _TIME.fullmatch(self.time):
             raise BadArgumentError(
                 "time must be minutes, or as in '4:00:00' or '2-12:00' (days, hours, minutes). "
-                f"Received: time={self.time!r}."
+                f"Received: time={shown(self.time)}."
             )
+        if self.time is not None and self.restarts and self.notice >= _seconds(self.time):
+            raise BadArgumentError(
+                "notice must be shorter than the time limit: else the workers would be told to save as soon as they "
+                f"start, and be queued again without end. Received: notice={self.notice} (seconds), "
+                f"time={shown(self.time)}, which is {_seconds(self.time)} seconds."
+            )
+
+
+def _seconds(time: str) -> int:
+    """A time limit of Slurm's in seconds: minutes, minutes:seconds, hours:minutes:seconds, or days-hours:..."""
+    days, _, rest = time.rpartition("-")
+    parts = [int(part) for part in rest.split(":")]
+    if days or len(parts) == 3:
+        hours, minutes, seconds = [*parts, 0, 0][:3]
+    else:
+        hours, (minutes, seconds) = 0, [*parts, 0][:2]
+    return ((int(days or 0) * 24 + hours) * 60 + minutes) * 60 + seconds
 
 
 def slurm_script(plan: SlurmPlan) -> str:
@@ -159,6 +178,10 @@ for host in $(scontrol show hostnames "$SLURM_JOB_NODELIST"); do
   done
 done
 export STRATAX_ADDRESSES="$addresses" PYTHONUNBUFFERED=1
+
+# The workers' secret, of this job only. Nobody else can read their environment.
+STRATAX_CLUSTER_SECRET=$(od -An -N32 -tx1 /dev/urandom | tr -d ' \\n')
+export STRATAX_CLUSTER_SECRET
 
 # What each task runs. Of all tasks' exit codes srun gives the highest, and a task that only lost another has a high
 # one: so the codes that are worth another try become the lowest, and are told apart again below.

@@ -7,6 +7,7 @@ import time
 from types import TracebackType
 from typing import Any, Protocol, SupportsIndex
 
+from stratax._shown import shown
 from stratax.errors import BadArgumentError, BadTypeError
 
 PHASES = ("idle", "input", "compiling", "step", "evaluating", "saving")
@@ -42,6 +43,7 @@ class Progress:
         step: The number of the step that it is in, or None.
         last_step: The last step that was begun; None before the first.
         since: When the phase began, on the monotonic clock, in seconds.
+        waits_for: Where it waits for the other tasks, in words; None where it does not.
         thread: The thread whose phases count.
         guard: The cluster, once this process is connected.
         result: What the last step computes, on its devices, and when it was begun.
@@ -51,6 +53,7 @@ class Progress:
     step: int | None = None
     last_step: int | None = None
     since: float = dataclasses.field(default_factory=time.monotonic)
+    waits_for: str | None = None
     thread: int = dataclasses.field(default_factory=threading.get_ident)
     guard: Guard | None = None
     result: "tuple[Pending, float] | None" = None
@@ -58,10 +61,10 @@ class Progress:
     def sign(self) -> dict[str, Any]:
         """Returns what the other tasks are told: in a step also while its result is not there yet."""
         phase, step, since = self.phase, self.step, self.since
-        if phase in ("idle", "input") and self.result is not None and not _is_there(self.result[0]):
+        if phase not in ("step", "compiling") and self.result is not None and not _is_there(self.result[0]):
             phase, step, since = "step", self.last_step, self.result[1]
         age = round(time.monotonic() - since, 2)
-        return {"phase": phase, "step": step, "last": self.last_step, "age": age}
+        return {"phase": phase, "step": step, "last": self.last_step, "age": age, "waits_for": self.waits_for}
 
 
 progress = Progress()
@@ -71,20 +74,21 @@ progress = Progress()
 class Phase:
     """A block of the program with a name; see `phase`."""
 
-    __slots__ = ("_before", "_name", "_step")
+    __slots__ = ("_before", "_name", "_step", "_waits_for")
 
-    def __init__(self, name: str, step: int | None) -> None:
+    def __init__(self, name: str, step: int | None, waits_for: str | None = None) -> None:
         self._name = name
         self._step = step
-        self._before: tuple[str, int | None] | None = None
+        self._waits_for = waits_for
+        self._before: tuple[str, int | None, str | None] | None = None
 
     def __enter__(self) -> None:
         if progress.thread != threading.get_ident():
             return
         if progress.guard is not None:
             progress.guard.check()
-        self._before = (progress.phase, progress.step)
-        _change(self._name, self._step)
+        self._before = (progress.phase, progress.step, progress.waits_for)
+        _change(self._name, self._step, self._waits_for)
         if self._name == "step" and self._step is not None:
             progress.last_step = self._step
 
@@ -122,8 +126,23 @@ def phase(name: str, step: int | None = None) -> Phase:
         ...     pass
     """
     if name not in PHASES:
-        raise BadArgumentError(f"A phase is one of {', '.join(PHASES)}. Received: name={name!r}.")
+        raise BadArgumentError(f"A phase is one of {', '.join(PHASES)}. Received: name={shown(name)}.")
     return Phase(name, None if step is None else step_number(step))
+
+
+def waiting(what: str) -> Phase:
+    """Says that this task waits for the others inside a block, and for what.
+
+    To the watchdog that is a step, also inside of a phase that has no deadline: who keeps the others waiting has one,
+    unless it compiles, evaluates or saves.
+
+    Args:
+        what: Where it waits, in words, for the message if it waits too long.
+
+    Returns:
+        A context manager.
+    """
+    return Phase("step", progress.last_step, what)
 
 
 def step_number(step: SupportsIndex) -> int:
@@ -138,12 +157,13 @@ def step_number(step: SupportsIndex) -> int:
     try:
         return operator.index(step)
     except TypeError:
-        raise BadTypeError(f"A step's number must be an integer. Received: step={step!r}.") from None
+        raise BadTypeError(f"A step's number must be an integer. Received: step={shown(step)}.") from None
 
 
-def _change(name: str, step: int | None) -> None:
+def _change(name: str, step: int | None, waits_for: str | None) -> None:
     progress.phase = name
     progress.step = step
+    progress.waits_for = waits_for
     progress.since = time.monotonic()
 
 

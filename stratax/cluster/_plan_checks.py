@@ -2,6 +2,7 @@
 
 import numbers
 
+from stratax._shown import shown
 from stratax.errors import BadArgumentError, BadTypeError
 
 
@@ -18,9 +19,9 @@ def check_least(name: str, value: float, least: float) -> None:
         BadArgumentError: If it is too small.
     """
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        raise BadTypeError(f"{name} must be a number. Received: {name}={value!r}.")
+        raise BadTypeError(f"{name} must be a number. Received: {name}={shown(value)}.")
     if value < least:
-        raise BadArgumentError(f"{name} must be at least {least}. Received: {name}={value!r}.")
+        raise BadArgumentError(f"{name} must be at least {least}. Received: {name}={shown(value)}.")
 
 
 def check_port(name: str, port: int, count: int = 1) -> None:
@@ -36,6 +37,8 @@ def check_port(name: str, port: int, count: int = 1) -> None:
         BadArgumentError: If it is out of range.
     """
     if isinstance(port, bool) or not isinstance(port, numbers.Integral):
-        raise BadTypeError(f"{name} must be an int. Received: {name}={port!r}.")
+        raise BadTypeError(f"{name} must be an int. Received: {name}={shown(port)}.")
     if not 1 <= port <= port + count - 1 <= 65535:
-        raise BadArgumentError(f"{name} must be between 1 and {65536 - count}. Received: {name}={port!r}.")
+        raise BadArgumentError(
+            f"{name} must be between 1 and {65536 - count}. Received: {name}={shown(port)}."
+        )

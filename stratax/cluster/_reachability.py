@@ -4,6 +4,7 @@ import ipaddress
 import socket
 from typing import Any
 
+from stratax._shown import shown
 from stratax.cluster._roster import Roster, host_and_port
 from stratax.errors import ClusterError
 
@@ -28,8 +29,9 @@ def check_reachable(roster: Roster) -> None:
     if elsewhere is not None:
         raise ClusterError(
             f"The address of {roster.name} is a loopback address on its own machine, {here[0]}, so that tasks on other "
-            f"machines such as {elsewhere!r} can't reach it. Give the machine's address in the network, or mend its "
-            f"name in /etc/hosts. Received: {own!r}."
+            f"machines such as {shown(elsewhere)} can't reach it. Give the machine's address in the network, or "
+            "mend its "
+            f"name in /etc/hosts. Received: {shown(own)}."
         )
 
 

@@ -5,6 +5,7 @@ from typing import Any, Self
 
 import jax
 
+from stratax._shown import shown
 from stratax.cluster._cluster_resolver import ClusterResolver
 from stratax.cluster._cluster_spec import ClusterSpec
 from stratax.cluster._connection import connect, experimental_connect_to_cluster
@@ -124,7 +125,7 @@ class TPUClusterResolver(ClusterResolver):
             if value is not None:
                 raise BadArgumentError(
                     f"{name} has no meaning here: the program runs on the TPU's own host. Leave it out. "
-                    f"Received: {name}={value!r}."
+                    f"Received: {name}={shown(value)}."
                 )
         self._job_name = self.task_type = job_name
         self._cluster, self.task_id = pod_cluster(job_name)
@@ -222,11 +223,13 @@ def experimental_connect_to_host(remote_host: str | None = None, job_name: str =
         BadArgumentError: If it is another host: programs run on the host that has the devices.
     """
     if remote_host is not None and not isinstance(remote_host, str):
-        raise BadTypeError(f"remote_host must be a string or None. Received: remote_host={remote_host!r}.")
+        raise BadTypeError(
+            f"remote_host must be a string or None. Received: remote_host={shown(remote_host)}."
+        )
     if (remote_host or "") not in LOCAL_ADDRESSES:
         raise BadArgumentError(
             "A program uses the devices of the host that it runs on; it can't connect to another. Start it on "
-            f"that host. Received: remote_host={remote_host!r}."
+            f"that host. Received: remote_host={shown(remote_host)}."
         )
 
 
@@ -278,7 +281,7 @@ def _tpu_devices() -> list[jax.Device]:
             "There is no TPU here, neither a real nor a simulated one. Run on a TPU's host with jax[tpu] "
             "installed, simulate one with stratax.simulate_devices(8, kind='TPU') or "
             f"{ENVIRONMENT_VARIABLE}=tpu:8, or catch this ValueError and use another strategy. "
-            f"Received: devices={[device.name for device in list_logical_devices()]!r}."
+            f"Received: devices={shown([device.name for device in list_logical_devices()])}."
         )
     return devices
 
@@ -305,11 +308,11 @@ def _coordinates(device: jax.Device, index: int) -> tuple[int, int, int, int]:
 
 def _check_address(tpu: Any) -> None:
     if tpu is not None and not isinstance(tpu, str):
-        raise BadTypeError(f"tpu must be a string or None. Received: tpu={tpu!r}.")
+        raise BadTypeError(f"tpu must be a string or None. Received: tpu={shown(tpu)}.")
     if tpu and "://" in tpu:
         raise BadArgumentError(
             "A program runs on the TPU's own host, so the TPU can't be given as the address of a remote worker. "
-            f"Start the program there and leave tpu out. Received: tpu={tpu!r}."
+            f"Start the program there and leave tpu out. Received: tpu={shown(tpu)}."
         )
 
 
@@ -317,5 +320,5 @@ def _check_tpu_resolver(resolver: Any) -> None:
     if not isinstance(resolver, TPUClusterResolver):
         raise BadTypeError(
             "cluster_resolver must be a TPUClusterResolver, or None for this host's TPU. "
-            f"Received: cluster_resolver={resolver!r}."
+            f"Received: cluster_resolver={shown(resolver)}."
         )

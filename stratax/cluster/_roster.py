@@ -5,7 +5,9 @@ import json
 import os
 from typing import Any
 
+from stratax._shown import shown
 from stratax.cluster._cluster_spec import ClusterSpec
+from stratax.cluster._secret import Credentials, read_credentials
 
 JOB_ID_VARIABLE = "STRATAX_JOB_ID"
 """An environment variable that is equal in all tasks of one start of a job and differs from any other's.
@@ -26,6 +28,7 @@ class Roster:
         names: Every task's name, for example ``"/job:worker/task:1"``, by the number of its process.
         addresses: Their addresses, in the same order.
         index: This process's number; 0 is the chief, or the first worker where there is none.
+        credentials: What this task shows that it belongs to the cluster.
         job_id: What tells this start of the job from any other; may be empty.
     """
 
@@ -33,6 +36,7 @@ class Roster:
     names: tuple[str, ...]
     addresses: tuple[str, ...]
     index: int
+    credentials: Credentials
     job_id: str = ""
 
     @property
@@ -45,14 +49,9 @@ class Roster:
         """The host and port at which the tasks meet: those of process 0."""
         return host_and_port(self.addresses[0])
 
-    def introduction(self, kind: str) -> dict[str, object]:
-        """Returns what a connection of this task says first.
-
-        Args:
-            kind: What the connection is for.
-        """
+    def introduction(self) -> dict[str, object]:
+        """Returns what this task says first over a connection whose other end belongs to the cluster."""
         return {
-            "kind": kind,
             "index": self.index,
             "name": self.name,
             "job": self.job_id,
@@ -71,7 +70,11 @@ def make_roster(cluster: ClusterSpec, task_type: str, task_id: int) -> Roster:
 
     Returns:
         The roster: the chief is first, then the workers in order.
+
+    Raises:
+        ClusterError: If the cluster's secret can't be read.
     """
+    job_id = os.environ.get(JOB_ID_VARIABLE, "")
     tasks = [
         (job, index) for job in SYNCHRONOUS_JOBS if job in cluster.jobs for index in cluster.task_indices(job)
     ]
@@ -80,7 +83,8 @@ def make_roster(cluster: ClusterSpec, task_type: str, task_id: int) -> Roster:
         names=tuple(task_name(job, index) for job, index in tasks),
         addresses=tuple(cluster.task_address(job, index) for job, index in tasks),
         index=tasks.index((task_type, task_id)),
-        job_id=os.environ.get(JOB_ID_VARIABLE, ""),
+        credentials=read_credentials(cluster, job_id),
+        job_id=job_id,
     )
 
 
@@ -114,5 +118,5 @@ def difference(mine: dict[str, Any], theirs: Any) -> str:
     if isinstance(theirs, dict):
         for job in dict.fromkeys([*mine, *theirs]):
             if mine.get(job) != theirs.get(job):
-                return f"cluster.{job}: {mine.get(job)!r} and {theirs.get(job)!r}"
-    return f"cluster: {mine!r} and {theirs!r}"
+                return f"cluster.{job}: {shown(mine.get(job))} and {shown(theirs.get(job))}"
+    return f"cluster: {shown(mine)} and {shown(theirs)}"

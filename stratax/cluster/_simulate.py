@@ -9,6 +9,7 @@ import re
 
 import jax
 
+from stratax._shown import shown
 from stratax.errors import BadTypeError, SimulationError
 
 ENVIRONMENT_VARIABLE = "STRATAX_SIMULATE"
@@ -38,12 +39,12 @@ class SimulatedDevices:
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
             raise SimulationError(
-                f"Only these kinds of device can be simulated: {', '.join(KINDS)}. Received: kind={self.kind!r}."
+                f"Only these kinds of device can be simulated: {', '.join(KINDS)}. Received: kind={shown(self.kind)}."
             )
         if not 1 <= self.count <= _MAX_DEVICES:
             raise SimulationError(
                 f"The number of simulated devices must be between 1 and {_MAX_DEVICES}. "
-                f"Received: count={self.count!r}."
+                f"Received: count={shown(self.count)}."
             )
 
 
@@ -80,9 +81,9 @@ def simulate_devices(count: int, kind: str = "CPU") -> None:
         8
     """
     if isinstance(count, bool) or not isinstance(count, int):
-        raise BadTypeError(f"The number of simulated devices must be an int. Received: count={count!r}.")
+        raise BadTypeError(f"The number of simulated devices must be an int. Received: count={shown(count)}.")
     if not isinstance(kind, str):
-        raise BadTypeError(f"The kind of simulated device must be a string. Received: kind={kind!r}.")
+        raise BadTypeError(f"The kind of simulated device must be a string. Received: kind={shown(kind)}.")
     _apply(SimulatedDevices(kind=kind.upper(), count=count))
 
 
@@ -119,7 +120,7 @@ def parse_specification(specification: str) -> SimulatedDevices:
         raise SimulationError(
             "Simulated devices are given as kind:count, for example tpu:8, gpu:2 or cpu:4 "
             f"(environment variable {ENVIRONMENT_VARIABLE} or option --simulate). "
-            f"Received: specification={specification!r}."
+            f"Received: specification={shown(specification)}."
         )
     return SimulatedDevices(kind=match["kind"].upper(), count=int(match["count"]))
 
@@ -145,7 +146,8 @@ def _apply(simulated: SimulatedDevices) -> None:
             f"{simulated.count} {simulated.kind} devices can't be simulated because JAX has started already "
             "(something computed or asked for devices). Call stratax.simulate_devices(...) before anything that "
             f"uses JAX, or start the program with {ENVIRONMENT_VARIABLE}={simulated.kind.lower()}:{simulated.count}. "
-            f"Received: count={simulated.count!r}, kind={simulated.kind!r}; simulated now: {_state.simulated!r}."
+            f"Received: count={shown(simulated.count)}, kind={shown(simulated.kind)}; simulated now: "
+            f"{shown(_state.simulated)}."
         ) from error
     jax.config.update("jax_platforms", "cpu")
     _reserve_threads(simulated.count)

@@ -5,6 +5,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 
+from stratax._shown import shown
 from stratax.cluster._cluster_checks import check_cluster
 from stratax.cluster._cluster_resolver import ListedClusterResolver
 from stratax.cluster._cluster_spec import ClusterSpec
@@ -119,7 +120,7 @@ def expand_counts(counts: str) -> list[int]:
         match = _REPEATED.fullmatch(part.strip())
         if match is None or int(match["times"] or 1) > _MAX_HOSTS:
             raise ClusterError(
-                f"Slurm's tasks of each node must be given as in '4(x2),1'. Received: tasks_per_node={counts!r}."
+                f"Slurm's tasks of each node must be given as in '4(x2),1'. Received: tasks_per_node={shown(counts)}."
             )
         numbers += [int(match["count"])] * int(match["times"] or 1)
     return numbers
@@ -155,7 +156,7 @@ def _count(part: str) -> list[str]:
 
 def _bad_list(names: str) -> ClusterError:
     return ClusterError(
-        f"Slurm's list of hosts must be given as in 'node[1-4,7],login'. Received: SLURM_JOB_NODELIST={names!r}."
+        f"Slurm's list of hosts must be given as in 'node[1-4,7],login'. Received: SLURM_JOB_NODELIST={shown(names)}."
     )
 
 
@@ -172,7 +173,7 @@ def _variable(*names: str) -> str:
 def _integer(*names: str) -> int:
     value = _variable(*names)
     if not value.isdecimal():
-        raise ClusterError(f"{names[0]} must be a number. Received: {names[0]}={value!r}.")
+        raise ClusterError(f"{names[0]} must be a number. Received: {names[0]}={shown(value)}.")
     return int(value)
 
 
@@ -194,7 +195,7 @@ def _hosts_of_tasks(tasks_per_node: int | list[int] | None) -> list[str]:
     if len(counts) != len(hosts):
         raise ClusterError(
             f"The tasks of each node must be given for {len(hosts)} nodes, {hosts}. "
-            f"Received: tasks_per_node={counts!r}."
+            f"Received: tasks_per_node={shown(counts)}."
         )
     return [host for host, count in zip(hosts, counts, strict=True) for _ in range(count)]
 
@@ -207,13 +208,13 @@ def _addresses(hosts: list[str], port_base: int) -> list[str]:
 def _assign(jobs: Mapping[str, int], addresses: list[str]) -> tuple[ClusterSpec, list[tuple[str, int]]]:
     if not isinstance(jobs, Mapping):
         raise BadTypeError(
-            f"jobs must be a dictionary from a job's name to its number of tasks. Received: jobs={jobs!r}."
+            f"jobs must be a dictionary from a job's name to its number of tasks. Received: jobs={shown(jobs)}."
         )
     for job, count in jobs.items():
         check_least(f"jobs[{job!r}]", count, 1)
     if sum(jobs.values()) != len(addresses):
         raise ClusterError(
-            f"The step has {len(addresses)} tasks; the jobs must have as many together. Received: jobs={jobs!r}."
+            f"The step has {len(addresses)} tasks; the jobs must have as many together. Received: jobs={shown(jobs)}."
         )
     places = [(job, index) for job, count in jobs.items() for index in range(count)]
     tasks: dict[str, list[str]] = {job: [] for job in jobs}
@@ -234,7 +235,7 @@ def _set_visible_gpus(process: int, hosts: list[str], per_node: int | None, per_
     if count * here > node:
         raise ClusterError(
             f"A node with {node} GPUs has too few for {here} tasks of {count}. "
-            f"Received: gpus_per_node={per_node!r}, gpus_per_task={per_task!r}."
+            f"Received: gpus_per_node={shown(per_node)}, gpus_per_task={shown(per_task)}."
         )
     if count:
         os.environ["CUDA_VISIBLE_DEVICES"] = ",".join(str(local * count + number) for number in range(count))

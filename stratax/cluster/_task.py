@@ -13,6 +13,7 @@ import threading
 import time
 from typing import IO, Protocol
 
+from stratax._shown import shown
 from stratax.errors import FileAccessError
 
 _KEPT_LINES = 40
@@ -80,6 +81,17 @@ class Task:
         """Whether it was found to have ended with another code than 0."""
         return self.ended is not None and self.process.returncode != 0
 
+    @property
+    def is_stopped(self) -> bool:
+        """Whether a signal such as SIGSTOP, or a debugger, keeps it from running; False where that can't be told."""
+        if self.ended is not None or not hasattr(os, "waitid"):
+            return False
+        try:
+            # WNOWAIT: it is asked again and again, and its end is found out elsewhere.
+            return os.waitid(os.P_PID, self.process.pid, os.WSTOPPED | os.WNOHANG | os.WNOWAIT) is not None
+        except ChildProcessError:
+            return False
+
     def look(self) -> None:
         """Finds out whether it has ended."""
         if self.ended is None and self.process.poll() is not None:
@@ -89,6 +101,13 @@ class Task:
         """Sends a signal to everything that the task started."""
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.process.pid, number)
+
+    def end(self) -> None:
+        """Asks it, and everything that it started, to end; what is stopped goes on, or it could not."""
+        was_stopped = self.is_stopped
+        self.signal(signal.SIGTERM)
+        if was_stopped:
+            self.signal(signal.SIGCONT)
 
     def kill(self) -> None:
         """Ends it and everything that it started."""
@@ -207,6 +226,6 @@ def _log(folder: pathlib.Path | None, name: str, stack: contextlib.ExitStack) ->
     except OSError as error:
         raise FileAccessError(
             f"The tasks' output can't be kept there ({error.strerror}). Give a folder that can be written to. "
-            f"Received: log_dir={str(folder)!r}.",
+            f"Received: log_dir={shown(str(folder))}.",
             filename=str(folder),
         ) from error

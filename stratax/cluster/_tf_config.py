@@ -11,6 +11,7 @@ import logging
 import re
 from typing import Any
 
+from stratax._shown import shown
 from stratax.cluster._cluster_checks import JOBS, check_cluster, check_task, wrong
 from stratax.cluster._cluster_spec import ClusterSpec
 from stratax.errors import ClusterError
@@ -123,7 +124,7 @@ def _check_field_names(fields: dict[str, Any]) -> None:
         if name in _FIELDS:
             continue
         if meant:
-            raise wrong(f"there is no field {name!r}; {meant[0]!r} must be meant", "field", name)
+            raise wrong(f"there is no field {shown(name)}; {shown(meant[0])} must be meant", "field", name)
         _logger.info("TF_CONFIG: the field %r is not used.", name)
 
 

@@ -2,6 +2,7 @@
 
 import os
 
+from stratax._shown import shown
 from stratax.cluster._cluster_spec import ClusterSpec
 from stratax.errors import ClusterError
 
@@ -33,7 +34,7 @@ def pod_cluster(job_name: str) -> tuple[ClusterSpec, int]:
     if not index.isdecimal() or int(index) >= len(hosts):
         raise ClusterError(
             f"On a TPU with {len(hosts)} hosts the environment variable {_INDEX} must be a number from 0 to "
-            f"{len(hosts) - 1}. Received: {_INDEX}={os.environ.get(_INDEX)!r}."
+            f"{len(hosts) - 1}. Received: {_INDEX}={shown(os.environ.get(_INDEX))}."
         )
     return ClusterSpec({job_name: [f"{host}:{COORDINATOR_PORT}" for host in hosts]}), int(index)
 

@@ -38,6 +38,7 @@ class Sign:
         age: How long it had been doing that, in seconds.
         silence: How long ago that was, in seconds.
         left: How long ago it left the program, in seconds; None where it has not.
+        waits_for: Where it was waiting for the other tasks, in words; None where it was not.
     """
 
     phase: str = "idle"
@@ -46,12 +47,18 @@ class Sign:
     age: float = 0.0
     silence: float = 0.0
     left: float | None = None
+    waits_for: str | None = None
 
     def describe(self) -> str:
         """Returns the sign in words, for messages."""
         begun = "before its first step" if self.last_step is None else f"last step {self.last_step}"
         heard = f", heard of {self.silence:.1f} s before" if self.silence >= _WORTH_SAYING else ""
-        return f"{begun}, phase '{self.phase}' for {self.age + self.silence:.0f} s{heard}"
+        doing = (
+            f"phase '{self.phase}'"
+            if self.waits_for is None
+            else f"waiting for the others: {self.waits_for},"
+        )
+        return f"{begun}, {doing} for {self.age + self.silence:.0f} s{heard}"
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)

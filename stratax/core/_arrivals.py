@@ -57,9 +57,10 @@ def settle() -> None:
 
 def settle_before_run() -> None:
     """The same, at a point that is passed often: only if there are new variables."""
-    if _waiting and _seen[0] != _created[0]:
+    created = _created[0]  # Before: another thread may create variables meanwhile.
+    if _waiting and _seen[0] != created:
         settle()
-        _seen[0] = _created[0]
+        _seen[0] = created
 
 
 def _count_variables() -> None:

@@ -25,7 +25,8 @@ from malt.core import converter
 from malt.operators import py_builtins
 
 from stratax import errors
-from stratax.core import _conditions, _locals, _loops, _transpile
+from stratax._shown import shown
+from stratax.core import _capture, _conditions, _iterated, _iterators, _locals, _loops, _transpile
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -80,13 +81,22 @@ def converted_call(
     function: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None, scope: "FunctionScope | None" = None
 ) -> Any:
     """Calls `function` from rewritten code: rewritten too if it is the user's."""
-    kwargs = kwargs or {}
+    result = _converted_call(function, args, kwargs or {}, scope)
+    _iterators.note(result)
+    return result
+
+
+def _converted_call(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], scope: Any) -> Any:
     if isinstance(function, functools.partial):
         return converted_call(function.func, (*function.args, *args), {**function.keywords, **kwargs}, scope)
     if isinstance(function, types.MethodType):
         return converted_call(function.__func__, (function.__self__, *args), kwargs, scope)
     if isinstance(function, types.FunctionType):
-        target = _rewritten(function) if _is_convertible(function) and _is_users(function) else None
+        is_users = _is_users(function) and _SKIP not in function.__dict__
+        target = _rewritten(function) if is_users and _is_convertible(function) else None
+        if is_users and target is None and _CONVERTED not in function.__dict__:
+            # Nobody will see what it does with them.
+            _iterators.check_surroundings(function, args, kwargs)
         return (target or function)(*args, **kwargs)
     if isinstance(function, (type, types.BuiltinFunctionType)):
         return _call_builtin(function, args, kwargs, scope)
@@ -97,6 +107,9 @@ def converted_call(
 
 
 def _call_builtin(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], scope: Any) -> Any:
+    _iterators.check_call(function, args, kwargs)
+    if _capture.current_region() and (stream := _iterated.combined(function, args, kwargs)) is not None:
+        return stream
     if function is super and not args:
         return py_builtins.super_in_original_context(function, args, scope)
     if function is locals:
@@ -108,7 +121,7 @@ def _call_builtin(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], 
     if function is range and any(isinstance(bound, jax.core.Tracer) for bound in args):
         raise errors.TracingError(
             "Python's `range` needs numbers that are known while a function is traced. Expected: ints. "
-            f"Received: range{args!r}. Use `stratax.range`, which becomes a compiled loop."
+            f"Received: range{shown(args)}. Use `stratax.range`, which becomes a compiled loop."
         )
     return function(*args, **kwargs)
 
@@ -192,9 +205,10 @@ def _rewritten(function: types.FunctionType) -> types.FunctionType | None:
             _given_up.add(code)
         if first and _has_branches(code) and code.co_name != "<lambda>":
             warnings.warn(
-                f"The control flow of {function.__qualname__!r} ({code.co_filename}:{code.co_firstlineno}) can't be "
+                f"The control flow of {shown(function.__qualname__)} ({code.co_filename}:{code.co_firstlineno}) "
+                "can't be "
                 f"compiled and runs as Python: {type(error).__name__}: {error}. Loops over `stratax.range` in it are "
-                "unrolled. Write it in a file, without match, for/else, while/else and names that begin with two "
+                "unrolled. Write it in a file, without match and names that begin with two "
                 "underscores, or mark it with `stratax.core.do_not_convert`.",
                 RuntimeWarning,
                 stacklevel=3,
@@ -251,7 +265,8 @@ class FunctionScope:
             return None
         if isinstance(value, _locals.PartialReturn):
             raise errors.TracingError(
-                f"Function {self.function_name!r} returns a value only if a condition on an array holds; else it would "
+                f"Function {shown(self.function_name)} returns a value only if a condition on an array holds; "
+                "else it would "
                 "return None, and a compiled program can't choose between them. Expected: a value on every path. "
                 "Add a `return` of the same shape and dtype at the end of the function."
             )

@@ -7,9 +7,33 @@ from typing import Any
 import jax
 import keras
 from jax.extend import core as jax_core
+from jax.interpreters import ad
 
 from stratax import errors
+from stratax._shown import shown
 from stratax.core import _capture, _convolutions
+
+loop_p = jax_core.Primitive("stratax_loop")
+"""A loop that the host drives, window by window: `loop_p.bind(*values, loop=...)`."""
+loop_p.multiple_results = True
+loop_p.def_abstract_eval(lambda *_, loop: loop.results)
+branch_p = jax_core.Primitive("stratax_branch")
+"""A condition one of whose branches has such a loop: `branch_p.bind(predicate, *values, branches=...)`."""
+branch_p.multiple_results = True
+branch_p.def_abstract_eval(lambda *_, branches: branches.results)
+DRIVEN = frozenset({loop_p, branch_p})
+
+
+def _refuse_to_differentiate(*_: Any, **__: Any) -> Any:
+    raise errors.TracingError(
+        "A loop over a dataset, or one that takes more of an iterator than fits one window, can't be differentiated: "
+        "it runs window by window. Expected: the gradient of one element's loss in the loop, with the tape or "
+        "`value_and_grad` in its body."
+    )
+
+
+ad.primitive_jvps[loop_p] = _refuse_to_differentiate
+ad.primitive_jvps[branch_p] = _refuse_to_differentiate
 
 
 class BranchRegion(_capture.Region):
@@ -19,6 +43,14 @@ class BranchRegion(_capture.Region):
 
     def lift(self, variable: keras.Variable) -> Any:
         return self.parent.get_current_value(variable)
+
+    def next_element(self, stream: Any) -> Any:
+        raise errors.TracingError(
+            "next(iterator) was called in one branch of an `if` on an array: whether an element is taken is known only "
+            "when the compiled function runs. Expected: a call before the `if`, or a loop over the iterator in it. "
+            f"Received: iterator={shown(stream)}. Take the element first and use it in the branch, or let the caller "
+            "choose with a Python bool."
+        )
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -30,6 +62,7 @@ class Taken:
     offset: int
     count: int
     block: bool
+    is_optional: bool = False
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -47,15 +80,21 @@ class LoopRegion(_capture.Region):
         parent: The region that the loop stands in.
         structures: The structures that streams' elements have in these iterations, by the stream's id. Where
             there is none the first iteration's elements tell.
+        path: Where the body stands in the program.
     """
 
     parent: _capture.Region
 
-    def __init__(self, parent: _capture.Region, structures: dict[int, Any] | None = None) -> None:
-        super().__init__(parent)
+    def __init__(
+        self,
+        parent: _capture.Region,
+        structures: dict[int, Any] | None = None,
+        path: _capture.Path | None = None,
+    ) -> None:
+        super().__init__(parent, path)
         self.inputs: list[Any] = []
         self.taken_elements: list[Taken] = []
-        self._structures = structures or {}
+        self._structures = dict(structures or {})
         self._counts: dict[int, int] = {}
 
     def lift(self, variable: keras.Variable) -> Any:
@@ -73,17 +112,41 @@ class LoopRegion(_capture.Region):
 
     def taken(self, stream: Any) -> int:
         """How many elements of `stream` are taken before this point in the first iteration."""
-        return feeding_region(self.parent, stream).taken(stream) + self.per_iteration(stream)
+        return taken_before(self.parent, stream) + self.per_iteration(stream)
+
+    def structure(self, stream: Any) -> Any:
+        """The structure of the elements of `stream` in these iterations."""
+        return self._structures[id(stream)]
+
+    @property
+    def structures(self) -> dict[int, Any]:
+        """The structures of all streams' elements, by the stream's id."""
+        return dict(self._structures)
 
     def per_iteration(self, stream: Any) -> int:
         """How many elements of `stream` an iteration takes, as far as it is traced."""
         return self._counts.get(id(stream), 0)
 
+    def first_stream(self) -> Any:
+        """A stream that the body, or a loop in it, takes from."""
+        return self.taken_elements[0].stream if self.taken_elements else None
+
     def next_element(self, stream: Any) -> Any:
         structure = self._structures.get(id(stream))
         if structure is None:
-            ((structure, _),) = stream.peek_runs(self.taken(stream), 1)
+            ((structure, _),) = self.peek(stream, self.taken(stream), 1)
+            self._structures[id(stream)] = structure
         return self.feed(stream, structure, count=1, block=False)
+
+    def next_optional(self, stream: Any) -> tuple[Any, Any]:
+        structure = self._structures.get(id(stream))
+        if structure is None:
+            structure = _capture.optional_structure(self, stream, self.taken(stream))
+            self._structures[id(stream)] = structure
+        present, value = self.feed(
+            stream, (_capture.OPTIONAL, structure), count=1, block=False, is_optional=True
+        )
+        return present, value
 
     def feed(
         self,
@@ -95,6 +158,7 @@ class LoopRegion(_capture.Region):
         count_argument: int | None = None,
         per_count: int = 1,
         pinned: tuple[int, int] | None = None,
+        is_optional: bool = False,
     ) -> Any:
         """Takes `count` elements from `stream` in every iteration; the same as :meth:`ProgramRegion.feed`."""
         if count_argument is not None or pinned is not None:
@@ -103,7 +167,8 @@ class LoopRegion(_capture.Region):
                 "array or its elements' shapes differ. Expected: the inner loop over `stratax.range(n)` with a Python "
                 "int n, elements of one shape. Received: n is an argument of the compiled function. Pass an int."
             )
-        entry = Taken(stream, structure, self.per_iteration(stream), count, block)
+        self._structures.setdefault(id(stream), structure[1] if is_optional else structure)
+        entry = Taken(stream, structure, self.per_iteration(stream), count, block, is_optional)
         self._counts[id(stream)] = entry.offset + count
         self.taken_elements.append(entry)
         leaves, treedef = jax.tree.flatten(structure)
@@ -115,6 +180,13 @@ class LoopRegion(_capture.Region):
         return jax.tree.unflatten(treedef, tracers)
 
 
+def taken_before(region: _capture.Region, stream: Any) -> int:
+    """How many elements of a stream are taken before this point, as far as that is known while tracing."""
+    while isinstance(region, BranchRegion):
+        region = region.parent
+    return feeding_region(region, stream).taken(stream)
+
+
 def feeding_region(region: _capture.Region | None, stream: Any) -> "_capture.ProgramRegion | LoopRegion":
     """`region`, if a loop in it can take input from a stream."""
     if isinstance(region, (_capture.ProgramRegion, LoopRegion)):
@@ -123,7 +195,7 @@ def feeding_region(region: _capture.Region | None, stream: Any) -> "_capture.Pro
     (region or _capture.Region()).next_element(stream)
     raise errors.TracingError(
         "next(iterator) was called in a loop inside a function that is being differentiated. Expected: the loop around "
-        f"the differentiated function. Received: iterator={stream!r}. Take the elements first."
+        f"the differentiated function. Received: iterator={shown(stream)}. Take the elements first."
     )
 
 
@@ -136,12 +208,14 @@ class Block:
         run: A function `(inputs, arguments) -> results` on lists of arrays.
         results: The types of `results`, as `jax.ShapeDtypeStruct`.
         has_effects: Whether running it does something besides computing them (printing, say).
+        is_driven: Whether the host has to drive it, because a loop in it takes input of unknown length.
     """
 
     region: _capture.Region
     run: Callable[[Sequence[Any], Sequence[Any]], list[Any]]
     results: list[Any]
     has_effects: bool
+    is_driven: bool = False
 
 
 def trace_block(
@@ -166,4 +240,7 @@ def trace_block(
     closed = _convolutions.prepare(closed)
     count = len(region.inputs) if isinstance(region, LoopRegion) else 0
     flat = _capture.lift_inputs(closed, count)
-    return Block(region, lambda inputs, values: flat(*inputs, *values), list(shapes), bool(closed.effects))
+    driven = any(equation.primitive in DRIVEN for equation in closed.jaxpr.eqns)
+    return Block(
+        region, lambda inputs, values: flat(*inputs, *values), list(shapes), bool(closed.effects), driven
+    )

@@ -15,11 +15,14 @@ from typing import Any
 
 import jax
 import keras
+import numpy as np
 from jax.extend import core as jax_core
 from keras.src.backend.common import global_state  # Keras has no public door to the scope that is active.
 from keras.src.backend.common.stateless_scope import get_stateless_scope
 
 from stratax import errors
+from stratax._shown import shown
+from stratax._tracing import TRACING
 from stratax.core import _reads
 
 input_p = jax_core.Primitive("stratax_input")
@@ -71,16 +74,24 @@ class Spread(abc.ABC):
         """The variable's one value of all parties' values."""
 
 
+Path = tuple[int, ...]
+"""Where a loop or branch stands in a program: its number in the part around it, and so on."""
+
+
 class Region(keras.StatelessScope):
     """Hands out and collects variables' values while one region of a program is traced.
 
     Args:
         parent: The region in whose trace this one's trace is nested, or None for a whole program.
+        path: Where the region stands in the program, the same in every trace of it; by default counted.
     """
 
-    def __init__(self, parent: "Region | None" = None) -> None:
+    def __init__(self, parent: "Region | None" = None, path: "Path | None" = None) -> None:
         super().__init__(collect_losses=True, initialize_variables=False)
         self.parent = parent
+        self._num_parts = 0
+        self._num_peeks = 0
+        self.path: Path = path if path is not None else parent.next_path() if parent is not None else ()
         self.trace: Any = None
         self.reads: dict[int, keras.Variable] = {}
         self.writes: dict[int, keras.Variable] = {}
@@ -91,7 +102,12 @@ class Region(keras.StatelessScope):
     def __enter__(self) -> "Region":
         self.trace = current_trace()
         super().__enter__()
+        TRACING.depth += 1
         return self
+
+    def __exit__(self, *exc_info: Any) -> None:
+        TRACING.depth -= 1
+        super().__exit__(*exc_info)
 
     def get_current_value(self, variable: keras.Variable) -> Any:
         """The value of `variable` at this point of the region, as a tracer of this region or an outer one.
@@ -154,7 +170,65 @@ class Region(keras.StatelessScope):
         raise errors.TracingError(
             "next(iterator) was called inside a part of a compiled function that can't take input. Expected: in the "
             "function's own body or in a loop over `stratax.range`, outside of `strategy.run`. "
-            f"Received: iterator={stream!r}. Take the element first and hand it to `strategy.run(fn, args=(element,))`."
+            f"Received: iterator={shown(stream)}. Take the element first and hand it to `strategy.run(fn, "
+            "args=(element,))`."
+        )
+
+    def next_optional(self, stream: Any) -> tuple[Any, Any]:
+        """Whether there is a next element, and the element."""
+        self.next_element(stream)
+        raise AssertionError  # The line before it raises, here and in all regions that can't take input.
+
+    def iterate(self, stream: Any) -> Any:
+        """What `iter(stream)` gives while this region is traced."""
+        return _Untraceable(stream)
+
+    def next_path(self) -> "Path":
+        """The path of the next part of this region."""
+        self._num_parts += 1
+        return (*self.path, self._num_parts)
+
+    @property
+    def program(self) -> "ProgramRegion":
+        """The region of the whole program."""
+        region: Region = self
+        while region.parent is not None:
+            region = region.parent
+        if not isinstance(region, ProgramRegion):
+            raise errors.TracingError("Input can be taken inside of a compiled function only.")
+        return region
+
+    def peek(self, stream: Any, skip: int, count: int, *, up_to: bool = False) -> list[tuple[Any, int]]:
+        """`stream.peek_runs`, or with `up_to` `stream.peek_up_to`, while this region is traced.
+
+        What reads the data is no part of the program. When a program is traced once more while it runs, for elements of
+        another structure, the streams are somewhere else; it then sees what the first trace has seen.
+        """
+        self._num_peeks += 1
+        key = (self.path, self._num_peeks)
+        seen = self.program.seen
+        if key not in seen:
+            with outside_scopes():
+                seen[key] = (stream.peek_up_to if up_to else stream.peek_runs)(skip, count)
+        return seen[key]
+
+
+class _Untraceable:
+    """Stands for an iteration that Python would do while a function is traced, once for all its calls."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def __iter__(self) -> "_Untraceable":
+        return self
+
+    def __next__(self) -> Any:
+        raise errors.TracingError(
+            "A compiled function goes through an iterator or dataset in Python's way (a comprehension, `list`, `zip`, "
+            "or a loop in code that is not converted): that would happen once, while it is traced, and every call "
+            "would see the same elements. Expected: `for ... in` as a statement, or `next(iterator)`, in a function "
+            "whose control flow is converted (autograph=True, its source at hand). "
+            f"Received: {shown(self._stream)}."
         )
 
 
@@ -235,6 +309,8 @@ class StreamFeed:
         per_count: How many elements it takes for each of that count.
         pinned: The index of a dynamic argument and the value that it has to have, where the program was traced for
             exactly that.
+        behind: How many loops that the host drives come before it. What they take is known only when they have run.
+        is_optional: Whether there may be no element: then the first leaf says whether there is one.
     """
 
     stream: Any
@@ -245,6 +321,8 @@ class StreamFeed:
     count_argument: int | None = None
     per_count: int = 1
     pinned: tuple[int, int] | None = None
+    behind: int = 0
+    is_optional: bool = False
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -260,6 +338,14 @@ class ProgramRegion(Region):
 
     Args:
         known: The concrete values of the function's dynamic arguments, in order, for loops whose length is one.
+
+    Attributes:
+        iterators: Python's iterators that the function made while it was traced, by id.
+        seen: What streams have shown while the function was traced.
+        loops: The loops that the host drives, by path.
+        passes: The passes over datasets that they make, by path.
+        structures: The structures of elements that loops were traced for, by path; shared by a program's traces.
+        hints: Structures of elements to trace a loop for, besides the first one, by path.
     """
 
     def __init__(self, known: Sequence[Any] = ()) -> None:
@@ -268,6 +354,13 @@ class ProgramRegion(Region):
         self.created: list[keras.Variable] = []
         self.feeds: list[StreamFeed] = []
         self.known = list(known)
+        self.iterators: dict[int, Any] = {}
+        self.seen: dict[tuple[Path, int], list[tuple[Any, int]]] = {}
+        self.loops: dict[Path, Any] = {}
+        self.passes: dict[Path, Any] = {}
+        self.structures: dict[Path, list[Any]] = {}
+        self.hints: dict[Path, list[Any]] = {}
+        self.num_driven = 0
         self.arguments: dict[int, int] = {}
         self.placement: jax.sharding.Sharding | None = None
         self.storage: jax.sharding.Sharding | None = None
@@ -282,8 +375,13 @@ class ProgramRegion(Region):
         return self._taken.get(id(stream), 0)
 
     def next_element(self, stream: Any) -> Any:
-        ((structure, _),) = stream.peek_runs(self.taken(stream), 1)
+        ((structure, _),) = self.peek(stream, self.taken(stream), 1)
         return self.feed(stream, structure, count=1, block=False)
+
+    def next_optional(self, stream: Any) -> tuple[Any, Any]:
+        structure = optional_structure(self, stream, self.taken(stream))
+        present, value = self.feed(stream, (OPTIONAL, structure), count=1, block=False, is_optional=True)
+        return present, value
 
     def feed(
         self,
@@ -295,6 +393,7 @@ class ProgramRegion(Region):
         count_argument: int | None = None,
         per_count: int = 1,
         pinned: tuple[int, int] | None = None,
+        is_optional: bool = False,
     ) -> Any:
         """Takes `count` elements of `structure` from `stream` on every call of the program.
 
@@ -310,9 +409,11 @@ class ProgramRegion(Region):
             count_argument=count_argument,
             per_count=per_count,
             pinned=pinned,
+            behind=self.num_driven,
+            is_optional=is_optional,
         )
         self.feeds.append(entry)
-        self._taken[id(stream)] = entry.skip + count
+        self.note_taken(stream, count)
         leaves, treedef = jax.tree.flatten(structure)
         lead = (count,) if block else ()
         tracers = [
@@ -320,6 +421,15 @@ class ProgramRegion(Region):
             for index, leaf in enumerate(leaves)
         ]
         return jax.tree.unflatten(treedef, tracers)
+
+    def close_passes(self) -> None:
+        """Ends the passes over datasets that were begun to see what the elements look like."""
+        for made in self.passes.values():
+            made.close()
+
+    def note_taken(self, stream: Any, count: int) -> None:
+        """Counts elements that the program takes."""
+        self._taken[id(stream)] = self.taken(stream) + count
 
     def detach(self, streams: Sequence[Any]) -> list[Any]:
         """Puts something else in the place of streams that were passed as arguments: the program outlives them.
@@ -334,6 +444,10 @@ class ProgramRegion(Region):
             for feed in self.feeds
         }
         self.feeds = [feeds[id(feed)] for feed in self.feeds]
+        for loop in self.loops.values():
+            loop.replace_streams(places)
+        for made in self.passes.values():
+            made.source = places.get(id(made.source), made.source)
         self.inputs = [
             FeedLeaf(feeds[id(source.feed)], source.index) if isinstance(source, FeedLeaf) else source
             for source in self.inputs
@@ -352,6 +466,33 @@ class ProgramRegion(Region):
             self.created.append(variable)
         value = concrete_value(variable)
         return self.new_input(variable, value.shape, value.dtype)
+
+
+OPTIONAL = jax.ShapeDtypeStruct((), np.dtype(bool))
+"""The type of the leaf that says whether an optional element is there."""
+
+
+def optional_structure(region: Region, stream: Any, skip: int) -> Any:
+    """The structure of an element that may be missing."""
+    found = region.peek(stream, skip, 1, up_to=True) or region.peek(stream, 0, 1, up_to=True)
+    return found[0][0] if found else declared_structure(stream)
+
+
+def declared_structure(stream: Any) -> Any:
+    """The structure that a stream or dataset declares, where it has no element to show; sizes that vary become 1."""
+
+    def described(spec: Any) -> Any:
+        if spec.shape is None or np.dtype(spec.dtype).kind not in "biufcV":
+            raise errors.TracingError(
+                "A compiled function takes elements of a dataset that has none and does not say what they look like. "
+                f"Expected: components of numbers with shapes. Received: {shown(spec)}. Give the dataset elements, or "
+                "a signature."
+            )
+        shape = tuple(1 if size is None else int(size) for size in spec.shape)
+        return jax.ShapeDtypeStruct(shape, jax.dtypes.canonicalize_dtype(spec.dtype))
+
+    with outside_scopes():
+        return jax.tree.map(described, stream.element_spec)
 
 
 def lift_inputs(closed: jax_core.ClosedJaxpr, count: int) -> Callable[..., list[Any]]:
@@ -385,7 +526,8 @@ def _check_belongs(region: Region, variable: keras.Variable, value: Any) -> None
             return
         scope = scope.parent
     raise errors.TracingError(
-        f"Variable {variable.path!r} was assigned inside a JAX transformation (jax.lax.scan, jax.lax.cond, jax.jit, "
+        f"Variable {shown(variable.path)} was assigned inside a JAX transformation (jax.lax.scan, jax.lax.cond, "
+        "jax.jit, "
         "jax.grad, ...) that was itself called inside a compiled function; its new value can't leave that "
         f"transformation. Received: value={value}. Use `for _ in stratax.range(n)` for loops and "
         "`stratax.value_and_grad` or `stratax.GradientTape` for gradients, or return the value and assign it outside."

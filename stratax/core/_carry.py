@@ -14,6 +14,10 @@ from stratax.core import _body, _capture, _conditions, _locals
 _STATE = (keras.Variable, _capture.Spread)
 
 
+def _element_itself(element: Any, _: Sequence[Any]) -> Any:
+    return element
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class Elements:
     """What a loop goes through.
@@ -22,11 +26,15 @@ class Elements:
         length: The number of iterations: an int, a traced int32, or None where only the condition ends the loop.
         at: The element at a traced index.
         bound: What gives the length, where it is one object unchanged.
+        streams: The streams and passes over datasets that the loop goes through.
+        form: What the body is given, of the element at the index and an element of each stream.
     """
 
     length: Any
     at: Callable[[Any], Any] | None = None
     bound: Any = None
+    streams: tuple[Any, ...] = ()
+    form: Callable[[Any, Sequence[Any]], Any] = _element_itself
 
     def aval(self) -> Any:
         """The type of an element."""
@@ -68,87 +76,103 @@ def is_unset(packed: _locals.Packed) -> bool:
 class Carry:
     """What a loop carries: the locals that change, then the variables that are written.
 
+    Args:
+        parent: The region that the loop stands in.
+        entry: The locals before the loop.
+        bodies: The body, traced once for each structure of the elements that the loop takes from streams.
+
     Attributes:
-        slots: The locals' arrays: their type, and the position of the result that gives them.
-        variables: The variables that the body writes.
+        slots: The locals' arrays: their type, and the positions of the results that give them, one for each body.
+        variables: The variables that a body writes.
         initial: All values before the first iteration.
     """
 
-    def __init__(self, parent: _capture.Region, entry: list[_locals.Packed], traced: Body) -> None:
-        self.slots: list[tuple[_locals.Leaf, int]] = []
+    def __init__(self, parent: _capture.Region, entry: list[_locals.Packed], bodies: Sequence[Body]) -> None:
+        self.slots: list[tuple[_locals.Leaf, list[int]]] = []
         self.initial: list[Any] = []
         self._entry = entry
-        self._traced = traced
+        self._bodies = bodies
         self._arguments: list[int | Any] = []
         self._positions: list[dict[int, int]] = [{} for _ in entry]
         self._collect_locals()
         self._collect_new_locals()
-        self.variables = list(traced.region.writes.values())
+        # The first body that writes a variable says whether it is carried as replicas hold it.
+        written: dict[int, Any] = {}
+        for body in bodies:
+            for variable in body.region.writes.values():
+                written.setdefault(id(_variable_of(variable)), variable)
+        self.variables = list(written.values())
         self.initial += [parent.get_current_value(variable) for variable in self.variables]
-        self._slot_of = {id(variable): len(self.slots) + i for i, variable in enumerate(self.variables)}
+        self._slot_of = {key: len(self.slots) + i for i, key in enumerate(written)}
         self._read = {
             id(source): parent.get_current_value(source)
-            for source in traced.region.inputs
-            if isinstance(source, _STATE) and id(source) not in self._slot_of
+            for body in bodies
+            for source in body.region.inputs
+            if isinstance(source, _STATE) and id(_variable_of(source)) not in self._slot_of
         }
 
     def _collect_locals(self) -> None:
         for local, packed in enumerate(self._entry):
-            after = self._traced.exits[local]
             for leaf in packed.arrays:
                 value = packed.leaves[leaf]
-                if after.leaves[leaf] is self._traced.tracers[local, leaf]:
+                results = [body.exits[local].leaves[leaf] for body in self._bodies]
+                before = [body.tracers[local, leaf] for body in self._bodies]
+                if all(result is tracer for result, tracer in zip(results, before, strict=True)):
                     # The body leaves it alone: after the loop it is what it was, a Python number too.
                     self._arguments.append(value)
                     continue
                 kind = _locals.describe(packed.paths[leaf], value)
                 self._arguments.append(_Slot(len(self.slots)))
-                self._positions[local][leaf] = self._add(
-                    kind, after.leaves[leaf], _locals.cast(value, kind.dtype)
-                )
+                self._positions[local][leaf] = self._add(kind, results, _locals.cast(value, kind.dtype))
 
     def _collect_new_locals(self) -> None:
         for local, packed in enumerate(self._entry):
-            after = self._traced.exits[local]
             if not is_unset(packed):
                 continue
-            before = packed.leaves[0]
-            if isinstance(before, _locals.NoneOnEntry) and before.was_read and not _is_none(after, before):
-                raise errors.TracingError(
-                    f"{_locals.label(packed.name)} is None before a compiled loop, whose body looks at it and then "
-                    "assigns it: the first iteration would be another program than the rest. Expected: an array or "
-                    "number before the loop. Received: None. Give it a value of its final shape and dtype, for example "
-                    "`keras.ops.zeros(shape, dtype)`."
-                )
-            for leaf in after.arrays:
-                kind = _locals.describe(after.paths[leaf], after.leaves[leaf])
-                self._positions[local][leaf] = self._add(kind, after.leaves[leaf], _locals.zeros(kind))
+            exits = [body.exits[local] for body in self._bodies]
+            for after in exits:
+                _check_none(packed.leaves[0], packed.name, after)
+            for leaf in exits[0].arrays:
+                kind = _locals.describe(exits[0].paths[leaf], exits[0].leaves[leaf])
+                _check_alike(packed.name, kind, leaf, exits)
+                results = [after.leaves[leaf] for after in exits]
+                self._positions[local][leaf] = self._add(kind, results, _locals.zeros(kind))
 
-    def _add(self, kind: _locals.Leaf, result: Any, initial: Any) -> int:
-        self.slots.append((kind, self._traced.arrays[id(result)]))
+    def _add(self, kind: _locals.Leaf, results: list[Any], initial: Any) -> int:
+        places = [body.arrays[id(result)] for body, result in zip(self._bodies, results, strict=True)]
+        self.slots.append((kind, places))
         self.initial.append(initial)
         return len(self.slots) - 1
 
-    def step(self, element: Any, values: Sequence[Any], blocks: Sequence[Any]) -> tuple[list[Any], Any]:
-        """One iteration: the carried values after it, and the condition, where the loop has one."""
+    def step(
+        self, element: Any, values: Sequence[Any], blocks: Sequence[Any], number: int = 0
+    ) -> tuple[list[Any], Any]:
+        """One iteration of a body: the carried values after it, and the condition, where the loop has one."""
+        traced = self._bodies[number]
         taken = iter(blocks)
         inputs = []
-        for source in self._traced.region.inputs:
+        for source in traced.region.inputs:
             if not isinstance(source, _STATE):
                 inputs.append(next(taken))
-            elif id(source) in self._slot_of:
-                inputs.append(values[self._slot_of[id(source)]])
+            elif (slot := self._slot_of.get(id(_variable_of(source)))) is not None:
+                inputs.append(_converted(values[slot], self.variables[slot - len(self.slots)], source))
             else:
                 inputs.append(self._read[id(source)])
         arguments = [values[a.position] if isinstance(a, _Slot) else a for a in self._arguments]
-        results = self._traced.block.run(inputs, [element, *arguments])
-        first = self._traced.num_arrays
-        written = results[first : first + len(self.variables)]
-        new = [_locals.cast(results[position], kind.dtype) for kind, position in self.slots]
-        start = self.initial[len(self.slots) :]
-        return new + [_locals.cast(v, i.dtype) for v, i in zip(written, start, strict=True)], results[
-            -1
-        ] if results else None
+        results = traced.block.run(inputs, [element, *arguments])
+        new = [_locals.cast(results[places[number]], kind.dtype) for kind, places in self.slots]
+        written = {
+            id(_variable_of(source)): (source, result)
+            for source, result in zip(
+                traced.region.writes.values(), results[traced.num_arrays :], strict=False
+            )
+        }
+        for variable, value, start in zip(
+            self.variables, values[len(self.slots) :], self.initial[len(self.slots) :], strict=True
+        ):
+            source, result = written.get(id(_variable_of(variable)), (variable, value))
+            new.append(_locals.cast(_converted(result, source, variable), start.dtype))
+        return new, results[-1] if results else None
 
     def locals_after(self, values: Sequence[Any], *, always_runs: bool) -> list[Any]:
         """The locals after the loop."""
@@ -159,7 +183,7 @@ class Carry:
             if not is_unset(packed):
                 state.append(packed.unpack(new))
                 continue
-            state.append(self._new_local(packed, self._traced.exits[local], new, always_runs))
+            state.append(self._new_local(packed, self._bodies[0].exits[local], new, always_runs))
         return state
 
     def _new_local(
@@ -173,6 +197,47 @@ class Carry:
         if is_result and not always_runs and not _locals.is_unset(value):
             return value if isinstance(value, _locals.PartialReturn) else _locals.PartialReturn(value)
         return value
+
+
+def _variable_of(source: Any) -> Any:
+    """The variable itself, of what may be its values as replicas hold them."""
+    return source.variable if isinstance(source, _capture.Spread) else source
+
+
+def _converted(value: Any, given: Any, wanted: Any) -> Any:
+    """A variable's value, as one or as replicas hold it, in the other of these forms where that is wanted.
+
+    Bodies for elements of different structure differ in it: a remainder that does not divide is computed alike by all.
+    """
+    if isinstance(given, _capture.Spread) and not isinstance(wanted, _capture.Spread):
+        return given.merge(value)
+    if isinstance(wanted, _capture.Spread) and not isinstance(given, _capture.Spread):
+        return wanted.spread(value)
+    return value
+
+
+def _check_none(before: Any, name: str, after: _locals.Packed) -> None:
+    if isinstance(before, _locals.NoneOnEntry) and before.was_read and not _is_none(after, before):
+        raise errors.TracingError(
+            f"{_locals.label(name)} is None before a compiled loop, whose body looks at it and then "
+            "assigns it: the first iteration would be another program than the rest. Expected: an array or "
+            "number before the loop. Received: None. Give it a value of its final shape and dtype, for example "
+            "`keras.ops.zeros(shape, dtype)`."
+        )
+
+
+def _check_alike(name: str, kind: _locals.Leaf, leaf: int, exits: list[_locals.Packed]) -> None:
+    """Refuses a local that is first assigned in the body and depends on the shape of what the loop takes."""
+    for after in exits[1:]:
+        same = after.treedef == exits[0].treedef and leaf in after.arrays
+        found = _locals.describe("", after.leaves[leaf]) if same else None
+        if found is None or (found.shape, found.dtype) != (kind.shape, kind.dtype):
+            raise errors.TracingError(
+                f"{_locals.label(name)} is used after a loop over elements of several shapes and differs with them. A "
+                f"compiled program needs one of each. Expected: {kind}, as with the first element. Received: "
+                f"{after.treedef if found is None else found}. Reduce it to one shape in the loop, or make the "
+                "elements' shapes equal (`batch(..., drop_remainder=True)`, padding)."
+            )
 
 
 def _is_none(after: _locals.Packed, before: _locals.NoneOnEntry) -> bool:
@@ -230,8 +295,8 @@ class Runner:
 
         def body(state: tuple[Any, Any, list[Any]]) -> tuple[Any, Any, list[Any]]:
             index, _, values = state
-            values, go_on = self._carry.step(self._element(index), values, ())
-            return index + 1, go_on, values
+            new, go_on = self._carry.step(self._element(index), values, ())
+            return index + 1, go_on, new
 
         first = (jnp.zeros((), jnp.int32), _conditions.as_predicate(keep_going, "while"), self._carry.initial)
         return jax.lax.while_loop(test, body, first)[2]

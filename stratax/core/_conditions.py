@@ -13,7 +13,8 @@ import jax
 import jax.numpy as jnp
 
 from stratax import errors
-from stratax.core import _body, _capture, _locals
+from stratax._shown import shown
+from stratax.core import _body, _capture, _driven, _locals
 
 
 def is_traced(value: Any) -> bool:
@@ -278,8 +279,9 @@ class _Merge:
             elif not _locals.same_constant(one, other):
                 raise errors.TracingError(
                     f"{path[0].upper()}{path[1:]} is not an array and differs between the branches of an `if` whose "
-                    f"condition is an array, so no program can choose between them. Expected: {one!r} in both "
-                    f"branches. Received: {other!r} in the other. Use arrays, or a condition that Python can decide."
+                    f"condition is an array, so no program can choose between them. Expected: {shown(one)} in both "
+                    f"branches. Received: {shown(other)} in the other. Use arrays, or a condition that Python "
+                    "can decide."
                 )
         return _Deferred(left, positions)
 
@@ -325,12 +327,20 @@ def _run(
 
         return run
 
-    if not merge.outputs and not written and not any(branch.block.has_effects for branch in branches):
+    if not merge.outputs and not written and not any(_matters(branch.block) for branch in branches):
         return []
-    results = jax.lax.cond(predicate, side(0), side(1))
+    if any(branch.block.is_driven for branch in branches):
+        results = _driven.branch(parent, predicate, (side(0), side(1)))
+    else:
+        results = jax.lax.cond(predicate, side(0), side(1))
     for variable, value in zip(written.values(), results[len(merge.outputs) :], strict=True):
         parent.take_over(variable, value, *[branch.block.region for branch in branches])
     return results[: len(merge.outputs)]
+
+
+def _matters(block: _body.Block) -> bool:
+    """Whether a branch does something besides computing its results."""
+    return block.has_effects or block.is_driven
 
 
 def _output(output: _Output, results: list[Any], side: int) -> Any:

@@ -65,16 +65,18 @@ def plan(parent: _capture.Region, region: _body.LoopRegion, length: Any, bound: 
     Args:
         parent: The region that the loop stands in.
         region: The region of its traced body.
-        length: The number of iterations: an int or a tracer.
+        length: The number of iterations: an int, or the tracer of an argument.
         bound: The array that is the number of iterations, where it is one unchanged.
 
     Raises:
-        TracingError: If the number of iterations is not known, or the structures change and an iteration takes more
-            than one element.
+        TracingError: If the structures change and an iteration takes more than one element.
         OutOfRangeError: If a stream has too few elements left. None is lost.
     """
     streams = _streams(region)
-    count, argument = _known_count(parent, length, bound)
+    count = known_count(parent, length, bound)
+    if count is None:
+        raise AssertionError  # Such loops are driven.
+    argument = None if isinstance(length, int) else parent.argument_index(bound)  # type: ignore[attr-defined]
     runs = {key: _runs(parent, region, stream, count) for key, stream in streams.items()}
     pinned = None if argument is None else (argument, count)
     if not count:
@@ -93,21 +95,14 @@ def _streams(region: _body.LoopRegion) -> dict[int, Any]:
     return {id(taken.stream): taken.stream for taken in region.taken_elements}
 
 
-def _known_count(parent: _capture.Region, length: Any, bound: Any) -> tuple[int, int | None]:
-    """The number of iterations of this call, and the argument that gives it."""
+def known_count(parent: _capture.Region, length: Any, bound: Any) -> int | None:
+    """The number of iterations of a loop, if the program can know it before it runs."""
     if isinstance(length, int):
-        return length, None
-    index = None
+        return length
     if isinstance(parent, _capture.ProgramRegion) and _conditions.is_traced(bound):
         index = parent.argument_index(bound)
-    if index is None:
-        raise errors.TracingError(
-            "next(iterator) was called in a loop whose number of iterations is computed by the compiled function, so "
-            "the elements can't be taken before it runs. Expected: `for _ in stratax.range(n)` with n a Python int or "
-            f"an argument of the function. Received: n={bound if bound is not None else length}. Compute n outside and "
-            "pass it."
-        )
-    return int(parent.known[index]), index  # type: ignore[attr-defined]
+        return None if index is None else int(parent.known[index])
+    return None
 
 
 def _runs(
@@ -115,7 +110,7 @@ def _runs(
 ) -> list[tuple[Any, int]]:
     per_iteration = region.per_iteration(stream)
     skip = _body.feeding_region(parent, stream).taken(stream)
-    runs = stream.peek_runs(skip, count * per_iteration)
+    runs = parent.peek(stream, skip, count * per_iteration)
     if len(runs) > 1 and per_iteration > 1:
         raise errors.TracingError(
             f"A loop takes {per_iteration} elements of an iterator in every iteration, and their shapes differ. "

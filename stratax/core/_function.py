@@ -13,7 +13,20 @@ import keras
 import numpy as np
 
 from stratax import errors
-from stratax.core import _autograph, _capture, _dispatches, _program, _reads, _retracing, _signature, _stages
+from stratax._shown import shown
+from stratax.core import (
+    _autograph,
+    _capture,
+    _dispatches,
+    _extension,
+    _iterators,
+    _program,
+    _reads,
+    _retracing,
+    _signature,
+    _stages,
+    _tracebacks,
+)
 
 MAX_PROGRAMS = 256
 """How many programs one function keeps; the oldest goes first."""
@@ -89,24 +102,31 @@ class Function(_signature.Alias):
         """
         if _capture.current_region() is not None or _reads.has_listeners():
             return self.converted(*args, **kwargs)
-        arguments = _signature.sort_arguments(self._canonical(args, kwargs))
-        key = (
-            (arguments.key, _signature.closure_key(self.python_function))
-            if self._has_closure
-            else arguments.key
-        )
-        variants = self._programs.get(key)
-        if variants is None:
-            variants = self._programs[key] = []
-            while len(self._programs) > MAX_PROGRAMS:
-                self._programs.popitem(last=False)
-        program, traced = self._find(variants, arguments)
         try:
-            return program(arguments.dynamic, arguments.streams, traced)
-        except jax.errors.UnexpectedTracerError as error:
-            # JAX finds a value that has left its loop when the whole program is put together, on its first call.
-            variants.remove((program, traced))
-            raise errors.TracingError(_explain(self, error)) from error
+            arguments = _signature.sort_arguments(self._canonical(args, kwargs))
+            key = (
+                (arguments.key, _signature.closure_key(self.python_function))
+                if self._has_closure
+                else arguments.key
+            )
+            variants = self._programs.get(key)
+            if variants is None:
+                variants = self._programs[key] = []
+                while len(self._programs) > MAX_PROGRAMS:
+                    self._programs.popitem(last=False)
+            program, traced = self._find(variants, arguments)
+            try:
+                if not program.is_driven:
+                    return program(arguments.dynamic, arguments.streams, traced)
+                retrace = functools.partial(self._retrace, arguments)
+                return program(arguments.dynamic, arguments.streams, traced, retrace)
+            except jax.errors.UnexpectedTracerError as error:
+                # JAX finds a value that has left its loop when the whole program is put together, on its first call.
+                variants.remove((program, traced))
+                raise errors.TracingError(_explain(self, error)) from error
+        except Exception as error:
+            _tracebacks.shorten(error)
+            raise
 
     @property
     def converted(self) -> Callable[..., Any]:
@@ -151,6 +171,8 @@ class Function(_signature.Alias):
             region.arguments = {id(tracer): index for index, tracer in enumerate(dynamic)}
             args, kwargs = arguments.rebuild(dynamic)
             with region:
+                if self.converted is self.python_function:
+                    _iterators.check_surroundings(self.python_function, args, kwargs)
                 result = self.converted(*args, **kwargs)
                 arrays, structure = _sort_outputs(result)
                 outputs.append(structure)
@@ -170,20 +192,45 @@ class Function(_signature.Alias):
         """The program for arguments of a kind, and what stands in it for each of their streams."""
         region = _capture.ProgramRegion(known=arguments.dynamic)
         observer = _dispatches.observer()
-        with contextlib.nullcontext() if observer is None else observer.compiling():
-            closed, _, outputs = self._trace_jaxpr(arguments, region)
+        try:
+            with contextlib.nullcontext() if observer is None else observer.compiling():
+                closed, _, outputs = self._trace_jaxpr(arguments, region)
+        except BaseException:
+            region.close_passes()
+            raise
         self._check_created(region, arguments)
         self._history.add(arguments)
         stand_ins = region.detach(arguments.streams)
         name = getattr(self.python_function, "__name__", "function")
         return build_program(closed, region, outputs, name=name, donate=self._donate), stand_ins
 
+    def _retrace(
+        self, arguments: _signature.Arguments, memory: _extension.Memory, hints: dict[Any, Any]
+    ) -> tuple[Any, _capture.ProgramRegion]:
+        """Traces the function once more for a program that is running; see `_extension`."""
+        reason = "The shapes of the elements that a loop takes from a dataset vary."
+        self._history.warn(self, arguments, list(self._signature.parameters), reason)
+        region = _capture.ProgramRegion(known=arguments.dynamic)
+        region.seen = dict(memory.seen)
+        region.structures = memory.structures
+        region.hints = hints
+        observer = _dispatches.observer()
+        try:
+            with contextlib.nullcontext() if observer is None else observer.compiling():
+                closed, _, _ = self._trace_jaxpr(arguments, region)
+        finally:
+            region.close_passes()
+        self._check_created(region, arguments)
+        self._history.add(arguments)
+        return closed, region
+
     def _check_created(self, region: _capture.ProgramRegion, arguments: _signature.Arguments) -> None:
         if region.created and self._history.is_known(arguments):
             names = ", ".join(repr(variable.path) for variable in region.created)
             raise errors.VariableCreationError(
                 f"A compiled function created variables on a later call. Expected: variables are created on the first "
-                f"call of a function, once. Received: function={self!r}, new variables={names}. Create them before "
+                f"call of a function, once. Received: function={shown(self)}, new variables={names}. Create "
+                "them before "
                 "the function is called, or keep them (`if self.v is None: self.v = stratax.Variable(...)`)."
             )
 
@@ -248,7 +295,7 @@ def function(
     if func is None:
         return functools.partial(function, autograph=autograph, donate=donate)
     if not callable(func):
-        raise errors.BadTypeError(f"stratax.function expects a callable. Received: func={func!r}.")
+        raise errors.BadTypeError(f"stratax.function expects a callable. Received: func={shown(func)}.")
     return func if isinstance(func, Function) else Function(func, autograph=autograph, donate=donate)
 
 
@@ -272,6 +319,9 @@ def build_program(
 ) -> _program.Program:
     """Compiles what was traced. JAX compiles for real on the first call."""
     can_fail = _program.calls_back(closed.jaxpr)
+    if region.loops or region.passes:
+        _check_leaks(name, closed, region)
+        return _program.DrivenProgram(closed, region, outputs, donate=donate, can_fail=can_fail)
     sources = region.inputs
     written = list(region.writes.values())
     read = {
@@ -322,6 +372,18 @@ def build_program(
     return _program.Program(compiled=jax.jit(run, donate_argnums=0), placement=placement, **description)
 
 
+def _check_leaks(name: str, closed: Any, region: _capture.ProgramRegion) -> None:
+    """Raises if a program that the host drives uses values of a loop outside of it. JAX tells it of all others."""
+    jaxprs = [closed, *(step.jaxpr for loop in region.loops.values() for step in loop.steps)]
+    if any(isinstance(value, jax.core.Tracer) for jaxpr in jaxprs for value in jaxpr.consts):
+        raise errors.TracingError(f"{shown(name)} {_LEAK}")
+
+
+_LEAK = (
+    "uses a value outside of the compiled loop, condition or transformation that computed it (a list that a loop "
+    "appends to, an attribute that it sets). Expected: values leave a loop as local variables, or in a "
+    "stratax.Variable. Give the loop an array to write to (`array = array.at[i].set(x)`)."
+)
 _FOREIGN_ERRORS = (
     jax.errors.UnexpectedTracerError,
     jax.errors.ConcretizationTypeError,
@@ -333,14 +395,10 @@ _FOREIGN_ERRORS = (
 def _explain(function: Function, error: Exception) -> str:
     """What a program that JAX refused to trace did, and how to mend it."""
     if isinstance(error, jax.errors.UnexpectedTracerError):
-        return (
-            f"{function!r} uses a value outside of the compiled loop, condition or transformation that computed it "
-            "(a list that a loop appends to, an attribute that it sets). Expected: values leave a loop as local "
-            "variables, or in a stratax.Variable. Give the loop an array to write to (`array = array.at[i].set(x)`). "
-            f"Received: {error}"
-        )
+        return f"{shown(function)} {_LEAK} Received: {error}"
     return (
-        f"{function!r} needs the value of an array while it is traced, when there is none yet: `float(x)`, `int(x)`, "
+        f"{shown(function)} needs the value of an array while it is traced, when there is none yet: `float(x)`, "
+        "`int(x)`, "
         "`numpy.asarray(x)`, a shape or an `if` in code that is not converted. Expected: operations of jax.numpy or "
         "keras.ops on it. Pass the value as a Python number, which the program is specialised on, or compute with "
         f"arrays. Received: {error}"

@@ -37,11 +37,25 @@ def _make(seed: int) -> keras.random.SeedGenerator:
     """A generator that belongs to no strategy, whatever scope or program is entered."""
     distribution = global_state.get_global_attribute("distribution")
     global_state.set_global_attribute("distribution", None)
+    _making.now = True
     try:
         with _capture.outside_scopes():
             return keras.random.SeedGenerator(seed)
     finally:
+        _making.now = False
         global_state.set_global_attribute("distribution", distribution)
+
+
+class _Making(threading.local):
+    now = False
+
+
+_making = _Making()
+
+
+def is_made_now() -> bool:
+    """Whether this thread is making the default generator, whose state belongs to no strategy."""
+    return _making.now
 
 
 _default = _Default()

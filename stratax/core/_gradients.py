@@ -16,6 +16,7 @@ import numpy as np
 from keras.src.backend.common.stateless_scope import get_stateless_scope  # Keras has no public door to it.
 
 from stratax import errors
+from stratax._shown import shown
 from stratax.core import _autograph, _capture
 
 
@@ -59,7 +60,7 @@ def value_and_grad(
     if not callable(fun):
         raise errors.BadTypeError(
             "`value_and_grad` differentiates a function. Expected: a callable that returns a scalar loss. "
-            f"Received: fun={fun!r}. Pass the function itself, without calling it."
+            f"Received: fun={shown(fun)}. Pass the function itself, without calling it."
         )
     if variables is not None and (not callable(variables) or isinstance(variables, keras.Variable)):
         _flatten_variables(variables)
@@ -147,7 +148,8 @@ def _differentiate_first_argument(
     if not args:
         raise errors.BadTypeError(
             "`value_and_grad` without `variables` differentiates with respect to the first positional argument. "
-            f"Expected: at least one positional argument. Received: args={args!r}. Pass the argument by position, or "
+            f"Expected: at least one positional argument. Received: args={shown(args)}. Pass the argument by "
+            "position, or "
             "`variables=model.trainable_variables`."
         )
 
@@ -219,14 +221,14 @@ def _flatten_variables(structure: Any) -> tuple[list[keras.Variable], Any]:
         if not isinstance(leaf, keras.Variable):
             raise errors.BadTypeError(
                 "`variables` of `value_and_grad` contains something that is no variable. Expected: a keras.Variable, a "
-                f"nested structure of them, or a function that returns one. Received: {leaf!r} of type "
+                f"nested structure of them, or a function that returns one. Received: {shown(leaf)} of type "
                 f"{type(leaf).__name__}. To differentiate with respect to an array, leave `variables` out and pass "
                 "the array as the first argument."
             )
         if not jnp.issubdtype(leaf._dtype, jnp.floating):
             raise errors.BadTypeError(
-                f"Variable {leaf.path!r} can't be differentiated. Expected: a floating point dtype. "
-                f"Received: dtype={leaf._dtype!r}. Leave it out of `variables`; `model.trainable_variables` does."
+                f"Variable {shown(leaf.path)} can't be differentiated. Expected: a floating point dtype. "
+                f"Received: dtype={shown(leaf._dtype)}. Leave it out of `variables`; `model.trainable_variables` does."
             )
     return leaves, treedef
 
@@ -235,7 +237,7 @@ def _split(returned: Any) -> tuple[Any, Any]:
     if not isinstance(returned, tuple | list) or len(returned) != 2:
         raise errors.BadArgumentError(
             "With `has_aux=True` the function has to return a pair. Expected: (loss, aux). "
-            f"Received: {returned!r}. Return a pair, or leave `has_aux` out."
+            f"Received: {shown(returned)}. Return a pair, or leave `has_aux` out."
         )
     return returned[0], returned[1]
 
@@ -245,7 +247,7 @@ def _checked_loss(loss: Any) -> Any:
     if not isinstance(loss, (jax.Array, np.ndarray, np.generic, int, float)):
         raise errors.BadTypeError(
             "The function given to `value_and_grad` has to return its loss. Expected: a scalar array of floating point "
-            f"dtype. Received: loss={loss!r} of type {type(loss).__name__}. Add a `return`, or set "
+            f"dtype. Received: loss={shown(loss)} of type {type(loss).__name__}. Add a `return`, or set "
             "`has_aux=True` if it returns more than the loss."
         )
     if not jnp.issubdtype(jnp.result_type(loss), jnp.floating):

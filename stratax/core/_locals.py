@@ -15,6 +15,7 @@ import keras
 import numpy as np
 
 from stratax import errors
+from stratax._shown import shown
 
 
 class Undefined:
@@ -33,7 +34,7 @@ class Undefined:
 
     def read(self) -> Any:
         """What reading the local gives: an error, as in Python."""
-        message = f"Local variable {self.name!r} is used before it has a value. {self.reason}"
+        message = f"Local variable {shown(self.name)} is used before it has a value. {self.reason}"
         raise UnboundLocalError(message.rstrip())
 
     def __repr__(self) -> str:

@@ -7,6 +7,8 @@ of iterations is a `jax.lax.scan`, one of a traced number a `jax.lax.fori_loop`,
 """
 
 import dataclasses
+import math
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -14,8 +16,23 @@ import jax
 import keras
 
 from stratax import errors
-from stratax.core import _body, _capture, _carry, _conditions, _feeding, _locals, _range, _stream
+from stratax._shown import shown
+from stratax.core import (
+    _body,
+    _capture,
+    _carry,
+    _conditions,
+    _driven,
+    _feeding,
+    _iterated,
+    _iterators,
+    _locals,
+    _range,
+    _stream,
+)
 
+_MAX_SHAPES = 5
+"""For how many shapes of elements a loop is traced without a warning."""
 _MAX_TRACES = 3
 """How often a body is traced at most until the dtypes of Python numbers on entry are known."""
 _FIX = (
@@ -49,7 +66,7 @@ def for_stmt(
             known and is not.
     """
     parent = _capture.current_region()
-    elements = None if parent is None else _elements(iterated)
+    elements = None if parent is None else _elements(iterated, parent)
     if elements is None:
         _python_for(iterated, extra_test, body)
         return
@@ -57,6 +74,20 @@ def for_stmt(
     if (isinstance(elements.length, int) and elements.length == 0) or keep_going is False:
         return
     _Loop(parent, elements, body, extra_test, get_state, set_state, names).compile(keep_going)
+
+
+def reduce(iterated: Any, initial: Any, function: Callable[[Any, Any], Any]) -> Any:
+    """Folds a dataset's elements into a state, `state = function(state, element)` for each, in one compiled loop."""
+    state = [initial]
+
+    def body(element: Any) -> None:
+        state[0] = function(state[0], element)
+
+    def set_state(values: Sequence[Any]) -> None:
+        state[:] = values
+
+    for_stmt(iterated, None, body, lambda: tuple(state), set_state, ("state",), {})
+    return state[0]
 
 
 def while_stmt(
@@ -81,12 +112,7 @@ def while_stmt(
 
 
 def _python_for(iterated: Any, extra_test: Callable[[], Any] | None, body: Callable[[Any], None]) -> None:
-    if _capture.current_region() is not None and isinstance(iterated, _stream.Stream):
-        raise errors.TracingError(
-            "A compiled function goes through an iterator to its end, which it can't know. Expected: `for _ in "
-            "stratax.range(n): element = next(iterator)`, or the loop over the iterator around the compiled function. "
-            f"Received: iterator={iterated!r}."
-        )
+    _iterators.check(iterated)
     if extra_test is not None and not _go_on(extra_test()):
         return
     for element in iterated:
@@ -105,8 +131,10 @@ def _go_on(test: Any) -> bool:
     return bool(test)
 
 
-def _elements(iterated: Any) -> _carry.Elements | None:
+def _elements(iterated: Any, parent: _capture.Region) -> _carry.Elements | None:
     """How a compiled loop goes through `iterated`, or None where Python does."""
+    if _iterated.is_stream(iterated):
+        return _iterated.elements(iterated)
     if isinstance(iterated, _range.Range):
         counts_up = isinstance(iterated.start, int) and iterated.start == 0 and iterated.delta == 1
         return _carry.Elements(iterated.length, iterated.element, iterated.stop if counts_up else None)
@@ -144,20 +172,30 @@ class _Loop:
         self.get_state = get_state
         self.set_state = set_state
         self.names = names
+        self.path = parent.next_path()
+        streams = [self._pass(number, stream) for number, stream in enumerate(elements.streams)]
+        self.elements = dataclasses.replace(elements, streams=tuple(streams))
+
+    def _pass(self, number: int, stream: Any) -> Any:
+        """The pass over a dataset that the loop makes: one and the same in all traces of the loop."""
+        if not isinstance(stream, _stream.StreamSource):
+            return stream
+        # Of a loop around this one, whatever the structure of its elements: negative parts count those.
+        key = (*(max(part, -1) for part in self.path), number)
+        made = self.parent.program.passes.setdefault(key, _stream.Pass(stream))
+        made.source = stream
+        return made
 
     def compile(self, keep_going: Any) -> None:
         """Traces the loop and puts it into the program around it."""
         entry = self._entry()
         traced, entry = self._trace(entry, {})
-        if not traced.region.taken_elements:
+        if not traced.region.taken_elements and not traced.block.is_driven:
             self._run(traced, entry, self.elements, keep_going, [])
             return
-        if self.test is not None:
-            raise errors.TracingError(
-                "next(iterator) was called in a loop that can end early (`while`, `break` or `return` on an array): "
-                "how many elements it takes is not known before it runs. Expected: a loop over `stratax.range(n)` "
-                "without. Skip the work instead, with `if`, or take the elements outside."
-            )
+        if not self._fits_one_window(traced):
+            self._drive(traced, entry, keep_going)
+            return
         segments = _feeding.plan(self.parent, traced.region, self.elements.length, self.elements.bound)
         offset = 0
         for number, segment in enumerate(segments):
@@ -169,6 +207,113 @@ class _Loop:
                 self._run(traced, entry, elements, True, blocks)
             offset += segment.count
 
+    def _fits_one_window(self, traced: _carry.Body) -> bool:
+        """Whether the program can take all that the loop needs before it runs."""
+        region = traced.region
+        if self.test is not None or self.elements.streams or traced.block.is_driven:
+            return False
+        if isinstance(self.parent, _body.BranchRegion):
+            return False
+        if any(taken.is_optional for taken in region.taken_elements):
+            return False
+        count = _feeding.known_count(self.parent, self.elements.length, self.elements.bound)
+        if count is None:
+            return False
+        size = 0
+        for taken in region.taken_elements:
+            leaves = jax.tree.leaves(taken.structure)
+            size += count * taken.count * sum(math.prod(leaf.shape) * leaf.dtype.itemsize for leaf in leaves)
+        most = max(region.per_iteration(taken.stream) for taken in region.taken_elements)
+        return count * most <= _driven.WINDOW_STEPS and (size <= _driven.WINDOW_BYTES or count == 1)
+
+    def _drive(self, traced: _carry.Body, entry: list[_locals.Packed], keep_going: Any) -> None:
+        """Has the host drive the loop, window by window."""
+        if not _driven_from(self.parent):
+            # Raises what `next(iterator)` itself raises there.
+            _body.feeding_region(self.parent, traced.region.first_stream())
+        takes = _driven.takes_of([traced.region], self.elements.streams)
+        bodies, entry = self._bodies(traced, entry, takes)
+        carry = _carry.Carry(self.parent, entry, bodies)
+        has_test = self.test is not None
+        made = [
+            _driven.step_of(carry, k, body, self._element, takes, has_test=has_test)
+            for k, body in enumerate(bodies)
+        ]
+        length = self.elements.length
+        offset = len(carry.slots)
+        loop = _driven.Loop(
+            path=self.path,
+            results=_driven.results_of(carry.initial),
+            variables={offset + i: variable for i, variable in enumerate(carry.variables)},
+            takes=takes,
+            length=length if length is None or isinstance(length, int) else "operand",
+            test=0 if has_test else None,
+            steps=[step for step, _ in made],
+        )
+        _driven.check_order(self.parent.program, loop)
+        values = _driven.bind(
+            self.parent,
+            loop,
+            carry.initial,
+            [constants for _, constants in made],
+            keep_going=_conditions.as_predicate(keep_going, "while") if has_test else None,
+            length=length,
+        )
+        self.set_state(carry.locals_after(values, always_runs=isinstance(length, int) and not has_test))
+        for variable, value in zip(carry.variables, values[offset:], strict=True):
+            self.parent.take_over(variable, value, *[body.region for body in bodies])
+
+    def _bodies(
+        self, traced: _carry.Body, entry: list[_locals.Packed], takes: list[_driven.Take]
+    ) -> tuple[list[_carry.Body], list[_locals.Packed]]:
+        """The body for each structure of elements that is known."""
+        wanted = self._structures(traced, takes)
+        bodies = [traced]
+        while len(bodies) < len(wanted):
+            number, structures = wanted[len(bodies)]
+            body, promoted = self._trace(entry, structures, number)
+            if promoted is not entry:
+                # Another dtype on entry: what was traced before does not fit any more.
+                entry, bodies = promoted, []
+                continue
+            bodies.append(body)
+        return bodies, entry
+
+    def _structures(self, traced: _carry.Body, takes: list[_driven.Take]) -> list[tuple[int, dict[int, Any]]]:
+        """The structures to trace the body for, and their numbers: the first elements', and those in sight.
+
+        When a running program is traced once more they are the first elements' and those that the run has met.
+        """
+        program = self.parent.program
+        found = [[traced.region.structure(take.stream) for take in takes]]
+        if program.hints:
+            found += program.hints.get(self.path, [])
+        elif len(takes) == 1 and self.test is None and isinstance(takes[0].stream, _stream.Pass):
+            count = _driven.window_of(found[0], [1])
+            in_sight = self.parent.peek(takes[0].stream, 0, count, up_to=True)
+            found += [[structure] for structure, _ in in_sight]
+        unique: list[list[Any]] = []
+        for structures in found:
+            if not any(_driven.same_structures(structures, other) for other in unique):
+                unique.append(structures)
+        if len(unique) > _MAX_SHAPES and not program.hints:
+            warnings.warn(
+                f"A loop over a dataset is traced for {len(unique)} shapes of its elements, which is slow. Keep shapes "
+                "equal (`batch(..., drop_remainder=True)`, padding).",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+        return [
+            (
+                _driven.number_of(program, self.path, structures),
+                {id(take.stream): structure for take, structure in zip(takes, structures, strict=True)},
+            )
+            for structures in unique
+        ]
+
+    def _element(self, index: Any) -> Any:
+        return index if self.elements.at is None else self.elements.at(index)
+
     def _entry(self) -> list[_locals.Packed]:
         """The locals before the loop."""
         values = self.get_state()
@@ -179,11 +324,11 @@ class _Loop:
         ]
 
     def _trace(
-        self, entry: list[_locals.Packed], structures: dict[int, Any]
+        self, entry: list[_locals.Packed], structures: dict[int, Any], number: int = 0
     ) -> tuple[_carry.Body, list[_locals.Packed]]:
         """Traces the body, again where it gives Python numbers on entry another dtype."""
         for _ in range(_MAX_TRACES):
-            traced = self._trace_once(entry, structures)
+            traced = self._trace_once(entry, structures, number)
             promoted = self._promoted(entry, traced)
             if promoted is None:
                 return traced, entry
@@ -194,8 +339,10 @@ class _Loop:
             f"Expected: a fixed dtype. Received: locals {names}. {_FIX}"
         )
 
-    def _trace_once(self, entry: list[_locals.Packed], structures: dict[int, Any]) -> _carry.Body:
-        region = _body.LoopRegion(self.parent, structures)
+    def _trace_once(
+        self, entry: list[_locals.Packed], structures: dict[int, Any], number: int
+    ) -> _carry.Body:
+        region = _body.LoopRegion(self.parent, structures, path=(*self.path, -1 - number))
         places = [(local, leaf) for local, packed in enumerate(entry) for leaf in packed.arrays]
         avals = [_abstract(entry[local].leaves[leaf]) for local, leaf in places]
         traced = _carry.Body(None, region, [], {}, {})  # type: ignore[arg-type]
@@ -205,7 +352,7 @@ class _Loop:
             traced.tracers.update(zip(places, carried, strict=True))
             before = _unpack(entry, traced.tracers)
             self.set_state(before)
-            self.body(element)
+            self.body(self.elements.form(element, [self._taken(region, s) for s in self.elements.streams]))
             test = [] if self.test is None else [_conditions.as_predicate(self.test(), "while")]
             values = _locals.read_variables(self.get_state(), before)
             traced.exits[:] = [_locals.pack(name, v) for name, v in zip(self.names, values, strict=True)]
@@ -218,6 +365,14 @@ class _Loop:
         traced.block = _body.trace_block(region, run, [self.elements.aval(), *avals])
         self.set_state([packed.unpack({}) for packed in entry])
         return traced
+
+    def _taken(self, region: _body.LoopRegion, stream: Any) -> Any:
+        """The element of a stream that the loop goes through."""
+        structures = region.structures
+        if id(stream) not in structures:
+            found = self.parent.peek(stream, _body.taken_before(self.parent, stream), 1, up_to=True)
+            structures[id(stream)] = found[0][0] if found else _capture.declared_structure(stream)
+        return region.feed(stream, structures[id(stream)], count=1, block=False)
 
     def _promoted(self, entry: list[_locals.Packed], traced: _carry.Body) -> list[_locals.Packed] | None:
         """Locals on entry with the dtypes that the body leaves them with, or None where they have them already."""
@@ -234,6 +389,13 @@ class _Loop:
                     continue
                 if result is traced.tracers[local, position]:
                     continue
+                if _is_optional(before.treedef) and leaf.shape != result.shape:
+                    raise errors.TracingError(
+                        "The elements of an iterator differ in shape, and a `while` loop carries one of them, in an "
+                        "Optional, from one iteration to the next. Expected: one shape. Received: "
+                        f"{shown(leaf.shape)}, then {shown(result.shape)}. Write `for element in iterator`, "
+                        "which takes elements of any shape, or batch with drop_remainder=True."
+                    )
                 dtype = _carried_dtype(before.paths[position], leaf, result)
                 if dtype != _locals.describe("", leaf).dtype:
                     promoted[local].leaves[position] = _locals.cast(leaf, dtype)
@@ -249,7 +411,7 @@ class _Loop:
         blocks: list[Any],
     ) -> None:
         """Puts the loop into the program and gives locals and variables their values after it."""
-        carry = _carry.Carry(self.parent, entry, traced)
+        carry = _carry.Carry(self.parent, entry, [traced])
         runner = _carry.Runner(carry, elements, blocks)
         if self.test is not None:
             values = runner.until(keep_going)
@@ -276,6 +438,11 @@ def _unpack(entry: list[_locals.Packed], tracers: dict[tuple[int, int], Any]) ->
     ]
 
 
+def _is_optional(treedef: Any) -> bool:
+    node = treedef.node_data()
+    return node is not None and node[0] is _stream.Optional
+
+
 def _check_structure(before: _locals.Packed, after: _locals.Packed) -> None:
     if before.treedef != after.treedef:
         raise errors.TracingError(
@@ -289,7 +456,8 @@ def _check_constant(path: str, before: Any, after: Any) -> None:
     if not _locals.same_constant(before, after):
         raise errors.TracingError(
             f"{path[0].upper()}{path[1:]} is not an array and changes in a compiled loop, which runs one and the same "
-            f"body again and again. Expected: {before!r}, as before the loop. Received: {after!r}. Use an array or a "
+            f"body again and again. Expected: {shown(before)}, as before the loop. Received: {shown(after)}. "
+            "Use an array or a "
             "number, or a loop over Python's own `range`."
         )
 
@@ -299,7 +467,7 @@ def _carried_dtype(path: str, before: Any, after: Any) -> Any:
     if not _locals.is_array(after):
         raise errors.TracingError(
             f"{path[0].upper()}{path[1:]} is an array before a compiled loop and something else after an iteration. "
-            f"Expected: {_locals.describe(path, before)}. Received: {after!r}. {_FIX}"
+            f"Expected: {_locals.describe(path, before)}. Received: {shown(after)}. {_FIX}"
         )
     dtype = _locals.common_dtype(
         path, before, after, "from one iteration of a compiled loop to the next", _FIX
@@ -308,3 +476,10 @@ def _carried_dtype(path: str, before: Any, after: Any) -> Any:
         # Unreachable for Python numbers on exit only: they never force another dtype on an array of the same kind.
         _locals.common_dtype(path, _locals.cast(after, dtype), before, "from one iteration to the next", _FIX)
     return dtype
+
+
+def _driven_from(region: _capture.Region | None) -> bool:
+    """Whether the host can drive a loop in a region: in the function itself, its loops and its conditions."""
+    while isinstance(region, (_body.LoopRegion, _body.BranchRegion)):
+        region = region.parent
+    return isinstance(region, _capture.ProgramRegion)

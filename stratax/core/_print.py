@@ -10,6 +10,7 @@ import keras
 import numpy as np
 
 from stratax import errors
+from stratax._shown import shown
 from stratax.core import _capture
 
 
@@ -41,12 +42,12 @@ def print(*args: Any, sep: str = " ", end: str = "\n", output_stream: Any = None
         if not isinstance(text, str):
             raise errors.BadTypeError(
                 f"`stratax.print` puts text between the values. Expected: {name} to be a string. "
-                f"Received: {name}={text!r}."
+                f"Received: {name}={shown(text)}."
             )
     if output_stream is not None and not callable(getattr(output_stream, "write", None)):
         raise errors.BadTypeError(
             "`stratax.print` can't write to `output_stream`. Expected: an object with a method `write`, such as "
-            f"`sys.stdout`. Received: output_stream={output_stream!r}. Open the file first."
+            f"`sys.stdout`. Received: output_stream={shown(output_stream)}. Open the file first."
         )
     values = jax.tree.map(_plain, args, is_leaf=_is_variable)
     leaves, treedef = jax.tree.flatten(values)

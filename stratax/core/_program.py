@@ -1,11 +1,8 @@
 """One traced and compiled program, and how it is run without ever losing a variable (core layer)."""
 
-import _signal  # type: ignore[import-not-found]  # What signal wraps, without conversions: it runs on every step.
 import dataclasses
-import signal
+import functools
 import sys
-import threading
-import types
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -14,7 +11,21 @@ import keras
 import numpy as np
 from jax.extend import core as jax_core
 
-from stratax.core import _arrivals, _capture, _dispatches, _placement, _stream
+from stratax import errors
+from stratax._shown import shown
+from stratax.core import (
+    _arrivals,
+    _body,
+    _capture,
+    _cuts,
+    _dispatches,
+    _driven,
+    _driver,
+    _extension,
+    _placement,
+    _stream,
+)
+from stratax.core._interrupts import REFERENCES_OF_ITS_OWN, InterruptDeferred
 
 _CALLBACKS = ("pure_callback", "io_callback", "debug_callback", "python_callback")
 
@@ -25,6 +36,10 @@ class Output:
 
     index: int | None
     constant: Any = None
+
+
+Retrace = Callable[["_extension.Memory", dict[Any, Any]], tuple[Any, _capture.ProgramRegion]]
+"""Traces a program's function once more: `retrace(memory, structures by loop) -> what was traced`."""
 
 
 class Program:
@@ -40,6 +55,9 @@ class Program:
         placement: Where variables have to be for this program, or None for wherever they are.
         can_fail: Whether the running program can raise (it calls back into Python).
     """
+
+    is_driven = False
+    """Whether there are loops in it that the host drives."""
 
     def __init__(
         self,
@@ -73,6 +91,8 @@ class Program:
         """Whether the next elements of `streams` and the counts among the arguments are those of this program."""
         taken: dict[int, int] = {}
         for feed in self.feeds:
+            if feed.behind or isinstance(feed.stream, _stream.CallPass):
+                continue  # Where the stream is then is known only when the loops before it have run.
             if feed.pinned is not None and int(np.asarray(known[feed.pinned[0]])) != feed.pinned[1]:
                 return False
             if not feed.count:
@@ -80,7 +100,7 @@ class Program:
             count = _count(feed, known)
             # Not `feed.skip`: a feed before it may take fewer elements now than when it was traced.
             skip = taken.get(id(feed.stream), 0)
-            if _runs(feed, _stand_in(feed.stream, streams, traced), skip, count) is None:
+            if not _fits(feed, _stand_in(feed.stream, streams, traced), skip, count):
                 return False
             taken[id(feed.stream)] = skip + count
         return True
@@ -90,11 +110,12 @@ class Program:
         arguments: list[Any],
         streams: Sequence[_stream.Stream] = (),
         traced: Sequence[_stream.Stream] = (),
+        retrace: Retrace | None = None,
     ) -> Any:
         """Runs the program once and gives the variables that it writes their new values."""
         fed = self._take(arguments, streams, traced) if self._has_feeds else {}
         _arrivals.settle_before_run()
-        with _InterruptDeferred():
+        with InterruptDeferred():
             donated = [self._donated_value(position) for position in range(len(self.donated))]
             kept = [self._kept_value(position, fed) for position in range(len(self.kept))]
             try:
@@ -109,6 +130,9 @@ class Program:
             for variable, value in zip(self.written, written, strict=True):
                 variable._value = value
             self._donated_ids = [id(value) for value in written[: len(self.donated)]]
+        return self._outputs(results)
+
+    def _outputs(self, results: Sequence[Any]) -> Any:
         leaves = [
             leaf.constant if leaf.index is None else results[leaf.index] for leaf in self._output_leaves
         ]
@@ -132,7 +156,7 @@ class Program:
         value = _capture.concrete_value(self.donated[position])
         if id(value) != self._donated_ids[position]:
             value = self._placed(self.donated[position], value)
-        return value.copy() if sys.getrefcount(value) > _REFERENCES_OF_ITS_OWN else value
+        return value.copy() if sys.getrefcount(value) > REFERENCES_OF_ITS_OWN else value
 
     def _kept_value(self, position: int, fed: dict[_capture.FeedLeaf, Any]) -> jax.Array:
         source = self.kept[position]
@@ -175,20 +199,172 @@ class Program:
     ) -> dict[_capture.FeedLeaf, Any]:
         fed: dict[_capture.FeedLeaf, Any] = {}
         for feed in self.feeds:
-            if not feed.count:
-                continue
-            stream = _stand_in(feed.stream, streams, traced)
-            count = _count(feed, arguments)
-            element = stream.take_block(count, feed.count) if feed.block else stream.take()
-            for index, leaf in enumerate(jax.tree.leaves(element)):
-                fed[_capture.FeedLeaf(feed, index)] = leaf
+            if feed.count:
+                fed.update(_taken(feed, _stand_in(feed.stream, streams, traced), _count(feed, arguments)))
         return fed
+
+
+class DrivenProgram(Program):
+    """A program with loops that the host drives.
+
+    Args:
+        closed: What was traced, with markers for inputs.
+        region: The region that was traced.
+        outputs: The structure of results.
+        donate: Whether variables' old buffers may be reused for their new values.
+        can_fail: Whether the running program can raise.
+    """
+
+    is_driven = True
+
+    def __init__(
+        self, closed: Any, region: _capture.ProgramRegion, outputs: Any, *, donate: bool, can_fail: bool
+    ) -> None:
+        sources, written = region.inputs, list(region.writes.values())
+        super().__init__(
+            compiled=_not_compiled,
+            donated=[],
+            kept=list(sources),
+            written=written,
+            feeds=region.feeds,
+            outputs=outputs,
+            placement=region.placement,
+            can_fail=can_fail or not donate,
+        )
+        self.storage = region.storage
+        self._jaxpr = closed.jaxpr
+        self._constants = dict(zip(closed.jaxpr.constvars, closed.consts, strict=True))
+        markers = [e for e in closed.jaxpr.eqns if e.primitive is _capture.input_p]
+        self._inputs = {e.params["index"]: e.outvars[0] for e in markers}
+        self.memory = _extension.Memory(region.seen, region.structures)
+        self._passes = list(region.passes.values())
+        self._cuts = _cuts.Cuts()
+        first = next((e for e in closed.jaxpr.eqns if e.primitive in _body.DRIVEN), None)
+        self._first_loop: _driven.Loop | None = None if first is None else first.params.get("loop")
+        self._moves = (
+            self.storage is not None and self.placement is not None and self.storage != self.placement
+        )
+
+    def __call__(
+        self,
+        arguments: list[Any],
+        streams: Sequence[_stream.Stream] = (),
+        traced: Sequence[_stream.Stream] = (),
+        retrace: Retrace | None = None,
+    ) -> Any:
+        _arrivals.settle_before_run()
+        values = dict(self._constants)
+        values.update(zip(self._jaxpr.invars, self._moved(arguments), strict=True))
+
+        begun: dict[int, _stream.Stream] = {}
+
+        def resolve(stream: Any) -> Any:
+            if not isinstance(stream, _stream.CallPass):
+                return _stand_in(stream, streams, traced)
+            if id(stream) not in begun:
+                begun[id(stream)] = stream.begin(_stand_in(stream.source, streams, traced))
+            return begun[id(stream)]
+
+        def take(number: int, into: dict[Any, Any]) -> None:
+            fed = [feed for feed in self.feeds if feed.behind == number and feed.count]
+            for feed in fed:
+                stream, count = resolve(feed.stream), _count(feed, arguments)
+                if (number or begun) and not _fits(feed, stream, 0, count):
+                    raise errors.TracingError(
+                        "What an iterator gives here differs in shape from what it gave when the function was traced. "
+                        f"Expected: {count} elements of {shown(feed.structure)}. Take elements whose shapes "
+                        "vary by a loop."
+                    )
+                for leaf, value in _taken(feed, stream, count).items():
+                    into[self._inputs[self.kept.index(leaf)]] = value
+
+        run = _driver.Run(
+            self._cuts,
+            resolve=resolve,
+            take=take,
+            extend=functools.partial(_extension.extend, self, retrace),
+            placement=self.placement,
+            storage=self.storage,
+            can_fail=self.can_fail,
+            spans_processes=self._spans_processes,
+        )
+        try:
+            self._read_variables(values)
+            run.top(self._jaxpr, values)
+            results = [_driver.value_of(atom, values) for atom in self._jaxpr.outvars]
+            with InterruptDeferred():
+                for variable, value in zip(self.written, results, strict=False):
+                    variable._value = self._stored(value)
+                run.forget_held()
+        except BaseException:
+            with InterruptDeferred():
+                run.commit_held()
+            raise
+        finally:
+            for made in (*self._passes, *begun.values()):
+                made.close()  # type: ignore[attr-defined]
+        return self._outputs(results[len(self.written) :])
+
+    def matches(
+        self, streams: Sequence[_stream.Stream], traced: Sequence[_stream.Stream], known: Sequence[Any]
+    ) -> bool:
+        if not super().matches(streams, traced, known):
+            return False
+        if self._first_loop is None:
+            return True
+        for position, take in enumerate(self._first_loop.takes):
+            stream = _stand_in(take.stream, streams, traced)
+            if isinstance(stream, _stream.Pass):
+                continue
+            skip = sum(
+                _count(feed, known) for feed in self.feeds if feed.stream is take.stream and not feed.behind
+            )
+            runs = stream.peek_up_to(skip, 1)
+            structures = [step.structures[position] for step in self._first_loop.steps]
+            if runs and not any(_driven.same_structure(runs[0][0], each) for each in structures):
+                return False
+        return True
+
+    @property
+    def traced(self) -> _extension.Traced:
+        """The traced jaxpr, its inputs and feeds, as a later trace of the same function is compared with."""
+        return _extension.Traced(self._jaxpr, self.kept, self.feeds)
+
+    def _read_variables(self, values: dict[Any, Any]) -> None:
+        for index, source in enumerate(self.kept):
+            if isinstance(source, _capture.FeedLeaf) or index not in self._inputs:
+                continue
+            value = _capture.concrete_value(source)
+            if self._moves:
+                # A copy, never an alias: what a loop carries is overwritten.
+                value = jax.device_put(value, self.placement, may_alias=False)
+            elif id(value) != self._kept_ids[index]:
+                value = self._placed(source, value)
+            values[self._inputs[index]] = value
+
+    def _stored(self, value: Any) -> Any:
+        where = self.storage if self._moves else self.placement
+        if where is None:
+            return value
+        if (
+            isinstance(value, jax.Array)
+            and value.committed
+            and value.sharding.is_equivalent_to(where, value.ndim)
+        ):
+            return value
+        return jax.device_put(value, where) if where.is_fully_addressable else _placement.place(value, where)
+
+
+def _not_compiled(*_: Any) -> Any:
+    raise AssertionError  # Such a program is run part by part.
 
 
 def calls_back(jaxpr: Any) -> bool:
     """Whether a jaxpr, or one inside it, calls back into Python while it runs."""
     for equation in jaxpr.eqns:
         if equation.primitive.name in _CALLBACKS:
+            return True
+        if any(calls_back(inner) for inner in _driven.parts_of(equation)):
             return True
         if any(calls_back(inner) for inner in jax_core.jaxprs_in_params(equation.params)):
             return True
@@ -215,63 +391,24 @@ def _count(feed: _capture.StreamFeed, known: Sequence[Any]) -> int:
     return int(np.asarray(known[feed.count_argument])) * feed.per_count
 
 
-def _runs(feed: _capture.StreamFeed, stream: _stream.Stream, skip: int, count: int) -> Any:
-    """The feed's structure if the stream's next elements have it throughout, else None."""
+def _fits(feed: _capture.StreamFeed, stream: _stream.Stream, skip: int, count: int) -> bool:
+    """Whether the stream's next elements have the feed's structure throughout."""
     if count > feed.count or (count < feed.count and 2 * count < feed.count):
-        return None
-    runs = stream.peek_runs(skip, count)
-    if len(runs) == 1 and _same_structure(runs[0][0], feed.structure):
-        return runs[0][0]
-    return None
-
-
-def _same_structure(left: Any, right: Any) -> bool:
-    if left is right:
-        return True
-    if not bool(jax.tree.structure(left) == jax.tree.structure(right)):  # type: ignore[operator]
         return False
-    pairs = zip(jax.tree.leaves(left), jax.tree.leaves(right), strict=True)
-    return all(a.shape == b.shape and a.dtype == b.dtype for a, b in pairs)
+    if feed.is_optional:
+        runs = stream.peek_up_to(skip, 1)
+        return not runs or _driven.same_structure(runs[0][0], feed.structure[1])
+    runs = stream.peek_runs(skip, count)
+    return len(runs) == 1 and _driven.same_structure(runs[0][0], feed.structure)
 
 
-def _count_own_references() -> int:
-    """What `sys.getrefcount` says of a value that only an attribute holds, and the local name that it is asked by."""
-    holder = types.SimpleNamespace(value=object())
-    value = holder.value
-    return sys.getrefcount(value)
-
-
-# 3 in CPython 3.11 to 3.13; it differs between versions.
-_REFERENCES_OF_ITS_OWN = _count_own_references()
-
-
-class _InterruptDeferred:
-    """Holds Ctrl-C back for a block.
-
-    The buffers that a program is given are gone once it is dispatched; an interrupt between that and the
-    assignment of its results would leave variables without a value.
-    """
-
-    __slots__ = ("_came", "_handler")
-
-    def __enter__(self) -> None:
-        self._came: list[types.FrameType | None] = []
-        self._handler: Any = None
-        # A handler that was not installed from Python could not be put back.
-        if threading.get_ident() == _MAIN_THREAD and _signal.getsignal(_SIGINT) is not None:
-            came = self._came
-            self._handler = _signal.signal(_SIGINT, lambda _, frame: came.append(frame))
-
-    def __exit__(self, *_: object) -> None:
-        handler = self._handler
-        if (
-            handler is None
-        ):  # Another thread, or a handler that was not installed from Python: nothing to restore.
-            return
-        _signal.signal(_SIGINT, handler)
-        if self._came and callable(handler):
-            handler(signal.SIGINT, self._came[0])
-
-
-_SIGINT = int(signal.SIGINT)
-_MAIN_THREAD = threading.main_thread().ident
+def _taken(feed: _capture.StreamFeed, stream: _stream.Stream, count: int) -> dict[_capture.FeedLeaf, Any]:
+    """Take a feed's elements from its stream, as arrays by leaf."""
+    if feed.is_optional:
+        present = bool(stream.peek_up_to(0, 1))
+        described = jax.tree.leaves(feed.structure[1])
+        value = stream.take() if present else [np.zeros(leaf.shape, leaf.dtype) for leaf in described]
+        leaves = [np.bool_(present), *jax.tree.leaves(value)]
+    else:
+        leaves = jax.tree.leaves(stream.take_block(count, feed.count) if feed.block else stream.take())
+    return {_capture.FeedLeaf(feed, index): leaf for index, leaf in enumerate(leaves)}

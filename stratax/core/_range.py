@@ -10,6 +10,7 @@ import keras
 import numpy as np
 
 from stratax import errors
+from stratax._shown import shown
 
 
 class Range:
@@ -45,9 +46,11 @@ class Range:
 
     def element(self, index: Any) -> Any:
         """The number at `index`, an array of the range's dtype."""
+        # A range of the host may have 64 bits; what a compiled loop counts with has those of the devices.
+        dtype = jax.dtypes.canonicalize_dtype(self.dtype)
         scaled = index if isinstance(self.delta, int) and self.delta == 1 else index * self.delta
         shifted = scaled if isinstance(self.start, int) and self.start == 0 else self.start + scaled
-        return jnp.asarray(shifted, self.dtype)
+        return jnp.asarray(shifted, dtype)
 
     def __iter__(self) -> Iterator[int]:
         return iter(self._plain())
@@ -70,7 +73,7 @@ class Range:
                 "The bounds of this range are known only when the compiled function runs, so Python can't go through "
                 "it. Expected: `for ... in stratax.range(n):` as a statement, directly in a function decorated with "
                 "`stratax.function` (with autograph=True) or in one that it calls; not in a comprehension, list() or "
-                f"len(). Received: {self!r}."
+                f"len(). Received: {shown(self)}."
             )
         return builtins.range(int(self.start), int(self.stop), int(self.delta))
 
@@ -121,7 +124,7 @@ def range(start: Any, stop: Any = None, delta: Any = 1, dtype: Any = None) -> Ra
     bounds = [_checked(name, value) for name, value in (("start", start), ("stop", stop), ("delta", delta))]
     if not isinstance(bounds[2], jax.core.Tracer) and int(bounds[2]) == 0:
         raise errors.BadArgumentError(
-            f"`stratax.range` would never end. Expected: delta other than 0. Received: delta={delta!r}. "
+            f"`stratax.range` would never end. Expected: delta other than 0. Received: delta={shown(delta)}. "
             "Leave it out to count up by one."
         )
     return Range(bounds[0], bounds[1], bounds[2], _range_dtype(bounds, dtype))
@@ -136,7 +139,7 @@ def _checked(name: str, value: Any) -> Any:
         dtype = getattr(value, "dtype", type(value).__name__)
         raise errors.BadTypeError(
             f"`stratax.range` counts in whole numbers. Expected: {name} to be an int or a scalar array of integers. "
-            f"Received: {name}={value!r} of type {dtype}. Convert it with `int(...)` or "
+            f"Received: {name}={shown(value)} of type {dtype}. Convert it with `int(...)` or "
             "`keras.ops.cast(..., 'int32')`."
         )
     if value.shape != ():
@@ -161,11 +164,11 @@ class _Known(int):
 def _range_dtype(bounds: list[Any], dtype: Any) -> np.dtype:
     if dtype is None:
         dtypes = [bound.dtype for bound in bounds if isinstance(bound, (_Known, jax.Array))]
-        return np.dtype(jax.dtypes.canonicalize_dtype(jnp.result_type(*dtypes) if dtypes else np.int32))
+        return np.result_type(*dtypes) if dtypes else np.dtype(np.int32)
     name = getattr(dtype, "name", dtype)
     if not jnp.issubdtype(name, jnp.integer):
         raise errors.BadTypeError(
             "`stratax.range` counts in whole numbers. Expected: an integer dtype. "
-            f"Received: dtype={dtype!r}. Convert the numbers in the loop: `keras.ops.cast(i, {name!r})`."
+            f"Received: dtype={shown(dtype)}. Convert the numbers in the loop: `keras.ops.cast(i, {shown(name)})`."
         )
-    return np.dtype(jax.dtypes.canonicalize_dtype(name))
+    return np.dtype(name)

@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import jax
 
+from stratax._shown import shown
 from stratax.core import _signature
 
 _MAX_GROUPS = 256
@@ -41,15 +42,26 @@ class History:
             if len(table) > _MAX_GROUPS:
                 del table[next(iter(table))]
 
-    def warn(self, function: Any, arguments: _signature.Arguments, parameters: Sequence[str]) -> None:
-        """Warns where `function`, which has these parameters, is about to be traced once more than it should."""
+    def warn(
+        self,
+        function: Any,
+        arguments: _signature.Arguments,
+        parameters: Sequence[str],
+        reason: str | None = None,
+    ) -> None:
+        """Warns where `function`, which has these parameters, is about to be traced once more than it should.
+
+        The reason is what differs from the last trace, unless it is given.
+        """
         count, last = self._last.get(self._group(arguments), (0, None))
         if last is None or not self._limit or count % self._limit:
             return
-        name = f"{arguments.leaves[0]!r}, run by {function!r}," if self._by_callee else repr(function)
+        name = (
+            f"{shown(arguments.leaves[0])}, run by {shown(function)}," if self._by_callee else repr(function)
+        )
         warnings.warn(
             f"{name} was traced {count} times and is traced again, which is slow. "
-            f"{last.difference(_Trace.of(arguments), parameters)} "
+            f"{reason or last.difference(_Trace.of(arguments), parameters)} "
             "Pass numbers that change as arrays (`jax.numpy.asarray(n)`), keep shapes equal (`drop_remainder=True`, "
             "padding), and define the function outside of loops.",
             RuntimeWarning,
@@ -99,4 +111,4 @@ def _named(path: str, parameters: Sequence[str]) -> str:
     key = place["key"].strip("'")
     if place["kind"] == "0" and int(key) < len(parameters):
         key = parameters[int(key)]
-    return f"{key!r}" + (f" (at {place['rest']})" if place["rest"] else "")
+    return f"{shown(key)}" + (f" (at {place['rest']})" if place["rest"] else "")

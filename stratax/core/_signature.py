@@ -53,14 +53,14 @@ class Arguments:
     Attributes:
         key: Identifies the program. Equal keys, equal programs.
         dynamic: The arrays, in order.
-        streams: The streams, in order.
+        streams: The streams and the datasets, in order.
         leaves: All leaves, in order.
         treedef: Their structure.
     """
 
     key: Hashable
     dynamic: list[Any]
-    streams: list[_stream.Stream]
+    streams: list[Any]
     leaves: list[Any]
     treedef: Any
 
@@ -76,13 +76,16 @@ def sort_arguments(arguments: Any) -> Arguments:
     leaves, treedef = jax.tree.flatten(arguments, is_leaf=_is_static_container)
     parts: list[Hashable] = []
     dynamic: list[Any] = []
-    streams: list[_stream.Stream] = []
+    streams: list[Any] = []
     for leaf in leaves:
         if isinstance(leaf, _ARRAYS):
             parts.append((leaf.shape, leaf.dtype, getattr(leaf, "weak_type", False)))
             dynamic.append(leaf)
         elif isinstance(leaf, _stream.Stream):
             parts.append(leaf.signature)
+            streams.append(leaf)
+        elif isinstance(leaf, _stream.StreamSource):
+            parts.append(leaf.stream_signature)
             streams.append(leaf)
         else:
             parts.append(static_key(leaf))
@@ -130,7 +133,13 @@ def _cell_key(cell: types.CellType, seen: frozenset[int]) -> Hashable:
 
 
 def _is_static_container(value: Any) -> bool:
-    return isinstance(value, _stream.Stream)
+    return _is_type_of_input(type(value))  # type: ignore[arg-type]
+
+
+@functools.lru_cache(maxsize=512)
+def _is_type_of_input(kind: type) -> bool:
+    # Asked of every node of the arguments in every call; an abstract class answers in ten times the time of the cache.
+    return issubclass(kind, (_stream.Stream, _stream.StreamSource, types.GeneratorType))
 
 
 def describe(leaf: Any) -> str:

@@ -11,9 +11,9 @@ from typing import Any
 import jax
 from jax.extend import core as jax_core
 
-from stratax.core import _capture
+from stratax.core import _capture, _mesh_types
 
-_REPLICATED = "shard_map"
+_REPLICATED = ("shard_map", _mesh_types.without_mesh_p.name)
 
 
 class StagedProgram:
@@ -54,14 +54,14 @@ class StagedProgram:
         wanted = {v for v in self._outputs if isinstance(v, jax_core.Var)}
         later = {v for e in second for v in e.invars if isinstance(v, jax_core.Var)}
         made = wanted.intersection(v for e in second for v in e.outvars)
-        self._first = _Stage(closed.jaxpr, first, wanted | later)
+        self._first = Stage(closed.jaxpr, first, wanted | later)
         # A variable whose new value is a constant, or comes from the first stage, leaves no result to take its buffer.
         overwritten = {
             self._inputs[position]
             for position, result in zip(donated, written, strict=False)
             if not isinstance(self._outputs[result], jax_core.Literal) and self._outputs[result] in made
         }
-        self._second = _Stage(closed.jaxpr, second, wanted, overwritten)
+        self._second = Stage(closed.jaxpr, second, wanted, overwritten)
 
     def __call__(
         self, donated: list[Any], kept: list[Any], arguments: list[Any]
@@ -84,7 +84,7 @@ class StagedProgram:
         return new, ordered[self._num_written :]
 
 
-class _Stage:
+class Stage:
     """Some equations of a jaxpr as a compiled function on a dict of values."""
 
     def __init__(
@@ -131,7 +131,7 @@ def _cut(equations: list[Any]) -> tuple[list[Any], list[Any]]:
 
 
 def _is_replicated(equation: Any) -> bool:
-    if equation.primitive.name == _REPLICATED:
+    if equation.primitive.name in _REPLICATED:
         return True
     return any(
         _is_replicated(inner) for jaxpr in jax_core.jaxprs_in_params(equation.params) for inner in jaxpr.eqns

@@ -9,12 +9,33 @@ import abc
 from collections.abc import Hashable
 from typing import Any
 
+import jax
+
 from stratax.core import _capture
-from stratax.errors import OutOfRangeError
+from stratax.errors import BadArgumentError, OutOfRangeError, TracingError
+
+_METHODS = ("signature", "peek_runs", "peek_up_to", "peek_block", "take", "take_block", "pass_over")
+
+
+def _has_all(kind: type, methods: tuple[str, ...]) -> Any:
+    """The answer of a `__subclasshook__`: whether a class, or one that it inherits from, defines all methods."""
+    found = {name for base in kind.__mro__ for name in methods if name in base.__dict__}
+    return True if len(found) == len(methods) else NotImplemented
 
 
 class Stream(abc.ABC):
-    """An iterator that may be given to a compiled function, which calls `next` on it while it is traced."""
+    """An iterator that may be given to a compiled function, which calls `next` on it while it is traced.
+
+    A class with these methods is one without inheriting from it, as with the classes of `collections.abc`: what reads
+    data does so in programs, too, that do not use JAX. In its `__next__` and `__iter__` it asks the region that is
+    being traced, as this class does.
+    """
+
+    @classmethod
+    def __subclasshook__(cls, other: type) -> Any:
+        if cls is not Stream:
+            return NotImplemented
+        return _has_all(other, _METHODS)
 
     @property
     @abc.abstractmethod
@@ -38,18 +59,44 @@ class Stream(abc.ABC):
         """
 
     @abc.abstractmethod
+    def peek_up_to(self, skip: int, count: int) -> list[tuple[Any, int]]:
+        """As :meth:`peek_runs`, of as many of these elements as there are. Over several workers as many in each.
+
+        An error in the place of an element is raised if it is the first of them, else the elements before it are given.
+        """
+
+    @abc.abstractmethod
+    def peek_block(self, skip: int, count: int, capacity: int) -> Any:
+        """What :meth:`take_block` gives behind the next `skip` elements, without taking them."""
+
+    @abc.abstractmethod
+    def pass_over(self, count: int) -> None:
+        """Takes `count` elements that were looked at, without giving them."""
+
+    @abc.abstractmethod
     def take(self) -> Any:
         """Takes the next element: a structure of arrays, placed for the strategy."""
 
-    @abc.abstractmethod
     def take_block(self, count: int, capacity: int) -> Any:
         """Takes `count` elements of one structure, stacked on a new leading dimension of size `capacity`.
 
         The rows after the first `count` are padding with unspecified, finite content.
         """
+        block = self.peek_block(0, count, capacity)
+        self.pass_over(count)
+        return block
 
-    def __iter__(self) -> "Stream":
-        return self
+    def get_next_as_optional(self) -> Any:
+        """The next element if there is one. Follows `tf.distribute.DistributedIterator`.
+
+        Returns:
+            An object with `has_value()` and `get_value()`. In a compiled function `has_value()` is an array.
+        """
+        return next_optional(self)
+
+    def __iter__(self) -> Any:
+        region = _capture.current_region()
+        return self if region is None else region.iterate(self)
 
     def __next__(self) -> Any:
         region = _capture.current_region()
@@ -59,3 +106,151 @@ class Stream(abc.ABC):
             return self.take()
         except OutOfRangeError:
             raise StopIteration from None
+
+
+_SOURCE_METHODS = ("__iter__", "stream_signature")
+
+
+class StreamSource(abc.ABC):
+    """What can be iterated anew again and again, and gives a :class:`Stream` each time: a dataset.
+
+    A class with these methods is one without inheriting from it.
+    """
+
+    @classmethod
+    def __subclasshook__(cls, other: type) -> Any:
+        if cls is not StreamSource:
+            return NotImplemented
+        return _has_all(other, _SOURCE_METHODS)
+
+    @property
+    @abc.abstractmethod
+    def stream_signature(self) -> Hashable:
+        """What two sources have in common when one compiled program serves both."""
+
+    @abc.abstractmethod
+    def __iter__(self) -> Any:
+        """Begins a new pass; while a function is traced it asks the region, as a stream's `__iter__` does."""
+
+
+class Pass:
+    """A pass over a source that a compiled function makes anew each time it comes to this place.
+
+    Args:
+        source: The source that was traced with; None once the program is made, if it was an argument of the function.
+
+    Attributes:
+        opened: A pass that was begun while tracing, to see what its elements look like; the first run goes on with it.
+    """
+
+    def __init__(self, source: Any) -> None:
+        self.source = source
+        self.opened: Stream | None = None
+
+    def __repr__(self) -> str:
+        return f"<a pass over {self.source!r}>"
+
+    def open(self) -> Stream:
+        """The pass that shows while tracing what the elements look like."""
+        if self.opened is None:
+            with _capture.outside_scopes():
+                self.opened = iter(self.source)
+        return self.opened
+
+    def begin(self, source: Any) -> Stream:
+        """A pass for a run of the program."""
+        opened, self.opened = self.opened, None
+        return iter(source) if opened is None else opened
+
+    @property
+    def element_spec(self) -> Any:
+        """The structure of the dataset's elements, as it declares it."""
+        return self.source.element_spec
+
+    def peek_runs(self, skip: int, count: int) -> list[tuple[Any, int]]:
+        """See `Stream.peek_runs`."""
+        return self.open().peek_runs(skip, count)
+
+    def peek_up_to(self, skip: int, count: int) -> list[tuple[Any, int]]:
+        """See `Stream.peek_up_to`."""
+        return self.open().peek_up_to(skip, count)
+
+    def close(self) -> None:
+        """Ends a pass that no run has gone on with."""
+        if self.opened is not None:
+            self.opened.close()  # type: ignore[attr-defined]
+            self.opened = None
+
+
+class CallPass(Pass):
+    """A pass that every call of a compiled function begins anew: what `iter(dataset)` in the function gives."""
+
+    def __iter__(self) -> "CallPass":
+        return self
+
+    def __next__(self) -> Any:
+        region = _capture.current_region()
+        if region is None:
+            raise TracingError(
+                "An iterator that a compiled function made is used outside of it. Expected: `next` of it in the "
+                "function."
+            )
+        return region.next_element(self)
+
+    def get_next(self) -> Any:
+        """Take the next element, as `next(stream)` does."""
+        return next(self)
+
+    def get_next_as_optional(self) -> "Optional":
+        """The next element if there is one."""
+        return next_optional(self)
+
+
+@jax.tree_util.register_pytree_node_class
+class Optional:
+    """An element that may be missing. Follows `tf.experimental.Optional`.
+
+    Args:
+        present: Whether it is there: a bool or a boolean array.
+        value: The element; what stands there if it is missing has no meaning.
+    """
+
+    def __init__(self, present: Any, value: Any) -> None:
+        self._present = present
+        self._value = value
+
+    def has_value(self) -> Any:
+        """Whether there is an element: a scalar array of booleans."""
+        return self._present
+
+    def get_value(self) -> Any:
+        """The element.
+
+        Raises:
+            BadArgumentError: There is none, and that is known.
+        """
+        if isinstance(self._present, bool) and not self._present:
+            raise BadArgumentError(
+                "This optional has no value: the dataset has ended. Ask has_value() first."
+            )
+        return self._value
+
+    def tree_flatten(self) -> tuple[tuple[Any, Any], None]:
+        """The parts, as JAX wants them."""
+        return (self._present, self._value), None
+
+    @classmethod
+    def tree_unflatten(cls, _: None, children: Any) -> "Optional":
+        """The reverse of `tree_flatten`."""
+        return cls(*children)
+
+
+def next_optional(stream: Any) -> Optional:
+    """The next element of a stream, if there is one."""
+    region = _capture.current_region()
+    if region is not None:
+        return Optional(*region.next_optional(stream))
+    try:
+        return Optional(True, next(stream))
+    except StopIteration:
+        return Optional(False, None)

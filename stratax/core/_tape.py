@@ -16,6 +16,7 @@ from jax.extend.core import set_current_trace
 from keras.src.backend.common.stateless_scope import get_stateless_scope  # Keras has no public door to it.
 
 from stratax import errors
+from stratax._shown import shown
 from stratax.core import _capture, _reads
 from stratax.core._tape_scope import WatchingScope
 from stratax.core._tape_trace import Node, Record, TapeTrace, play_back
@@ -76,7 +77,7 @@ class GradientTape:
         if self._active is not None:
             raise errors.TapeError(
                 "This GradientTape was entered while it was recording. Expected: one `with` block at a time for each "
-                f"tape. Received: tape={self!r}. Make a second tape for the inner block."
+                f"tape. Received: tape={shown(self)}. Make a second tape for the inner block."
             )
         if self._spent:
             self.reset()
@@ -330,7 +331,8 @@ class GradientTape:
             raise errors.TapeError(
                 "The target of `tape.gradient` was not recorded by this tape. Expected: a floating point array that "
                 "was computed inside the `with` block from something watched (a trainable variable that was read "
-                f"there, or an array given to `tape.watch`). Received: target={target!r}. Compute the target inside "
+                f"there, or an array given to `tape.watch`). Received: target={shown(target)}. Compute the "
+                "target inside "
                 "the `with` block and watch its inputs, or pass unconnected_gradients='zero' if zeros are meant."
             )
         return seeds
@@ -342,7 +344,7 @@ class GradientTape:
         if not isinstance(source, jax.Array):
             raise errors.BadTypeError(
                 "A source of a GradientTape is neither an array nor a variable. Expected: the very jax.Array that was "
-                f"watched or computed under the tape, or a keras.Variable. Received: source={source!r} of type "
+                f"watched or computed under the tape, or a keras.Variable. Received: source={shown(source)} of type "
                 f"{type(source).__name__}. Convert it once with `jnp.asarray`, watch that and use it."
             )
         node = None if self._trace is None else self._trace.node_of(source)
@@ -366,7 +368,7 @@ class GradientTape:
         if self._spent:
             raise errors.TapeError(
                 "A non-persistent GradientTape can compute only one set of gradients. Expected: one call of "
-                f"`gradient`, `jacobian` or `batch_jacobian`. Received: another one of tape={self!r}. Ask "
+                f"`gradient`, `jacobian` or `batch_jacobian`. Received: another one of tape={shown(self)}. Ask "
                 "for all sources in one call, or make the tape with GradientTape(persistent=True)."
             )
 
@@ -374,7 +376,7 @@ class GradientTape:
         if self._active is None or self._trace is None:
             raise errors.TapeError(
                 f"`tape.{what}` was called on a GradientTape that is not recording. Expected: a call inside the tape's "
-                f"`with` block. Received: tape={self!r}. Move the call into `with GradientTape() as tape:`."
+                f"`with` block. Received: tape={shown(self)}. Move the call into `with GradientTape() as tape:`."
             )
         return self._trace
 
@@ -389,7 +391,8 @@ def _array(value: Any, what: str) -> jax.Array:
     if not isinstance(value, jax.Array):
         raise errors.BadTypeError(
             f"The {what} of a GradientTape's derivative is not an array. Expected: a jax.Array that was computed under "
-            f"the tape, or a keras.Variable. Received: {what}={value!r} of type {type(value).__name__}. Compute it "
+            f"the tape, or a keras.Variable. Received: {what}={shown(value)} of type {type(value).__name__}. "
+            "Compute it "
             "with `keras.ops` or `jax.numpy`."
         )
     return value
@@ -399,7 +402,7 @@ def _check_watchable(leaf: Any) -> None:
     if not isinstance(leaf, jax.Array | keras.Variable):
         raise errors.BadTypeError(
             "`tape.watch` got something that it can't follow. Expected: jax.Array or keras.Variable. "
-            f"Received: {leaf!r} of type {type(leaf).__name__}. Convert it with `jnp.asarray` and go on with the "
+            f"Received: {shown(leaf)} of type {type(leaf).__name__}. Convert it with `jnp.asarray` and go on with the "
             "result: the tape follows that object."
         )
     dtype = leaf._dtype if isinstance(leaf, keras.Variable) else leaf.dtype
@@ -415,7 +418,7 @@ def _unconnected(value: UnconnectedGradients | str) -> UnconnectedGradients:
     if name not in ("none", "zero"):
         raise errors.BadArgumentError(
             "`unconnected_gradients` is unknown. Expected: 'none', 'zero' or a member of UnconnectedGradients. "
-            f"Received: unconnected_gradients={value!r}."
+            f"Received: unconnected_gradients={shown(value)}."
         )
     return UnconnectedGradients(name)
 
@@ -430,7 +433,7 @@ def _output_gradients(given: Any, targets: Sequence[Any], treedef: Any) -> list[
     ):
         raise errors.StructureError(
             "`output_gradients` does not match the target. Expected: the target's structure with arrays of shapes "
-            f"{shapes}. Received: output_gradients={given!r}. Give one array, or None, for each target."
+            f"{shapes}. Received: output_gradients={shown(given)}. Give one array, or None, for each target."
         )
     dtypes = [target.dtype for target in targets]
     return [None if g is None else jnp.asarray(g, dtype) for g, dtype in zip(leaves, dtypes, strict=True)]

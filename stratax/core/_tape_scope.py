@@ -10,6 +10,7 @@ import keras
 from jax.extend.core import set_current_trace
 
 from stratax import errors
+from stratax._shown import shown
 from stratax.core import _capture, _reads
 from stratax.core._tape_trace import is_eager
 
@@ -60,7 +61,8 @@ class WatchingScope(keras.StatelessScope):
             return
         if isinstance(value, jax.core.Tracer) and is_eager(self._outside_trace):
             raise errors.TracingError(
-                f"Variable {variable.path!r} was assigned inside a JAX transformation (jax.lax.scan, jax.jit, ...) "
+                f"Variable {shown(variable.path)} was assigned inside a JAX transformation (jax.lax.scan, "
+                "jax.jit, ...) "
                 "under a GradientTape; its new value can't leave that transformation. Expected: assignments in "
                 f"eager code or inside `stratax.function`. Received: value={value}. Return it and assign it outside."
             )

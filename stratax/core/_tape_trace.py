@@ -19,6 +19,7 @@ from jax._src.interpreters import partial_eval as pe
 from jax.extend.core import set_current_trace
 
 from stratax import errors
+from stratax._shown import shown
 
 _JIT_PRIMITIVES = ("jit", "pjit")
 
@@ -51,8 +52,11 @@ class _NoGradient:
         self.error = error
 
     def fail(self) -> None:
+        if isinstance(self.error, errors.TracingError):  # Ours, which says what to do.
+            raise errors.TapeError(str(self.error)) from self.error
         raise errors.TapeError(
-            f"The gradient passes through the operation {str(self.primitive)!r}, which has no reverse-mode derivative. "
+            f"The gradient passes through the operation {shown(str(self.primitive))}, which has no reverse-mode "
+            "derivative. "
             f"Expected: differentiable operations between the sources and the target. Received: {self.error}. Put the "
             "operation under `tape.stop_recording()`, wrap its input in `keras.ops.stop_gradient`, or give it a "
             "derivative with `jax.custom_vjp`."

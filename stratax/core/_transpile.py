@@ -15,6 +15,8 @@ from malt.core import converter
 from malt.impl import api
 from malt.pyct import anno, transpiler
 
+from stratax.core import _desugar
+
 _OPERATORS = "ag__"
 """What the rewritten code calls the operators."""
 
@@ -29,19 +31,7 @@ class _Transpiler(api.PyToPy):
         return transpiler.GenericTranspiler.transform_function(self, function, context)
 
     def transform_ast(self, node: ast.AST, ctx: Any) -> ast.AST:
-        return super().transform_ast(_BindExceptions().visit(node), ctx)
-
-
-class _BindExceptions(ast.NodeTransformer):
-    """Writes `except E as name:` as an assignment, which AutoGraph's analysis knows."""
-
-    def visit_ExceptHandler(self, node: ast.ExceptHandler) -> ast.AST:
-        self.generic_visit(node)
-        if node.name is not None:
-            call = ast.Call(ast.Attribute(ast.Name(_OPERATORS, ast.Load()), "caught", ast.Load()), [], [])
-            node.body.insert(0, ast.Assign([ast.Name(node.name, ast.Store())], call))
-            node.name = None
-        return node
+        return super().transform_ast(_desugar.desugar(node, _OPERATORS), ctx)
 
 
 _lock = threading.Lock()

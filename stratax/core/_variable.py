@@ -7,6 +7,7 @@ import keras
 import numpy as np
 
 from stratax import errors
+from stratax._shown import shown
 from stratax.core import _capture
 
 _AGGREGATIONS = ("none", "sum", "mean", "only_first_replica")
@@ -28,6 +29,7 @@ class Variable(keras.Variable):
             `"only_first_replica"` (or TensorFlow's `VariableAggregation` members, by name).
 
     Raises:
+        BadTypeError: If the initial value is text.
         BadArgumentError: If the initial value depends on a compiled function's arguments, or `aggregation` is unknown.
 
     Example:
@@ -58,6 +60,7 @@ class Variable(keras.Variable):
                 f"initial_value={value}. Create the variable with zeros and assign to it."
             )
         array = np.array(value) if isinstance(value, np.ndarray) else np.asarray(value)
+        _check_numbers("initial_value", array)
         kind = keras.backend.standardize_dtype(dtype) if dtype is not None else _default_dtype(value, array)
         super().__init__(
             lambda shape, dtype: keras.ops.convert_to_tensor(array, dtype=dtype),
@@ -76,11 +79,27 @@ class Variable(keras.Variable):
     def _convert_to_tensor(self, value: Any, dtype: Any = None) -> Any:
         # On the CPU, JAX shares the memory of a NumPy array, which may change later.
         own = np.array(value) if isinstance(value, np.ndarray) else value
-        return super()._convert_to_tensor(own, dtype)
+        if isinstance(value, str | bytes | np.ndarray):
+            _check_numbers("value", np.asarray(value))
+        try:
+            return super()._convert_to_tensor(own, dtype)
+        except (TypeError, ValueError):
+            if not isinstance(value, list | tuple):
+                raise
+            _check_numbers("value", np.asarray(value))
+            raise
 
     def read_value(self) -> Any:
         """The current value, as an array."""
         return self.value
+
+
+def _check_numbers(name: str, value: np.ndarray) -> None:
+    """Raises for text, which JAX would refuse in a message that shows all of it."""
+    if value.dtype.kind in "SUO":
+        raise errors.BadTypeError(
+            f"A variable holds numbers. Received: {name}={shown(value)}. Keep text as a Python or NumPy value."
+        )
 
 
 def _checked_aggregation(aggregation: Any) -> str:
@@ -88,7 +107,7 @@ def _checked_aggregation(aggregation: Any) -> str:
     if word not in _AGGREGATIONS:
         raise errors.BadArgumentError(
             f"A variable's aggregation says how the replicas' values become one. Expected: one of "
-            f"{', '.join(map(repr, _AGGREGATIONS))}. Received: aggregation={aggregation!r}."
+            f"{', '.join(map(repr, _AGGREGATIONS))}. Received: aggregation={shown(aggregation)}."
         )
     return word
 

@@ -4,9 +4,10 @@ from typing import Any
 
 import numpy as np
 
+from stratax._shown import cut, shown
 from stratax.data._block import as_objects
 from stratax.data._spec import TensorSpec
-from stratax.errors import DataError
+from stratax.errors import DataError, DataLossError
 
 
 def as_column(name: str, values: Any) -> Any:
@@ -14,6 +15,7 @@ def as_column(name: str, values: Any) -> Any:
 
     Raises:
         DataError: It has missing values, or a type that arrays can't hold.
+        DataLossError: Its values are not of its type: text that is not UTF-8, indices beyond a dictionary.
     """
     array = values.combine_chunks() if hasattr(values, "combine_chunks") else values
     if hasattr(array, "chunks"):
@@ -22,10 +24,23 @@ def as_column(name: str, values: Any) -> Any:
         array = pa.concat_arrays(array.chunks) if array.num_chunks else pa.array([], array.type)
     if array.null_count:
         raise DataError(
-            f"A column of a table has missing values, which arrays can't hold. Received: column {name!r} with "
+            f"A column of a table has missing values, which arrays can't hold. Received: column {shown(name)} with "
             f"{array.null_count} of them. Fill or drop them first."
         )
+    _check_values(name, array)
     return _convert(name, array)
+
+
+def _check_values(name: str, array: Any) -> None:
+    """Raise unless the values are of the column's type, which whoever wrote the column may have told wrongly."""
+    try:
+        array.validate(full=True)
+    except ValueError as e:
+        raise DataLossError(
+            f"The values of a column are not of its type: {cut(str(e))}. Expected: {cut(str(array.type))}, text "
+            "in UTF-8. "
+            f"Received: column {shown(name)}. Make the column again, as binary values if they are no text."
+        ) from e
 
 
 def _convert(name: str, array: Any) -> Any:
@@ -41,12 +56,19 @@ def _convert(name: str, array: Any) -> Any:
     if kinds.is_integer(kind) or kinds.is_floating(kind):
         return array.to_numpy(zero_copy_only=False)
     if _is_text(kind):
-        return as_objects(
-            [value.encode() if isinstance(value, str) else value for value in array.to_pylist()]
-        )
+        return as_objects(_as_binary(array).to_pylist())
     if kinds.is_list(kind) or kinds.is_large_list(kind) or kinds.is_fixed_size_list(kind):
         return _lists(name, array)
     raise _bad_type(name, kind)
+
+
+def _as_binary(array: Any) -> Any:
+    """Text as the bytes that it is stored as."""
+    import pyarrow as pa
+
+    if pa.types.is_large_string(array.type):
+        return array.cast(pa.large_binary())
+    return array.cast(pa.binary()) if pa.types.is_string(array.type) else array
 
 
 def _is_text(kind: Any) -> bool:
@@ -101,5 +123,5 @@ def spec_of_type(name: str, kind: Any) -> TensorSpec:
 def _bad_type(name: str, kind: Any) -> DataError:
     return DataError(
         "A column of a table has a type that is no array. Expected: numbers, booleans, strings, bytes, or lists of "
-        f"them. Received: column {name!r} of type {kind}. Choose other columns, or cast it."
+        f"them. Received: column {shown(name)} of type {kind}. Choose other columns, or cast it."
     )

@@ -4,6 +4,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from stratax._shown import shown
 from stratax.data._dataset import Dataset
 from stratax.data._foreign import Adapter, Items, IteratorReader, Stream
 from stratax.data._foreign_grain import GrainAdapter
@@ -57,13 +58,13 @@ def as_dataset(source: Any) -> Dataset:
     if not isinstance(source, Iterable) or isinstance(source, str | bytes | Mapping):
         raise BadTypeError(
             "A pipeline or collection that can be iterated is expected. "
-            f"Received: source={source!r} of type {type(source).__name__}. "
+            f"Received: source={shown(source)} of type {type(source).__name__}. "
             "Use Dataset.from_tensor_slices for arrays and dicts of arrays."
         )
     if isinstance(source, Iterator):
         raise BadTypeError(
             "An iterator can be read only once, and a Dataset is iterated again and again. "
-            f"Received: source={source!r}. Pass what it was made of, or Dataset.from_generator with a function."
+            f"Received: source={shown(source)}. Pass what it was made of, or Dataset.from_generator with a function."
         )
     return Dataset(ForeignStream(_IterableStream(source)))
 

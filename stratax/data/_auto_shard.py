@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import cast
 
+from stratax._shown import shown
 from stratax.data._batching import Batch, PaddedBatch
 from stratax.data._cache import Cache
 from stratax.data._dataset import Dataset
@@ -69,15 +70,37 @@ def auto_shard(
     if place >= number:
         raise BadArgumentError(
             f"index counts the workers from 0. Expected: 0 <= index < num_workers={number}. "
-            f"Received: index={index!r}."
+            f"Received: index={shown(index)}."
         )
     node = _Division(number, place, split_batches).of(dataset._node, _policy(dataset))
     # One worker reads everything: its plan is the Dataset's own, and so is the position in it.
     result = dataset._derived(dataset._node if number == 1 else node)
-    if seeds is not None:
-        orders = _orders(dataset._node)
-        result._epochs.continue_after(-1, {id(o): s for o, s in zip(orders, seeds, strict=True)})
-    return result
+    return result if seeds is None else with_seeds(result, dataset, seeds)
+
+
+def with_seeds(part: Dataset, dataset: Dataset, seeds: Sequence[int]) -> Dataset:
+    """A worker's part of a Dataset, with the seeds that all workers shuffle with.
+
+    Args:
+        part: What :func:`auto_shard` returned; it is changed.
+        dataset: The Dataset of which it is a part.
+        seeds: What :func:`shuffle_seeds` returned in one of the workers.
+
+    Returns:
+        The part.
+    """
+    orders = _orders(dataset._node)
+    part._epochs.continue_after(-1, {id(o): s for o, s in zip(orders, seeds, strict=True)})
+    return part
+
+
+def steps_of(dataset: Dataset) -> str:
+    """The names of a plan's steps, which are the same in all workers if they divide a Dataset in the same way.
+
+    Args:
+        dataset: What :func:`auto_shard` returned.
+    """
+    return " < ".join(type(step).__name__ for step in walk(dataset._node))
 
 
 def is_read_whole(dataset: Dataset, num_workers: int) -> bool:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from stratax._shown import shown
 from stratax.data._block import Block, Columns
 from stratax.data._cursor import Cursor, CursorOver, State
 from stratax.data._feed import Feed
@@ -83,7 +84,7 @@ class UnbatchCursor(CursorOver):
         self._next()
         raise DataError(
             "unbatch needs components with the same first dimension. "
-            f"Received: an element with shapes={[np.shape(leaf) for leaf in row]!r}."
+            f"Received: an element with shapes={shown([np.shape(leaf) for leaf in row])}."
         )
 
     def _next(self) -> None:

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
+from stratax.data._element_array import define_operators
+
 
 class CannotVectorise(Exception):
     """The function did something that has no batched form here."""
@@ -143,6 +145,9 @@ class BatchedElement(NDArrayOperatorsMixin):
 
     def __getattr__(self, name: str) -> Any:
         raise CannotVectorise
+
+
+define_operators(BatchedElement, NDArrayOperatorsMixin)
 
 
 def _is_basic(part: Any) -> bool:

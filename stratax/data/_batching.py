@@ -5,10 +5,12 @@ from typing import Any
 
 import numpy as np
 
+from stratax._shown import shown
 from stratax.data._batch_cursors import BatchCursor, UnbatchCursor
 from stratax.data._block import Block, Columns, concatenate_blocks, stack_rows
 from stratax.data._cursor import Cursor
 from stratax.data._node import Node, Passes, Run, feed_of, select_passes
+from stratax.data._one_of_many import is_one_of_many
 from stratax.data._spec import DatasetSpec, Shape, TensorSpec
 from stratax.data._structure import Row, flatten, leaf_names, unflatten
 from stratax.errors import DataError
@@ -48,8 +50,9 @@ class _Grouped(Node):
 
     @property
     def _static_size(self) -> int | None:
-        is_even = self.drop_remainder or (self.is_indexable and not self._short)
-        return self.size if is_even else None
+        # Of a plan that a function makes, another element's may be of another length.
+        is_even = self.is_indexable and not self._short and not is_one_of_many()
+        return self.size if self.drop_remainder or is_even else None
 
     @property
     def group_size(self) -> int:
@@ -81,7 +84,8 @@ class Batch(_Grouped):
         for spec in specs:
             if isinstance(spec, DatasetSpec):
                 raise DataError(
-                    f"Datasets can't be stacked into a batch. Received: element_spec={self.child.spec!r}. Flatten the "
+                    f"Datasets can't be stacked into a batch. Received: element_spec={shown(self.child.spec)}. "
+                    "Flatten the "
                     "windows first: ds.flat_map(lambda window: window.batch(n))."
                 )
         return unflatten(structure, [spec.batched(self._static_size) for spec in specs])
@@ -203,7 +207,7 @@ class PaddedBatch(_Grouped):
         if any(len(shape) != len(wanted) for shape in shapes):
             raise DataError(
                 f"padded_batch pads sizes, not ranks. Expected: {name} of rank {len(wanted)}. "
-                f"Received: shapes={sorted(set(shapes))!r}. Give every element the same rank in a map."
+                f"Received: shapes={shown(sorted(set(shapes)))}. Give every element the same rank in a map."
             )
         longest = tuple(max(sizes) for sizes in zip(*shapes, strict=True))
         target = tuple(a if b is None else b for a, b in zip(longest, wanted, strict=True))
@@ -234,7 +238,7 @@ class Unbatch(Node):
         if not isinstance(spec, TensorSpec) or spec.shape == ():
             raise DataError(
                 "unbatch takes elements apart along their first axis, so every component needs one. "
-                f"Received: a component {spec!r}. Batch first."
+                f"Received: a component {shown(spec)}. Batch first."
             )
         return TensorSpec(None if spec.shape is None else spec.shape[1:], spec.dtype)
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from stratax._shown import shown
 from stratax.data._structure import Row
 from stratax.errors import DataError
 
@@ -122,7 +123,7 @@ def _stack(parts: list[Any], component: int) -> np.ndarray:
     if len(shapes) > 1:
         raise DataError(
             "Elements of one batch need components of one shape. "
-            f"Received: component {component} with shapes={sorted(shapes)!r}. "
+            f"Received: component {component} with shapes={shown(sorted(shapes))}. "
             "Use padded_batch, or make the shapes equal in a map."
         )
     if isinstance(parts[0], bytes):

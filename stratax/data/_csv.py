@@ -7,6 +7,7 @@ import itertools
 from collections.abc import Iterator
 from typing import Any
 
+from stratax._shown import cut, shown
 from stratax.data._block import Block, Columns
 from stratax.data._csv_format import CsvFormat, Record
 from stratax.data._cursor import State
@@ -22,7 +23,6 @@ CSV_PIECE = 1 << 18
 
 _READ_AHEAD = 256
 _MOST_RECORDS = 1 << 14
-_LONGEST_LINE = 1 << 24
 
 
 @dataclasses.dataclass(slots=True)
@@ -44,6 +44,7 @@ class _FileRecords:
         self._stream = open_bytes(name, compression)
         self._stream.skip(place.offset)
         self.place = place
+        self._record_start = place.offset
         self._line_source = self._lines()
         self._parser = self._layout.parser(self._line_source)
         if self._layout.has_header and place.offset == 0:
@@ -52,6 +53,7 @@ class _FileRecords:
     def _skip_header(self) -> None:
         try:
             next(self._parser, None)
+            self._record_start = self.place.offset
         except csv.Error as e:
             self.close()
             raise self._damaged(str(e)) from e
@@ -59,19 +61,19 @@ class _FileRecords:
     def _lines(self) -> Iterator[str]:
         """Lines with their ends; the place is behind the line that was taken last."""
         place, rest = self.place, b""
-        while len(content := self._stream.more(rest, self._piece)) > len(rest):
+        # A long line is read in ever larger pieces, so that it is not copied too often.
+        while len(content := self._stream.more(rest, max(self._piece, len(rest)))) > len(rest):
             if place.offset == 0 and guess_compression(content) == "GZIP":
                 raise csv.Error("the content is compressed. Pass compression_type='GZIP'")
-            whole = content.rfind(b"\n") + 1
+            # As in TensorFlow a line ends with \n, \r\n or \r; behind a \r at the very end an \n may follow.
+            whole = max(content.rfind(b"\n"), content.rfind(b"\r", 0, len(content) - 1)) + 1
             rest = content[whole:]
-            if len(rest) > _LONGEST_LINE:
-                raise csv.Error(
-                    f"a line has more than {_LONGEST_LINE} bytes; the rest of the file is passed over"
-                )
-            for line in io.StringIO(content[:whole].decode("latin-1"), newline="\n"):
+            for line in io.StringIO(content[:whole].decode("latin-1"), newline=""):
                 place.offset += len(line)
                 place.line += 1
+                self._check_length(place.offset)
                 yield line
+            self._check_length(place.offset + len(rest))
         if self._stream.damage is not None:
             raise csv.Error(f"{self._stream.damage}, behind byte {place.offset}")
         if rest:
@@ -79,15 +81,25 @@ class _FileRecords:
             place.line += 1
             yield rest.decode("latin-1")
 
+    def _check_length(self, stop: int) -> None:
+        """Raises where the record that is read is longer than the limit: quotes may never be closed."""
+        limit = self._layout.max_record_bytes
+        if stop - self._record_start > limit:
+            raise csv.Error(
+                f"it has more than max_record_bytes={limit} bytes; the rest of the file is passed over"
+            )
+
     def read(self, count: int) -> tuple[list[Record], DataLossError | None]:
         """Up to `count` records, and what was wrong with the one behind them; neither at the end of the file."""
         records: list[Record] = []
         try:
             for record in itertools.islice(self._parser, count):
                 records.append(record or [""])
-        except csv.Error as e:
+                self._record_start = self.place.offset
+        except (csv.Error, MemoryError) as e:
             self.place.record += len(records)
-            failure = self._damaged(str(e))
+            failure = self._damaged(str(e) or "it does not fit into memory")
+            self._record_start = self.place.offset
             failure.__cause__ = e
             self.place.record += 1
             self._parser = self._layout.parser(self._line_source)
@@ -97,11 +109,12 @@ class _FileRecords:
 
     def _damaged(self, what: str) -> DataLossError:
         hint = ""
-        if "field limit" in what:
-            hint = " Raise the limit with csv.field_size_limit(n) if such fields are meant."
+        if "field limit" in what or "max_record_bytes" in what:
+            hint = " Pass a larger max_record_bytes if such records are meant."
         return DataLossError(
             f"A record of a CSV file can't be read: {what}. Expected: fields divided by the delimiter, quotes in "
-            f"pairs. Received: file={self._name!r}, record {self.place.record}, which ends in line {self.place.line}."
+            f"pairs. Received: file={shown(self._name)}, record {self.place.record}, which ends in line "
+            f"{self.place.line}."
             f"{hint}",
             filename=self._name,
             record=self.place.record,
@@ -250,7 +263,7 @@ class CsvCursor(OwningCursor):
         bad = next((i for i, record in enumerate(records) if layout.explain(record)), None)
         if bad is None:
             raise DataError(
-                f"Records of a CSV file can't be converted together. Received: {error}."
+                f"Records of a CSV file can't be converted together. Received: {cut(str(error))}."
             ) from error
         if bad:
             self._drop(bad)
@@ -259,7 +272,7 @@ class CsvCursor(OwningCursor):
         number = self._begin.record + self._taken - 1
         raise DataLossError(
             f"A record of a CSV file has a value that does not fit. {layout.explain(records[0])}, "
-            f"in file={self._name!r}, record {number}, line {self._line_of(number) + 1}. Mend the file, or change "
+            f"in file={shown(self._name)}, record {number}, line {self._line_of(number) + 1}. Mend the file, or change "
             "record_defaults.",
             filename=self._name,
             record=number,

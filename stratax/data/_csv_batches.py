@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from stratax._shown import shown
 from stratax.data._csv import read_records
 from stratax.data._csv_dataset import CsvDataset, check_delimiter
 from stratax.data._csv_format import CsvFormat
@@ -17,6 +18,7 @@ from stratax.data._dataset import Dataset
 from stratax.data._files import as_compression, as_file_name
 from stratax.data._list_files import glob
 from stratax.data._named_columns import NamedColumns
+from stratax.data._record_stream import MAX_LINE_BYTES
 from stratax.data._spec import AUTOTUNE
 from stratax.data._transform import as_count
 from stratax.errors import BadArgumentError, DataError, FileMissingError
@@ -44,6 +46,8 @@ def make_csv_dataset(
     compression_type: str | None = None,
     ignore_errors: bool = False,
     encoding: str = "utf-8",
+    *,
+    max_record_bytes: int = MAX_LINE_BYTES,
 ) -> Dataset:
     r"""Batches of named columns from CSV files, as `tf.data.experimental.make_csv_dataset`.
 
@@ -73,6 +77,7 @@ def make_csv_dataset(
         compression_type: "", "GZIP" or "ZLIB".
         ignore_errors: Whether rows that can't be read are passed over.
         encoding: Of the header. Values are `bytes`, as they stand in the file.
+        max_record_bytes: As for :class:`CsvDataset`.
 
     Returns:
         A Dataset of dicts from names to arrays [batch_size], or of pairs of a dict and the label's array.
@@ -101,6 +106,7 @@ def make_csv_dataset(
         use_quotes=use_quote_delim,
         na_value=na_value,
         has_header=header,
+        max_record_bytes=as_count("max_record_bytes", max_record_bytes, 1),
     )
     names = _names(files, compression, style, column_names, encoding)
     selected = _selected(select_columns, names)
@@ -121,6 +127,7 @@ def make_csv_dataset(
             use_quote_delim=use_quote_delim,
             na_value=na_value,
             select_cols=None if len(selected) == len(names) else selected,
+            max_record_bytes=max_record_bytes,
         )
         return rows.ignore_errors() if ignore_errors else rows
 
@@ -144,7 +151,7 @@ def _check_encoding(encoding: str) -> None:
         codecs.lookup(encoding)
     except LookupError as e:
         raise BadArgumentError(
-            f"encoding is one that Python knows, such as 'utf-8' or 'latin-1'. Received: encoding={encoding!r}."
+            f"encoding is one that Python knows, such as 'utf-8' or 'latin-1'. Received: encoding={shown(encoding)}."
         ) from e
 
 
@@ -155,13 +162,13 @@ def _matching(file_pattern: Any) -> list[str]:
         matches = glob(pattern) if has_magic(pattern) else [pattern]
         if not matches:
             raise FileMissingError(
-                f"No file fits the pattern. Received: file_pattern={pattern!r}. Check the folder and the pattern.",
+                f"No file fits the pattern. Received: file_pattern={shown(pattern)}. Check the folder and the pattern.",
                 filename=pattern,
             )
         found += matches
     if not found:
         raise BadArgumentError(
-            f"file_pattern has to name a file. Received: file_pattern={file_pattern!r}. Pass a path or a pattern."
+            f"file_pattern has to name a file. Received: file_pattern={shown(file_pattern)}. Pass a path or a pattern."
         )
     return sorted(set(found))
 
@@ -185,12 +192,12 @@ def _names(
         for file in files[1:]:
             if (other := _header(file, compression, style, encoding)) != names:
                 raise DataError(
-                    f"All CSV files need the same header. Expected, as in {files[0]!r}: {names!r}. "
-                    f"Received: {other!r} in {file!r}. Pass column_names if the columns mean the same."
+                    f"All CSV files need the same header. Expected, as in {shown(files[0])}: {shown(names)}. "
+                    f"Received: {shown(other)} in {shown(file)}. Pass column_names if the columns mean the same."
                 )
     if len(set(names)) < len(names):
         raise BadArgumentError(
-            f"The names of columns have to differ. Received: column_names={names!r}. Pass other column_names."
+            f"The names of columns have to differ. Received: column_names={shown(names)}. Pass other column_names."
         )
     return names
 
@@ -200,14 +207,15 @@ def _header(file: str, compression: str, style: CsvFormat, encoding: str) -> lis
     record = next(rows, None)
     if record is None:
         raise DataError(
-            f"A CSV file has no header. Expected: the names of the columns. Received: file={file!r}, which is empty."
+            f"A CSV file has no header. Expected: the names of the columns. Received: file={shown(file)}, which "
+            "is empty."
         )
     try:
         return [text.encode("latin-1").decode(encoding) for text in record]
     except UnicodeDecodeError as e:
         raise DataError(
-            f"The header of a CSV file is no text in the encoding that was named ({e}). Received: file={file!r}, "
-            f"encoding={encoding!r}. Pass the file's own encoding."
+            f"The header of a CSV file is no text in the encoding that was named ({e}). Received: file={shown(file)}, "
+            f"encoding={shown(encoding)}. Pass the file's own encoding."
         ) from e
 
 
@@ -219,18 +227,20 @@ def _selected(select_columns: Sequence[int | str] | None, names: Sequence[str]) 
     for column in select_columns:
         if isinstance(column, str) and column not in names:
             raise BadArgumentError(
-                f"select_columns names a column that is not there. Expected: some of {list(names)!r}. "
-                f"Received: {column!r}."
+                f"select_columns names a column that is not there. Expected: some of {shown(list(names))}. "
+                f"Received: {shown(column)}."
             )
         place = names.index(column) if isinstance(column, str) else as_count("select_columns", column, 0)
         if place >= len(names):
             raise BadArgumentError(
-                f"select_columns has a number that no column has. Expected: below {len(names)}. Received: {column!r}."
+                f"select_columns has a number that no column has. Expected: below {len(names)}. Received: "
+                f"{shown(column)}."
             )
         places.append(place)
     if not places or len(set(places)) < len(places):
         raise BadArgumentError(
-            f"select_columns takes each column once, and at least one. Received: select_columns={select_columns!r}."
+            "select_columns takes each column once, and at least one. Received: "
+            f"select_columns={shown(select_columns)}."
         )
     return sorted(places)
 
@@ -249,6 +259,6 @@ def _given_defaults(column_defaults: Sequence[Any], selected: Sequence[int], cou
 def _check_label(label_name: str | None, keys: Sequence[str]) -> None:
     if label_name is not None and label_name not in keys:
         raise BadArgumentError(
-            f"label_name has to be one of the columns that are read. Expected: one of {list(keys)!r}. "
-            f"Received: label_name={label_name!r}."
+            f"label_name has to be one of the columns that are read. Expected: one of {shown(list(keys))}. "
+            f"Received: label_name={shown(label_name)}."
         )

@@ -1,6 +1,7 @@
 """`CsvDataset` and `decode_csv`: the arguments of TensorFlow for parsing CSV (data layer)."""
 
 import csv
+import dataclasses
 import io
 import itertools
 from collections.abc import Sequence
@@ -8,11 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from stratax._shown import shown
 from stratax.data._csv import CSV_PIECE, CsvRecords
 from stratax.data._csv_format import CsvField, CsvFormat
 from stratax.data._dataset import Dataset
 from stratax.data._file_names import as_buffer_size, names_node
 from stratax.data._files import as_compression
+from stratax.data._record_stream import MAX_LINE_BYTES
 from stratax.data._structure import as_array
 from stratax.data._transform import as_count
 from stratax.errors import BadArgumentError, BadTypeError, DataError
@@ -41,6 +44,8 @@ class CsvDataset(Dataset):
         na_value: A text that stands for a missing value, as an empty field does.
         select_cols: The columns that are read, in increasing order; all if None.
         exclude_cols: Columns that are not read, instead of `select_cols`.
+        max_record_bytes: How long a record may be, 64 MiB if nothing else is asked for. A longer one is an error; where
+            it has no end of a line, the rest of its file is passed over.
 
     Raises:
         BadArgumentError: Arguments contradict each other.
@@ -68,9 +73,14 @@ class CsvDataset(Dataset):
         na_value: str = "",
         select_cols: Sequence[int] | None = None,
         exclude_cols: Sequence[int] | None = None,
+        *,
+        max_record_bytes: int = MAX_LINE_BYTES,
     ) -> None:
         layout = make_layout(
             record_defaults, header, field_delim, use_quote_delim, na_value, select_cols, exclude_cols
+        )
+        layout = dataclasses.replace(
+            layout, max_record_bytes=as_count("max_record_bytes", max_record_bytes, 1)
         )
         piece = as_buffer_size(buffer_size, CSV_PIECE)
         compression = as_compression(compression_type)
@@ -129,7 +139,8 @@ def _parse_one(layout: CsvFormat, text: Any, number: int) -> list[str]:
         problem = f"Expected quotes in pairs. Received: {e}"
     if problem:
         raise DataError(
-            f"A CSV record does not fit. {problem}, in record {number}={raw!r}. Mend it, or change record_defaults."
+            f"A CSV record does not fit. {problem}, in record {number}={shown(raw)}. Mend it, or change "
+            "record_defaults."
         )
     return record
 
@@ -167,7 +178,7 @@ def check_delimiter(field_delim: Any) -> None:
     if not is_one or field_delim in '\r\n"':
         raise BadArgumentError(
             "field_delim is one ASCII character, neither a quote nor a line end. "
-            f"Received: field_delim={field_delim!r}. Pass one such as ','."
+            f"Received: field_delim={shown(field_delim)}. Pass one such as ','."
         )
 
 
@@ -182,7 +193,7 @@ def _columns(
     if select_cols is not None and exclude_cols is not None:
         raise BadArgumentError(
             "Either select_cols or exclude_cols can be given. "
-            f"Received: select_cols={select_cols!r}, exclude_cols={exclude_cols!r}. Leave one out."
+            f"Received: select_cols={shown(select_cols)}, exclude_cols={shown(exclude_cols)}. Leave one out."
         )
     if not count:
         raise BadArgumentError(
@@ -195,7 +206,7 @@ def _columns(
         if excluded and max(excluded) >= total:
             raise BadArgumentError(
                 f"exclude_cols names a column that is not there. Expected: numbers below {total}, as there are {count} "
-                f"record_defaults. Received: exclude_cols={exclude_cols!r}."
+                f"record_defaults. Received: exclude_cols={shown(exclude_cols)}."
             )
         return [i for i in range(total) if i not in excluded][:count], total
     if select_cols is None:
@@ -204,7 +215,7 @@ def _columns(
     if len(selected) != count:
         raise BadArgumentError(
             f"record_defaults needs one entry for each of select_cols. Received: {count} record_defaults and "
-            f"select_cols={select_cols!r}."
+            f"select_cols={shown(select_cols)}."
         )
     return selected, None
 
@@ -213,7 +224,7 @@ def _increasing(name: str, columns: Sequence[int]) -> list[int]:
     numbers = [as_count(name, column, 0) for column in columns]
     if any(b <= a for a, b in itertools.pairwise(numbers)):
         raise BadArgumentError(
-            f"The columns of {name} have to increase. Received: {name}={columns!r}. Sort them, each once."
+            f"The columns of {name} have to increase. Received: {name}={shown(columns)}. Sort them, each once."
         )
     return numbers
 

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from stratax._shown import shown
+from stratax.data._record_stream import MAX_LINE_BYTES
 from stratax.data._spec import TensorSpec
 
 Record = list[str]
@@ -46,6 +48,7 @@ class CsvFormat:
         use_quotes: Whether fields may stand in double quotes.
         na_value: What stands for a missing value, beside nothing.
         has_header: Whether the first record of a file is passed over.
+        max_record_bytes: How long a record may be.
     """
 
     fields: tuple[CsvField, ...]
@@ -54,9 +57,13 @@ class CsvFormat:
     use_quotes: bool = True
     na_value: str = ""
     has_header: bool = False
+    max_record_bytes: int = MAX_LINE_BYTES
 
     def parser(self, lines: Iterator[str]) -> Iterator[Record]:
         """The records of some lines; takes no line before it is needed."""
+        # The module's limit on a field holds for the whole process, so it is only ever raised.
+        if csv.field_size_limit() < self.max_record_bytes:
+            csv.field_size_limit(self.max_record_bytes)
         if self.use_quotes:
             return csv.reader(lines, delimiter=self.delimiter, strict=True)
         return csv.reader(lines, delimiter=self.delimiter, quoting=csv.QUOTE_NONE, strict=True)
@@ -109,7 +116,7 @@ class CsvFormat:
                 problem = self._problem(field, record)
                 if problem:
                     return problem
-            return f"{error}: record={[_encode(text) for text in record]!r}"
+            return f"{error}: record={shown([_encode(text) for text in record])}"
         return ""
 
     def _problem(self, field: CsvField, record: Record) -> str:
@@ -121,7 +128,7 @@ class CsvFormat:
             required = ", with a value in every record, as it has no default" if field.default is None else ""
             return (
                 f"Expected: column {field.index} of dtype={_dtype_name(field.dtype)}{required}. "
-                f"Received: column {field.index} with value={_encode(record[field.index])!r}"
+                f"Received: column {field.index} with value={shown(_encode(record[field.index]))}"
             )
         return ""
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from stratax._shown import shown
 from stratax.data._csv import read_records
 from stratax.data._csv_format import CsvFormat
 from stratax.errors import DataError
@@ -38,7 +39,7 @@ def _rows_of(file: str, compression: str, style: CsvFormat, count: int) -> Itera
         if len(row) != count:
             raise DataError(
                 f"A CSV file has a row of another length, so the types of its columns can't be found. Expected: "
-                f"{count} columns. Received: {len(row)} in row {number} of file={file!r}. Mend it, or pass "
+                f"{count} columns. Received: {len(row)} in row {number} of file={shown(file)}. Mend it, or pass "
                 "column_defaults."
             )
         yield row

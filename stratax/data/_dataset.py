@@ -1,11 +1,14 @@
 """Dataset: a pipeline of elements with tf.data's names and meaning (data layer)."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Any
 
 import numpy as np
 
+from stratax._shown import shown
+from stratax._tracing import TRACING
+from stratax.data._element_array import as_element
 from stratax.data._ignore_errors import IgnoreErrors
 from stratax.data._index_ops import Concatenate, Zip
 from stratax.data._interleave import FlatMap
@@ -13,10 +16,12 @@ from stratax.data._iterator import DatasetIterator, Epochs
 from stratax.data._list_files import matching_files
 from stratax.data._node import Node, walk
 from stratax.data._options import Options
+from stratax.data._reduction import State
 from stratax.data._sources import Random, Range, as_slices
 from stratax.data._spec import INFINITE_CARDINALITY, Nested
+from stratax.data._stream_elements import tracing_region
 from stratax.data._streaming import Filter, Window
-from stratax.data._structure import as_row, check_same, flatten, spec_of_row, unflatten
+from stratax.data._structure import Structure, as_components, flatten, unflatten
 from stratax.data._transform import (
     as_count,
     check_callable,
@@ -38,6 +43,7 @@ from stratax.data._transform import (
     make_unbatch,
     threads_of,
 )
+from stratax.data._user_code import name_of, user_code
 from stratax.data._vectorise import on_host
 from stratax.errors import BadTypeError, DataError
 
@@ -163,14 +169,14 @@ class Dataset(Nested):
         if bool(args) == (datasets is not None):
             raise BadTypeError(
                 "zip takes Datasets as arguments, or `datasets`. "
-                f"Received: args={args!r}, datasets={datasets!r}. Pass Dataset.zip(a, b)."
+                f"Received: args={shown(args)}, datasets={shown(datasets)}. Pass Dataset.zip(a, b)."
             )
         nest = datasets if datasets is not None else args[0] if len(args) == 1 else args
         members, structure = flatten(nest)
         for member in members:
             _check_dataset("zip", member)
         if not members:
-            raise DataError(f"zip needs at least one Dataset. Received: datasets={nest!r}.")
+            raise DataError(f"zip needs at least one Dataset. Received: datasets={shown(nest)}.")
         first, *others = members
         return first._derived(Zip(tuple(member._node for member in members), structure), *others)
 
@@ -185,7 +191,7 @@ class Dataset(Nested):
         return self._derived(node, dataset)
 
     def repeat(self, count: int | None = None, name: str | None = None) -> "Dataset":
-        """`count` passes one after another; without an end if `count` is None or -1."""
+        """`count` passes one after another; without an end if `count` is None or -1, unless one is empty."""
         return self._derived(make_repeat(self._node, count))
 
     def shuffle(
@@ -198,8 +204,9 @@ class Dataset(Nested):
         """A random order.
 
         Args:
-            buffer_size: Over a stream, how many elements the next one is drawn from. In memory the order is a
-                permutation of all elements and only 1 (no shuffling) matters.
+            buffer_size: Over a stream, how many elements the next one is drawn from; UNKNOWN_CARDINALITY for all of
+                them, which are kept in memory. In memory the order is a permutation of all elements and only 1 (no
+                shuffling) matters.
             seed: Fixes the order. If None, a seed is drawn from Python's `random` now. Processes that each take a
                 shard of the shuffled elements have to give the same seed.
             reshuffle_each_iteration: Whether every iteration, and every pass of a later `repeat`, has a new order.
@@ -241,9 +248,9 @@ class Dataset(Nested):
 
         The function gets the components of one element as NumPy arrays (a tuple's as several arguments, a dict as
         one) and may use NumPy, `jax.numpy` or `keras.ops`, which run on the CPU. It is called once for a whole block of
-        elements if all that its code reaches is known to be pure, and if that gives the same as calling it for the
-        first elements one by one. A function that uses random numbers, files, other modules or objects, or that
-        changes something outside is called for every single element, in the order in which elements are asked for.
+        elements if all that its code reaches is proved to be pure, and if that gives the same as calling it for the
+        first elements one by one. A function that uses variables, random numbers, files or objects, or that changes
+        something outside is called exactly once for each element, in the order in which elements are asked for.
 
         Args:
             map_func: The function.
@@ -520,7 +527,7 @@ class Dataset(Nested):
         """The same Dataset with options; later ones take precedence."""
         if not isinstance(options, Options):
             raise BadTypeError(
-                f"with_options takes stratax.data.Options. Received: options={options!r} of type "
+                f"with_options takes stratax.data.Options. Received: options={shown(options)} of type "
                 f"{type(options).__name__}."
             )
         return Dataset(self._node, self._options.merge(options))
@@ -536,7 +543,9 @@ class Dataset(Nested):
         """Structure of TensorSpec of the elements.
 
         A size is None where it differs between elements: the leading one of batches where the last may be short.
-        Behind a function that was not called before, it is called on the first element (and on the last, in memory).
+        Behind a function that was not called before, it is called on the first element (and on the last, in memory);
+        a size that turns out to differ between its results becomes None when that is seen. Datasets that a function
+        makes for `flat_map` or `interleave` are taken to differ in their numbers of elements.
         """
         return self._node.spec
 
@@ -576,7 +585,18 @@ class Dataset(Nested):
 
     # Use
 
+    @property
+    def stream_signature(self) -> Hashable:
+        """What two Datasets have in common when one compiled function serves both as its argument."""
+        return (Dataset, repr(self.element_spec) if self._has_known_spec else None)
+
     def __iter__(self) -> DatasetIterator:
+        if TRACING.depth and (region := tracing_region()) is not None:
+            found: DatasetIterator = region.iterate(self)
+            return found
+        return self._iterator()
+
+    def _iterator(self) -> DatasetIterator:
         for node in walk(self._node):
             if isinstance(node, Concatenate):
                 _ = node.spec
@@ -592,27 +612,40 @@ class Dataset(Nested):
         """Folds the elements into one: `state = reduce_func(state, element)` for each.
 
         Args:
-            initial_state: Array or structure of arrays.
+            initial_state: Array or structure of arrays. An array on a device has no 64-bit dtype, so `reduce_func` may
+                give the one of 64 bits instead: `tf.constant(0, tf.int64)` is the beginning of a sum of int64.
             reduce_func: Gives the new state, of the structure, dtypes and ranks of the old one.
             name: Ignored.
 
         Returns:
-            The last state, of NumPy arrays.
+            The last state, of NumPy arrays; in a compiled function an array that it computes.
+
+        Raises:
+            DataError: If the function gives a state of another structure, dtype or rank.
         """
         check_callable("reduce_func", reduce_func)
-        leaves, structure = as_row(initial_state)
-        spec = spec_of_row(leaves, structure)
+        if TRACING.depth and tracing_region() is not None:
+            from stratax.core import _autograph, _loops
+
+            return _loops.reduce(self, initial_state, _autograph.convert(reduce_func))
+        state = State(initial_state)
         with iter(self) as elements:
             for element in elements:
-                with on_host():
-                    leaves, new = as_row(reduce_func(unflatten(structure, leaves), element))
-                check_same(leaves, new, spec, "The function given to reduce")
-        return unflatten(structure, leaves)
+                with on_host(), user_code(name_of(reduce_func)):
+                    given = unflatten(*_as_elements(element))
+                    new = as_components(reduce_func(unflatten(*_as_elements(state.value())), given))
+                state.follow(new)
+        return state.value()
+
+
+def _as_elements(element: Any) -> tuple[Structure, list[Any]]:
+    leaves, structure = flatten(element)
+    return structure, [as_element(leaf) for leaf in leaves]
 
 
 def _check_dataset(where: str, value: Any) -> None:
     if not isinstance(value, Dataset):
         raise BadTypeError(
-            f"{where} needs a Dataset. Received: {value!r} of type {type(value).__name__}. "
+            f"{where} needs a Dataset. Received: {shown(value)} of type {type(value).__name__}. "
             "Make one with Dataset.from_tensor_slices or Dataset.from_tensors."
         )

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from stratax._shown import shown
 from stratax.data._spec import as_dtype
 from stratax.errors import BadArgumentError, BadTypeError, DataError
 
@@ -43,7 +44,8 @@ def decode_raw(
     # The small floats of ml_dtypes are numbers though their kind is that of raw memory.
     if dtype.kind in "OSUMm" or not dtype.itemsize or dtype.type is np.void:
         raise BadArgumentError(
-            f"Bytes are decoded to numbers. Received: out_type={out_type!r}. Pass a dtype of numbers such as 'uint8'."
+            f"Bytes are decoded to numbers. Received: out_type={shown(out_type)}. Pass a dtype of numbers such "
+            "as 'uint8'."
         )
     if isinstance(input_bytes, bytes):
         return _numbers(_joined([input_bytes], fixed_length, dtype), dtype, little_endian)
@@ -59,7 +61,7 @@ def _checked(strings: np.ndarray) -> list[bytes]:
     for value in values:
         if not isinstance(value, bytes):
             raise BadTypeError(
-                f"decode_raw takes `bytes`. Received: {value!r} of type {type(value).__name__} in input_bytes. "
+                f"decode_raw takes `bytes`. Received: {shown(value)} of type {type(value).__name__} in input_bytes. "
                 "Encode text first: text.encode()."
             )
     return values
@@ -72,7 +74,7 @@ def _joined(values: Sequence[bytes], fixed_length: int | None, dtype: np.dtype) 
         if not is_number or fixed_length <= 0 or fixed_length % dtype.itemsize:
             raise BadArgumentError(
                 f"fixed_length is a multiple of the size of a number. Expected: a multiple of {dtype.itemsize} for "
-                f"{dtype}, above 0. Received: fixed_length={fixed_length!r}."
+                f"{dtype}, above 0. Received: fixed_length={shown(fixed_length)}."
             )
         return b"".join(value[:fixed_length].ljust(fixed_length, b"\0") for value in values)
     for index, value in enumerate(values):

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from stratax._shown import shown
 from stratax.data._dataset import Dataset
 from stratax.data._spec import AUTOTUNE
 from stratax.data._transform import as_count, threads_of
@@ -44,7 +45,8 @@ def map_and_batch(
     if num_parallel_batches is not None and num_parallel_calls is not None:
         raise BadArgumentError(
             "map_and_batch takes num_parallel_batches or num_parallel_calls, not both. Received: "
-            f"num_parallel_batches={num_parallel_batches!r}, num_parallel_calls={num_parallel_calls!r}. Leave one out."
+            f"num_parallel_batches={shown(num_parallel_batches)}, "
+            f"num_parallel_calls={shown(num_parallel_calls)}. Leave one out."
         )
     calls = AUTOTUNE if num_parallel_calls is None else num_parallel_calls
     if num_parallel_batches is not None:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
+from stratax._shown import shown
 from stratax.data._block import as_objects
 from stratax.data._sparse import SparseTensor, empty_value
 from stratax.data._spec import as_dtype, as_shape
@@ -73,10 +74,12 @@ class Where(NamedTuple):
     def of(self, index: int) -> str:
         """The feature in one Example."""
         named = (
-            f" (named {self.names[index]!r})" if self.names is not None and index < len(self.names) else ""
+            f" (named {shown(self.names[index])})"
+            if self.names is not None and index < len(self.names)
+            else ""
         )
         place = "the Example" if self.single else f"Example {index} of the batch"
-        return f"Feature {self.feature!r} of {place}{named}"
+        return f"Feature {shown(self.feature)} of {place}{named}"
 
 
 def error_about(index: int, message: str, kind: type[DataError] = DataError) -> DataError:
@@ -169,7 +172,7 @@ class FixedLenFeature(ParsedFeature):
     def _raise_missing(self, where: Where, index: int) -> NoReturn:
         raise error_about(
             index,
-            f"{where.of(index)} is required but missing. Expected: {self!r}. Received: no such feature, or one "
+            f"{where.of(index)} is required but missing. Expected: {shown(self)}. Received: no such feature, or one "
             "without values of any kind. Give FixedLenFeature a default_value, or write the feature.",
         )
 
@@ -302,7 +305,7 @@ def _known_shape(shape: Any, advice: str) -> tuple[int, ...]:
     sizes = as_shape(shape)
     if sizes is None or None in sizes:
         raise BadArgumentError(
-            f"The sizes of a feature's shape are all known. Received: shape={shape!r}. {advice}"
+            f"The sizes of a feature's shape are all known. Received: shape={shown(shape)}. {advice}"
         )
     return tuple(size for size in sizes if size is not None)
 
@@ -321,7 +324,8 @@ def _dtype_and_kind(dtype: Any) -> dict[str, Any]:
         if kind.dtype == found:
             return {"dtype": found, "kind": kind}
     raise BadArgumentError(
-        f"Features hold int64, float32 or byte strings. Received: dtype={dtype!r}. Parse as one of them and cast then."
+        f"Features hold int64, float32 or byte strings. Received: dtype={shown(dtype)}. Parse as one of them "
+        "and cast then."
     )
 
 
@@ -334,13 +338,14 @@ def _default_of(value: Any, kind: Kind, shape: tuple[int, ...]) -> np.ndarray | 
         array = _as_byte_strings(array)
     elif array.size and not _fits(array, kind):
         raise BadTypeError(
-            f"The default has the dtype of its feature. Expected: {kind.label}. Received: default_value={value!r}. "
+            f"The default has the dtype of its feature. Expected: {kind.label}. Received: "
+            f"default_value={shown(value)}. "
             "Pass a value of that dtype, within its range."
         )
     if array.size != math.prod(shape):
         raise BadArgumentError(
             f"The default has as many values as the feature's shape. Expected: {math.prod(shape)} for shape {shape}. "
-            f"Received: default_value={value!r}. Pass one value for each."
+            f"Received: default_value={shown(value)}. Pass one value for each."
         )
     return array.astype(kind.dtype)
 
@@ -358,7 +363,8 @@ def _as_byte_strings(values: np.ndarray) -> np.ndarray:
     encoded = [value.encode() if isinstance(value, str) else value for value in values]
     if not all(isinstance(value, bytes) for value in encoded):
         raise BadTypeError(
-            f"The default of a string feature is made of byte strings. Received: default_value={values.tolist()!r}. "
+            "The default of a string feature is made of byte strings. Received: "
+            f"default_value={shown(values.tolist())}. "
             "Pass bytes."
         )
     return as_objects([bytes(value) for value in encoded])

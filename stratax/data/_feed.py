@@ -142,6 +142,13 @@ class Feed(CursorOver):
         self._block: Block | None = None
         self._offset = 0
         self._failure: Exception | None = None
+        # What :meth:`look` has read behind the block: blocks, failures, and None for a failure that was told already.
+        self._later: deque[Block | Exception | None] = deque()
+
+    @property
+    def num_passed(self) -> int:
+        """How many elements were handed on or passed over, failures included."""
+        return self._num_passed
 
     @property
     def num_held(self) -> int:
@@ -162,19 +169,83 @@ class Feed(CursorOver):
             return block
         return block.slice(self._offset, min(block.count, self._offset + limit))
 
+    def look(self, skip: int, limit: int) -> Block:
+        """1 to `limit` elements of one shape behind the next `skip`; all stay where they are.
+
+        What the child raises in the place of an element is raised, each time until :meth:`tell`; as the very next it is
+        passed over. StopIteration means that there are at most `skip` elements.
+        """
+        try:
+            block = self.peek(limit)
+        except StopIteration:
+            raise
+        except Exception:
+            self.advance(1)
+            raise
+        if skip == 0:
+            return block
+        if self._block is not None and skip < self.num_held:
+            block, start = self._block, self._offset + skip
+        else:
+            block, start = self._look_behind(skip - self.num_held, limit)
+        return block.slice(start, min(block.count, start + limit))
+
+    def _look_behind(self, skip: int, limit: int) -> tuple[Block, int]:
+        """The block behind the current one in which the element after `skip` is, and where."""
+        for block in self._later:
+            if isinstance(block, Exception):
+                raise block
+            if block is not None and skip < block.count:
+                return block, skip
+            skip -= 0 if block is None else block.count
+        while True:
+            try:
+                block = self._read_child(skip + limit)
+            except StopIteration:
+                raise
+            except Exception as e:
+                self._later.append(e)
+                raise
+            self._later.append(block)
+            if skip < block.count:
+                return block, skip
+            skip -= block.count
+
+    def tell(self, failure: Exception) -> None:
+        """Has a failure that :meth:`look` raised not be raised again when it is its turn."""
+        self._later = deque(None if held is failure else held for held in self._later)
+
     def _fetch(self, limit: int) -> Block:
+        while self._later:
+            block = self._later.popleft()
+            if isinstance(block, Exception):
+                self._failure = block
+                raise block
+            if block is not None:
+                self._offset = 0
+                return block
+            self._num_passed += 1
+        try:
+            block = self._read_child(limit)
+        except StopIteration:
+            raise
+        except Exception as e:
+            self._failure = e
+            raise
+        self._offset = 0
+        return block
+
+    def _read_child(self, limit: int) -> Block:
         self._trail.mark(self._num_read, self._num_passed)
         try:
             block = self._child.read(max(limit, self._ahead()))
         except StopIteration:
             raise
-        except Exception as e:
-            self._failure = e
+        except Exception:
             self._num_read += 1
             self._trail.mark_failure(self._num_read, self._num_passed)
             raise
         self._num_read += block.count
-        self._offset = 0
         return block
 
     def advance(self, count: int) -> None:
@@ -203,12 +274,15 @@ class Feed(CursorOver):
         """The next element, handed on."""
         if self._block is None:
             return self.read(1).row(0)
-        row = self._block.row(self._offset)
-        self.advance(1)
-        return row
+        try:
+            return self._block.row(self._offset)
+        finally:
+            self.advance(1)
 
     def skip(self, count: int) -> int:
         """As a cursor's."""
+        if self._later:
+            return self.drop(count)
         held = min(count, self.num_held)
         if held:
             self.advance(held)

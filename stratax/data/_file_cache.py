@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from stratax._shown import shown
 from stratax.data._block import Block
 from stratax.data._cursor import Cursor, State
 from stratax.data._files import local_path
@@ -89,8 +90,9 @@ class FileCache(Node):
         if not agree or (self.length >= 0 and snapshot.count != self.length):
             raise DataError(
                 "The files of a cache hold the elements of another pipeline. Expected: "
-                f"element_spec={self.spec!r}, cardinality={self.length}. Received: element_spec={snapshot.spec!r}, "
-                f"cardinality={snapshot.count} in filename={self._path!r}. Remove the folder, or name another."
+                f"element_spec={shown(self.spec)}, cardinality={self.length}. Received: "
+                f"element_spec={shown(snapshot.spec)}, "
+                f"cardinality={snapshot.count} in filename={shown(self._path)}. Remove the folder, or name another."
             )
 
     def writer(self, run: Run) -> SnapshotWriter:
@@ -304,7 +306,8 @@ class FileCacheCursor(OwningCursor):
         if state["stored"] is not None and (stored is None or stored[0].run != state["stored"]):
             raise DataError(
                 "The place of an iterator is in the files of a cache that are not there any more. Expected: the "
-                f"writing {state['stored']!r}. Received: {None if stored is None else stored[0].run!r}. Iterate from "
+                f"writing {shown(state['stored'])}. Received: "
+                f"{shown(None if stored is None else stored[0].run)}. Iterate from "
                 "the beginning."
             )
         self._position = state["position"]

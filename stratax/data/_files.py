@@ -7,10 +7,12 @@ import abc
 import contextlib
 import errno
 import os
+import stat
 import zlib
 from collections.abc import Iterator
 from typing import Any
 
+from stratax._shown import cut, shown
 from stratax.errors import (
     BadArgumentError,
     BadTypeError,
@@ -37,7 +39,7 @@ def as_compression(compression_type: str | None) -> str:
     if name not in _WINDOW_BITS:
         raise BadArgumentError(
             "compression_type is 'GZIP', 'ZLIB', or '' or None for none. "
-            f"Received: compression_type={compression_type!r}."
+            f"Received: compression_type={shown(compression_type)}."
         )
     return name
 
@@ -53,12 +55,13 @@ def as_file_name(name: Any) -> str:
     if not isinstance(value, str | bytes | os.PathLike):
         raise BadTypeError(
             "The name of a file is a string or a path. "
-            f"Received: filename={name!r} of type {type(name).__name__}. Pass a str, bytes or os.PathLike."
+            f"Received: filename={shown(name)} of type {type(name).__name__}. Pass a str, bytes or os.PathLike."
         )
     text = os.fsdecode(value)
     if "\0" in text:
         raise BadArgumentError(
-            f"The name of a file has no zero byte in it. Received: filename={text!r}. Check where the name comes from."
+            f"The name of a file has no zero byte in it. Received: filename={shown(text)}. Check where the name "
+            "comes from."
         )
     return text
 
@@ -83,13 +86,13 @@ def remote_path(name: str) -> tuple[Any, str]:
         filesystem, path = fsspec.core.url_to_fs(name)
     except ImportError as e:
         raise MissingPackageError(
-            f"Files at such URLs need a package that is not installed. Received: filename={name!r} ({e}). "
+            f"Files at such URLs need a package that is not installed. Received: filename={shown(name)} ({e}). "
             "Install it with pip."
         ) from e
     except ValueError as e:
         raise BadArgumentError(
             "The URL is of no kind that fsspec opens. Expected: a path, or a URL such as 'gs://bucket/file'. "
-            f"Received: filename={name!r} ({e}). Check what stands before '://'."
+            f"Received: filename={shown(name)} ({e}). Check what stands before '://'."
         ) from e
     return filesystem, path
 
@@ -97,14 +100,15 @@ def remote_path(name: str) -> tuple[Any, str]:
 def file_missing(name: str) -> FileMissingError:
     """The error for a file that is not there."""
     return FileMissingError(
-        f"There is no such file. Received: filename={name!r}. Check the path, or list_files.", filename=name
+        f"There is no such file. Received: filename={shown(name)}. Check the path, or list_files.",
+        filename=name,
     )
 
 
 def is_directory(name: str) -> DataLossError:
     """The error for a directory where a file was expected."""
     return DataLossError(
-        f"A file was expected and a directory is there. Received: filename={name!r}. "
+        f"A file was expected and a directory is there. Received: filename={shown(name)}. "
         "Name the files in it, for instance with list_files(name + '/*').",
         filename=name,
     )
@@ -116,20 +120,26 @@ def reading(name: str) -> Iterator[None]:
 
     Raises:
         FileMissingError: There is no such file.
-        DataLossError: It is a directory.
+        DataLossError: It is a directory, or too much for the memory.
         FileAccessError: It can't be read.
     """
     try:
         yield
-    except (StrataxError, MemoryError):
+    except StrataxError:
         raise
+    except MemoryError as e:
+        raise DataLossError(
+            f"The content does not fit into memory. Received: filename={shown(name)}. Make room, or read it piece by "
+            "piece, with a Dataset or GFile.read(n).",
+            filename=name,
+        ) from e
     except (FileNotFoundError, NotADirectoryError) as e:
         raise file_missing(name) from e
     except IsADirectoryError as e:
         raise is_directory(name) from e
     except PermissionError as e:
         raise FileAccessError(
-            f"The file may not be read. Received: filename={name!r}. Give this user the right to read it, and to "
+            f"The file may not be read. Received: filename={shown(name)}. Give this user the right to read it, and to "
             "enter the folders that it is in.",
             filename=name,
         ) from e
@@ -137,7 +147,7 @@ def reading(name: str) -> Iterator[None]:
         if isinstance(e, OSError) and e.errno == errno.ENAMETOOLONG:
             raise file_missing(name) from e
         raise FileAccessError(
-            f"The file can't be read: {reason_of(e)}. Received: filename={name!r}. See whether its disk or its "
+            f"The file can't be read: {reason_of(e)}. Received: filename={shown(name)}. See whether its disk or its "
             "store answers.",
             filename=name,
         ) from e
@@ -159,7 +169,8 @@ def writing(name: str) -> Iterator[None]:
     except FileNotFoundError as e:
         folder = os.path.dirname(local_path(name) or name) or "."
         raise FileMissingError(
-            f"There is no such folder: {folder!r}. Expected: a folder for the file. Received: filename={name!r}. "
+            f"There is no such folder: {shown(folder)}. Expected: a folder for the file. Received: "
+            f"filename={shown(name)}. "
             "Make it first.",
             filename=name,
         ) from e
@@ -167,7 +178,7 @@ def writing(name: str) -> Iterator[None]:
         raise is_directory(name) from e
     except _errors_of(name) as e:
         raise FileAccessError(
-            f"The file can't be written: {reason_of(e)}. Received: filename={name!r}. Give this user the right to "
+            f"The file can't be written: {reason_of(e)}. Received: filename={shown(name)}. Give this user the right to "
             "write there, make room, or name another folder.",
             filename=name,
         ) from e
@@ -180,7 +191,7 @@ def _errors_of(name: str) -> type[Exception]:
 
 def reason_of(error: Exception) -> str:
     """What the system says, without the file's name."""
-    return (isinstance(error, OSError) and error.strerror) or f"{type(error).__name__}: {error}"
+    return (isinstance(error, OSError) and error.strerror) or cut(f"{type(error).__name__}: {error}")
 
 
 class ByteStream(abc.ABC):
@@ -199,7 +210,7 @@ class ByteStream(abc.ABC):
     @property
     @abc.abstractmethod
     def remaining(self) -> int | None:
-        """How many bytes are left, None if only reading tells."""
+        """How many bytes are left as far as a size tells; None if only reading does."""
 
     @abc.abstractmethod
     def more(self, tail: bytes, count: int) -> bytes:
@@ -220,26 +231,34 @@ class ByteStream(abc.ABC):
 
 
 class LocalBytes(ByteStream):
-    """A file of this machine, read at positions: neither buffered twice nor mapped into memory."""
+    """A file of this machine, read at positions: neither buffered twice nor mapped into memory.
+
+    It is read until the system says that it ends. Its size is only a hint: it is 0 for what the system makes up when
+    it is read (`/proc`), and another one soon where somebody still writes.
+    """
 
     def __init__(self, name: str, path: str) -> None:
         self.name = name
         with reading(name):
             self._file = open(path, "rb", buffering=0)  # noqa: SIM115 (closed by close)
-        self._size = os.fstat(self._file.fileno()).st_size
+        status = os.fstat(self._file.fileno())
+        # Pipes have no positions, and what is made up may be another text when it is read again.
+        self._has_positions = stat.S_ISREG(status.st_mode) and status.st_size > 0
         self._position = 0
 
     @property
-    def remaining(self) -> int:
-        """What the file's size says."""
-        return max(0, self._size - self._position)
+    def remaining(self) -> int | None:
+        """What the file's size says now; None from there on."""
+        if not self._has_positions:
+            return None
+        left = os.fstat(self._file.fileno()).st_size - self._position
+        return left if left > 0 else None
 
     def more(self, tail: bytes, count: int) -> bytes:
         """Reads a short tail again, which costs less than moving what comes after it."""
-        again = len(tail) if len(tail) < count else 0
-        wanted = again + min(count, self.remaining)
+        again = len(tail) if len(tail) < count and self._has_positions else 0
         try:
-            content = os.pread(self._file.fileno(), wanted, self._position - again)
+            content = self._read(again, count)
         except OSError as e:
             content = self._fail(e)
         self._position += max(0, len(content) - again)
@@ -247,11 +266,16 @@ class LocalBytes(ByteStream):
             return tail + content
         return content if len(content) >= again else tail
 
+    def _read(self, again: int, count: int) -> bytes:
+        if self._has_positions:
+            return os.pread(self._file.fileno(), again + count, self._position - again)
+        return self._file.read(count)
+
     def skip(self, count: int) -> int:
-        """Moves the position."""
-        passed = min(count, self.remaining)
+        """Moves the position as far as the size is known, and reads on from there."""
+        passed = min(count, self.remaining or 0)
         self._position += passed
-        return passed
+        return passed + _skip_by_reading(self, count - passed)
 
     def close(self) -> None:
         """Closes the file."""
@@ -356,7 +380,10 @@ class Decompressed(ByteStream):
         try:
             content = self._machine.decompress(self._input, limit)
         except zlib.error as e:
-            self.damage = f"it is not {self._compression} content here ({e})"
+            if any(part in str(e) for part in ("incorrect data check", "incorrect length check")):
+                self.damage = f"the checksum of the {self._compression} content is wrong ({e})"
+            else:
+                self.damage = f"it is not {self._compression} content here ({e})"
             return _up_to_damage(before, self._input, limit)
         self._input = self._machine.unused_data if self._machine.eof else self._machine.unconsumed_tail
         return content
@@ -382,9 +409,11 @@ def _up_to_damage(machine: Any, content: bytes, limit: int) -> bytes:
     try:
         for i in range(len(content)):
             pieces.append(machine.decompress(content[i : i + 1], limit))
+            if (limit := limit - len(pieces[-1])) <= 0:
+                break
     except zlib.error:
         pass
-    return b"".join(pieces)[:limit]
+    return b"".join(pieces)
 
 
 def open_bytes(name: str, compression: str = "") -> ByteStream:

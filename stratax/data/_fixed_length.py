@@ -109,11 +109,6 @@ class FixedLengthStream(WindowStream):
         self._is_short = stream.skip(form.header_bytes) < form.header_bytes
         self._base = form.header_bytes
 
-    def seek(self, offset: int, record: int) -> None:
-        """Passes over the bytes before; the header was passed."""
-        self._base += self._stream.skip(offset - self._base)
-        self._record = record
-
     def read(self) -> Piece:
         """The records that are in memory as a whole, after reading on if there are none."""
         if self._has_ended:

@@ -13,6 +13,7 @@ import numpy as np
 
 from stratax.data._node import Node
 from stratax.data._spec import UNKNOWN_CARDINALITY
+from stratax.data._user_code import user_code
 from stratax.errors import DataError
 
 
@@ -142,7 +143,8 @@ class StatefulReader(IteratorReader):
         """Begins the iteration when it is first asked, so that a state can be set before."""
         if not self._begun:
             self._begun = True
-            self._iterator = iter(self._source)
+            with user_code(self._name):
+                self._iterator = iter(self._source)
         return super().next()
 
     def get_state(self) -> Any:

@@ -14,6 +14,7 @@ from stratax.data._node import Node, Passes, Run
 from stratax.data._owning_cursor import OwningCursor
 from stratax.data._spec import TensorSpec
 from stratax.data._structure import Row, as_row, check_same, flatten, spec_of_row, unflatten
+from stratax.data._user_code import user_code
 from stratax.errors import DataError
 
 
@@ -47,7 +48,8 @@ class ForeignItems(Node):
                     f"The element_spec of an empty collection can't be found. Received: {self._items.name} of length 0."
                 )
             numbers = [0, self.length - 1] if self.length > 1 else [0]
-            self._spec = _common_spec([as_row(as_element(value)) for value in self._items.get(numbers)])
+            with user_code(self._items.name):
+                self._spec = _common_spec([as_row(as_element(value)) for value in self._items.get(numbers)])
         return self._spec
 
     def describe(self) -> str:
@@ -56,6 +58,10 @@ class ForeignItems(Node):
 
     def gather(self, indices: np.ndarray, passes: Passes, run: Run) -> Block:
         """Asks the collection, for whole columns where it has them."""
+        with user_code(self._items.name):
+            return self._gathered(indices)
+
+    def _gathered(self, indices: np.ndarray) -> Block:
         columns = self._items.columns(indices.tolist())
         if columns is None:
             return Rows([self._row(value) for value in self._items.get(indices.tolist())])
@@ -147,11 +153,12 @@ class ForeignStream(Node):
 
     def begin(self) -> "_Pass":
         """A pass, the one that was looked into if there is one."""
-        return self._take() or _Pass(self._source.open())
+        return self._take() or self.begin_anew()
 
     def begin_anew(self) -> "_Pass":
         """A pass that nobody looked into."""
-        return _Pass(self._source.open())
+        with user_code(self._source.name):
+            return _Pass(self._source.open())
 
     def stream(self, run: Run, passes: int) -> Cursor:
         """A pass."""
@@ -223,9 +230,10 @@ class ForeignCursor(OwningCursor):
             self._has_ended = True
             raise
         self._number += 1
-        self._node.learn(value)
-        row, structure = as_row(as_element(value))
-        check_same(row, structure, self._node.spec, self._node.name)
+        with user_code(self._node.name):
+            self._node.learn(value)
+            row, structure = as_row(as_element(value))
+            check_same(row, structure, self._node.spec, self._node.name)
         return Rows([[leaf.copy() if isinstance(leaf, np.ndarray) else leaf for leaf in row]])
 
     def get_state(self) -> State:

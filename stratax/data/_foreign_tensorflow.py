@@ -3,6 +3,7 @@
 import sys
 from typing import Any
 
+from stratax._shown import shown
 from stratax.data._foreign import Adapter, IteratorReader, Stream
 from stratax.data._foreign_nodes import ForeignStream
 from stratax.data._node import Node
@@ -39,7 +40,7 @@ def _spec_of(spec: Any) -> TensorSpec:
     if type(spec).__name__ != "TensorSpec":
         raise DataError(
             "Of a tf.data.Dataset only dense tensors can be taken over. "
-            f"Received: a component with the spec {spec!r}. Make it dense in a map: x.to_tensor(), "
+            f"Received: a component with the spec {shown(spec)}. Make it dense in a map: x.to_tensor(), "
             "tf.sparse.to_dense(x)."
         )
     shape = None if spec.shape.rank is None else spec.shape.as_list()

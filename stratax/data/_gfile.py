@@ -10,7 +10,8 @@ import shutil
 from collections.abc import Callable, Iterator
 from typing import IO, Any, NamedTuple
 
-from stratax.data import _whole_files
+from stratax._shown import shown
+from stratax.data import _unfinished, _whole_files
 from stratax.data._files import as_file_name, file_missing, local_path, reading, remote_path, writing
 from stratax.data._list_files import glob
 from stratax.errors import BadArgumentError, BadTypeError
@@ -36,7 +37,7 @@ def read_file(filename: Any, name: str | None = None) -> bytes:
         >>> read_file(path)
         b'text'
     """
-    return _whole_files.read_file(as_file_name(filename))
+    return _whole_files.read_file(_settled(filename))
 
 
 def write_file(filename: Any, contents: str | bytes, name: str | None = None) -> None:
@@ -52,7 +53,7 @@ def write_file(filename: Any, contents: str | bytes, name: str | None = None) ->
         FileAccessError: If it can't be written.
     """
     if not isinstance(contents, str | bytes):
-        raise BadTypeError(f"contents must be str or bytes. Received: contents={contents!r}.")
+        raise BadTypeError(f"contents must be str or bytes. Received: contents={shown(contents)}.")
     path = as_file_name(filename)
     if folder := os.path.dirname(path):
         _whole_files.make_folder(folder)
@@ -110,7 +111,7 @@ class GFile:
     def __init__(self, name: Any, mode: str = "r") -> None:
         if mode not in _MODES:
             raise BadArgumentError(
-                f"mode is 'r', 'w' or 'a', with 'b' for bytes and '+' for both. Received: mode={mode!r}."
+                f"mode is 'r', 'w' or 'a', with 'b' for bytes and '+' for both. Received: mode={shown(mode)}."
             )
         self.name = as_file_name(name)
         self.mode = mode
@@ -179,22 +180,30 @@ class GFile:
 
     def _file(self) -> IO[Any]:
         if self._opened is None:
-            filesystem, path = remote_path(self.name)
             with (reading if self.mode[0] == "r" else writing)(self.name):
-                raw = filesystem.open(path, self.mode.replace("b", "") + "b")
+                raw = _open(_settled(self.name), self.mode.replace("b", "") + "b")
             self._opened = raw if "b" in self.mode else io.TextIOWrapper(raw, "utf-8", newline="\n")
         return self._opened
 
 
+def _open(name: str, mode: str) -> IO[Any]:
+    """Opens a file with the store's own function, or the system's: fsspec asks for a size, which not every file has."""
+    filesystem, path = remote_path(name)
+    if local_path(name) is not None:
+        return open(path, mode)
+    opened: IO[Any] = filesystem.open(path, mode)
+    return opened
+
+
 def exists(path: Any) -> bool:
     """Whether there is a file or folder, as `tf.io.gfile.exists`."""
-    filesystem, inner = remote_path(as_file_name(path))
+    filesystem, inner = remote_path(_settled(path))
     return bool(filesystem.exists(inner))
 
 
 def isdir(path: Any) -> bool:
     """Whether there is a folder, as `tf.io.gfile.isdir`."""
-    filesystem, inner = remote_path(as_file_name(path))
+    filesystem, inner = remote_path(_settled(path))
     return bool(filesystem.isdir(inner))
 
 
@@ -204,7 +213,7 @@ def listdir(path: Any) -> list[str]:
     Raises:
         FileMissingError: If there is no such folder.
     """
-    name = as_file_name(path)
+    name = _settled(path)
     if not isdir(name):
         raise file_missing(name)
     filesystem, inner = remote_path(name)
@@ -222,7 +231,7 @@ def walk(
         topdown: Whether a folder comes before those that are in it.
         onerror: What is called with an error; without it, what can't be read is left out.
     """
-    name = as_file_name(top)
+    name = _settled(top)
     filesystem, inner = remote_path(name)
     for folder, folders, files in filesystem.walk(inner, topdown=topdown, on_error=onerror or "omit"):
         yield name.rstrip("/") + folder.removeprefix(inner.rstrip("/")), sorted(folders), sorted(files)
@@ -234,7 +243,7 @@ def stat(path: Any) -> FileStatistics:
     Raises:
         FileMissingError: If there is none.
     """
-    name = as_file_name(path)
+    name = _settled(path)
     filesystem, inner = remote_path(name)
     with reading(name):
         info = filesystem.info(inner)
@@ -275,7 +284,7 @@ def remove(path: Any) -> None:
         DataLossError: If it is a folder.
         FileAccessError: If it can't be removed.
     """
-    name = as_file_name(path)
+    name = _settled(path)
     filesystem, inner = remote_path(name)
     if isdir(name):
         with writing(name):
@@ -293,7 +302,7 @@ def rmtree(path: Any) -> None:
         FileMissingError: If there is none.
         FileAccessError: If it can't be removed.
     """
-    name = as_file_name(path)
+    name = _settled(path)
     filesystem, inner = remote_path(name)
     if not filesystem.exists(inner):
         raise file_missing(name)
@@ -314,12 +323,11 @@ def copy(src: Any, dst: Any, overwrite: bool = False) -> None:
         FileMissingError: If there is no such file.
         FileAccessError: If it can't be read or written.
     """
-    source, target = as_file_name(src), as_file_name(dst)
+    source, target = _settled(src), _settled(dst)
     if not overwrite:
         _check_free(target, "Pass overwrite=True to replace it.")
-    filesystem, inner = remote_path(source)
     with reading(source):
-        file = filesystem.open(inner, "rb")
+        file = _open(source, "rb")
     with file, writing(target), _new(target) as new:
         shutil.copyfileobj(file, new)
 
@@ -337,7 +345,7 @@ def rename(src: Any, dst: Any, overwrite: bool = False) -> None:
         FileMissingError: If there is no such file.
         FileAccessError: If it can't be renamed.
     """
-    source, target = as_file_name(src), as_file_name(dst)
+    source, target = _settled(src), _settled(dst)
     if not exists(source):
         raise file_missing(source)
     if not overwrite:
@@ -356,6 +364,14 @@ def join(path: str, *paths: str) -> str:
     return _whole_files.join(path, *paths)
 
 
+def _settled(path: Any) -> str:
+    """The name of a file or folder, once this process has written what it is just writing there."""
+    name = as_file_name(path)
+    if (local := local_path(name)) is not None:
+        _unfinished.wait_for(local)
+    return name
+
+
 def _new(name: str) -> contextlib.AbstractContextManager[Any]:
     path = local_path(name)
     if path is not None:
@@ -366,4 +382,6 @@ def _new(name: str) -> contextlib.AbstractContextManager[Any]:
 
 def _check_free(name: str, fix: str) -> None:
     if exists(name):
-        raise BadArgumentError(f"There is a file or folder of this name. Received: filename={name!r}. {fix}")
+        raise BadArgumentError(
+            f"There is a file or folder of this name. Received: filename={shown(name)}. {fix}"
+        )

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from stratax._shown import shown
 from stratax.data._block import Block, Columns, Rows
 from stratax.data._cursor import Cursor
 from stratax.data._node import (
@@ -189,12 +190,12 @@ class Repeat(Reindexed):
         return indices - numbers * length, mix_pass(passes, numbers)
 
     def stream(self, run: Run, passes: int) -> Cursor:
-        """Pass after pass; ends if a pass is empty."""
+        """Pass after pass; without a count an empty one is the last, or nothing would ever come."""
 
         def open_pass(number: int) -> Cursor:
             return self.child.open(run, int(mix_pass(passes, number)))
 
-        return SuccessiveCursor(open_pass, self.count, ends_if_empty=True)
+        return SuccessiveCursor(open_pass, self.count, ends_if_empty=self.count < 0)
 
 
 class Shuffle(Reindexed):
@@ -337,7 +338,8 @@ class Concatenate(Node):
         if not fits:
             raise DataError(
                 "Concatenated Datasets need elements of the same structure and dtypes. "
-                f"Received: element_spec={self.children[0].spec!r} and element_spec={self.children[1].spec!r}. "
+                f"Received: element_spec={shown(self.children[0].spec)} and "
+                f"element_spec={shown(self.children[1].spec)}. "
                 "Bring them to one form with map first."
             )
         return unflatten(structure, [a.merged(b) for a, b in zip(specs, others, strict=True)])
@@ -406,7 +408,7 @@ def _interleaved(first: list[np.ndarray], second: list[np.ndarray], is_second: n
         if a.shape[1:] != b.shape[1:]:
             raise DataError(
                 "Elements of one batch need components of one shape. "
-                f"Received: shapes={[a.shape[1:], b.shape[1:]]!r} from concatenated Datasets. Use padded_batch."
+                f"Received: shapes={shown([a.shape[1:], b.shape[1:]])} from concatenated Datasets. Use padded_batch."
             )
         leaf = np.empty((len(is_second), *a.shape[1:]), a.dtype)
         leaf[~is_second], leaf[is_second] = a, b

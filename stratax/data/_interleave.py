@@ -1,14 +1,21 @@
 """`interleave` and `flat_map`: the elements of many Datasets, in turns or one Dataset after another (data layer)."""
 
+import contextlib
+import functools
 import threading
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
+from stratax._shown import shown
 from stratax.data._cursor import Cursor, State
+from stratax.data._element_array import as_plain
 from stratax.data._element_random import element_scope
 from stratax.data._feed import Feed
 from stratax.data._interleave_cursor import Inner, InterleaveCursor, Turns
 from stratax.data._node import Drawing, Lookahead, Node, Run, feed_of, first_found, read_ahead
+from stratax.data._one_of_many import merged_specs, one_of_many
 from stratax.data._prefetch import PrefetchCursor
 from stratax.data._spec import UNKNOWN_CARDINALITY, Nested
 from stratax.data._structure import Row
@@ -58,16 +65,33 @@ class Interleave(Drawing):
 
     @property
     def spec(self) -> Any:
-        """That of the first inner Dataset; calls the function if it was not called before."""
+        """What the inner Datasets have in common that were seen; of the first and last one, before there were any."""
         if self._spec is None:
-            first = self.first_inner()
-            if first is None:
+            specs = self._sampled_specs()
+            if not specs:
                 raise DataError(
                     f"The element_spec of {self._article} {self.operation} over an empty Dataset can't be found. "
-                    f"Received: element_spec={self.child.spec!r}."
+                    f"Received: element_spec={shown(self.child.spec)}."
                 )
-            self._spec = first.spec
+            self._spec = functools.reduce(merged_specs, specs)
         return self._spec
+
+    def _sampled_specs(self) -> list[Any]:
+        """The specs of the Datasets made of the first element, and of the last one where it is at hand."""
+        with element_scope(lambda: ()):
+            found = [_spec_of(node) for node in [self.first_inner()] if node is not None]
+            if found and self.child.is_indexable and self.child.length > 1:
+                with contextlib.suppress(Exception):
+                    found.append(_spec_of(self._last_inner()))
+        return found
+
+    def _last_inner(self) -> Node:
+        run = Run()
+        try:
+            last = self.child.length - 1
+            return self._made(self.child.gather(np.array([last]), 0, run).row(0), last)
+        finally:
+            run.close()
 
     def first_inner(self) -> Node | None:
         """The plan that the function makes of the first element; None if there is no element."""
@@ -113,7 +137,7 @@ class Interleave(Drawing):
             name = getattr(self._function, "__qualname__", repr(self._function))
             raise BadTypeError(
                 f"The function given to {self.operation} has to return a Dataset. "
-                f"Received: {name} returned {type(result).__name__} for element {number}. "
+                f"Received: {name} returned {type(as_plain(result)).__name__} for element {number}. "
                 "Wrap the result: Dataset.from_tensor_slices(result)."
             )
         return self._open_node(result)
@@ -146,17 +170,26 @@ class Interleave(Drawing):
         expected: list[Any] = []
 
         def check(inner: Node, number: int) -> None:
+            spec = _spec_of(inner)
             if self._spec is None:
-                self._spec = inner.spec
+                self._spec = spec
+            elif self._spec != spec:
+                self._spec = merged_specs(self._spec, spec)
             if not expected:
                 expected.append(inner.structure)
             elif inner.structure != expected[0]:
                 raise DataError(
                     f"{self._name} returned Datasets of different "
-                    f"structure. Expected, as before: {expected[0]}. Received: {inner.spec!r} for element {number}."
+                    f"structure. Expected, as before: {expected[0]}. Received: {shown(inner.spec)} for element "
+                    f"{number}."
                 )
 
         return check
+
+
+def _spec_of(inner: Node) -> Any:
+    with one_of_many():
+        return inner.spec
 
 
 class FlatMap(Interleave):

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from stratax._shown import shown
+from stratax.data import _unfinished
 from stratax.data._files import as_file_name, local_path, reading, remote_path
 from stratax.data._sources import Slices
 from stratax.data._structure import flatten
@@ -59,11 +61,18 @@ def _is_list(pattern: Any) -> bool:
 def _matches(pattern: str) -> list[str]:
     path = local_path(pattern)
     if path is not None:
+        _unfinished.wait_for(_before_wildcards(path))
         return standard_glob.glob(path)
     filesystem, inner = remote_path(pattern)
     with reading(pattern):
         found = [filesystem.unstrip_protocol(name) for name in filesystem.glob(inner)]
     return found if _is_hidden(pattern) else [name for name in found if not _is_hidden(name)]
+
+
+def _before_wildcards(pattern: str) -> str:
+    while standard_glob.has_magic(pattern):
+        pattern = os.path.dirname(pattern)
+    return pattern or os.curdir
 
 
 def _is_hidden(name: str) -> bool:
@@ -79,7 +88,8 @@ def matching_files(file_pattern: Any) -> FileNames:
     found = glob(file_pattern)
     if not found:
         raise FileMissingError(
-            f"No file fits the pattern. Received: file_pattern={file_pattern!r}, in the directory {os.getcwd()!r}. "
+            f"No file fits the pattern. Received: file_pattern={shown(file_pattern)}, in the directory "
+            f"{shown(os.getcwd())}. "
             "Check the path; a directory's files are named by path + '/*'.",
             filename=None if _is_list(file_pattern) else as_file_name(file_pattern),
         )

@@ -8,14 +8,16 @@ from typing import Any, cast
 
 import numpy as np
 
+from stratax._shown import shown
 from stratax.data._block import Block, Columns, Rows
 from stratax.data._cursor import Cursor
 from stratax.data._map_cursors import Calls, MapCursor, ThreadedMapCursor
 from stratax.data._mapper import Mapper
 from stratax.data._node import Drawing, Node, Passes, Run, feed_of, first_found, pass_at, select_passes
+from stratax.data._one_of_many import is_one_of_many, merged_specs
 from stratax.data._parse_cursor import ParseCursor
 from stratax.data._spec import TensorSpec
-from stratax.data._structure import Row, flatten, unflatten
+from stratax.data._structure import Row, flatten
 from stratax.errors import DataError
 
 _ROWS_PER_THREAD = 4
@@ -89,14 +91,7 @@ class Map(Drawing):
         samples = self._specs_at_ends() or first_found(self.child, self._specs_of_first)
         if samples is None:
             return self._mapper.spec_for(_placeholder(self.child.spec))
-        specs, structure = flatten(samples[0])
-        for other in samples[1:]:
-            others, other_structure = flatten(other)
-            if other_structure == structure and all(
-                isinstance(a, TensorSpec) and a.dtype == b.dtype for a, b in zip(specs, others, strict=True)
-            ):
-                specs = [a.merged(b) for a, b in zip(specs, others, strict=True)]
-        return unflatten(structure, specs)
+        return functools.reduce(merged_specs, samples)
 
     def _specs_at_ends(self) -> list[Any]:
         """Of the results for the first and the last element, where they are at hand and the function does not fail."""
@@ -107,7 +102,8 @@ class Map(Drawing):
         try:
             for i in sorted({0, length - 1 if length > 0 else 1}):
                 with contextlib.suppress(Exception):
-                    specs.append(self._mapper.spec_for(self.child.gather(np.array([i]), 0, run).row(0)))
+                    row = self.child.gather(np.array([i]), 0, run).row(0)
+                    specs += self._specs_of_first(row) if is_one_of_many() else [self._mapper.spec_for(row)]
         finally:
             run.close()
         return specs
@@ -246,6 +242,6 @@ def _placeholder(spec: Any) -> Row:
     for leaf in specs:
         if not isinstance(leaf, TensorSpec) or leaf.shape is None:
             raise DataError(
-                f"The element_spec of a map over an empty Dataset can't be found. Received: element_spec={spec!r}."
+                f"The element_spec of a map over an empty Dataset can't be found. Received: element_spec={shown(spec)}."
             )
     return [np.zeros([size or 0 for size in leaf.shape], leaf.dtype)[()] for leaf in specs]

@@ -1,18 +1,36 @@
 """A user's function given to `map`, and the best way to call it (data layer)."""
 
-import functools
 import threading
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from stratax._shown import shown
 from stratax.data._block import shapes_of
+from stratax.data._element_random import element_scope
 from stratax.data._origins import Origins
-from stratax.data._purity import is_pure
+from stratax.data._purity import Proof, prove
 from stratax.data._spec import Nested, Shape, TensorSpec
-from stratax.data._structure import Row, Structure, as_row, check_same, flatten, spec_of_row, unflatten
-from stratax.data._vectorise import Vectorised, WithJAX, WithNumPy, block_agrees, call, on_host, uses_jax
+from stratax.data._structure import (
+    Row,
+    Structure,
+    check_same,
+    flatten,
+    names_of_fields,
+    spec_of_row,
+    unflatten,
+)
+from stratax.data._vectorise import (
+    Vectorised,
+    WithJAX,
+    WithNumPy,
+    block_agrees,
+    on_host,
+    result_of,
+    uses_jax,
+    variables_kept,
+)
 
 if TYPE_CHECKING:
     from stratax.data._parse_program import ParseProgram
@@ -23,8 +41,8 @@ _CHECKED_ROWS = 16
 class Mapper:
     """Calls a user's function, and knows the best way to.
 
-    The first elements are computed one by one and as a block; where the two disagree, the function is called one by
-    one for ever.
+    A function that is not proved pure is called once for each element. Of one that is, the first elements are computed
+    one by one and as a block; where the two disagree, it is called one by one, too.
 
     Args:
         function: The user's.
@@ -37,6 +55,9 @@ class Mapper:
         self._lock = threading.Lock()
         self._candidates: list[tuple[Vectorised, bool]] | None = None
         self._checked = 0
+        self._proof: Proof | None = None
+        self._was_looked_at = False
+        self._parsing: tuple[Proof | None, ParseProgram | None] | None = None
         self._expected: tuple[Structure, tuple[tuple[np.dtype | None, int], ...]] | None = None
         self._shapes: list[Shape | None] | None = None
         self.spec: Any = None
@@ -56,14 +77,26 @@ class Mapper:
         """Whether whole blocks are known to come out right."""
         return self._checked > 0 and bool(self._candidates)
 
-    @functools.cached_property
+    @property
     def parse_program(self) -> "ParseProgram | None":
         """What the function does, if it is pure and does nothing but parse batches of Examples."""
-        if not is_pure(self._function):
-            return None
-        from stratax.data._parse_program import ParseProgram
+        with self._lock:
+            if self._parsing is None or not (self._parsing[0] is None or self._parsing[0].holds()):
+                # Its input is one array; to ask for the structure of it may call the functions below.
+                proof = prove(self._function)
+                self._parsing = (proof, None if proof is None else _parse_program_of(proof.function))
+            return self._parsing[1]
 
-        return ParseProgram.of(self._function)
+    def _has_to_be_proved(self) -> bool:
+        """Whether nobody has looked yet, or what a name stands for has changed since."""
+        return not self._was_looked_at or (self._proof is not None and not self._proof.holds())
+
+    def _prove(self) -> None:
+        """Finds out whether the function is pure, and forgets what was known of calling it for blocks."""
+        fields = names_of_fields(self._input_structure())
+        self._proof = None if fields is None else prove(self._function, fields)
+        self._was_looked_at = True
+        self._candidates, self._checked = None, 0
 
     def one(self, row: Row, position: int, origins: Origins) -> Row:
         """The function's result for one element, checked against earlier ones; errors name position and record.
@@ -71,7 +104,7 @@ class Mapper:
         Called inside `on_host`, which is entered once for many.
         """
         try:
-            result = as_row(call(self._function, self._input_structure(), row))
+            result = result_of(self._function, self._input_structure(), row)
         except Exception as e:
             e.add_note(f"{self.name} failed on element {position} of {self._describe(row)}.")
             origins.tell(e, row)
@@ -80,7 +113,7 @@ class Mapper:
         return result[0]
 
     def _describe(self, row: Row) -> str:
-        return f"its input, {spec_of_row(row, self._input_structure())!r}"
+        return f"its input, {shown(spec_of_row(row, self._input_structure()))}"
 
     def check(self, row: Row, structure: Structure) -> None:
         """Raises unless a result is like those before it."""
@@ -100,7 +133,10 @@ class Mapper:
 
     def _has_shapes_of(self, row: Row) -> bool:
         """Whether the spec allows a row's shapes."""
-        return self._shapes is not None and all(map(_allows, self._shapes, shapes_of(row)))
+        return self._allows(shapes_of(row))
+
+    def _allows(self, shapes: Sequence[tuple[int, ...]]) -> bool:
+        return self._shapes is not None and all(map(_allows, self._shapes, shapes))
 
     def _widen(self, row: Row, structure: Structure) -> None:
         """Makes sizes that turned out to differ None in the spec."""
@@ -110,17 +146,22 @@ class Mapper:
         self._shapes = [spec.shape if isinstance(spec, TensorSpec) else None for spec in specs]
 
     def spec_for(self, row: Row) -> Any:
-        """The spec of the function's result for one element, which is not compared with others."""
-        with on_host():
-            return spec_of_row(*as_row(call(self._function, self._input_structure(), row)))
+        """The spec of the function's result for one element, which is not compared with others.
+
+        As TensorFlow's tracing, this calls the function once more, but assigns to no variable.
+        """
+        with on_host(), element_scope(lambda: ()), variables_kept():
+            return spec_of_row(*result_of(self._function, self._input_structure(), row))
 
     def block(self, columns: Sequence[np.ndarray]) -> list[np.ndarray] | None:
         """The function's results for a block of elements, or None if it has to be called one by one."""
         if any(column.dtype.hasobject for column in columns):
             return None
         with self._lock:
+            if self._has_to_be_proved():
+                self._prove()
             if self._candidates is None:
-                self._candidates = self._ways()
+                self._candidates = [] if self._proof is None else self._ways(self._proof.function)
             while self._candidates:
                 way, exactly = self._candidates[0]
                 result = self._attempt(way, exactly, columns)
@@ -130,13 +171,11 @@ class Mapper:
                 self._checked = 0
         return None
 
-    def _ways(self) -> list[tuple[Vectorised, bool]]:
-        if not is_pure(self._function):
-            return []
+    def _ways(self, function: Callable[..., Any]) -> list[tuple[Vectorised, bool]]:
         structure = self._input_structure()
-        ways: list[tuple[Vectorised, bool]] = [(WithNumPy(self._function, structure), True)]
+        ways: list[tuple[Vectorised, bool]] = [(WithNumPy(function, structure), True)]
         if uses_jax():
-            ways += [(WithJAX(self._function, structure, compiled), False) for compiled in (False, True)]
+            ways += [(WithJAX(function, structure, compiled), False) for compiled in (False, True)]
         return ways
 
     def _attempt(
@@ -167,11 +206,22 @@ class Mapper:
             self._expected = (structure, kinds)
         if self.spec is None:
             self.spec = unflatten(structure, [TensorSpec(leaf.shape[1:], leaf.dtype) for leaf in leaves])
-        return leaves if self._expected == (structure, kinds) else None
+        if self._expected != (structure, kinds):
+            return None
+        if not self._allows([leaf.shape[1:] for leaf in leaves]):
+            self._widen([leaf[0] for leaf in leaves], structure)
+        return leaves
 
     def _reference(self, row: Row) -> tuple[Row, Structure]:
         with on_host():
-            return as_row(call(self._function, self._input_structure(), row))
+            function = self._function if self._proof is None else self._proof.function
+            return result_of(function, self._input_structure(), row)
+
+
+def _parse_program_of(function: Callable[..., Any]) -> "ParseProgram | None":
+    from stratax.data._parse_program import ParseProgram
+
+    return ParseProgram.of(function)
 
 
 def _allows(known: Shape | None, shape: tuple[int, ...]) -> bool:

@@ -212,3 +212,43 @@ def trace(function: Callable[..., Any], arguments: Sequence[np.ndarray]) -> tupl
     """The program of `function` mapped over the leading axis of `arguments`, and the shapes of its results."""
     shapes = [jax.ShapeDtypeStruct(argument.shape, argument.dtype) for argument in arguments]
     return jax.make_jaxpr(jax.vmap(function), return_shape=True)(*shapes)
+
+
+def divides_integers(program: jex.ClosedJaxpr) -> bool:
+    """Whether a program divides integers by something that may be 0."""
+    return _divides(program.jaxpr, set())
+
+
+def _divides(jaxpr: Any, nonzero: set[Any]) -> bool:
+    """Whether a part of a program does; adds to `nonzero` those of its variables that are known not to be 0."""
+
+    def is_nonzero(var: Any) -> bool:
+        return bool(np.all(var.val)) if isinstance(var, jex.Literal) else var in nonzero
+
+    for eqn in jaxpr.eqns:
+        name, is_call = eqn.primitive.name, eqn.primitive.name in _CALLS
+        if name in ("div", "rem") and not (_is_float(eqn.invars[0].aval) or is_nonzero(eqn.invars[1])):
+            return True
+        if _keeps_nonzero(eqn) and all(map(is_nonzero, eqn.invars[name == "select_n" :])):
+            nonzero.add(eqn.outvars[0])
+        for inner in _inner_programs(eqn.params):
+            pairs = zip(inner.invars, eqn.invars, strict=True) if is_call else ()
+            known = {mine for mine, given in pairs if is_nonzero(given)}
+            if _divides(inner, known):
+                return True
+            results = zip(eqn.outvars, inner.outvars, strict=True) if is_call else ()
+            nonzero.update(mine for mine, made in results if isinstance(made, jex.Var) and made in known)
+    return False
+
+
+def _keeps_nonzero(eqn: Any) -> bool:
+    """Whether the result has no 0 if the operands (but for the condition of a choice) have none."""
+    if eqn.primitive.name == "convert_element_type":
+        source, target = (var.aval.dtype for var in (eqn.invars[0], eqn.outvars[0]))
+        return np.can_cast(source, target)
+    return eqn.primitive.name in ("broadcast_in_dim", "copy", "reshape", "select_n")
+
+
+def _inner_programs(params: dict[str, Any]) -> list[Any]:
+    parts = [part for value in params.values() for part in (value if isinstance(value, tuple) else (value,))]
+    return [getattr(part, "jaxpr", part) for part in parts if isinstance(part, jex.ClosedJaxpr | jex.Jaxpr)]

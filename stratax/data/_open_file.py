@@ -4,11 +4,12 @@ from concurrent.futures import Executor, Future
 
 import numpy as np
 
+from stratax._shown import shown
 from stratax.data._block import Block, Columns
 from stratax.data._cursor import State
 from stratax.data._origins import Origins
 from stratax.data._record_stream import Piece, RecordFormat
-from stratax.errors import DataError
+from stratax.errors import DataError, DataLossError
 
 _MAX_WAIT = 600.0
 
@@ -67,17 +68,35 @@ class OpenFile:
 
     def _read(self) -> Piece:
         if self._ahead is None:
-            return self._stream.read()
-        piece = self._stream.read() if self._next is None else self._waited(self._next)
-        self._next = self._ahead.submit(self._stream.read)
+            return self._read_piece()
+        piece = self._read_piece() if self._next is None else self._waited(self._next)
+        self._next = self._ahead.submit(self._read_piece)
         return piece
+
+    def _read_piece(self) -> Piece:
+        try:
+            return self._stream.read()
+        except MemoryError as e:
+            # How much of the content is lost is not known, so the file ends here.
+            offset, record = self._stream.place
+            self._stream.close()
+            failure = DataLossError(
+                f"A record does not fit into memory. Received: filename={shown(self._name)}, record={record}, "
+                f"offset={offset}. Make room, or set a limit: max_record_bytes, max_line_bytes.",
+                filename=self._name,
+                record=record,
+                offset=offset,
+            )
+            failure.__cause__ = e
+            return Piece.empty((offset, record), failure)
 
     def _waited(self, future: Future[Piece]) -> Piece:
         try:
             return future.result(_MAX_WAIT)
         except TimeoutError as e:
             raise DataError(
-                f"Reading a file did not go on for {_MAX_WAIT:.0f} s. Received: filename={self._name!r}. See whether "
+                f"Reading a file did not go on for {_MAX_WAIT:.0f} s. Received: filename={shown(self._name)}. "
+                "See whether "
                 "the disk or the network that it is on still answers."
             ) from e
 

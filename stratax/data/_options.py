@@ -9,6 +9,7 @@ import enum
 from dataclasses import dataclass
 from typing import Any, get_type_hints
 
+from stratax._shown import shown
 from stratax.errors import BadArgumentError, BadTypeError
 
 
@@ -47,13 +48,13 @@ class _Settings:
         if name not in kinds:
             raise BadArgumentError(
                 f"{type(self).__name__} has no such setting. Expected one of {sorted(kinds)}. "
-                f"Received: name={name!r}. Leave it out, or write it as it is listed."
+                f"Received: name={shown(name)}. Leave it out, or write it as it is listed."
             )
         if not isinstance(value, kinds[name]):
             kind = getattr(kinds[name], "__name__", str(kinds[name]))
             raise BadTypeError(
                 f"The setting {name} of {type(self).__name__} has another type. Expected: {kind}. Received: "
-                f"{name}={value!r} of type {type(value).__name__}. Set it to a value of that type."
+                f"{name}={shown(value)} of type {type(value).__name__}. Set it to a value of that type."
             )
         object.__setattr__(self, name, value)
 

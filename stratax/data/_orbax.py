@@ -7,6 +7,7 @@ import sys
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+from stratax._shown import shown
 from stratax.errors import DataError, FileMissingError
 
 
@@ -55,11 +56,11 @@ def _read(path: str) -> Any:
     except FileNotFoundError as e:
         raise FileMissingError(
             "The checkpoint has no place of the iterator for this process. Expected: a file that as many processes "
-            f"as there are now have written. Received: {path!r}. Restore with the number of processes that saved."
+            f"as there are now have written. Received: {shown(path)}. Restore with the number of processes that saved."
         ) from e
     except ValueError as e:
         raise DataError(
-            f"The place of the iterator in the checkpoint is damaged. Expected: JSON. Received: {path!r} ({e}). "
+            f"The place of the iterator in the checkpoint is damaged. Expected: JSON. Received: {shown(path)} ({e}). "
             "Restore an earlier checkpoint."
         ) from e
 

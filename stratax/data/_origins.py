@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from stratax._shown import shown
 from stratax.data._files import ByteStream, open_bytes
 from stratax.data._record_stream import Piece, RecordFormat
 from stratax.errors import DataError
@@ -90,7 +91,7 @@ class Origins:
             if origin is None:
                 continue
             error.add_note(
-                f"It came from record {origin.record} of {origin.filename!r}, at byte {origin.offset}."
+                f"It came from record {origin.record} of {shown(origin.filename)}, at byte {origin.offset}."
             )
             if isinstance(error, DataError) and error.filename is None:
                 error.filename, error.record, error.offset = origin
@@ -192,7 +193,7 @@ class _Search:
             self._position += passed
             if not passed:
                 raise DataError(
-                    f"The file has become shorter. Received: filename={noted.name!r}. Make it again."
+                    f"The file has become shorter. Received: filename={shown(noted.name)}. Make it again."
                 )
         self._check_time()
         return stream

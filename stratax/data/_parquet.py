@@ -1,10 +1,12 @@
 """Rows of Parquet files, read through pyarrow (data layer)."""
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
+from stratax._shown import cut, shown
 from stratax.data._arrow import as_column, spec_of_type
 from stratax.data._block import Block, Columns, Rows
 from stratax.data._cursor import State
@@ -30,6 +32,9 @@ class ParquetDataset(Dataset):
     at a time, so neither a file nor a row group has to fit into memory. The place of an iterator is a row group and a
     row in it. Needs `pip install "stratax[parquet]"`.
 
+    The checksums of pages are verified where a file has them. Most writers leave them out unless they are told
+    (`pyarrow.parquet.write_table(..., write_page_checksum=True)`); without them a damaged number is not noticed.
+
     Args:
         filenames: A path or URL (of whatever fsspec opens), a list of them, or a Dataset of them.
         columns: The names of the columns that are read; all if None.
@@ -38,7 +43,7 @@ class ParquetDataset(Dataset):
     Raises:
         MissingPackageError: pyarrow is not installed.
         BadArgumentError: `columns` is empty, or has a name twice.
-        DataLossError: While iterating: a file is no Parquet file or damaged.
+        DataLossError: While iterating: a file is no Parquet file or damaged, or text in it is not UTF-8.
         DataError: While iterating: a column is missing, has missing values, or another type than in the first file.
 
     Example:
@@ -58,7 +63,7 @@ class ParquetDataset(Dataset):
         chosen = None if columns is None else [str(name) for name in columns]
         if chosen is not None and (not chosen or len(set(chosen)) < len(chosen)):
             raise BadArgumentError(
-                f"columns takes the names of columns, each once. Received: columns={columns!r}. Pass None for all."
+                f"columns takes the names of columns, each once. Received: columns={shown(columns)}. Pass None for all."
             )
         super().__init__(ParquetRows(names_node(filenames), chosen, as_count("num_rows", num_rows, 1)))
 
@@ -154,15 +159,20 @@ class ParquetFile:
         with reading(name):
             self._source = _opened(name)
         try:
-            self._file = _parquet().ParquetFile(self._source)
-            self.columns: list[str] = []
-            self.spec = self._spec(columns)
-        except DataError:
+            with self._damage():
+                self._file = _parquet().ParquetFile(self._source, page_checksum_verification=True)
+                self._check_counts()
+                self.columns: list[str] = []
+                self.spec = self._spec(columns)
+        except BaseException:
             self.close()
             raise
-        except (OSError, ValueError) as e:
-            self.close()
-            raise self._damaged(e) from e
+
+    def _check_counts(self) -> None:
+        """Compare the number of rows with that of the row groups: the metadata has no checksum."""
+        rows, expected = self.first_row(self.num_groups), self._file.metadata.num_rows
+        if rows != expected:
+            raise ValueError(f"it tells of {expected} rows and its row groups have {rows}")
 
     def _spec(self, columns: list[str] | None) -> dict[str, TensorSpec]:
         schema = self._file.schema_arrow
@@ -170,8 +180,8 @@ class ParquetFile:
         missing = [column for column in self.columns if column not in schema.names]
         if missing:
             raise DataError(
-                f"A Parquet file lacks columns. Expected: {self.columns!r}. "
-                f"Received: file={self.name!r} without {missing!r}; it has {schema.names!r}."
+                f"A Parquet file lacks columns. Expected: {shown(self.columns)}. "
+                f"Received: file={shown(self.name)} without {shown(missing)}; it has {shown(schema.names)}."
             )
         return {column: spec_of_type(column, schema.field(column).type) for column in self.columns}
 
@@ -192,18 +202,32 @@ class ParquetFile:
         """An iterator over the `pyarrow.RecordBatch`es of a row group."""
         return self._file.iter_batches(num_rows, row_groups=[group], columns=self.columns)
 
-    def next_batch(self, batches: Any) -> Any:
-        """The next of them; None at the end of the row group."""
-        try:
-            return next(batches, None)
-        except (OSError, ValueError) as e:
-            raise self._damaged(e) from e
+    def next_batch(self, batches: Any, group: int, read: int) -> Any:
+        """Return the next of them, None at the end of the row group, of which `read` rows were read before."""
+        with self._damage():
+            batch = next(batches, None)
+            if batch is None and read != self.group_rows(group):
+                # The header of a page has no checksum: pyarrow takes some damage there for the end.
+                raise ValueError(f"row group {group} ends after {read} of {self.group_rows(group)} rows")
+            if batch is not None and not set(self.columns) <= set(batch.schema.names):
+                raise ValueError(f"row group {group} lacks columns")
+            return batch
 
-    def _damaged(self, error: Exception) -> DataLossError:
-        return DataLossError(
-            f"A Parquet file can't be read: {error}. Expected: a whole Parquet file. Received: file={self.name!r}.",
-            filename=self.name,
-        )
+    @contextlib.contextmanager
+    def _damage(self) -> Iterator[None]:
+        """Turn what pyarrow raises where content is damaged into an error of the family."""
+        import pyarrow
+
+        try:
+            yield
+        except DataError:
+            raise
+        except (OSError, ValueError, KeyError, MemoryError, pyarrow.ArrowException) as e:
+            raise DataLossError(
+                f"A Parquet file can't be read: {cut(str(e))}. Expected: a whole, undamaged Parquet file. "
+                f"Received: file={shown(self.name)}. Make the file again, or copy it again as a whole.",
+                filename=self.name,
+            ) from e
 
     def close(self) -> None:
         """Closes the file."""
@@ -239,6 +263,7 @@ class ParquetCursor(OwningCursor):
         self._file: ParquetFile | None = None
         self._batches: Any = None
         self._batch: Any = None
+        self._num_read = 0
         super().__init__(run)
 
     def read(self, limit: int) -> Block:
@@ -289,14 +314,17 @@ class ParquetCursor(OwningCursor):
 
     def _read(self, file: ParquetFile) -> Any:
         try:
-            return file.next_batch(self._batches)
+            batch = file.next_batch(self._batches, self._group, self._num_read)
         except DataLossError:
             # The rest of a damaged file is lost; the next reading goes on with the next file.
             self._next_file()
             raise
+        self._num_read += 0 if batch is None else batch.num_rows
+        return batch
 
     def _begin_group(self, file: ParquetFile) -> None:
         """Opens a row group at the row that is next."""
+        self._num_read = 0
         self._batches = file.batches(self._group, self._node.num_rows)
         missing = self._row
         while missing:
@@ -320,8 +348,8 @@ class ParquetCursor(OwningCursor):
         expected = self._node.learn(file.spec)
         if file.spec != expected:
             raise DataError(
-                f"Parquet files that are read together need the same columns. Expected: {expected!r}. "
-                f"Received: file={file.name!r} with {file.spec!r}."
+                f"Parquet files that are read together need the same columns. Expected: {shown(expected)}. "
+                f"Received: file={shown(file.name)} with {shown(file.spec)}."
             )
 
     def _next_file(self) -> None:

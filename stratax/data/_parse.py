@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from google.protobuf.message import DecodeError
 
+from stratax._shown import shown
 from stratax.data._block import as_objects
 from stratax.data._columnar_parse import parse_columns
 from stratax.data._example import Example
@@ -231,7 +232,8 @@ def decoded(message: Any, data: bytes, index: int, *, single: bool = False) -> A
         raise error_about(
             index,
             f"{place} is not a serialized {message.DESCRIPTOR.name}, or it is damaged ({e}). "
-            f"Received: {len(data)} bytes that begin with {data[:_SHOWN_BYTES]!r}. Check what the file holds, and that "
+            f"Received: {len(data)} bytes that begin with {shown(data[:_SHOWN_BYTES])}. Check what the file "
+            "holds, and that "
             "its compression_type is right.",
             DataLossError,
         ) from e
@@ -264,23 +266,23 @@ def check_features(features: Any) -> None:
     if not isinstance(features, Mapping):
         raise BadTypeError(
             "features is a dict of FixedLenFeature, FixedLenSequenceFeature and VarLenFeature by name. "
-            f"Received: features={features!r}."
+            f"Received: features={shown(features)}."
         )
     if not features:
         raise BadArgumentError(
-            f"features names at least one feature. Received: features={features!r}. Pass, for instance, "
+            f"features names at least one feature. Received: features={shown(features)}. Pass, for instance, "
             "{'label': FixedLenFeature([], 'int64')}."
         )
     for key, feature in features.items():
         if not isinstance(key, str) or not isinstance(feature, ParsedFeature):
             raise BadTypeError(
                 "features is a dict of FixedLenFeature, FixedLenSequenceFeature and VarLenFeature by name. "
-                f"Received: features[{key!r}]={feature!r}."
+                f"Received: features[{shown(key)}]={shown(feature)}."
             )
         if isinstance(feature, FixedLenSequenceFeature) and not feature.allow_missing:
             raise BadArgumentError(
                 "A FixedLenSequenceFeature of an Example needs allow_missing=True. "
-                f"Received: features[{key!r}]={feature!r}. "
+                f"Received: features[{shown(key)}]={shown(feature)}. "
                 "Pass allow_missing=True: a missing feature is an empty sequence."
             )
 
@@ -290,7 +292,7 @@ def as_record(serialized: Any) -> bytes:
     value = serialized[()] if isinstance(serialized, np.ndarray) and serialized.ndim == 0 else serialized
     if not isinstance(value, bytes) or isinstance(value, np.bytes_):
         raise BadTypeError(
-            f"A serialized Example is one `bytes`. Received: serialized={_shown(serialized)} of type "
+            f"A serialized Example is one `bytes`. Received: serialized={shown(serialized)} of type "
             f"{type(serialized).__name__}. Use parse_example for a batch of them."
         )
     return value
@@ -311,7 +313,7 @@ def as_records(serialized: Any) -> list[bytes]:
     if not set(map(type, records)) <= {bytes}:
         first = next(record for record in records if type(record) is not bytes)
         raise BadTypeError(
-            f"A batch of serialized Examples is made of `bytes`. Received: {_shown(first)} of type "
+            f"A batch of serialized Examples is made of `bytes`. Received: {shown(first)} of type "
             f"{type(first).__name__} in serialized."
         )
     return records
@@ -323,12 +325,7 @@ def as_names(example_names: Any) -> list[Any] | None:
         return None
     if isinstance(example_names, str | bytes) or np.ndim(example_names) != 1:
         raise BadTypeError(
-            f"example_names has a name for each Example. Received: example_names={_shown(example_names)} of type "
+            f"example_names has a name for each Example. Received: example_names={shown(example_names)} of type "
             f"{type(example_names).__name__}. Pass a list of names."
         )
     return np.asarray(example_names).tolist()
-
-
-def _shown(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 2 * _SHOWN_BYTES else text[: 2 * _SHOWN_BYTES] + "..."

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from stratax._shown import shown
 from stratax.data._example import SequenceExample
 from stratax.data._features import (
     FixedLenFeature,
@@ -132,7 +133,7 @@ def _checked(context: Features | None, sequences: Features | None) -> tuple[Feat
         if isinstance(feature, FixedLenSequenceFeature) and feature.default_value is not None:
             raise BadArgumentError(
                 "A FixedLenSequenceFeature of a SequenceExample has no default. "
-                f"Received: sequence_features[{key!r}]={feature!r}. Leave default_value out."
+                f"Received: sequence_features[{shown(key)}]={shown(feature)}. Leave default_value out."
             )
     return context, sequences
 
@@ -140,13 +141,13 @@ def _checked(context: Features | None, sequences: Features | None) -> tuple[Feat
 def _check_kinds(argument: str, features: Features, kinds: tuple[type, ...]) -> None:
     expected = f"{argument} is a dict of {' and '.join(kind.__name__ for kind in kinds)} by name"
     if not isinstance(features, Mapping):
-        raise BadTypeError(f"{expected}. Received: {argument}={features!r}.")
+        raise BadTypeError(f"{expected}. Received: {argument}={shown(features)}.")
     for key, feature in features.items():
         if not isinstance(key, str) or not isinstance(feature, ParsedFeature):
-            raise BadTypeError(f"{expected}. Received: {argument}[{key!r}]={feature!r}.")
+            raise BadTypeError(f"{expected}. Received: {argument}[{shown(key)}]={shown(feature)}.")
         if not isinstance(feature, kinds):
             raise BadArgumentError(
-                f"{expected}. Received: {argument}[{key!r}]={feature!r}. Use one of those."
+                f"{expected}. Received: {argument}[{shown(key)}]={shown(feature)}. Use one of those."
             )
 
 
@@ -172,7 +173,8 @@ def _steps_of_one(message: Any, feature: ParsedFeature, where: Where, index: int
         if isinstance(feature, FixedLenSequenceFeature) and not feature.allow_missing:
             raise error_about(
                 index,
-                f"{where.of(index)} is required but missing. Expected: a feature list for {feature!r}. Received: no "
+                f"{where.of(index)} is required but missing. Expected: a feature list for {shown(feature)}. "
+                "Received: no "
                 "such feature list. Pass allow_missing=True, or write the feature list.",
             )
         return []

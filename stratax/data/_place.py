@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from stratax._shown import shown
 from stratax.errors import DataError
 
 _TAG = "int64"
@@ -43,5 +44,5 @@ def _array(text: str) -> np.ndarray:
     except (binascii.Error, ValueError) as e:
         raise DataError(
             "A saved place of an iterator is damaged. Expected: base64 of int64 numbers. "
-            f"Received: {text[:40]!r}. Use a state that get_state() returned."
+            f"Received: {shown(text[:40])}. Use a state that get_state() returned."
         ) from e

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from stratax._shown import shown
 from stratax.data._block import Block
 from stratax.data._cursor import Cursor, State
 from stratax.data._feed import Trail
@@ -186,7 +187,7 @@ def _produce(child: Cursor, trail: Trail, shared: _Shared, gate: AbstractContext
             num_read += _count(item)
             shared.put(item)
     except BaseException as e:
-        shared.put(e if isinstance(e, Exception) else RuntimeError(f"A background thread ended: {e!r}"))
+        shared.put(e if isinstance(e, Exception) else RuntimeError(f"A background thread ended: {shown(e)}"))
         raise
     finally:
         shared.end()

@@ -6,8 +6,15 @@ from typing import ClassVar, Self
 
 import numpy as np
 
+from stratax._shown import shown
 from stratax.data._files import ByteStream
 from stratax.errors import DataError, DataLossError
+
+MAX_RECORD_BYTES = 1 << 30
+"""How long a record may be that tells its length, where nothing else is asked for."""
+
+MAX_LINE_BYTES = 1 << 26
+"""How long a line may be, which has to be read to know."""
 
 
 class Piece:
@@ -109,9 +116,25 @@ class WindowStream(RecordStream):
         return self._base + self._position, self._record
 
     def seek(self, offset: int, record: int) -> None:
-        """Passes over the bytes before."""
-        self._base = self._stream.skip(offset)
+        """Passes over the bytes before.
+
+        Raises:
+            DataLossError: The file ends before.
+        """
+        missing = offset - self._base
+        passed = self._stream.skip(missing)
+        self._base += passed
         self._record = record
+        if passed < missing:
+            self._has_ended = True
+            if self._stream.damage is not None:
+                raise self._damage_error()
+            raise self._error(
+                f"The file has become shorter than the saved position: {self._base} bytes",
+                record,
+                offset,
+                "Start anew, or put back the file that the position was saved with.",
+            )
 
     def close(self) -> None:
         """Closes the file."""
@@ -130,7 +153,7 @@ class WindowStream(RecordStream):
     def _error(self, what: str, record: int, offset: int, hint: str) -> DataLossError:
         name = self._stream.name
         return DataLossError(
-            f"{what}. Received: filename={name!r}, record={record}, offset={offset}. {hint}",
+            f"{what}. Received: filename={shown(name)}, record={record}, offset={offset}. {hint}",
             filename=name,
             record=record,
             offset=offset,

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from stratax._shown import shown
 from stratax.data._files import as_compression, as_file_name
 from stratax.data._iterator import DatasetIterator
 from stratax.data._node import Node
@@ -36,7 +37,7 @@ def save(
     if checkpoint_args is not None:
         raise BadArgumentError(
             "A save that was interrupted begins anew, so there is nothing to checkpoint. "
-            f"Received: checkpoint_args={checkpoint_args!r}. Leave it out."
+            f"Received: checkpoint_args={shown(checkpoint_args)}. Leave it out."
         )
     if shard_func is not None:
         check_callable("shard_func", shard_func)
@@ -82,7 +83,8 @@ def _shard_of(shard_func: Callable[..., Any], structure: Structure, row: list[An
     if number.shape or number.dtype.kind not in "iu" or int(number) < 0:
         raise DataError(
             "shard_func has to give the number of a file, from 0. "
-            f"Received: a value of dtype={number.dtype}, shape={number.shape}: {number!r}. Return np.int64(number)."
+            f"Received: a value of dtype={number.dtype}, shape={number.shape}: {shown(number)}. Return "
+            "np.int64(number)."
         )
     return int(number)
 
@@ -100,14 +102,15 @@ def load(
     if snapshot is None:
         raise FileMissingError(
             f"There is no saved Dataset, or its writing did not come to its end. Expected: a folder with {SPEC_FILE}. "
-            f"Received: path={folder!r}. Write it with Dataset.save.",
+            f"Received: path={shown(folder)}. Write it with Dataset.save.",
             filename=folder,
         )
     spec = snapshot.spec if element_spec is None else _checked_spec(snapshot, element_spec)
     if compression is not None and _compression(compression) != snapshot.compression:
         raise BadArgumentError(
-            f"The Dataset was saved with another compression. Expected: compression={snapshot.compression!r}, or None. "
-            f"Received: compression={compression!r}."
+            "The Dataset was saved with another compression. Expected: "
+            f"compression={shown(snapshot.compression)}, or None. "
+            f"Received: compression={shown(compression)}."
         )
     if reader_func is None:
         return wrap(source_of(snapshot, spec))
@@ -116,7 +119,7 @@ def load(
     found = reader_func(wrap(RowsSource(parts, DatasetSpec(spec))))
     if not isinstance(found, Nested):
         raise DataError(
-            f"reader_func has to return a Dataset. Received: {found!r} of type {type(found).__name__}. "
+            f"reader_func has to return a Dataset. Received: {shown(found)} of type {type(found).__name__}. "
             "Return for instance datasets.flat_map(lambda dataset: dataset)."
         )
     return found
@@ -130,8 +133,9 @@ def _checked_spec(snapshot: Snapshot, element_spec: Any) -> Any:
     )
     if not agree or spec_kind(element_spec) != spec_kind(snapshot.spec):
         raise DataError(
-            f"The saved elements are others than asked for. Expected: element_spec={snapshot.spec!r}, as they were "
-            f"saved. Received: element_spec={element_spec!r}."
+            f"The saved elements are others than asked for. Expected: element_spec={shown(snapshot.spec)}, as "
+            "they were "
+            f"saved. Received: element_spec={shown(element_spec)}."
         )
     return element_spec
 

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from stratax._shown import shown
 from stratax.data._files import as_compression, local_path
 from stratax.data._record_reads import FRAME_BYTES
 from stratax.data._spec_json import spec_from_json
@@ -108,14 +109,14 @@ def _read(path: str, parse: Callable[[str, dict[str, Any]], _Parsed]) -> _Parsed
     except (KeyError, TypeError, ValueError) as e:
         raise DataLossError(
             f"The description of saved elements is damaged: {e}. Expected: what Dataset.save or cache writes. "
-            f"Received: file={name!r}. Write the folder again.",
+            f"Received: file={shown(name)}. Write the folder again.",
             filename=name,
         ) from e
 
 
 def _parsed(path: str, value: dict[str, Any]) -> Snapshot:
     if value["format"] != FORMAT or value["version"] != VERSION:
-        raise ValueError(f"format {value['format']!r} of version {value['version']!r}")
+        raise ValueError(f"format {shown(value['format'])} of version {shown(value['version'])}")
     run = _named(_RUN_NAME, value["run"])
     shards = (
         Shard(
@@ -144,13 +145,13 @@ def is_run(name: str) -> bool:
 def _named(pattern: re.Pattern[str], name: str) -> str:
     """A name out of a description, which nobody else has made."""
     if not pattern.fullmatch(name):
-        raise ValueError(f"name {name!r}")
+        raise ValueError(f"name {shown(name)}")
     return name
 
 
 def _count(value: int) -> int:
     if type(value) is not int or value < 0:
-        raise ValueError(f"count {value!r}")
+        raise ValueError(f"count {shown(value)}")
     return value
 
 
@@ -163,7 +164,7 @@ def _check_sizes(snapshot: Snapshot) -> None:
         if size != shard.size:
             raise DataLossError(
                 f"A file of saved elements has another size than when it was written. Expected: {shard.size} bytes. "
-                f"Received: {size} bytes in file={shard.file!r}. Write the folder again.",
+                f"Received: {size} bytes in file={shown(shard.file)}. Write the folder again.",
                 filename=shard.file,
             )
 
@@ -171,7 +172,7 @@ def _check_sizes(snapshot: Snapshot) -> None:
 def missing_shard(shard: Shard) -> FileMissingError:
     """The error for a file of elements that is not there."""
     return FileMissingError(
-        f"A file of saved elements is not there. Received: file={shard.file!r}. Write the folder again.",
+        f"A file of saved elements is not there. Received: file={shown(shard.file)}. Write the folder again.",
         filename=shard.file,
     )
 
@@ -197,6 +198,6 @@ def read_index(shard: Shard) -> np.ndarray:
 def _bad_index(shard: Shard, what: str) -> DataLossError:
     return DataLossError(
         f"The index of a file of saved elements is damaged: {what}. Expected: {shard.count} entries. "
-        f"Received: file={shard.index!r}. Write the folder again.",
+        f"Received: file={shown(shard.index)}. Write the folder again.",
         filename=shard.index,
     )

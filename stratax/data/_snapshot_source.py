@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from stratax._shown import shown
 from stratax.data._block import Block, concatenate_blocks
 from stratax.data._cursor import Cursor, State
 from stratax.data._element_codec import decode_records
@@ -66,7 +67,7 @@ def damaged(shard: Shard, place: int, offset: int | None, what: str) -> DataLoss
     """The error for a saved element that can't be read."""
     at = "" if offset is None else f", offset {offset}"
     return DataLossError(
-        f"A saved element is damaged: {what}. Received: file={shard.file!r}, element {place}{at}. "
+        f"A saved element is damaged: {what}. Received: file={shown(shard.file)}, element {place}{at}. "
         "Write the folder again.",
         filename=shard.file,
         record=place,

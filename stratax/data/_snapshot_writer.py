@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from stratax._shown import shown
 from stratax.data._element_codec import encode_columns
 from stratax.data._record_reads import FRAME_BYTES
 from stratax.data._run_folder import RunFolder
@@ -138,7 +139,7 @@ class SnapshotWriter:
         found = read_snapshot(self._path)
         if found is None:
             raise FileMissingError(
-                f"Saved elements vanished while they were written. Received: path={self._path!r}. "
+                f"Saved elements vanished while they were written. Received: path={shown(self._path)}. "
                 "Let no other process remove the folder.",
                 filename=self._path,
             )
@@ -163,7 +164,8 @@ def _widened(spec: TensorSpec, column: np.ndarray) -> TensorSpec:
     have = TensorSpec(column.shape[1:], column.dtype)
     if spec.dtype != have.dtype:
         raise DataError(
-            f"Elements that are written need the dtype of their spec. Expected: {spec!r}. Received: {have!r}. "
+            f"Elements that are written need the dtype of their spec. Expected: {shown(spec)}. Received: "
+            f"{shown(have)}. "
             "Cast them in a map."
         )
     if spec.shape is None or spec.is_compatible_with(have):

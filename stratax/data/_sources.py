@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from stratax._shown import shown
 from stratax.data._block import Block, Columns, Rows
 from stratax.data._cursor import Cursor, State
 from stratax.data._node import Node, Order, Passes, Run
@@ -18,6 +19,7 @@ from stratax.data._structure import (
     leaf_names,
     unflatten,
 )
+from stratax.data._user_code import user_code
 from stratax.errors import DataError
 
 
@@ -196,7 +198,8 @@ class Generator(Node):
 
     def started(self) -> Iterator[Any]:
         """What the function gives for a new pass."""
-        return iter(self._function(*self._args))
+        with user_code(f"The generator {self.name}"):
+            return iter(self._function(*self._args))
 
     def without_place(self) -> DataError:
         """Why no place in it can be saved."""
@@ -207,11 +210,15 @@ class Generator(Node):
 
     def converted(self, element: Any, number: int) -> Row:
         """One of them, as the signature says."""
+        with user_code(f"The generator {self.name}"):
+            return self._converted(element, number)
+
+    def _converted(self, element: Any, number: int) -> Row:
         leaves, structure = flatten(self._tuples(element))
         if structure != self.structure:
             raise DataError(
                 f"The generator {self.name} gave an element that does not fit its output_signature. "
-                f"Expected: structure {self._signature!r}. Received: element {number}={element!r}. "
+                f"Expected: structure {shown(self._signature)}. Received: element {number}={shown(element)}. "
                 "Yield the structure of output_signature, or change output_signature."
             )
         return [
@@ -232,7 +239,7 @@ class Generator(Node):
         if not spec.is_compatible_with(TensorSpec.from_array(converted)):
             raise DataError(
                 f"The generator {self.name} gave an element that does not fit its output_signature. "
-                f"Expected: {name}={spec!r}. Received: element {number}, {name} of shape={found.shape}. "
+                f"Expected: {name}={shown(spec)}. Received: element {number}, {name} of shape={found.shape}. "
                 "Use None in output_signature for sizes that differ."
             )
         return converted
@@ -245,7 +252,7 @@ class Generator(Node):
             return array.astype(spec.dtype)
         raise DataError(
             f"The generator {self.name} gave an element that does not fit its output_signature. Expected: "
-            f"{name}={spec!r}. Received: element {number}, {name} of dtype={dtype}. Convert it in the generator, "
+            f"{name}={shown(spec)}. Received: element {number}, {name} of dtype={dtype}. Convert it in the generator, "
             "or change the dtype in output_signature."
         )
 
@@ -284,7 +291,7 @@ def as_slices(label: str, tensors: Any, add_axis: bool) -> Slices:
     leaves, structure = flatten(tensors)
     if not leaves:
         raise DataError(
-            f"A Dataset needs at least one component. Received: tensors={tensors!r}. Pass an array, or a tuple or "
+            f"A Dataset needs at least one component. Received: tensors={shown(tensors)}. Pass an array, or a tuple or "
             "dict of arrays."
         )
     arrays = [np.asarray(as_array(leaf)) for leaf in leaves]
@@ -295,7 +302,7 @@ def as_slices(label: str, tensors: Any, add_axis: bool) -> Slices:
         if array.ndim == 0:
             raise DataError(
                 f"from_tensor_slices slices along the first axis, so every component needs one. "
-                f"Received: {name} is a scalar, {array[()]!r}. Use from_tensors for it."
+                f"Received: {name} is a scalar, {shown(array[()])}. Use from_tensors for it."
             )
     if len({len(array) for array in arrays}) > 1:
         sizes = ", ".join(f"{name}: {len(array)}" for name, array in zip(names, arrays, strict=True))

@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from stratax._shown import shown
 from stratax.data._structure import as_array
 from stratax.errors import BadArgumentError, BadTypeError
 
@@ -62,7 +63,7 @@ def sparse_to_dense(
     """
     if not isinstance(sp_input, SparseTensor):
         raise BadTypeError(
-            f"to_dense takes a SparseTensor. Received: sp_input={sp_input!r}. "
+            f"to_dense takes a SparseTensor. Received: sp_input={shown(sp_input)}. "
             "Pass what a VarLenFeature was parsed to, or SparseTensor(indices, values, dense_shape)."
         )
     shape, values = sp_input.shape, np.asarray(as_array(sp_input.values))
@@ -91,7 +92,7 @@ def _default_of(value: Any, dtype: np.dtype) -> Any:
     if np.ndim(given) or is_string != (dtype.kind == "O") or not (is_string or _keeps(given, dtype)):
         raise BadTypeError(
             f"The default is one value of the dtype of the SparseTensor. Expected: {dtype}. "
-            f"Received: default_value={value!r}. Pass such a value, or cast the values."
+            f"Received: default_value={shown(value)}. Pass such a value, or cast the values."
         )
     return given
 
@@ -116,7 +117,7 @@ def _check_inside(indices: np.ndarray, shape: tuple[int, ...]) -> None:
         first = int(outside.argmax())
         raise BadArgumentError(
             f"The indices of a SparseTensor lie within its shape. Expected: 0 <= index < {shape}. "
-            f"Received: indices[{first}]={indices[first].tolist()!r}. Mend the indices or dense_shape."
+            f"Received: indices[{first}]={shown(indices[first].tolist())}. Mend the indices or dense_shape."
         )
 
 
@@ -127,6 +128,6 @@ def _check_order(indices: np.ndarray, shape: tuple[int, ...]) -> None:
         first = int(wrong.argmax()) + 1
         raise BadArgumentError(
             "The indices of a SparseTensor are in row-major order and different from one another. "
-            f"Received: indices[{first}]={indices[first].tolist()!r} after {indices[first - 1].tolist()!r}. "
+            f"Received: indices[{first}]={shown(indices[first].tolist())} after {shown(indices[first - 1].tolist())}. "
             "Sort them, or pass validate_indices=False, with which the last of equal ones counts."
         )

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from stratax._shown import shown
 from stratax.errors import BadArgumentError, BadTypeError
 
 AUTOTUNE = -1
@@ -27,12 +28,12 @@ def as_shape(shape: Any) -> Shape | None:
         sizes = tuple(None if size is None or size == -1 else int(size) for size in shape)
     except TypeError as e:
         raise BadTypeError(
-            f"A shape is a sequence of sizes (None where a size is not known). Received: shape={shape!r}. "
+            f"A shape is a sequence of sizes (None where a size is not known). Received: shape={shown(shape)}. "
             "Pass a tuple such as (None, 28, 28)."
         ) from e
     if any(size is not None and size < 0 for size in sizes):
         raise BadArgumentError(
-            f"The sizes of a shape are not negative. Received: shape={shape!r}. Use None for an unknown size."
+            f"The sizes of a shape are not negative. Received: shape={shown(shape)}. Use None for an unknown size."
         )
     return sizes
 
@@ -43,7 +44,7 @@ def as_dtype(dtype: Any) -> np.dtype:
         return np.dtype(getattr(dtype, "as_numpy_dtype", dtype))
     except TypeError as e:
         raise BadTypeError(
-            f"A dtype was expected. Received: dtype={dtype!r}. Pass a name such as 'float32' or a NumPy dtype."
+            f"A dtype was expected. Received: dtype={shown(dtype)}. Pass a name such as 'float32' or a NumPy dtype."
         ) from e
 
 

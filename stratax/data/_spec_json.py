@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from stratax._shown import shown
 from stratax.data._spec import TensorSpec
 from stratax.errors import DataError
 
@@ -29,7 +30,7 @@ def spec_to_json(spec: Any) -> Any:
         return found if fields is None else {**found, "name": type(spec).__name__, "fields": list(fields)}
     raise DataError(
         "Elements that are written to files are arrays and strings in tuples, namedtuples, and dicts with strings as "
-        f"keys. Received: a component with the spec {spec!r}. Map it to one of these first."
+        f"keys. Received: a component with the spec {shown(spec)}. Map it to one of these first."
     )
 
 
@@ -54,7 +55,7 @@ def spec_from_json(value: Any) -> Any:
         return _from_json(value)
     except (KeyError, TypeError, AttributeError, ValueError) as e:
         raise DataError(
-            f"The spec in a file is damaged. Expected: what Dataset.save writes. Received: {value!r}."
+            f"The spec in a file is damaged. Expected: what Dataset.save writes. Received: {shown(value)}."
         ) from e
 
 

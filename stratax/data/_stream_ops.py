@@ -140,7 +140,7 @@ class SuccessiveCursor(Cursor):
     Args:
         open_stream: Opens a stream by its number, which counts from 0.
         count: How many streams, -1 for no end.
-        ends_if_empty: Whether a stream without elements is the last: the passes over what has none.
+        ends_if_empty: Whether a stream without elements is the last.
     """
 
     def __init__(self, open_stream: Callable[[int], Cursor], count: int, ends_if_empty: bool) -> None:

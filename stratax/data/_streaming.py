@@ -13,6 +13,7 @@ from stratax.data._feed import Feed, Trail
 from stratax.data._node import Drawing, Node, Passes, Run, feed_of
 from stratax.data._spec import UNKNOWN_CARDINALITY, DatasetSpec, Nested
 from stratax.data._structure import Row, flatten, unflatten
+from stratax.data._user_code import user_code
 from stratax.data._vectorise import call, on_host
 from stratax.errors import DataError
 
@@ -53,7 +54,7 @@ class Filter(Drawing):
     def _passes(self, run: Run, passes: int, row: Row, number: int) -> bool:
         copies = [leaf.copy() if isinstance(leaf, np.ndarray) else leaf for leaf in row]
         try:
-            with element_scope(lambda: self.name_of(run, passes, number)):
+            with element_scope(lambda: self.name_of(run, passes, number)), user_code(_name(self._predicate)):
                 verdict = np.asarray(call(self._predicate, self.child.structure, copies))
         except Exception as e:
             e.add_note(f"The predicate {_name(self._predicate)} given to filter failed on element {number}.")

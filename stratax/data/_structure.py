@@ -1,7 +1,8 @@
 """Elements as structures of leaves: flattening, naming, conversion to NumPy (data layer).
 
-Tuples, namedtuples, dicts and None are structure, as in TensorFlow; a list is data and becomes an array. So is what a
-program registered as a pytree with JAX. optree does the work, because pipelines and their worker processes need no JAX.
+Tuples, namedtuples, dicts and None are structure, as in TensorFlow; a list is data and becomes an array, but for one
+that a function returns: its parts are the components. Structure is also what a program registered as a pytree with
+JAX. optree does the work, because pipelines and their worker processes need no JAX.
 """
 
 import collections
@@ -13,8 +14,11 @@ from typing import Any
 import numpy as np
 import optree
 
+from stratax._shown import cut, shown
+from stratax._tracing import TRACING
+from stratax.data._element_array import ElementArray, as_plain
 from stratax.data._spec import DatasetSpec, Nested, TensorSpec
-from stratax.errors import DataError
+from stratax.errors import DataError, TracingError
 
 Structure = Any
 """An `optree.PyTreeSpec`; two are equal if the same leaves stand in the same places (keys of a dict in any order)."""
@@ -66,6 +70,20 @@ def unflatten(structure: Structure, leaves: Sequence[Any]) -> Any:
     return optree.tree_unflatten(structure, leaves)
 
 
+def names_of_fields(structure: Structure) -> set[str] | None:
+    """The names of fields of its namedtuples; None if it has a type that a program has registered as structure."""
+    if structure.kind == optree.PyTreeKind.CUSTOM:
+        return None
+    is_named = structure.kind == optree.PyTreeKind.NAMEDTUPLE
+    names = set(structure.type._fields) if is_named else set()
+    for part in structure.children():
+        inner = names_of_fields(part)
+        if inner is None:
+            return None
+        names |= inner
+    return names
+
+
 def leaf_names(structure: Structure) -> list[str]:
     """A readable name for every leaf: `element['image']`, `element[1]`, or `element` if there is one only."""
     return [accessor.codify("element") for accessor in structure.accessors()]
@@ -81,6 +99,8 @@ def as_array(value: Any) -> Any:
         return bytes(value)
     if type(value) in _SCALARS and (scalar := _SCALARS[type(value)](value)) is not None:
         return scalar
+    if isinstance(value, ElementArray):
+        return as_plain(value)
     if isinstance(value, np.ndarray | np.generic):
         return value if value.dtype.kind not in "USO" else _as_strings(value)
     if isinstance(value, Nested):
@@ -89,17 +109,57 @@ def as_array(value: Any) -> Any:
         return value.encode()
     try:
         array = np.asarray(value)
+    except TypeError as e:
+        if not TRACING.depth:
+            raise
+        raise TracingError(
+            "A dataset is made of a value that a compiled function computes, or is given, and that has no content "
+            f"while it is traced. Received: {shown(value)}. Make the dataset outside of the function and pass it, or "
+            "go through the array itself: `for row in array`."
+        ) from e
     except ValueError as e:
         raise DataError(
-            f"A component of an element has to be an array or a number. Received: component={value!r}, which "
-            f"NumPy can't make an array of ({e}). Make the nested lists equally long, or pass a tuple of arrays."
+            f"A component of an element has to be an array or a number. Received: component={shown(value)}, which "
+            f"NumPy can't make an array of ({cut(str(e))}). Make the nested lists equally long, or pass a tuple "
+            "of arrays."
         ) from e
     if array.dtype.kind in "USO":
         # NumPy cuts zero bytes off the ends of byte strings unless they stay objects.
         return _as_strings(np.array(value, dtype=object), value)
     if not hasattr(value, "dtype"):
-        array = _as_tensorflow_would(array)
+        array = (
+            _as_tensorflow_would(array)
+            if (dtype := _dtype_in(value)) is None
+            else _packed(array, dtype, value)
+        )
     return array if array.ndim else array[()]
+
+
+def _dtype_in(value: Any) -> np.dtype | None:
+    """The dtype of the elements' components in nested lists; None if there are none."""
+    found: np.dtype | None = None
+    kinds = set(map(type, value)) if isinstance(value, list | tuple | collections.deque) else set()
+    if not any(issubclass(kind, ElementArray | list | tuple) for kind in kinds):
+        return None
+    for part in value:
+        dtype = part.dtype if isinstance(part, ElementArray) else _dtype_in(part)
+        if None not in (found, dtype) and found != dtype:
+            raise DataError(
+                f"The parts of a list that becomes an array need one dtype. Received: {found} and {dtype} in "
+                f"{shown(value)}. Return a tuple, whose parts keep their dtypes, or convert them with tf.cast."
+            )
+        found = dtype if found is None else found
+    return found
+
+
+def _packed(array: np.ndarray, dtype: np.dtype, value: Any) -> np.ndarray:
+    """What components and constants side by side make: constants take the dtype, as in TensorFlow."""
+    if array.dtype.kind == "f" and dtype.kind in "iub":
+        raise DataError(
+            f"The parts of a list that becomes an array need one dtype. Received: {dtype} beside fractions in "
+            f"{shown(value)}. Return a tuple, whose parts keep their dtypes, or convert them with tf.cast."
+        )
+    return array.astype(dtype)
 
 
 def _as_int32(value: int) -> np.int32 | None:
@@ -122,7 +182,8 @@ def _as_strings(array: Any, value: Any = None) -> Any:
         elif not isinstance(part, bytes):
             value = array if value is None else value
             raise DataError(
-                f"A component of an element has to be an array, a number or a string. Received: component={value!r} of "
+                "A component of an element has to be an array, a number or a string. Received: "
+                f"component={shown(value)} of "
                 f"type {type(value).__name__}. Convert it to a NumPy array of numbers or strings first."
             )
     return flat.reshape(np.shape(array)) if np.ndim(array) else flat[0]
@@ -135,6 +196,11 @@ def _as_tensorflow_would(array: np.ndarray) -> np.ndarray:
         narrow = array.astype(np.int32)
         return narrow if np.array_equal(narrow, array) else array
     return array
+
+
+def as_components(value: Any) -> Any:
+    """What a function has returned as an element: a list is a tuple of components, as in TensorFlow."""
+    return tuple(value) if isinstance(value, list) else value
 
 
 def as_row(value: Any) -> tuple[Row, Structure]:
@@ -172,8 +238,8 @@ def check_same(row: Row, structure: Structure, spec: Any, where: str) -> None:
     specs, expected = flatten(spec)
     if structure != expected:
         raise DataError(
-            f"{where} gave elements of different structure. Expected, as before: {spec!r}. "
-            f"Received: element={spec_of_row(row, structure)!r}. Return the same structure for every element."
+            f"{where} gave elements of different structure. Expected, as before: {shown(spec)}. "
+            f"Received: element={shown(spec_of_row(row, structure))}. Return the same structure for every element."
         )
     for leaf, want, name in zip(row, specs, leaf_names(structure), strict=True):
         have = spec_of_leaf(leaf)
@@ -183,6 +249,6 @@ def check_same(row: Row, structure: Structure, spec: Any, where: str) -> None:
         if have.dtype != want.dtype or ranks_differ:
             raise DataError(
                 f"{where} gave elements of different {'shape rank' if ranks_differ else 'dtype'}. Expected, as "
-                f"before: {name}={want!r}. Received: {name}={have!r}. Return the same for every element, for "
+                f"before: {name}={shown(want)}. Received: {name}={shown(have)}. Return the same for every element, for "
                 "instance with an explicit dtype."
             )

@@ -7,6 +7,7 @@ import ml_dtypes
 import numpy as np
 from google.protobuf.message import DecodeError
 
+from stratax._shown import shown
 from stratax.data._block import as_objects
 from stratax.data._features import value_dtype
 from stratax.data._messages import make_messages
@@ -108,7 +109,7 @@ def _as_tensor(value: Any) -> np.ndarray:
         array = np.asarray(value)
     except ValueError as e:
         raise BadTypeError(
-            f"A tensor is a whole array. Received: tensor={value!r}, which NumPy can't make an array of ({e}). "
+            f"A tensor is a whole array. Received: tensor={shown(value)}, which NumPy can't make an array of ({e}). "
             "Make the nested lists equally long."
         ) from e
     if array.dtype.kind not in "OSU":
@@ -118,7 +119,7 @@ def _as_tensor(value: Any) -> np.ndarray:
     wrong = [item for item in strings if not isinstance(item, bytes)]
     if wrong:
         raise BadTypeError(
-            f"An array of objects is serialized if they are `bytes` or text. Received: {wrong[0]!r} of type "
+            f"An array of objects is serialized if they are `bytes` or text. Received: {shown(wrong[0])} of type "
             f"{type(wrong[0]).__name__} in tensor. Convert it to an array of numbers."
         )
     return as_objects(strings).reshape(array.shape)
@@ -152,8 +153,8 @@ def parse_tensor(serialized: Any, out_type: Any, name: str | None = None) -> Any
     dtype, field = _KINDS[message.dtype]
     if dtype != value_dtype(out_type):
         raise DataError(
-            f"A serialized tensor is parsed with its own dtype. Expected: out_type={str(dtype)!r}. "
-            f"Received: out_type={out_type!r}. Pass that, and cast the result."
+            f"A serialized tensor is parsed with its own dtype. Expected: out_type={shown(str(dtype))}. "
+            f"Received: out_type={shown(out_type)}. Pass that, and cast the result."
         )
     shape = _shape_of(message, data)
     values = _values_of(message, dtype, field, math.prod(shape), data)

@@ -9,7 +9,9 @@ from stratax.data._dataset import Dataset
 from stratax.data._file_names import as_buffer_size, as_parallel_reads, names_node
 from stratax.data._file_source import FileSource
 from stratax.data._files import as_compression, open_bytes
-from stratax.data._record_stream import Piece, RecordFormat, WindowStream
+from stratax.data._record_stream import MAX_LINE_BYTES, Piece, RecordFormat, WindowStream
+from stratax.data._transform import as_count
+from stratax.errors import DataLossError
 
 _DEFAULT_BUFFER = 1 << 18
 
@@ -26,6 +28,8 @@ class TextLineDataset(Dataset):
         num_parallel_reads: How many files are read at a time, their lines taken in turn; AUTOTUNE for a good number,
             None or 1 for one file after another.
         name: Ignored.
+        max_line_bytes: How long a line may be, 64 MiB if nothing else is asked for. A longer one is an error, and the
+            rest of its file is passed over.
 
     Raises:
         BadArgumentError: `compression_type` or a number is none that is allowed.
@@ -48,9 +52,12 @@ class TextLineDataset(Dataset):
         buffer_size: int | None = None,
         num_parallel_reads: int | None = None,
         name: str | None = None,
+        *,
+        max_line_bytes: int = MAX_LINE_BYTES,
     ) -> None:
         size = as_buffer_size(buffer_size, _DEFAULT_BUFFER)
-        form = TextLineFormat(as_compression(compression_type), size)
+        most = as_count("max_line_bytes", max_line_bytes, 1)
+        form = TextLineFormat(as_compression(compression_type), size, most)
         super().__init__(FileSource(names_node(filenames), form, as_parallel_reads(num_parallel_reads)))
 
 
@@ -61,15 +68,17 @@ class TextLineFormat(RecordFormat):
     Attributes:
         compression: "", "GZIP" or "ZLIB".
         buffer_size: How many bytes to read at once.
+        max_line_bytes: How long a line may be.
     """
 
     compression: str = ""
     buffer_size: int = _DEFAULT_BUFFER
+    max_line_bytes: int = MAX_LINE_BYTES
     label = "TextLine"
 
     def open(self, name: str) -> "TextLineStream":
         """The lines of a file."""
-        return TextLineStream(open_bytes(name, self.compression), self.buffer_size)
+        return TextLineStream(open_bytes(name, self.compression), self.buffer_size, self.max_line_bytes)
 
     def describe(self) -> str:
         """The kind of file."""
@@ -82,17 +91,22 @@ class TextLineStream(WindowStream):
     Args:
         stream: The file's content, uncompressed.
         buffer_size: How many bytes to read at once.
+        max_line_bytes: How long a line may be.
     """
 
-    def __init__(self, stream: Any, buffer_size: int) -> None:
+    def __init__(self, stream: Any, buffer_size: int, max_line_bytes: int = MAX_LINE_BYTES) -> None:
         super().__init__(stream)
         self._buffer_size = buffer_size
+        self._max_line_bytes = max_line_bytes
 
     def read(self) -> Piece:
         """The lines that are in memory as a whole, after reading on if there are none."""
         if self._has_ended:
             raise StopIteration
         while (stop := self._window.rfind(b"\n", self._position)) < 0:
+            if len(self._window) - self._position > self._max_line_bytes:
+                self._has_ended = True
+                return Piece.empty(self.place, self._too_long())
             # A long line is read in ever larger pieces, so that it is not copied too often.
             if not self._slide(max(self._buffer_size, len(self._window) - self._position)):
                 return self._last_line()
@@ -118,6 +132,14 @@ class TextLineStream(WindowStream):
         self._position = len(self._window)
         self._record += 1
         return Piece(start, [line], np.array([self._base + self._position]))
+
+    def _too_long(self) -> DataLossError:
+        return self._error(
+            f"A line has more than max_line_bytes={self._max_line_bytes} bytes",
+            self._record,
+            self._base + self._position,
+            "Pass a larger max_line_bytes if such lines are meant; the rest of the file is passed over.",
+        )
 
     def skip(self, count: int) -> int:
         """Counts newlines."""

@@ -3,13 +3,16 @@
 from collections.abc import Iterator
 from typing import Any
 
+from stratax._shown import shown
 from stratax.data._dataset import Dataset
 from stratax.data._file_names import as_buffer_size, as_parallel_reads, names_node
 from stratax.data._file_source import FileSource
 from stratax.data._files import FileName, as_compression
+from stratax.data._record_stream import MAX_RECORD_BYTES
 from stratax.data._tfrecord_index import IndexedRecords
 from stratax.data._tfrecord_reader import DEFAULT_BUFFER, TFRecordFormat
 from stratax.data._tfrecord_writer import TFRecordOptions, as_options
+from stratax.data._transform import as_count
 from stratax.errors import BadArgumentError
 
 
@@ -31,6 +34,8 @@ class TFRecordDataset(Dataset):
         index: Whether any record can be read at any time, so that `shuffle` permutes all of them, `len` is known and
             a position is restored at once. For files of this machine without compression, which are read one after
             another. Where the records begin is found out at the first use and kept in a hidden file beside each.
+        max_record_bytes: How long a record may be, 1 GiB if nothing else is asked for. One that claims more is an error
+            before memory is taken for it, and the rest of its file is passed over.
 
     Raises:
         BadArgumentError: `compression_type` or a number is none that is allowed, or does not go with `index`.
@@ -57,9 +62,11 @@ class TFRecordDataset(Dataset):
         *,
         check_crc: bool = True,
         index: bool = False,
+        max_record_bytes: int = MAX_RECORD_BYTES,
     ) -> None:
         size = as_buffer_size(buffer_size, DEFAULT_BUFFER)
-        form = TFRecordFormat(as_compression(compression_type), size, check_crc)
+        most = as_count("max_record_bytes", max_record_bytes, 1)
+        form = TFRecordFormat(as_compression(compression_type), size, check_crc, most)
         num_parallel = as_parallel_reads(num_parallel_reads)
         names = names_node(filenames)
         if not index:
@@ -68,7 +75,8 @@ class TFRecordDataset(Dataset):
         if form.compression or num_parallel > 1:
             raise BadArgumentError(
                 "index=True reads files without compression one after another. "
-                f"Received: compression_type={compression_type!r}, num_parallel_reads={num_parallel_reads!r}. Leave "
+                f"Received: compression_type={shown(compression_type)}, "
+                f"num_parallel_reads={shown(num_parallel_reads)}. Leave "
                 "them out, or index."
             )
         super().__init__(IndexedRecords(names, form))

@@ -10,6 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
+from stratax._shown import shown
 from stratax.data._block import Block, Columns
 from stratax.data._files import as_file_name, local_path, open_bytes, reading
 from stratax.data._named_files import NamedFiles
@@ -22,6 +23,7 @@ from stratax.data._tfrecord_reader import (
     HEADER_BYTES,
     TFRecordFormat,
     length_of,
+    too_large,
 )
 from stratax.data._whole_files import new_file
 from stratax.errors import BadArgumentError, DataLossError
@@ -34,6 +36,8 @@ _WINDOW = 1 << 20
 _GLANCE = 1 << 12
 _MAX_KNOWN_HEADERS = 1 << 14
 _LEAST_RUN = 8
+_OTHER_FILE = "The file is another one than when its records were counted"
+_BAD_DATA = "The data of a record is damaged (its CRC-32C differs)"
 
 
 class IndexedRecords(NamedFiles):
@@ -118,9 +122,9 @@ class FileIndex:
         self._path = _checked_path(name)
         self._form = form
         with reading(name):
+            self._size = os.path.getsize(self._path)
             self._starts = _starts_of(self._path)
-            whole = int(self._starts[-1]) == os.path.getsize(self._path)
-        self._failure = None if whole else self._failure_behind()
+        self._failure = None if int(self._starts[-1]) == self._size else self._failure_behind()
         self.length = len(self._starts) - 1 + (self._failure is not None)
 
     def _failure_behind(self) -> DataLossError | None:
@@ -141,24 +145,43 @@ class FileIndex:
         order = np.argsort(positions, kind="stable")
         places = positions[order]
         starts, stops = self._starts[places], self._starts[places + 1]
+        self._check_lengths(places, stops - starts - FRAME_BYTES)
         origins.note(self._name, self._form, places, starts, stops)
         try:
             with reading(self._name), open(self._path, "rb", buffering=0) as file:
+                self._check_size(os.fstat(file.fileno()).st_size)
                 records = read_records(file.fileno(), starts, stops, self._form.check_crc)
         except BadRecordError as e:
-            raise self._error(e.is_data, int(places[e.index])) from None
+            what, hint = _OTHER_FILE, "Make the Dataset anew."
+            if e.is_data:
+                what, hint = _BAD_DATA, "Make the file again, or leave the record out with ignore_errors()."
+            raise self._error(what, int(places[e.index]), hint) from None
         found = np.empty(len(positions), object)
         found[order] = records
         return found
 
-    def _error(self, is_data: bool, record: int) -> DataLossError:
-        what = "The file is another one than when its records were counted"
-        if is_data:
-            what = "The data of a record is damaged (its CRC-32C differs)"
+    def _check_lengths(self, places: np.ndarray, lengths: np.ndarray) -> None:
+        large = np.flatnonzero(lengths > self._form.max_record_bytes)
+        if len(large):
+            what = too_large(int(lengths[large[0]]), self._form.max_record_bytes)
+            raise self._error(
+                what, int(places[large[0]]), "Pass a larger max_record_bytes if such records are meant."
+            )
+
+    def _check_size(self, size: int) -> None:
+        """Raises if the file has other records than those that were counted."""
+        if size != self._size:
+            raise DataLossError(
+                "The file is written to while it is read by index: its records were counted when it had "
+                f"{self._size} bytes. Received: filename={shown(self._name)} of {size} bytes. Wait until its writer "
+                "has closed it and make the Dataset anew, or leave index out.",
+                filename=self._name,
+            )
+
+    def _error(self, what: str, record: int, hint: str) -> DataLossError:
         offset = int(self._starts[record])
         return DataLossError(
-            f"{what}. Received: filename={self._name!r}, record={record}, offset={offset}. Make the file again; a "
-            "record that is damaged is left out by ignore_errors().",
+            f"{what}. Received: filename={shown(self._name)}, record={record}, offset={offset}. {hint}",
             filename=self._name,
             record=record,
             offset=offset,
@@ -169,10 +192,22 @@ def _checked_path(name: str) -> str:
     path = local_path(name)
     if path is None:
         raise BadArgumentError(
-            f"index=True needs files of this machine. Received: filename={name!r}. Copy the file, or leave index out."
+            f"index=True needs files of this machine. Received: filename={shown(name)}. Copy the file, or leave "
+            "index out."
         )
-    open_bytes(name).close()
+    if not _tells_size(name, path):
+        raise BadArgumentError(
+            "index=True needs files whose size tells where they end, no pipes and no files of /proc. Received: "
+            f"filename={shown(name)}. Copy the content to a file, or leave index out."
+        )
     return path
+
+
+def _tells_size(name: str, path: str) -> bool:
+    if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
+        return False
+    with contextlib.closing(open_bytes(name)) as stream:
+        return os.path.getsize(path) > 0 or not stream.more(b"", 1)
 
 
 # Finding out where records begin

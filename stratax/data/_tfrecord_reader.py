@@ -14,7 +14,7 @@ import crc32c
 import numpy as np
 
 from stratax.data._files import ByteStream, guess_compression, open_bytes
-from stratax.data._record_stream import Piece, RecordFormat, WindowStream
+from stratax.data._record_stream import MAX_RECORD_BYTES, Piece, RecordFormat, WindowStream
 from stratax.errors import DataLossError
 
 HEADER_BYTES = 12
@@ -26,6 +26,7 @@ _LENGTH_BYTES = 8
 _MASK_DELTA = 0xA282EAD8
 _MAX_KNOWN_HEADERS = 1 << 14
 _MAX_GROWTH = 1 << 24
+LIMIT_HINT = "Pass a larger max_record_bytes if such records are meant; the rest of the file is passed over."
 
 
 def masked_crc(data: bytes | memoryview) -> int:
@@ -46,6 +47,11 @@ def length_of(header: bytes) -> int | None:
     return int(length) if masked_crc(header[:_LENGTH_BYTES]) == crc else None
 
 
+def too_large(length: int, limit: int) -> str:
+    """What is wrong with a record whose length is beyond the limit."""
+    return f"A record claims to have {length} bytes, more than max_record_bytes={limit}"
+
+
 @functools.lru_cache(_MAX_KNOWN_HEADERS)
 def header_of(length: int) -> bytes:
     """The 12 bytes that a record of some length begins with."""
@@ -61,11 +67,13 @@ class TFRecordFormat(RecordFormat):
         compression: "", "GZIP" or "ZLIB".
         buffer_size: How many bytes to read at once.
         check_crc: Whether the checksums of the data are compared (those of the lengths always are).
+        max_record_bytes: How long a record may be.
     """
 
     compression: str = ""
     buffer_size: int = DEFAULT_BUFFER
     check_crc: bool = True
+    max_record_bytes: int = MAX_RECORD_BYTES
     label = "TFRecord"
     lead_bytes: ClassVar[int] = HEADER_BYTES
 
@@ -131,11 +139,15 @@ class TFRecordStream(WindowStream):
         return records, stops, failure
 
     def _learn(self, header: bytes) -> int | None:
-        """The length that a header tells, remembered: headers of equal lengths are equal."""
-        length = length_of(header)
+        """The length that a header tells, remembered: headers of equal lengths are equal. None if it can't be used."""
+        length = self._usable_length(header)
         if length is not None and len(self._known) < _MAX_KNOWN_HEADERS:
             self._known[header] = length
         return length
+
+    def _usable_length(self, header: bytes) -> int | None:
+        length = length_of(header)
+        return None if length is None or length > self._form.max_record_bytes else length
 
     def _piece(
         self, start: tuple[int, int], records: list[bytes], stops: list[int], failure: DataLossError | None
@@ -176,7 +188,7 @@ class TFRecordStream(WindowStream):
         passed = 0
         while passed < count and not self._has_ended:
             header = self._window[self._position : self._position + HEADER_BYTES]
-            length = length_of(header) if len(header) == HEADER_BYTES else None
+            length = self._usable_length(header) if len(header) == HEADER_BYTES else None
             if length is None and len(header) == HEADER_BYTES:
                 self._has_ended = True
                 return passed + 1
@@ -208,6 +220,9 @@ class TFRecordStream(WindowStream):
 
     def _bad_length(self, position: int, record: int) -> DataLossError:
         offset = self._base + position
+        length = length_of(self._window[position : position + HEADER_BYTES])
+        if length is not None:
+            return self._error(too_large(length, self._form.max_record_bytes), record, offset, LIMIT_HINT)
         kind = guess_compression(self._window[position : position + 2]) if offset == 0 else ""
         if kind:
             hint = f"It looks like a {kind} file: pass compression_type={kind!r}."

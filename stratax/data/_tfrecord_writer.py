@@ -8,6 +8,7 @@ import zlib
 from types import TracebackType
 from typing import Any, BinaryIO, Self, cast
 
+from stratax._shown import shown
 from stratax.data._files import (
     FileName,
     as_compression,
@@ -130,7 +131,7 @@ def as_options(options: TFRecordOptions | str | None) -> TFRecordOptions:
         return TFRecordOptions(options)
     raise BadTypeError(
         "options is a TFRecordOptions, the name of a compression, or None. "
-        f"Received: options={options!r} of type {type(options).__name__}. Pass TFRecordOptions('GZIP')."
+        f"Received: options={shown(options)} of type {type(options).__name__}. Pass TFRecordOptions('GZIP')."
     )
 
 
@@ -192,7 +193,8 @@ class TFRecordWriter:
     def _open_file(self) -> BinaryIO:
         if self._file is None:
             raise BadArgumentError(
-                f"The writer is closed. Received: filename={self._name!r}. Open a new TFRecordWriter, which replaces "
+                f"The writer is closed. Received: filename={shown(self._name)}. Open a new TFRecordWriter, "
+                "which replaces "
                 "the file."
             )
         return self._file
@@ -251,7 +253,7 @@ def _as_bytes(record: Any) -> bytes:
     if isinstance(value, bytes):
         return value
     raise BadTypeError(
-        f"A record is bytes. Received: record={record!r} of type {type(record).__name__}. "
+        f"A record is bytes. Received: record={shown(record)} of type {type(record).__name__}. "
         "Serialize it first: text.encode(), example.SerializeToString(), array.tobytes()."
     )
 
@@ -279,7 +281,7 @@ def _abandon(file: BinaryIO, name: str) -> None:
     """For a writer that nobody closed."""
     discard(file)
     warnings.warn(
-        f"A TFRecordWriter was not closed, so its file was not made. Received: path={name!r}. Use it in a `with` "
+        f"A TFRecordWriter was not closed, so its file was not made. Received: path={shown(name)}. Use it in a `with` "
         "block, or call close().",
         RuntimeWarning,
         stacklevel=2,

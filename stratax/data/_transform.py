@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from stratax._shown import shown
+from stratax._tracing import TRACING
 from stratax.data._batching import Batch, PaddedBatch, Unbatch
 from stratax.data._cache import Cache
 from stratax.data._cores import num_cores
@@ -27,6 +29,7 @@ from stratax.data._sources import Generator, Random, Range
 from stratax.data._spec import (
     AUTOTUNE,
     INFINITE_CARDINALITY,
+    UNKNOWN_CARDINALITY,
     DatasetSpec,
     Shape,
     TensorSpec,
@@ -34,7 +37,7 @@ from stratax.data._spec import (
     as_shape,
 )
 from stratax.data._structure import as_array, flatten, leaf_names, unflatten
-from stratax.errors import BadArgumentError, BadTypeError, DataError
+from stratax.errors import BadArgumentError, BadTypeError, DataError, TracingError
 
 _MAX_THREADS = 16
 _THREADS_PER_TURN = 3
@@ -45,14 +48,19 @@ def as_count(name: str, value: Any, minimum: int | None) -> int:
     try:
         number = operator.index(value.item() if isinstance(value, np.ndarray) and not value.ndim else value)
     except (TypeError, AttributeError) as e:
+        if TRACING.depth:
+            raise TracingError(
+                f"{name} of a dataset in a compiled function has to be known while it is traced. Expected: a Python "
+                f"integer. Received: {name}={shown(value)}. Pass the dataset, or the number as an int, to the function."
+            ) from e
         raise BadTypeError(
-            f"{name} has to be an integer. Received: {name}={value!r} of type {type(value).__name__}. "
+            f"{name} has to be an integer. Received: {name}={shown(value)} of type {type(value).__name__}. "
             f"Convert it with int()."
         ) from e
     if isinstance(value, bool) or (minimum is not None and number < minimum):
         limit = "" if minimum is None else f" of at least {minimum}"
         raise BadArgumentError(
-            f"{name} has to be an integer{limit}. Received: {name}={value!r}. Pass a number{limit}."
+            f"{name} has to be an integer{limit}. Received: {name}={shown(value)}. Pass a number{limit}."
         )
     return number
 
@@ -69,7 +77,7 @@ def check_callable(name: str, function: Any, node: Node | None = None) -> None:
     """Raises unless `function` can be called, with an element of `node` where its structure is known."""
     if not callable(function):
         raise BadTypeError(
-            f"{name} has to be callable. Received: {name}={function!r} of type {type(function).__name__}. "
+            f"{name} has to be callable. Received: {name}={shown(function)} of type {type(function).__name__}. "
             "Pass a function of one element."
         )
     if node is None or not has_known_spec(node):
@@ -85,7 +93,7 @@ def check_callable(name: str, function: Any, node: Node | None = None) -> None:
     except TypeError as e:
         raise DataError(
             f"{name} can't be called with an element: {e}. Expected: a function of {len(arguments)} argument(s), the "
-            f"components of element_spec={spec!r}. Received: {name}={function!r} with signature {signature}. "
+            f"components of element_spec={shown(spec)}. Received: {name}={shown(function)} with signature {signature}. "
             "A tuple is unpacked into arguments, a dict is one argument."
         ) from e
 
@@ -108,7 +116,7 @@ def make_range(args: tuple[Any, ...], output_type: Any) -> Range:
     if not 1 <= len(args) <= 3:
         raise BadTypeError(
             "range takes (stop), (start, stop) or (start, stop, step). "
-            f"Received: {len(args)} arguments, args={args!r}."
+            f"Received: {len(args)} arguments, args={shown(args)}."
         )
     numbers = [as_count(f"args[{i}]", value, None) for i, value in enumerate(args)]
     start, stop = (0, numbers[0]) if len(numbers) == 1 else numbers[:2]
@@ -119,7 +127,7 @@ def make_range(args: tuple[Any, ...], output_type: Any) -> Range:
         )
     if any(not -(1 << 63) <= number < 1 << 63 for number in numbers):
         raise BadArgumentError(
-            f"The numbers of a range are int64. Received: args={args!r}. Pass numbers from -2**63 to 2**63 - 1."
+            f"The numbers of a range are int64. Received: args={shown(args)}. Pass numbers from -2**63 to 2**63 - 1."
         )
     return Range(start, step, len(range(start, stop, step)), as_dtype(output_type))
 
@@ -152,7 +160,7 @@ def make_generator(
     if (output_types is None) == (output_signature is None):
         raise BadTypeError(
             "from_generator needs output_signature, or in the old form output_types, and not both. "
-            f"Received: output_types={output_types!r}, output_signature={output_signature!r}. "
+            f"Received: output_types={shown(output_types)}, output_signature={shown(output_signature)}. "
             "Pass output_signature=TensorSpec(shape, dtype) or a structure of them."
         )
     signature = output_signature if output_types is None else _old_signature(output_types, output_shapes)
@@ -160,7 +168,7 @@ def make_generator(
         if not isinstance(spec, TensorSpec):
             raise BadTypeError(
                 "output_signature is a TensorSpec or a structure (tuple, dict) of them. "
-                f"Received: {spec!r} in output_signature={output_signature!r}."
+                f"Received: {shown(spec)} in output_signature={shown(output_signature)}."
             )
     return Generator(generator, tuple(np.asarray(arg)[()] for arg in args or ()), signature)
 
@@ -173,7 +181,7 @@ def _old_signature(types: Any, shapes: Any) -> Any:
     if structure != other:
         raise BadArgumentError(
             "output_shapes needs the structure of output_types. "
-            f"Received: output_types={types!r}, output_shapes={shapes!r}. Pass output_signature instead."
+            f"Received: output_types={shown(types)}, output_shapes={shown(shapes)}. Pass output_signature instead."
         )
     specs = [TensorSpec(shape, dtype) for shape, dtype in zip(listed, dtypes, strict=True)]
     return unflatten(structure, specs)
@@ -209,7 +217,8 @@ def make_shard(node: Node, num_shards: Any, index: Any) -> Node:
     number, place = as_count("num_shards", num_shards, 1), as_count("index", index, 0)
     if place >= number:
         raise BadArgumentError(
-            f"index counts the shards from 0. Expected: 0 <= index < num_shards={number}. Received: index={index!r}."
+            f"index counts the shards from 0. Expected: 0 <= index < num_shards={number}. Received: "
+            f"index={shown(index)}."
         )
     return Shard(node, number, place)
 
@@ -219,14 +228,24 @@ def make_order(seed: Any, reshuffle: bool) -> Order:
     return Order(None if seed is None else as_count("seed", seed, None), reshuffle)
 
 
+# More elements than fit into any memory.
+_EVERYTHING = 1 << 62
+
+
 def make_shuffle(node: Node, buffer_size: Any, seed: Any, reshuffle: bool | None) -> Node:
     """`shuffle`; after an endless `repeat`, of each pass."""
-    size = as_count("buffer_size", buffer_size, 1)
     order = make_order(seed, reshuffle is not False)
+    takes_all = as_count("buffer_size", buffer_size, None) == UNKNOWN_CARDINALITY
+    size = _EVERYTHING if takes_all else as_count("buffer_size", buffer_size, 1)
     if size == 1:
         return node
     if isinstance(node, Repeat) and node.is_indexable and node.length == INFINITE_CARDINALITY:
         return Repeat(Shuffle(node.child, size, order), node.count)
+    if takes_all and node.length == INFINITE_CARDINALITY:
+        raise BadArgumentError(
+            "shuffle(UNKNOWN_CARDINALITY) keeps all elements in memory before it gives any, and these have no end. "
+            f"Received: buffer_size={shown(buffer_size)}. Shuffle before repeat(), or pass a number of elements."
+        )
     return Shuffle(node, size, order)
 
 
@@ -283,7 +302,8 @@ def _map_in_processes(node: Node, function: Any, num_parallel_calls: Any, num_pr
     if number == 0 or num_parallel_calls is not None:
         raise BadArgumentError(
             "num_processes is positive or AUTOTUNE, and takes the place of num_parallel_calls. "
-            f"Received: num_processes={num_processes!r}, num_parallel_calls={num_parallel_calls!r}. Leave one out."
+            f"Received: num_processes={shown(num_processes)}, num_parallel_calls={shown(num_parallel_calls)}. "
+            "Leave one out."
         )
     return WorkerMap(node, function, num_cores() if number == AUTOTUNE else number)
 
@@ -296,7 +316,7 @@ def make_padded_batch(node: Node, batch_size: Any, shapes: Any, values: Any, dro
     for spec, name in zip(specs, names, strict=True):
         if isinstance(spec, DatasetSpec):
             raise DataError(
-                f"Datasets can't be padded. Received: {name}={spec!r}. Flatten the windows first."
+                f"Datasets can't be padded. Received: {name}={shown(spec)}. Flatten the windows first."
             )
     listed: list[Shape | None] = [None] * len(specs)
     if shapes is not None:
@@ -306,7 +326,7 @@ def make_padded_batch(node: Node, batch_size: Any, shapes: Any, values: Any, dro
         if shape is not None and spec.shape is not None and len(shape) != len(spec.shape):
             raise DataError(
                 f"padded_shapes needs the rank of each component. Expected: a shape of rank {len(spec.shape)} for "
-                f"{name}={spec!r}. Received: {shape}."
+                f"{name}={shown(spec)}. Received: {shape}."
             )
     given = [None] * len(specs)
     if values is not None:
@@ -327,7 +347,7 @@ def _matching(
     if other != structure:
         raise DataError(
             f"{argument} needs the structure of the elements, with components {names}. "
-            f"Received: {argument}={value!r}."
+            f"Received: {argument}={shown(value)}."
         )
     return parts
 
@@ -340,7 +360,7 @@ def _padding(value: Any, spec: TensorSpec, name: str) -> Any:
         return array.astype(spec.dtype)[()]
     raise DataError(
         f"padding_values has to be one value of the component's dtype. Expected: {spec.dtype} for {name}. "
-        f"Received: padding_values={value!r}. Pass a number that the dtype holds, or bytes for strings."
+        f"Received: padding_values={shown(value)}. Pass a number that the dtype holds, or bytes for strings."
     )
 
 

@@ -3,13 +3,24 @@
 import contextlib
 import functools
 import sys
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from stratax.data._batched_element import BatchedElement, CannotVectorise
-from stratax.data._structure import Row, Structure, as_array, flatten, unflatten
+from stratax.data._element_array import as_element
+from stratax.data._structure import (
+    Row,
+    Structure,
+    as_array,
+    as_components,
+    as_row,
+    flatten,
+    unflatten,
+)
+from stratax.data._user_code import name_of, unexpected_end
 
 _MAX_PROGRAMS = 32
 _TOLERANCE = 2e-6
@@ -24,9 +35,33 @@ def uses_jax() -> bool:
     return "jax" in sys.modules
 
 
+class _Pipelines(threading.local):
+    """How many functions of pipelines this thread is in."""
+
+    depth = 0
+
+
+_pipelines = _Pipelines()
+
+
+def in_pipeline() -> bool:
+    """Whether the caller runs in a function that a pipeline calls, where numbers keep their 64 bits."""
+    return _pipelines.depth > 0
+
+
 @contextlib.contextmanager
 def on_host() -> Iterator[None]:
-    """Runs JAX code of a pipeline on the CPU, eagerly, whatever is being traced or taped around it."""
+    """Runs a function of a pipeline on the CPU, eagerly, whatever is being traced or taped around it."""
+    _pipelines.depth += 1
+    try:
+        with _jax_on_cpu():
+            yield
+    finally:
+        _pipelines.depth -= 1
+
+
+@contextlib.contextmanager
+def _jax_on_cpu() -> Iterator[None]:
     if not uses_jax():
         yield
         return
@@ -39,10 +74,36 @@ def on_host() -> Iterator[None]:
         yield
 
 
+@contextlib.contextmanager
+def variables_kept() -> Iterator[None]:
+    """Within it, what is assigned to variables of Keras is seen, and forgotten at the end."""
+    if "keras" not in sys.modules:
+        yield
+        return
+    from keras import StatelessScope
+
+    with StatelessScope():
+        yield
+
+
 def call(function: Callable[..., Any], structure: Structure, leaves: Sequence[Any]) -> Any:
     """Calls a user's function with one element: a tuple becomes positional arguments, as in tf.data."""
-    element = unflatten(structure, leaves)
-    return function(*element) if type(element) is tuple else function(element)
+    element = unflatten(structure, [as_element(leaf) for leaf in leaves])
+    try:
+        return function(*element) if type(element) is tuple else function(element)
+    except StopIteration as e:
+        raise unexpected_end(name_of(function), e) from e
+
+
+def result_of(
+    function: Callable[..., Any], structure: Structure, leaves: Sequence[Any]
+) -> tuple[Row, Structure]:
+    """What a user's function makes of one element: leaves and structure of the new element."""
+    result = call(function, structure, leaves)
+    try:
+        return as_row(as_components(result))
+    except StopIteration as e:
+        raise unexpected_end(f"What {name_of(function)} gave", e) from e
 
 
 class WithNumPy:
@@ -56,7 +117,7 @@ class WithNumPy:
         """The results; `columns` stay as they are."""
         count = len(columns[0])
         stand_ins = [BatchedElement(column) for column in columns]
-        leaves, structure = flatten(call(self._function, self._structure, stand_ins))
+        leaves, structure = flatten(as_components(call(self._function, self._structure, stand_ins)))
         return [self._column(leaf, count) for leaf in leaves], structure
 
     @staticmethod
@@ -97,17 +158,20 @@ class WithJAX:
     def _build(self, columns: Sequence[np.ndarray]) -> tuple[Callable[..., Any], Structure]:
         import jax
 
-        from stratax.data._numpy_program import NumPyProgram, trace
+        from stratax.data._numpy_program import NumPyProgram, divides_integers, trace
 
         structures: list[Structure] = []
 
         def on_leaves(*leaves: Any) -> tuple[Any, ...]:
-            results, structure = flatten(call(self._function, self._structure, leaves))
+            results, structure = flatten(as_components(call(self._function, self._structure, leaves)))
             structures.append(structure)
             return tuple(_traced_leaf(leaf) for leaf in results)
 
         with on_host():
             program, _ = trace(on_leaves, columns)
+        if divides_integers(program):
+            # A compiled program does not notice a division by zero.
+            raise CannotVectorise
         if not self._compiled:
             return NumPyProgram(program), structures[-1]
         return functools.partial(_run_compiled, jax.jit(jax.vmap(on_leaves))), structures[-1]

@@ -3,6 +3,8 @@
 import contextlib
 import os
 import shutil
+import socket
+import threading
 import uuid
 from collections.abc import Iterator
 from typing import BinaryIO
@@ -74,6 +76,52 @@ def new_file(path: str) -> Iterator[BinaryIO]:
         publish(file, path)
     finally:
         discard(file)
+
+
+@contextlib.contextmanager
+def replaced_file(path: str) -> Iterator[str]:
+    """Yields a hidden path beside a file of this machine; what is written there takes its place when the block ends.
+
+    The hidden name ends as the file's own, for writers that choose a format by it. What a killed process of this
+    machine has left of the same file is removed.
+
+    Args:
+        path: The file; where it is a link, what it points at is replaced.
+    """
+    folder, name = os.path.split(os.path.realpath(path))
+    tail = os.fsencode(name)[-_LONGEST_PREFIX:].decode(errors="ignore")
+    start = f".{socket.gethostname()}."
+    _remove_leftovers(folder, start, f".tmp.{tail}")
+    temporary = os.path.join(folder, f"{start}{os.getpid()}-{threading.get_ident()}.tmp.{tail}")
+    try:
+        yield temporary
+        with open(temporary, "rb+") as file:
+            os.fsync(file.fileno())
+        os.replace(temporary, os.path.join(folder, name))
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            os.remove(temporary)
+
+
+def _remove_leftovers(folder: str, start: str, end: str) -> None:
+    with contextlib.suppress(FileNotFoundError):
+        for name in os.listdir(folder or "."):
+            if name.startswith(start) and name.endswith(end):
+                pid = name[len(start) : len(name) - len(end)].partition("-")[0]
+                if pid.isdecimal() and not _is_running(int(pid)):
+                    with contextlib.suppress(FileNotFoundError):
+                        os.remove(os.path.join(folder, name))
+
+
+def _is_running(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        # It runs as another user.
+        return True
+    return True
 
 
 def write_file(name: str, content: bytes, replace: bool = True) -> bool:

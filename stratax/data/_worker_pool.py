@@ -13,6 +13,7 @@ from typing import Any
 import cloudpickle
 from loky.process_executor import BrokenProcessPool, ShutdownExecutorError
 
+from stratax._shown import shown
 from stratax.data._block import Columns
 from stratax.data._interrupts import workers_without_interrupts
 from stratax.data._structure import Structure, unflatten
@@ -41,7 +42,8 @@ def pickled(function: Any, structure: Structure, name: str) -> bytes:
     except Exception as e:
         raise BadTypeError(
             f"{name} can't be sent to worker processes: {e}. Expected: a function whose variables can be pickled. "
-            f"Received: map_func={function!r}. Open files and make locks in the function, or leave num_processes out."
+            f"Received: map_func={shown(function)}. Open files and make locks in the function, or leave "
+            "num_processes out."
         ) from e
 
 
@@ -155,7 +157,7 @@ class WorkerPool:
         if not has_started and time.monotonic() - self._started > START_SECONDS:
             raise WorkerError(
                 f"No worker process started. Expected: one within {START_SECONDS:.0f} s. Received: none of "
-                f"num_processes={self.num_processes!r}. See whether the machine has memory left, and what a new "
+                f"num_processes={shown(self.num_processes)}. See whether the machine has memory left, and what a new "
                 "Python process imports."
             )
 

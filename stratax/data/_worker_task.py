@@ -14,10 +14,11 @@ from typing import Any
 import cloudpickle
 import numpy as np
 
+from stratax._shown import shown
 from stratax.data._block import Block, Columns, Rows, shapes_of, stack_rows
 from stratax.data._element_random import element_scope
-from stratax.data._structure import Row, Structure, as_row, flatten, spec_of_row, unflatten
-from stratax.data._vectorise import call, on_host
+from stratax.data._structure import Row, Structure, flatten, spec_of_row, unflatten
+from stratax.data._vectorise import on_host, result_of
 from stratax.data._worker_memory import Place, Writer
 from stratax.errors import DataError, WorkerError
 
@@ -123,11 +124,11 @@ def _one(function: Callable[..., Any], task: Task, index: int) -> _Made:
     row, position = task.block.row(index), task.positions[index]
     try:
         with on_host(), element_scope(lambda: task.names[index]):
-            result = as_row(call(function, _worker.structure, row))
+            result = result_of(function, _worker.structure, row)
         _check_sendable(result[0])
     except Exception as e:
         spec = spec_of_row(row, _worker.structure)
-        return _transportable(e, f"{_worker.name} failed on element {position} of its input, {spec!r}.")
+        return _transportable(e, f"{_worker.name} failed on element {position} of its input, {shown(spec)}.")
     return result
 
 

@@ -109,6 +109,18 @@ def apply(optimizer: Any, original: Callable[..., None], grads: Sequence[Any], v
     optimizer._iterations.assign(step + 1)
 
 
+def prepare(optimizer: Any) -> None:
+    """Creates what a window of gradients needs beside the optimizer's own variables, so that it can be restored.
+
+    Keras loads an optimizer's variables only where they are as many as the saved ones.
+
+    Args:
+        optimizer: A Keras optimizer that is built.
+    """
+    if optimizer.gradient_accumulation_steps:
+        _examples(optimizer)
+
+
 def flush(optimizer: Any, original: Callable[..., None]) -> None:
     """Updates the variables with the gradients of a window that is not complete, if there are any."""
     window = optimizer.gradient_accumulation_steps

@@ -45,7 +45,7 @@ class BufferedReader:
     def __init__(self, reader: Reader, ahead: int, waiting: Waiting) -> None:
         self._reader = reader
         self._waiting = waiting
-        self._placing = _Placing(reader)
+        self._placing = _placing(reader)
         self._place: Place | errors.DataError | None = None
         self._since = 0
         self._ahead = ahead
@@ -99,16 +99,31 @@ class BufferedReader:
         self._drop(1)
         return dataclasses.replace(block, leaves=[leaf[0] for leaf in block.leaves], count=1)
 
+    def runs_up_to(self, skip: int, count: int) -> list[tuple[Any, int]]:
+        """See `Stream.peek_up_to`."""
+        try:
+            return self.runs(skip, count)
+        except errors.OutOfRangeError:
+            left = min(count, self._count - skip)
+            return self.runs(skip, left) if left > 0 else []
+
     def take(self, count: int, capacity: int) -> Block:
         """Takes `count` steps of one structure, padded to `capacity`."""
-        self._fill(count, hint=count)
+        block = self.block(0, count, capacity)
+        self.drop(count)
+        return block
+
+    def block(self, skip: int, count: int, capacity: int) -> Block:
+        """`count` steps of one structure behind the next `skip`, padded to `capacity`; they stay."""
+        self._fill(skip + count, hint=count)
         parts: list[Block] = []
-        while count:
-            block = self._blocks[0]
-            length = min(count, block.count)
-            parts.append(block if length == block.count else block.part(0, length))
-            self._drop(length)
+        for block in self._blocks:
+            begin = min(skip, block.count)
+            skip -= begin
+            length = min(count, block.count - begin)
             count -= length
+            if length:
+                parts.append(block if length == block.count else block.part(begin, begin + length))
         taken = sum(part.count for part in parts)
         padding = [
             np.broadcast_to(leaf[-1:], (capacity - taken, *leaf.shape[1:])) for leaf in parts[-1].leaves
@@ -182,19 +197,24 @@ class BufferedReader:
         return block
 
 
+def _placing(reader: Reader) -> "_Placing":
+    if reader.notes_places:
+        return _Placing(reader)
+    every = reader.steps_between_places
+    return _PlacingByClock(reader) if every is None else _PlacingBySteps(reader, every)
+
+
 class _Placing:
-    """Notes now and then where a reader is before it gives a block."""
+    """A reader whose blocks say, now and then, where it was before them; this one's do so by themselves."""
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
-        self._noted = -math.inf
 
     def next_block(self, count: int) -> Block:
         """The reader's next block."""
-        now = time.perf_counter()
-        if now - self._noted < PLACE_SECONDS:
-            return self._reader.next_block(count)
-        self._noted = now
+        return self._reader.next_block(count)
+
+    def _noted_block(self, count: int) -> Block:
         before = noted_place(self._reader)
         return dataclasses.replace(self._reader.next_block(count), before=before)
 
@@ -210,6 +230,37 @@ class _Placing:
     def interrupt(self) -> None:
         """Ends a wait of the reader in another thread."""
         self._reader.interrupt()
+
+
+class _PlacingByClock(_Placing):
+    """Notes a place when some time has passed: of one process, whose places are compared with nobody's."""
+
+    def __init__(self, reader: Reader) -> None:
+        super().__init__(reader)
+        self._noted = -math.inf
+
+    def next_block(self, count: int) -> Block:
+        now = time.perf_counter()
+        if now - self._noted < PLACE_SECONDS:
+            return self._reader.next_block(count)
+        self._noted = now
+        return self._noted_block(count)
+
+
+class _PlacingBySteps(_Placing):
+    """Notes a place before every so many steps, counted from where the pass began: the same ones in all workers."""
+
+    def __init__(self, reader: Reader, every: int) -> None:
+        super().__init__(reader)
+        self._every = every
+        self._since = 0
+
+    def next_block(self, count: int) -> Block:
+        # No block goes on past a step before which a place is due: how long blocks are differs between workers.
+        count = min(count, self._every - self._since)
+        block = self._noted_block(count) if self._since == 0 else self._reader.next_block(count)
+        self._since = (self._since + block.count) % self._every
+        return block
 
 
 class _ReadAhead:

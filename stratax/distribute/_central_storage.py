@@ -6,6 +6,7 @@ from typing import Any
 import jax
 
 from stratax import errors
+from stratax._shown import shown
 from stratax.cluster._devices import local_devices, resolve_device
 from stratax.distribute._extended import StrategyExtended
 from stratax.distribute._mirrored import resolve_devices
@@ -43,7 +44,7 @@ class CentralStorageStrategy(Strategy):
         if self._parameter_device.process_index != jax.process_index():
             raise errors.DeviceError(
                 "parameter_device must be a device of this process. Received: "
-                f"parameter_device={parameter_device!r}."
+                f"parameter_device={shown(parameter_device)}."
             )
 
         super().__init__(

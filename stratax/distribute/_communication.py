@@ -7,6 +7,7 @@ import numbers
 import warnings
 from typing import Any
 
+from stratax._shown import shown
 from stratax.distribute._cross_device_ops import NcclAllReduce, RingAllReduce
 from stratax.distribute._cross_device_ops_base import CrossDeviceOps
 from stratax.errors import BadArgumentError, BadTypeError
@@ -55,11 +56,11 @@ class CommunicationOptions:
     def __post_init__(self) -> None:
         if isinstance(self.bytes_per_pack, bool) or not isinstance(self.bytes_per_pack, numbers.Integral):
             raise BadTypeError(
-                f"bytes_per_pack must be an integer. Received: bytes_per_pack={self.bytes_per_pack!r}."
+                f"bytes_per_pack must be an integer. Received: bytes_per_pack={shown(self.bytes_per_pack)}."
             )
         if self.bytes_per_pack < 0:
             raise BadArgumentError(
-                f"bytes_per_pack must not be negative. Received: bytes_per_pack={self.bytes_per_pack!r}."
+                f"bytes_per_pack must not be negative. Received: bytes_per_pack={shown(self.bytes_per_pack)}."
             )
         object.__setattr__(self, "bytes_per_pack", int(self.bytes_per_pack))
         object.__setattr__(self, "timeout_seconds", _as_seconds(self.timeout_seconds))
@@ -91,7 +92,7 @@ def as_implementation(value: Any) -> CommunicationImplementation:
         return CommunicationImplementation[value.upper()]
     raise BadArgumentError(
         f"implementation must be one of {[each.name for each in CommunicationImplementation]}. "
-        f"Received: implementation={value!r}."
+        f"Received: implementation={shown(value)}."
     )
 
 
@@ -100,11 +101,11 @@ def _as_seconds(seconds: Any) -> float | None:
         return None
     if isinstance(seconds, bool) or not isinstance(seconds, numbers.Real):
         raise BadTypeError(
-            f"timeout_seconds must be a number or None. Received: timeout_seconds={seconds!r}."
+            f"timeout_seconds must be a number or None. Received: timeout_seconds={shown(seconds)}."
         )
     if not 0 < float(seconds) < math.inf:
         raise BadArgumentError(
             "timeout_seconds must be positive and finite: a lost task has to be noticed some time. "
-            f"Received: timeout_seconds={seconds!r}."
+            f"Received: timeout_seconds={shown(seconds)}."
         )
     return float(seconds)

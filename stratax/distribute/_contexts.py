@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from stratax import errors
+from stratax._shown import shown
 from stratax.distribute._reduce_op import ReduceOp, as_reduce_op
 from stratax.distribute._values import REPLICA_AXIS, PerReplica, is_per_replica
 
@@ -120,7 +121,8 @@ class ReplicaContext:
         """Concatenates every replica's `value` along `axis`; all replicas get the result.
 
         Args:
-            value: An array or a structure of arrays, of one shape on every replica.
+            value: An array or a structure of arrays, of one shape on every replica: they run one program. Components
+                of several sizes are gathered outside of it, with `strategy.gather`.
             axis: The dimension to concatenate along.
             options: Accepted for TensorFlow's signature.
 
@@ -179,7 +181,6 @@ class _Frame:
 class _Frames(threading.local):
     def __init__(self) -> None:
         self.stack: list[_Frame] = []
-        self.default: Callable[[], Strategy] | None = None
 
 
 _frames = _Frames()
@@ -208,7 +209,12 @@ def get_strategy() -> "Strategy":
 
 def has_strategy() -> bool:
     """Whether a strategy other than the default one is in force."""
-    return bool(_frames.stack) and _frames.stack[-1].strategy is not _default[0]()
+    return bool(_frames.stack) and not is_default(_frames.stack[-1].strategy)
+
+
+def is_default(strategy: "Strategy") -> bool:
+    """Whether this is the default strategy, which distributes nothing and owns nothing."""
+    return strategy is _default[0]()
 
 
 def in_cross_replica_context() -> bool:
@@ -247,11 +253,11 @@ def syncing_replicas() -> ReplicaContext | None:
 def check_axis(axis: Any, ndim: int) -> int:
     """A dimension's index from the front, or an error where there is no such dimension."""
     if not isinstance(axis, (int, np.integer)) or isinstance(axis, bool):
-        raise errors.BadTypeError(f"axis must be an int. Received: axis={axis!r}.")
+        raise errors.BadTypeError(f"axis must be an int. Received: axis={shown(axis)}.")
     if not -ndim <= axis < ndim:
         raise errors.BadArgumentError(
             f"axis is out of range. Expected: -{ndim} <= axis < {ndim}, since a component has {ndim} dimensions. "
-            f"Received: axis={axis!r}."
+            f"Received: axis={shown(axis)}."
         )
     return int(axis) % ndim
 
@@ -266,6 +272,7 @@ __all__ = [
     "has_strategy",
     "in_cross_replica_context",
     "in_replica",
+    "is_default",
     "num_participants",
     "set_default",
     "syncing_replicas",

@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
+from stratax._shown import shown
 from stratax.cluster._devices import device_kind, local_devices, resolve_device
 from stratax.distribute._cross_device_ops_base import CrossDeviceOps
 from stratax.distribute._packing import pack, plan_packs, unpack
@@ -48,7 +49,7 @@ class AllReduceCrossDeviceOps(CrossDeviceOps):
         if bytes_per_pack and num_packs != 1:
             raise BadArgumentError(
                 "Give either num_packs or bytes_per_pack, not both. "
-                f"Received: num_packs={num_packs!r}, bytes_per_pack={bytes_per_pack!r}."
+                f"Received: num_packs={shown(num_packs)}, bytes_per_pack={shown(bytes_per_pack)}."
             )
         self._num_packs = num_packs
         self._bytes_per_pack = bytes_per_pack
@@ -189,7 +190,7 @@ class ReductionToOneDevice(AllReduceCrossDeviceOps):
         if accumulation_fn is not None and not callable(accumulation_fn):
             raise BadTypeError(
                 "accumulation_fn must be a function of a list of arrays that returns one array. "
-                f"Received: accumulation_fn={accumulation_fn!r}."
+                f"Received: accumulation_fn={shown(accumulation_fn)}."
             )
         super().__init__(0 if accumulation_fn else 1, bytes_per_pack=bytes_per_pack)
         self._reduce_to_device = reduce_to_device
@@ -224,7 +225,7 @@ class ReductionToOneDevice(AllReduceCrossDeviceOps):
         if root >= num_replicas:
             raise DeviceError(
                 f"reduce_to_device must be the device of one of the {num_replicas} replicas. "
-                f"Received: reduce_to_device={self._reduce_to_device!r}, which is device {root}."
+                f"Received: reduce_to_device={shown(self._reduce_to_device)}, which is device {root}."
             )
         return root
 
@@ -278,6 +279,6 @@ def _num_groups(num_replicas: int) -> int:
 
 def _check_count(name: str, value: Any) -> None:
     if isinstance(value, bool) or not isinstance(value, int):
-        raise BadTypeError(f"{name} must be an int. Received: {name}={value!r}.")
+        raise BadTypeError(f"{name} must be an int. Received: {name}={shown(value)}.")
     if value < 0:
-        raise BadArgumentError(f"{name} must not be negative. Received: {name}={value!r}.")
+        raise BadArgumentError(f"{name} must not be negative. Received: {name}={shown(value)}.")

@@ -16,6 +16,7 @@ import numpy as np
 from jax import lax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec, Sharding, SingleDeviceSharding
 
+from stratax._shown import shown
 from stratax.cluster._devices import LogicalDevice, PhysicalDevice, resolve_device
 from stratax.distribute._reduce_op import ReduceOp, as_reduce_op
 from stratax.distribute._values import REPLICA_AXIS, PerReplica
@@ -195,7 +196,7 @@ def _checked(cls: type, method: ReduceInReplica) -> ReduceInReplica:
             )
             raise StructureError(
                 f"{cls.__name__}.reduce_in_replica must return a list with one array for each array it was "
-                f"given, of the same shapes: {wanted}. Received: {received!r}."
+                f"given, of the same shapes: {wanted}. Received: {shown(received)}."
             )
         return list(results)
 
@@ -238,7 +239,7 @@ def _mesh_of(value: PerReplica) -> Mesh:
     raise BadArgumentError(
         "The components of this PerReplica are not laid out over the devices of a mesh. Make it with a strategy "
         "(strategy.run, experimental_distribute_values_from_function). "
-        f"Received: an array of shape {np.shape(value.array)} with sharding={sharding!r}."
+        f"Received: an array of shape {np.shape(value.array)} with sharding={shown(sharding)}."
     )
 
 
@@ -257,7 +258,7 @@ def _placement(destinations: Any) -> Sharding:
     if not isinstance(like, jax.Array):
         raise BadTypeError(
             "destinations must be a device or its name, a list of them, or a value to be placed like (an array, "
-            f"a variable, a PerReplica). Received: destinations={destinations!r}."
+            f"a variable, a PerReplica). Received: destinations={shown(destinations)}."
         )
     sharding = like.sharding
     return NamedSharding(sharding.mesh, PartitionSpec()) if isinstance(sharding, NamedSharding) else sharding
@@ -267,7 +268,7 @@ def _check_axis(axis: int, num_dims: int) -> None:
     if not -num_dims <= axis < num_dims:
         raise BadArgumentError(
             f"Components with {num_dims} dimensions can't be concatenated along that axis: it must be between "
-            f"{-num_dims} and {num_dims - 1}. Received: axis={axis!r}. Give scalars a dimension first."
+            f"{-num_dims} and {num_dims - 1}. Received: axis={shown(axis)}. Give scalars a dimension first."
             if num_dims
-            else f"Scalars can't be concatenated: give each a dimension first. Received: axis={axis!r}."
+            else f"Scalars can't be concatenated: give each a dimension first. Received: axis={shown(axis)}."
         )

@@ -12,7 +12,8 @@ import numpy as np
 from jax.sharding import NamedSharding, PartitionSpec
 
 from stratax import errors
-from stratax.core import _autograph, _body, _capture, _function
+from stratax._shown import shown
+from stratax.core import _autograph, _body, _capture, _function, _mesh_types
 from stratax.distribute import _contexts, _loop, _readers, _replica_region
 from stratax.distribute._values import REPLICA_AXIS, PerReplica, is_per_replica
 
@@ -53,6 +54,10 @@ class StrategyExtended:
         """The values that new variables begin with: where there are several workers, the chief's on each of them."""
         return values
 
+    def gathered(self, value: bytes) -> list[bytes]:
+        """The values of all workers, which call it at the same place; this process' alone where there are no others."""
+        return [value]
+
     def place_program(self) -> None:
         """Has the program that is being traced keep its variables where this strategy does."""
         region = _capture.current_region()
@@ -63,7 +68,7 @@ class StrategyExtended:
         if region.placement is not None and region.placement != self.variable_placement:
             raise errors.StrategyError(
                 "One compiled function runs two strategies on different devices. Expected: one strategy for each "
-                f"function. Received: {self._strategy!r} after one that places variables as {region.placement}."
+                f"function. Received: {shown(self._strategy)} after one that places variables as {region.placement}."
             )
         region.placement = self.variable_placement
         region.storage = self.variable_storage
@@ -94,6 +99,14 @@ class StrategyExtended:
     def loop(self) -> _loop.Loop:
         """A loop of steps that begins now, in all workers if there are several."""
         return _loop.Loop()
+
+    def specs_of_all(self, specs: list[Any]) -> list[Any]:
+        """The shapes and dtypes of components on all replicas, for each value that is per replica.
+
+        Args:
+            specs: For each value those of this process's components; None where it is not per replica.
+        """
+        return specs
 
     def to_all(self, array: Any) -> Any:
         """Has a combined value on every device, where other processes hold a part of it."""
@@ -206,7 +219,7 @@ class StrategyExtended:
         components = [leaves[index].array for index in split]
         spreads = self._carried_spread(region, mapped, components, found)
         local = {key: region.get_current_value(spread) for key, spread in spreads.items()}
-        (arrays, kept), (values, postponed) = mapped(components, local)
+        (arrays, kept), (values, postponed) = _mesh_types.without_mesh(mapped(components, local))
         traced = found[-1]
         for key, value in kept.items():
             region.add_update((spreads[key], value))

@@ -8,7 +8,8 @@ import jax
 from jax.sharding import NamedSharding, PartitionSpec
 
 from stratax import errors
-from stratax.core import _placement, _stream
+from stratax._shown import shown
+from stratax.core import _capture, _placement, _stream
 from stratax.distribute import _buffered_reader, _readers
 from stratax.distribute._values import REPLICA_AXIS
 
@@ -42,7 +43,7 @@ class InputContext:
         if global_batch_size % self.num_replicas_in_sync:
             raise errors.BadArgumentError(
                 f"The global batch does not divide among the replicas. Expected: a multiple of "
-                f"{self.num_replicas_in_sync}. Received: global_batch_size={global_batch_size!r}."
+                f"{self.num_replicas_in_sync}. Received: global_batch_size={shown(global_batch_size)}."
             )
         return global_batch_size // self.num_replicas_in_sync
 
@@ -86,7 +87,7 @@ class InputOptions:
         if self.experimental_per_replica_buffer_size < 1:
             raise errors.BadArgumentError(
                 "experimental_per_replica_buffer_size must be at least 1. Received: "
-                f"experimental_per_replica_buffer_size={self.experimental_per_replica_buffer_size!r}."
+                f"experimental_per_replica_buffer_size={shown(self.experimental_per_replica_buffer_size)}."
             )
 
 
@@ -102,7 +103,7 @@ class DistributedDataset:
     ) -> None:
         if options is not None and not isinstance(options, InputOptions):
             raise errors.BadTypeError(
-                f"options must be a stratax.distribute.InputOptions. Received: options={options!r}."
+                f"options must be a stratax.distribute.InputOptions. Received: options={shown(options)}."
             )
         self._strategy = strategy
         self._source = source
@@ -112,6 +113,11 @@ class DistributedDataset:
     def strategy(self) -> "Strategy":
         """The strategy whose replicas the elements are for."""
         return self._strategy
+
+    @property
+    def source(self) -> Any:
+        """The dataset that this process iterates: the one that was distributed, or this worker's part of it."""
+        return self._source.dataset
 
     @property
     def element_spec(self) -> Any:
@@ -130,7 +136,16 @@ class DistributedDataset:
             )
         return steps
 
+    @property
+    def stream_signature(self) -> Hashable:
+        """What two datasets have in common when one compiled program serves both."""
+        return (type(self), self._strategy.devices, repr(self._source.element_spec))
+
     def __iter__(self) -> "DistributedIterator":
+        region = _capture.current_region()
+        if region is not None:
+            found: DistributedIterator = region.iterate(self)
+            return found
         return DistributedIterator(self._strategy, self._source, self._options)
 
     def __repr__(self) -> str:
@@ -188,6 +203,23 @@ class DistributedIterator(_stream.Stream):
 
     def take_block(self, count: int, capacity: int) -> Any:
         return self._place(self._reader.take(count, capacity), stacked=True)
+
+    def peek_up_to(self, skip: int, count: int) -> list[tuple[Any, int]]:
+        return self._reader.runs_up_to(skip, count)
+
+    def peek_block(self, skip: int, count: int, capacity: int) -> Any:
+        return self._place(self._reader.block(skip, count, capacity), stacked=True)
+
+    def pass_over(self, count: int) -> None:
+        """Reads steps and drops them; all workers do so together.
+
+        Args:
+            count: How many.
+
+        Raises:
+            OutOfRangeError: There are fewer.
+        """
+        self._reader.drop(count)
 
     def get_next(self) -> Any:
         """The next element. TensorFlow's other name for `next(iterator)`."""
@@ -273,7 +305,7 @@ def _check_state(state: Any, num_readers: int) -> None:
     if not is_one or not all(_readers.is_count(state.get(name)) for name in counts):
         raise errors.DataError(
             f"A state of a distributed iterator has the version {_STATE_VERSION}, a place and the numbers "
-            f"{', '.join(counts)}. Received: state={state!r}. Pass what get_state() returned."
+            f"{', '.join(counts)}. Received: state={shown(state)}. Pass what get_state() returned."
         )
     if state["readers"] != num_readers:
         raise errors.DataError(

@@ -15,13 +15,14 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import keras
+from keras.src.backend.jax import core as jax_core
 from keras.src.layers.normalization import batch_normalization
 from keras.src.losses import loss as keras_loss
 from keras.src.metrics import reduction_metrics
 from keras.src.optimizers import base_optimizer, loss_scale_optimizer
 
 from stratax.core import _capture
-from stratax.distribute import _accumulation, _contexts, _replica_region
+from stratax.distribute import _accumulation, _contexts, _ownership, _replica_region
 from stratax.distribute._reduce_op import ReduceOp
 from stratax.distribute._values import REPLICA_AXIS
 
@@ -34,19 +35,26 @@ _applying = _Applying()
 
 
 def install() -> None:
-    """Puts the hooks in place, once."""
+    """Puts the hooks in place, once: a second call changes nothing."""
     for owner in (base_optimizer.BaseOptimizer, loss_scale_optimizer.LossScaleOptimizer):
-        original = owner.apply
-        if not getattr(original, "_stratax_hook", False):
-            owner.apply = _apply_hook(original)
-    layer = batch_normalization.BatchNormalization
-    layer.__init__ = _synchronized_init(layer.__init__)
-    layer._moments = _global_moments(layer._moments)
-    reduction_metrics.Mean.update_state = _weighted_mean_update(reduction_metrics.Mean.update_state)
+        _hook(owner, "apply", _apply_hook)
+    _hook(jax_core.JaxVariable, "_initialize_layout", _ownership.noting)
+    _hook(batch_normalization.BatchNormalization, "__init__", _synchronized_init)
+    _hook(batch_normalization.BatchNormalization, "_moments", _global_moments)
+    _hook(reduction_metrics.Mean, "update_state", _weighted_mean_update)
     keras_loss.scale_loss_for_distribution = scale_loss
     keras_loss.unscale_loss_for_distribution = unscale_loss
-    keras_loss.reduce_values = _global_reduce_values(keras_loss.reduce_values)
-    keras_loss.apply_mask = _global_apply_mask(keras_loss.apply_mask)
+    _hook(keras_loss, "reduce_values", _global_reduce_values)
+    _hook(keras_loss, "apply_mask", _global_apply_mask)
+
+
+def _hook(owner: Any, name: str, wrap: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
+    """Replaces a function of Keras by one that calls it, unless that is done."""
+    original = getattr(owner, name)
+    if not getattr(original, "_stratax_hook", False):
+        hook = wrap(original)
+        hook._stratax_hook = True  # type: ignore[attr-defined]
+        setattr(owner, name, hook)
 
 
 def scale_loss(value: Any) -> Any:
@@ -103,7 +111,6 @@ def _apply_hook(original: Callable[..., None]) -> Callable[..., None]:
         with applying(self):
             _apply(self, original, reduced, trainable_variables)
 
-    apply._stratax_hook = True  # type: ignore[attr-defined]
     return apply
 
 

@@ -52,4 +52,4 @@ class SharedLoop(Loop):
 
     def ends_now(self, wanted: bool) -> bool:
         """Whether any worker wants to end."""
-        return any(_progress.gather(self._cluster, self._name, b"1" if wanted else b""))
+        return any(_progress.gather(self._cluster, self._name, "the end of a loop", b"1" if wanted else b""))

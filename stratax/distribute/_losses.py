@@ -6,6 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from stratax import errors
+from stratax._shown import shown
 from stratax.distribute import _contexts
 
 
@@ -39,7 +40,7 @@ def compute_average_loss(
     if losses.ndim == 0:
         raise errors.BadArgumentError(
             "compute_average_loss needs the loss of every example. Expected: an array of shape (examples, ...). "
-            f"Received: per_example_loss={per_example_loss!r}, a scalar. Use a loss with `reduction='none'`."
+            f"Received: per_example_loss={shown(per_example_loss)}, a scalar. Use a loss with `reduction='none'`."
         )
     if not jnp.issubdtype(losses.dtype, jnp.floating):
         losses = losses.astype(jnp.float32)
@@ -56,7 +57,7 @@ def compute_average_loss(
         global_batch_size = losses.shape[0] * replica.num_replicas_in_sync
     elif isinstance(global_batch_size, (int, float, np.integer, np.floating)) and global_batch_size <= 0:
         raise errors.BadArgumentError(
-            f"global_batch_size must be positive. Received: global_batch_size={global_batch_size!r}."
+            f"global_batch_size must be positive. Received: global_batch_size={shown(global_batch_size)}."
         )
     return jnp.sum(losses) / jnp.asarray(global_batch_size, losses.dtype) * _weight_of_sums()
 

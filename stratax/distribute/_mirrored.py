@@ -6,6 +6,7 @@ from typing import Any
 import jax
 
 from stratax import errors
+from stratax._shown import shown
 from stratax.cluster._devices import resolve_device
 from stratax.distribute._cross_device_ops_base import CrossDeviceOps
 from stratax.distribute._strategy import Strategy
@@ -45,13 +46,14 @@ def resolve_devices(devices: Sequence[Any] | None) -> list[jax.Device]:
         return jax.local_devices()
     if isinstance(devices, (str, bytes)) or not isinstance(devices, Sequence):
         raise errors.BadTypeError(
-            f"devices must be a list of devices or their names. Received: devices={devices!r}. Write `[{devices!r}]`."
+            f"devices must be a list of devices or their names. Received: devices={shown(devices)}. Write "
+            f"`[{shown(devices)}]`."
         )
     resolved = [resolve_device(device) for device in devices]
     if not resolved:
         raise errors.BadArgumentError("devices must name at least one device. Received: devices=[].")
     if len(set(resolved)) < len(resolved):
         raise errors.BadArgumentError(
-            f"devices must not name a device twice. Received: devices={list(devices)!r}."
+            f"devices must not name a device twice. Received: devices={shown(list(devices))}."
         )
     return resolved

@@ -6,6 +6,7 @@ from typing import Any
 import jax
 
 from stratax import errors
+from stratax._shown import shown
 from stratax.cluster import Cluster, ClusterResolver, TFConfigClusterResolver, _connection, check_jobs
 from stratax.distribute._communication import CommunicationOptions
 from stratax.distribute._workers import WorkersStrategy
@@ -48,7 +49,7 @@ class MultiWorkerMirroredStrategy(WorkersStrategy):
         communication_options: CommunicationOptions | None = None,
     ) -> None:
         self._options = _checked_options(communication_options)
-        self._resolver = TFConfigClusterResolver() if cluster_resolver is None else cluster_resolver
+        self._resolver = _checked_resolver(cluster_resolver)
         cluster = _connect(self._resolver, self._options)
         devices = jax.devices() if cluster.num_processes > 1 else jax.local_devices()
         has_gpus = devices[0].platform in ("gpu", "cuda", "rocm")
@@ -86,12 +87,24 @@ def _say_alone(cluster: Cluster, resolver: str) -> None:
         _logger.info("MultiWorkerMirroredStrategy has one worker, this process: its cluster names no other.")
 
 
+def _checked_resolver(resolver: Any) -> ClusterResolver:
+    if resolver is None:
+        return TFConfigClusterResolver()
+    if not isinstance(resolver, ClusterResolver):
+        raise errors.BadTypeError(
+            "cluster_resolver must be a stratax.cluster.ClusterResolver or None. How workers "
+            "communicate is said with communication_options=CommunicationOptions(implementation=...). "
+            f"Received: cluster_resolver={shown(resolver)}."
+        )
+    return resolver
+
+
 def _checked_options(options: Any) -> CommunicationOptions:
     if options is None:
         return CommunicationOptions()
     if not isinstance(options, CommunicationOptions):
         raise errors.BadTypeError(
             "communication_options must be a stratax.distribute.CommunicationOptions. "
-            f"Received: communication_options={options!r}."
+            f"Received: communication_options={shown(options)}."
         )
     return options

@@ -1,64 +1,103 @@
 """Which strategy a variable belongs to (distribute layer).
 
-Keras asks the distribution that is set for the layout of each variable it creates; that is how a scope learns of them.
+Keras lays out each variable when it gets its first value, wherever that happens; a hook there notes the strategy that
+is in force. The note stands on the variable, and what a scope has yet to place on the scope.
 """
 
+import contextlib
+import functools
+import threading
 import weakref
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import jax
 import keras
 
-from stratax.core import _placement
+from stratax.core import _generator, _placement
+from stratax.distribute import _contexts
 
 if TYPE_CHECKING:
     from stratax.distribute._strategy import Strategy
 
-_owners: dict[int, "Strategy"] = {}
-_pending: dict[int, "weakref.ref[keras.Variable]"] = {}
+_NOTE = "_stratax_owner"
+"""The attribute of a variable that holds the note."""
 
 
-class ScopeLayouts:
-    """What Keras sees as its distribution inside a scope: it learns of variables and lays out nothing itself.
+class _Owner:
+    """A note on a variable: its strategy.
 
-    Keras would lay out each array of a computation; here `strategy.run` does that.
+    A copy of the variable lies on the same devices and has the same owner; one that is unpickled has none.
     """
 
-    def __init__(self, strategy: "Strategy") -> None:
-        self._strategy = strategy
+    def __init__(self, strategy: "Strategy | None" = None) -> None:
+        self.strategy = strategy
 
-    def get_variable_layout(self, variable: keras.Variable) -> None:
-        """Notes that `variable` is created in the scope. Asked by Keras."""
-        own(variable, self._strategy)
-        _pending[id(variable)] = weakref.ref(variable)
+    def __deepcopy__(self, memo: dict[int, Any]) -> "_Owner":
+        return self
 
-    def get_tensor_layout(self, path: str) -> None:
-        """No layout for intermediate values. Asked by Keras."""
+    def __reduce__(self) -> Any:
+        return _Owner, ()
 
 
-def own(variable: keras.Variable, strategy: "Strategy") -> None:
-    """Notes that `variable` belongs to `strategy`."""
-    key = id(variable)
-    if key not in _owners:
-        weakref.finalize(variable, _owners.pop, key, None)
-    _owners[key] = strategy
+class _Scopes(threading.local):
+    def __init__(self) -> None:
+        # Of each scope that this thread is in, the variables that were created there.
+        self.stack: list[list[weakref.ref[keras.Variable]]] = []
 
 
-def owner(variable: keras.Variable) -> "Strategy | None":
-    """The strategy in whose scope `variable` was created, or None."""
-    return _owners.get(id(variable))
+_scopes = _Scopes()
 
 
-def place_new_variables(strategy: "Strategy") -> None:
-    """Puts the variables that were created in the scope where the strategy keeps them.
+@contextlib.contextmanager
+def placing_new_variables(strategy: "Strategy") -> Iterator[None]:
+    """Puts the variables that this thread creates in a block where the strategy keeps them, when the block ends.
 
     Those that have no value yet (layers that build lazily) are placed when a program first uses them.
+
+    Args:
+        strategy: The strategy whose scope the block is.
     """
-    variables = [reference() for reference in _pending.values()]
-    _pending.clear()
-    present = [v for v in variables if v is not None and isinstance(v._value, jax.Array)]
+    created: list[weakref.ref[keras.Variable]] = []
+    _scopes.stack.append(created)
+    try:
+        yield
+    finally:
+        _scopes.stack[:] = [other for other in _scopes.stack if other is not created]
+        _place([variable for reference in created if (variable := reference()) is not None], strategy)
+
+
+def _place(variables: list[keras.Variable], strategy: "Strategy") -> None:
+    present = [v for v in variables if isinstance(v._value, jax.Array)]
     present = [v for v in present if not isinstance(v._value, jax.core.Tracer)]
     values = strategy.extended.agreed([v._value for v in present])
     placed: list[Any] = _placement.place(values, strategy.extended.variable_storage)
     for variable, value in zip(present, placed, strict=True):
         variable._value = value
+
+
+def own(variable: keras.Variable, strategy: "Strategy") -> None:
+    """Notes that `variable` belongs to `strategy`; nothing belongs to the default strategy."""
+    setattr(variable, _NOTE, _Owner(None if _contexts.is_default(strategy) else strategy))
+
+
+def owner(variable: keras.Variable) -> "Strategy | None":
+    """The strategy in whose scope, or by whose programs, `variable` was created, or None."""
+    note: _Owner | None = variable.__dict__.get(_NOTE)
+    return None if note is None else note.strategy
+
+
+def noting(original: Callable[[Any], None]) -> Callable[[Any], None]:
+    """Keras' method that finds a variable's layout, as one that also notes the variable's strategy."""
+
+    @functools.wraps(original)
+    def _initialize_layout(self: Any) -> None:
+        original(self)
+        if _generator.is_made_now():
+            return
+        if _contexts.has_strategy():
+            own(self, _contexts.get_strategy())
+        if _scopes.stack:
+            _scopes.stack[-1].append(weakref.ref(self))
+
+    return _initialize_layout

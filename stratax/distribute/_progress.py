@@ -11,24 +11,19 @@ _PATIENT_SECONDS = 86_400.0
 """Others that die or stand still are noticed long before; the wait itself is as long as what they do may take."""
 
 
-def waiting_for_others() -> contextlib.AbstractContextManager[Any]:
-    """A block in which this worker waits for the others.
-
-    For the watchdog it is a step: who keeps the others waiting has a limit, unless it evaluates or saves.
-    """
-    return _phases.phase("step", step=_phases.progress.last_step)
-
-
-def gather(cluster: Cluster, name: str, value: bytes, stop: threading.Event | None = None) -> list[bytes]:
+def gather(
+    cluster: Cluster, name: str, what: str, value: bytes, stop: threading.Event | None = None
+) -> list[bytes]:
     """All workers' values under one name, however long the others evaluate or save before they come.
 
     Args:
         cluster: The workers.
         name: What the value is, the same in all of them.
+        what: The same in words, for the message if one stands still.
         value: This worker's.
         stop: Ends the wait when it is set, in another thread.
     """
-    with waiting_for_others():
+    with _phases.waiting(what):
         return cluster.all_gather(name, value, _PATIENT_SECONDS, stop=stop)
 
 

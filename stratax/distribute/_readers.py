@@ -17,11 +17,14 @@ import jax
 import numpy as np
 
 from stratax import errors
+from stratax._shown import shown
 from stratax.distribute._values import PerReplica
 
 _UNKNOWN = -2
 PLACE_SECONDS = 0.05
-"""How often a pass notes where it is, at most."""
+"""How often a pass of one process notes where it is, at most."""
+PLACE_STEPS = 16
+"""After how many steps a pass that several workers make alike notes where it is."""
 STEPS_AT_ONCE = 64
 """How many steps are passed over in one go."""
 
@@ -103,7 +106,7 @@ class Source(abc.ABC):
         if not hasattr(dataset, "__iter__"):
             raise errors.BadTypeError(
                 "A dataset that can be iterated is expected: a stratax.data.Dataset or another iterable of batches. "
-                f"Received: dataset={dataset!r}."
+                f"Received: dataset={shown(dataset)}."
             )
         self.dataset = dataset
         self.num_replicas = num_replicas
@@ -178,7 +181,7 @@ def parts_of(place: Place, inner: str) -> tuple[Place, int]:
     if not isinstance(place, dict) or set(place) != {inner, "used"} or not is_count(place["used"]):
         raise errors.DataError(
             "The state comes from input that is distributed in another way. Expected: that of an iterator over the "
-            f"same pipeline, made with the same method of the strategy. Received: place={place!r}."
+            f"same pipeline, made with the same method of the strategy. Received: place={shown(place)}."
         )
     return place[inner], place["used"]
 
@@ -197,6 +200,10 @@ class Reader(abc.ABC):
 
     waits_for_others = False
     """Whether :meth:`next_block` is waiting for other workers at the moment, and not for its source."""
+    notes_places = False
+    """Whether the blocks say where the pass was before them."""
+    steps_between_places: int | None = None
+    """After how many steps a place is noted, so that all workers note the same ones; None: by the clock."""
 
     @abc.abstractmethod
     def place(self) -> Place:
@@ -336,6 +343,7 @@ class _GlobalReader(Reader):
         self._elements = elements
         self._num_replicas = num_replicas
         self._share = share
+        self.steps_between_places = PLACE_STEPS if share.processes > 1 else None
 
     def place(self) -> Place:
         return self._elements.place()

@@ -3,6 +3,7 @@
 import enum
 from typing import Any
 
+from stratax._shown import shown
 from stratax.errors import BadArgumentError
 
 
@@ -41,5 +42,5 @@ def as_reduce_op(value: Any) -> ReduceOp:
         return ReduceOp[value.upper()]
     raise BadArgumentError(
         "reduce_op must be ReduceOp.SUM or ReduceOp.MEAN, or their names as strings. "
-        f"Received: reduce_op={value!r}."
+        f"Received: reduce_op={shown(value)}."
     )

@@ -11,14 +11,15 @@ from jax.sharding import AxisType, Mesh
 from keras.src.backend.common import global_state  # The attribute that Keras' own distributions are kept in.
 
 from stratax import errors
+from stratax._shown import shown
 from stratax.cluster import ClusterResolver
 from stratax.cluster._devices import device_name
-from stratax.core import _capture, _function, _reads
-from stratax.distribute import _contexts, _extended, _input, _ownership
+from stratax.core import _capture, _function, _reads, _tracebacks
+from stratax.distribute import _contexts, _extended, _input, _ownership, _uneven
 from stratax.distribute._cross_device_ops import NcclAllReduce
 from stratax.distribute._cross_device_ops_base import CrossDeviceOps
 from stratax.distribute._reduce_op import ReduceOp, as_reduce_op
-from stratax.distribute._values import REPLICA_AXIS, PerReplica, is_per_replica, per_replica_from_components
+from stratax.distribute._values import REPLICA_AXIS, PerReplica, is_per_replica
 
 
 class Strategy:
@@ -45,7 +46,7 @@ class Strategy:
             raise errors.BadTypeError(
                 "cross_device_ops must be a stratax.distribute.CrossDeviceOps (NcclAllReduce(), "
                 "HierarchicalCopyAllReduce(), ReductionToOneDevice(), RingAllReduce() or a subclass of your own). "
-                f"Received: cross_device_ops={cross_device_ops!r}."
+                f"Received: cross_device_ops={shown(cross_device_ops)}."
             )
         self._devices = tuple(devices)
         self._cross_device_ops = cross_device_ops or NcclAllReduce()
@@ -163,9 +164,14 @@ class Strategy:
             raise errors.StrategyError(
                 "strategy.run was called inside a GradientTape, which sees operations one by one; replicas run as one "
                 "program. Expected: the tape inside of the function that run calls, where gradients are a replica's. "
-                f"Received: fn={fn!r}. Move the tape there, or differentiate the whole with `stratax.value_and_grad`."
+                f"Received: fn={shown(fn)}. Move the tape there, or differentiate the whole with "
+                "`stratax.value_and_grad`."
             )
-        return self._compiled_run(fn, tuple(args), kwargs)
+        try:
+            return self._compiled_run(fn, tuple(args), kwargs)
+        except Exception as error:
+            _tracebacks.shorten(error)
+            raise
 
     def experimental_run_v2(
         self, fn: Callable[..., Any], args: Any = (), kwargs: Any = None, options: Any = None
@@ -175,31 +181,35 @@ class Strategy:
 
     def _check_run(self, fn: Any, args: Any, kwargs: Any) -> None:
         if not callable(fn):
-            raise errors.BadTypeError(f"strategy.run expects a function. Received: fn={fn!r}.")
+            raise errors.BadTypeError(f"strategy.run expects a function. Received: fn={shown(fn)}.")
         if not isinstance(args, (tuple, list)):
             raise errors.BadTypeError(
-                f"strategy.run expects its arguments as a tuple or list. Received: args={args!r}. "
+                f"strategy.run expects its arguments as a tuple or list. Received: args={shown(args)}. "
                 "Write `args=(value,)`."
             )
         if not isinstance(kwargs, dict):
             raise errors.BadTypeError(
-                f"strategy.run expects keyword arguments as a dict. Received: kwargs={kwargs!r}."
+                f"strategy.run expects keyword arguments as a dict. Received: kwargs={shown(kwargs)}."
             )
         if _contexts.in_replica():
             raise errors.StrategyError(
                 "strategy.run was called inside a replica, by a function that strategy.run had called. Replicas can't "
-                f"be nested. Received: fn={fn!r}. Call the function directly."
+                f"be nested. Received: fn={shown(fn)}. Call the function directly."
             )
         if _contexts.has_strategy() and _contexts.get_strategy() is not self:
             raise errors.StrategyError(
                 "strategy.run was called inside the scope of another strategy; strategies can't be nested. "
-                f"Received: {self!r} inside the scope of {_contexts.get_strategy()!r}. Leave that scope first."
+                f"Received: {shown(self)} inside the scope of {shown(_contexts.get_strategy())}. Leave that "
+                "scope first."
             )
-        for leaf in jax.tree.leaves((args, kwargs), is_leaf=is_per_replica):
+        leaves = jax.tree.leaves((args, kwargs), is_leaf=is_per_replica)
+        _uneven.check_none(leaves, "strategy.run")
+        for leaf in leaves:
             if isinstance(leaf, PerReplica) and not leaf.solo and leaf.num_components != len(self._devices):
                 raise errors.BadArgumentError(
                     f"A per-replica argument has the wrong number of components. Expected: {len(self._devices)}, one "
-                    f"for each replica of {self!r}. Received: {leaf.num_components} components of shape {leaf.shape}. "
+                    f"for each replica of {shown(self)}. Received: {leaf.num_components} components of shape "
+                    f"{leaf.shape}. "
                     "Make it with this strategy's experimental_distribute_dataset or "
                     "experimental_distribute_values_from_function."
                 )
@@ -233,6 +243,10 @@ class Strategy:
         op = as_reduce_op(reduce_op)
         axis = int(axis) if isinstance(axis, np.integer) else axis
         self._check_cross_replica("reduce", "get_replica_context().all_reduce")
+        # Of several workers, gather would tell; a reduction in every step must not wait for the others' shapes.
+        if axis is not None and _capture.current_region() is None and self._extended.share.processes == 1:
+            value = self._even(value, axis)
+        _uneven.check_none(jax.tree.leaves(value, is_leaf=is_per_replica), "strategy.reduce")
         for leaf in jax.tree.leaves(value, is_leaf=is_per_replica):
             self._check_reducible(op, leaf, axis)
         if _capture.current_region() is not None:
@@ -244,7 +258,7 @@ class Strategy:
         if not isinstance(leaf, PerReplica) and not single and op is ReduceOp.SUM:
             raise errors.BadArgumentError(
                 "strategy.reduce(SUM, ...) needs one value for each replica. Expected: what strategy.run returned. "
-                f"Received: value={leaf!r}, which is not per replica. Return it from the function that run calls."
+                f"Received: value={shown(leaf)}, which is not per replica. Return it from the function that run calls."
             )
         if axis is not None:
             _contexts.check_axis(axis, leaf.ndim if isinstance(leaf, PerReplica) else np.ndim(leaf))
@@ -276,6 +290,9 @@ class Strategy:
     def gather(self, value: Any, axis: int) -> Any:
         """Concatenates the replicas' values along a dimension, in the order of the replicas.
 
+        Components may have several sizes in that dimension; several workers tell one another the sizes first. Inside a
+        compiled function they have one.
+
         Args:
             value: A `PerReplica` or a structure of them.
             axis: The dimension of the components to concatenate along.
@@ -286,13 +303,40 @@ class Strategy:
         Raises:
             BadArgumentError: If `axis` is out of range.
             StrategyError: If called in a replica; use `get_replica_context().all_gather` there.
+            StructureError: If components differ in another dimension or in their dtype.
+
+        Example:
+            >>> import numpy as np, stratax as sx
+            >>> strategy = sx.distribute.MirroredStrategy(["/cpu:0", "/cpu:1"])
+            >>> value = strategy.experimental_distribute_values_from_function(
+            ...     lambda context: np.arange(1 + context.replica_id_in_sync_group))
+            >>> strategy.gather(value, axis=0).tolist()
+            [0, 0, 1]
         """
         self._check_cross_replica("gather", "get_replica_context().all_gather")
-        for leaf in jax.tree.leaves(value, is_leaf=is_per_replica):
+        in_program = _capture.current_region() is not None
+        if not in_program:
+            value = self._even(value, axis)
+        leaves = jax.tree.leaves(value, is_leaf=is_per_replica)
+        _uneven.check_none(leaves, "strategy.gather in a compiled function")
+        for leaf in leaves:
             _contexts.check_axis(axis, leaf.ndim if isinstance(leaf, PerReplica) else np.ndim(leaf))
-        if self._extended.share.processes > 1 and _capture.current_region() is None:
+        if self._extended.share.processes > 1 and not in_program:
             return self._compiled_gather(value, axis)
         return self._gather_in_program(value, axis)
+
+    def _even(self, value: Any, axis: int) -> Any:
+        """A structure with what has components of several sizes gathered already, as one component for all."""
+        leaves, treedef = jax.tree.flatten(value, is_leaf=is_per_replica)
+        is_alone = self._extended.share.processes == 1
+        if is_alone and not any(isinstance(leaf, _uneven.UnevenPerReplica) for leaf in leaves):
+            return value
+        found = self._extended.specs_of_all([_uneven.specs_of(leaf) for leaf in leaves])
+        for index, specs in enumerate(found):
+            if specs and any(spec != specs[0] for spec in specs):
+                gathered = _uneven.gather(leaves[index], specs, axis, self._mesh, self._compiled_gather)
+                leaves[index] = PerReplica(gathered, solo=True)
+        return jax.tree.unflatten(treedef, leaves)
 
     def _gather_in_program(self, value: Any, axis: int) -> Any:
         return jax.tree.map(
@@ -309,7 +353,8 @@ class Strategy:
             As many components as there are local replicas; one for the remainder of a batch or a plain value.
         """
         leaves, treedef = jax.tree.flatten(value, is_leaf=is_per_replica)
-        columns = [leaf.values if isinstance(leaf, PerReplica) else None for leaf in leaves]
+        several = (PerReplica, _uneven.UnevenPerReplica)
+        columns = [leaf.values if isinstance(leaf, several) else None for leaf in leaves]
         counts = {len(column) for column in columns if column is not None} or {1}
         rows = [
             [leaf if column is None else column[row] for leaf, column in zip(leaves, columns, strict=True)]
@@ -359,7 +404,7 @@ class Strategy:
         if not callable(dataset_fn):
             raise errors.BadTypeError(
                 "distribute_datasets_from_function expects a function that takes an InputContext and returns a "
-                f"dataset. Received: dataset_fn={dataset_fn!r}."
+                f"dataset. Received: dataset_fn={shown(dataset_fn)}."
             )
         context = _input.InputContext(
             num_input_pipelines=self._extended.share.processes,
@@ -381,11 +426,11 @@ class Strategy:
         """Makes a `PerReplica` of what `value_fn` returns for each replica.
 
         Args:
-            value_fn: Called with a `ValueContext` for each replica; returns an array or a structure of arrays of
-                one shape on every replica.
+            value_fn: Called with a `ValueContext` for each replica; returns an array or a structure of arrays. To be
+                computed with in `run` they have one shape on every replica; to be gathered, as many dimensions.
 
         Raises:
-            StructureError: If the replicas' structures, shapes or dtypes differ.
+            StructureError: If the replicas' structures, numbers of dimensions or dtypes differ.
         """
         count = len(self._devices)
         contexts = [
@@ -400,7 +445,7 @@ class Strategy:
             )
         if count == 1:
             return values[0]
-        return jax.tree.map(lambda *parts: per_replica_from_components(parts, self._mesh), *values)
+        return jax.tree.map(lambda *parts: _uneven.from_components(parts, self._mesh), *values)
 
     def make_experimental_numpy_dataset(self, numpy_input: Any, session: Any = None) -> Any:
         """A `stratax.data.Dataset` of the rows of NumPy arrays, to be batched and distributed."""
@@ -419,21 +464,21 @@ def _scope(strategy: Strategy) -> Iterator[Strategy]:
         raise errors.StrategyError(
             "The scope of a strategy was entered inside a replica, in a function that strategy.run had called. "
             "Expected: outside of it, where variables and models are made. "
-            f"Received: {strategy!r}. Leave the scope out: the strategy is in force there."
+            f"Received: {shown(strategy)}. Leave the scope out: the strategy is in force there."
         )
     if _contexts.has_strategy() and _contexts.get_strategy() is not strategy:
         raise errors.StrategyError(
             "The scope of a strategy was entered inside the scope of another one; strategies can't be nested. "
-            f"Received: {strategy!r} inside {_contexts.get_strategy()!r}. Leave the outer scope first."
+            f"Received: {shown(strategy)} inside {shown(_contexts.get_strategy())}. Leave the outer scope first."
         )
     before = global_state.get_global_attribute("distribution")
-    global_state.set_global_attribute("distribution", _ownership.ScopeLayouts(strategy))
+    # One that a program has given Keras would lay out each variable and array its own way.
+    global_state.set_global_attribute("distribution", None)
     try:
-        with _contexts.entered(strategy, None):
+        with _ownership.placing_new_variables(strategy), _contexts.entered(strategy, None):
             yield strategy
     finally:
         global_state.set_global_attribute("distribution", before)
-        _ownership.place_new_variables(strategy)
 
 
 def _gathered(leaf: Any, axis: int) -> Any:

@@ -5,6 +5,7 @@ from typing import Any
 import jax
 
 from stratax import errors
+from stratax._shown import shown
 from stratax.cluster import _connection
 from stratax.cluster._devices import local_devices
 from stratax.cluster._resolvers import TPUClusterResolver
@@ -44,7 +45,8 @@ class TPUStrategy(WorkersStrategy):
         if tpu_cluster_resolver is not None and not isinstance(tpu_cluster_resolver, TPUClusterResolver):
             raise errors.BadTypeError(
                 "TPUStrategy expects a TPUClusterResolver. "
-                f"Received: tpu_cluster_resolver={tpu_cluster_resolver!r}. Write `TPUStrategy(TPUClusterResolver())`."
+                f"Received: tpu_cluster_resolver={shown(tpu_cluster_resolver)}. Write "
+                "`TPUStrategy(TPUClusterResolver())`."
             )
         self._resolver = tpu_cluster_resolver or TPUClusterResolver()
         cluster = _connection.connect(self._resolver)
@@ -66,6 +68,6 @@ def _assigned_cores(assignment: Any, num_hosts: int) -> list[jax.Device]:
     if unknown or not assignment:
         raise errors.DeviceError(
             f"experimental_device_assignment must list cores of this TPU. Expected: some of {cores}. "
-            f"Received: {list(assignment)!r}."
+            f"Received: {shown(list(assignment))}."
         )
     return list(assignment)

@@ -1,18 +1,20 @@
 """Values that differ between replicas: `PerReplica` (distribute layer)."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, NoReturn, Self
+from typing import Any, NoReturn, Protocol, Self, TypeVar
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
+from stratax._shown import shown
 from stratax.errors import BadArgumentError, BadTypeError, StructureError
 
 REPLICA_AXIS = "replica"
 """The name of the one axis of every synchronous strategy's mesh."""
 
+_Class = TypeVar("_Class")
 _BINARY = ("add", "sub", "mul", "matmul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor")
 _OPERATORS = (
     *_BINARY,
@@ -65,7 +67,7 @@ class PerReplica:
         if not solo and np.ndim(array) == 0:
             raise BadArgumentError(
                 "The array of a PerReplica needs a leading dimension, one entry for each replica. "
-                f"Received: array={array!r} of shape (). Stack the replicas' components first."
+                f"Received: array={shown(array)} of shape (). Stack the replicas' components first."
             )
         self._array = array
         self._solo = solo
@@ -137,31 +139,57 @@ class PerReplica:
         # Slicing a traced array to show its components would leave the slices in the compiled program.
         if isinstance(self._array, jax.core.Tracer) or not isinstance(self._array, jax.Array | np.ndarray):
             return f"PerReplica({self._array}, solo={self._solo})"
-        lines = (f"  {index}: {format_component(value)}" for index, value in enumerate(self.values))
-        return "PerReplica:{\n" + ",\n".join(lines) + "\n}"
+        return _listed(self.values, format_component)
+
+    def _describe(self) -> str:
+        """What it is, in a few words."""
+        if not hasattr(self._array, "shape"):
+            return f"a PerReplica around {shown(self._array)}"
+        return f"a PerReplica with {self.num_components} components of shape {self.shape} and dtype {self.dtype.name}"
 
 
-def _refuse_arithmetic(self: PerReplica, *_: Any, **__: Any) -> NoReturn:
+def format_components(values: Sequence[Any], *, is_repr: bool) -> str:
+    """Components as TensorFlow prints a `PerReplica`."""
+    return _listed(values, _tensor_repr if is_repr else _tensor_str)
+
+
+def _listed(values: Sequence[Any], format_component: Callable[[Any], str]) -> str:
+    lines = (f"  {index}: {format_component(value)}" for index, value in enumerate(values))
+    return "PerReplica:{\n" + ",\n".join(lines) + "\n}"
+
+
+class _Described(Protocol):
+    def _describe(self) -> str:
+        """What it is, in a few words."""
+
+
+def _refuse_arithmetic(self: _Described, *_: Any, **__: Any) -> NoReturn:
     raise BadTypeError(
         "A PerReplica is one value for each replica, so it can't be used in arithmetic outside the replicas. "
         "Compute with it in strategy.run(fn, args=(value,)), or combine its components first with "
-        f"strategy.reduce(op, value, axis). Received: {_describe(self)}."
+        f"strategy.reduce(op, value, axis). Received: {self._describe()}."
     )
 
 
-def _refuse_conversion(self: PerReplica, *_: Any, **__: Any) -> NoReturn:
+def _refuse_conversion(self: _Described, *_: Any, **__: Any) -> NoReturn:
     raise BadTypeError(
         "A PerReplica is one value for each replica, so it can't be used as a single array or number. Compute "
         "with it in strategy.run(fn, args=(value,)), combine its components with strategy.reduce(op, value, axis) or "
         "strategy.gather(value, axis), or look at them with strategy.experimental_local_results(value). "
-        f"Received: {_describe(self)}."
+        f"Received: {self._describe()}."
     )
 
 
-for _name in _OPERATORS:
-    setattr(PerReplica, f"__{_name}__", _refuse_arithmetic)
-for _name in _CONVERSIONS:
-    setattr(PerReplica, f"__{_name}__", _refuse_conversion)
+def refuse_use(cls: type[_Class]) -> type[_Class]:
+    """Has the values of a class say what to do instead where one is used as an array or a number."""
+    for name in _OPERATORS:
+        setattr(cls, f"__{name}__", _refuse_arithmetic)
+    for name in _CONVERSIONS:
+        setattr(cls, f"__{name}__", _refuse_conversion)
+    return cls
+
+
+refuse_use(PerReplica)
 
 
 def per_replica_from_components(components: Sequence[Any], mesh: Mesh) -> PerReplica:
@@ -230,12 +258,6 @@ def _rows(shard: jax.Array) -> list[jax.Array]:
     if shard.shape[0] == 1:
         return [jnp.reshape(shard, shard.shape[1:])]
     return [shard[index] for index in range(shard.shape[0])]
-
-
-def _describe(value: PerReplica) -> str:
-    if not hasattr(value.array, "shape"):
-        return f"a PerReplica around {value.array!r}"
-    return f"a PerReplica with {value.num_components} components of shape {value.shape} and dtype {value.dtype.name}"
 
 
 def _tensor_str(component: Any) -> str:

@@ -58,14 +58,13 @@ class OwnBatches(Source):
         self._exchange = exchange
         self._name = f"input/{next(_numbers)}"
         self._passes = itertools.count()
-        self._cardinality: int | None = None
+        # At once, in all workers: later, one of them alone may ask.
+        own = str(local.cardinality()).encode()
+        counts = [int(count) for count in exchange(f"{self._name}/steps", own, threading.Event())]
+        self._cardinality = max(counts) if min(counts) >= 0 else min(counts)
 
     def cardinality(self) -> int:
-        """As many steps as the worker with the most data has; the workers tell one another once."""
-        if self._cardinality is None:
-            own = str(self._local.cardinality()).encode()
-            counts = [int(count) for count in self._exchange(f"{self._name}/steps", own, threading.Event())]
-            self._cardinality = max(counts) if min(counts) >= 0 else min(counts)
+        """As many steps as the worker with the most data has."""
         return self._cardinality
 
     def open(self, place: Place | None = None) -> Reader:
@@ -80,8 +79,11 @@ class OwnBatches(Source):
         return self._local.elements_in_step
 
     def behind(self, place: Place, steps: int, elements_in_step: int) -> tuple[Place, int]:
-        if elements_in_step == self.elements_in_step:
-            return place, steps
+        """The place behind steps of all workers, which each of them reaches by passing over data of its own.
+
+        A step of all workers uses one step of each worker's own data, as long as there is one. So nobody has to agree
+        on the steps again: the workers may have noted their places before different ones.
+        """
         inner, used = parts_of(place, "inner")
         inner, left = self._local.behind(inner, used + steps, elements_in_step)
         return {"inner": inner, "used": left}, 0
@@ -119,12 +121,14 @@ class _Offer:
         key: Their structure.
         rows: How many examples its next step has; 0 at the end.
         failure: What went wrong in reading, or an empty text.
+        arrays: Of how many arrays an example consists; -1 if the worker has none, and its dataset does not say.
     """
 
     steps: int
     key: str
     rows: int
     failure: str = ""
+    arrays: int = -1
 
     def to_bytes(self) -> bytes:
         return json.dumps(dataclasses.astuple(self)).encode()
@@ -135,7 +139,13 @@ class _Offer:
 
 
 class _AgreedReader(Reader):
-    """One pass, in step with the other workers'."""
+    """One pass, in step with the other workers'.
+
+    Every block that is given says where the pass was before it. Blocks are agreed on, so all workers note their
+    places before the same step.
+    """
+
+    notes_places = True
 
     def __init__(self, inner: Reader, source: OwnBatches, name: str, used: int) -> None:
         self._inner = inner
@@ -143,29 +153,50 @@ class _AgreedReader(Reader):
         self._name = name
         self._rounds = itertools.count()
         self._held: collections.deque[Block] = collections.deque()
-        self._before: Place | errors.DataError = {}
+        self._before: Place | errors.DataError | None = None
         self._used = 0
         self._ended = False
         self._failure: Exception | None = None
+        self._error: Exception | None = None
+        self._is_over = False
         self._treedef: Any = None
         self._ahead = 1
         self._stop = threading.Event()
-        for _ in range(used):
-            self._fill(1)
-            if self._held:
-                self._use(1)
+        self._pass_over(used)
 
     def place(self) -> Place:
-        if not self._held:
-            return {"inner": self._inner.place(), "used": 0}
+        if self._before is None or (self._used and not self._held):
+            self._before, self._used = noted_place(self._inner), 0
         return {"inner": known_place(self._before), "used": self._used}
 
     def next_block(self, count: int) -> Block:
+        # A pass ends for good: whether another worker would come to a further round depends on whether it reads ahead.
+        if self._error is not None:
+            raise self._error
+        if self._is_over:
+            raise StopIteration
+        try:
+            block = self._agreed_block(count)
+        except BaseException as error:
+            self._error = error if isinstance(error, Exception) else _interrupted(error)
+            raise
+        if block is None:
+            self._is_over = True
+            raise StopIteration
+        return block
+
+    def _agreed_block(self, count: int) -> Block | None:
+        """The next block; None at the end of all workers' data."""
         self._fill(min(max(count, self._ahead), _MOST_STEPS))
+        before = noted_place(self)
         offers = [_Offer.from_bytes(text) for text in self._agree(self._offer().to_bytes())]
         self._check(offers)
         if all(offer.rows == 0 for offer in offers):
-            raise StopIteration
+            return None
+        _check_structures(offers)
+        return dataclasses.replace(self._next_of(offers), before=before)
+
+    def _next_of(self, offers: list[_Offer]) -> Block:
         steps = min(offer.steps for offer in offers)
         if steps and len({offer.key for offer in offers}) == 1:
             self._ahead = min(2 * self._ahead, _MOST_STEPS)
@@ -190,31 +221,40 @@ class _AgreedReader(Reader):
         """Reads until the first block is there, and what comes with it."""
         if self._held or self._ended or self._failure is not None:
             return
-        self._used = 0
-        self._before = noted_place(self._inner)
+        self._before, self._used = noted_place(self._inner), 0
         try:
             block = self._inner.next_block(count)
         except StopIteration:
-            self._ended = True
+            self._ended, self._before = True, None
         except Exception as error:  # The others are told before it is raised.
-            self._failure = error
+            self._failure, self._before = error, None
         else:
             self._treedef = block.treedef
             self._held.append(_with_replicas(block))
 
+    def _pass_over(self, steps: int) -> None:
+        """Passes over own steps, without the other workers, as far as there are any."""
+        while steps and not self._ended and self._failure is None:
+            self._fill(min(steps, _MOST_STEPS))
+            if self._held:
+                taken = min(steps, self._held[0].count)
+                self._use(taken)
+                steps -= taken
+
     def _offer(self) -> _Offer:
         if self._failure is not None:
             return _Offer(0, "", 0, f"{type(self._failure).__name__}: {self._failure}")
+        treedef = self._structure()
+        arrays = -1 if treedef is None else treedef.num_leaves
         if not self._held:
-            return _Offer(0, "", 0)
+            return _Offer(0, "", 0, arrays=arrays)
         block = self._held[0]
         steps = block.count if block.kind is Kind.SPREAD else 0
-        return _Offer(steps, str((block.treedef, *block.key()[2:])), _rows_of_step(block))
+        return _Offer(steps, str((treedef, *block.key()[2:])), _rows_of_step(block), arrays=arrays)
 
     def _check(self, offers: list[_Offer]) -> None:
         if self._failure is not None:
-            failure, self._failure = self._failure, None
-            raise failure
+            raise self._failure
         for index, offer in enumerate(offers):
             if offer.failure:
                 raise errors.DataError(
@@ -243,14 +283,12 @@ class _AgreedReader(Reader):
         columns = [np.concatenate(column) for column in zip(*filter(None, parts), strict=True)]
         return self._divided([column[None] for column in columns])
 
+    def _structure(self) -> Any:
+        """The structure of a step; None where the worker has no data and its dataset does not say."""
+        return self._source.treedef() if self._treedef is None else self._treedef
+
     def _divided(self, leaves: list[np.ndarray]) -> Block:
-        treedef = self._treedef if self._treedef is not None else self._source.treedef()
-        if treedef is None or treedef.num_leaves != len(leaves):
-            raise errors.DataError(
-                "This worker's dataset has no elements and does not say what they would look like, so it can't take "
-                f"its part of the others' examples. Expected: a dataset with an element_spec of {len(leaves)} arrays. "
-                f"Received: {self._source.dataset!r}. Give every worker data, or a stratax.data.Dataset."
-            )
+        treedef = self._structure()
         size, num_replicas = batch_size(leaves, 1), self._source.num_replicas
         if size % num_replicas:
             return Block(leaves, treedef, 1, Kind.SOLO)
@@ -258,6 +296,13 @@ class _AgreedReader(Reader):
         spread = [leaf.reshape(1, num_replicas, size // num_replicas, *leaf.shape[2:]) for leaf in leaves]
         mine = share.of(num_replicas)
         return Block([leaf[:, mine] for leaf in spread], treedef, 1, Kind.SPREAD, share.processes)
+
+
+def _interrupted(error: BaseException) -> errors.DataError:
+    return errors.DataError(
+        f"The input of this worker was interrupted ({type(error).__name__}) while the workers agreed on their next "
+        "steps, so it does not know what the others took. Make a new iterator in every worker, with `iter(dataset)`."
+    )
 
 
 def _with_replicas(block: Block) -> Block:
@@ -291,6 +336,19 @@ def _unpacked(text: bytes) -> list[np.ndarray]:
         return []
     block = decode_records([record], [np.dtype(name) for name in names.decode().split()])
     return [column[0] for column in block.columns()]
+
+
+def _check_structures(offers: list[_Offer]) -> None:
+    """Refuses a step of which a worker can't take its part, in all workers: else the others would wait for it."""
+    expected = max(offer.arrays for offer in offers if offer.rows)
+    for index, offer in enumerate(offers):
+        if not offer.rows and offer.arrays != expected:
+            raise errors.DataError(
+                f"The dataset of worker {index} has no elements (left) and does not say what they would look like, so "
+                f"it can't take its part of the others' examples. Expected: an element_spec of {expected} arrays. "
+                f"Received: {'none' if offer.arrays < 0 else f'one of {offer.arrays}'}. Give every worker data, or a "
+                "stratax.data.Dataset."
+            )
 
 
 def _check_alike(parts: list[list[np.ndarray]]) -> None:

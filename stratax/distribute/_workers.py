@@ -15,6 +15,7 @@ import numpy as np
 from jax.experimental import multihost_utils
 
 from stratax import errors
+from stratax._shown import shown
 from stratax.cluster import Cluster, _phases
 from stratax.core import _dispatches
 from stratax.data import Dataset, _auto_shard
@@ -24,6 +25,14 @@ from stratax.distribute._extended import StrategyExtended
 from stratax.distribute._strategy import Strategy
 
 _BYTES_AT_ONCE = 64 << 20
+_PURPOSES = {
+    "gathered": "every worker's part of what is saved",
+    "devices": "the number of devices of each worker",
+    "input": "the next steps of the input",
+    "random": "the state of the random generators",
+    "shapes": "the shapes of components to combine",
+    "seeds": "the seeds of a dataset's shuffles",
+}
 
 
 class WorkersStrategy(Strategy):
@@ -80,32 +89,52 @@ class WorkersExtended(StrategyExtended):
         """The chief's values, on every worker."""
         return _from_chief(values) if values else values
 
+    def gathered(self, value: bytes) -> list[bytes]:
+        """Every worker's value, on every worker."""
+        return self.exchange(f"gathered/{next(self._agreements)}", value)
+
     def phase(self, name: str) -> contextlib.AbstractContextManager[Any]:
         """Says what the program does in a block: the other workers wait longer for an evaluation than for a step."""
         return _phases.phase(name)
 
     def waiting(self, for_others: bool) -> contextlib.AbstractContextManager[Any]:
         """Says whom this worker waits for: its own input, or the other workers."""
-        return _progress.waiting_for_others() if for_others else _phases.phase("input")
+        return _phases.waiting(_PURPOSES["input"]) if for_others else _phases.phase("input")
 
     def loop(self) -> _loop.Loop:
         """A loop of steps that all workers begin, and end before the same step."""
         return _loop.SharedLoop(self._cluster, f"loop/{next(self._agreements)}")
 
     def exchange(self, name: str, value: bytes, stop: threading.Event | None = None) -> list[bytes]:
-        """All workers' values under one name."""
-        return _progress.gather(self._cluster, f"strategy/{name}", value, stop)
+        """All workers' values under one name, which begins with one of those in `_PURPOSES`."""
+        what = _PURPOSES[name.partition("/")[0]]
+        return _progress.gather(self._cluster, f"strategy/{name}", what, value, stop)
+
+    def specs_of_all(self, specs: list[Any]) -> list[Any]:
+        """See `StrategyExtended.specs_of_all`; all workers call it, and wait for one another."""
+        texts = self.exchange(f"shapes/{next(self._agreements)}", json.dumps(specs).encode())
+        found = [json.loads(text) for text in texts]
+        if len({len(each) for each in found}) > 1 or any(
+            len({part is None for part in column}) > 1 for column in zip(*found, strict=False)
+        ):
+            raise errors.StructureError(
+                "The workers combine different structures. Expected: the same one in every worker. "
+                f"Received: {shown(specs)} here."
+            )
+        return [
+            None if column[0] is None else list(itertools.chain(*column))
+            for column in zip(*found, strict=True)
+        ]
 
     def source_of_batches(self, dataset: Any) -> _readers.Source:
         """The steps of a dataset of global batches, which is divided between the workers as its options say."""
         num_replicas = len(self._strategy.devices)
         if not isinstance(dataset, Dataset):
             return _SharedBatches(dataset, num_replicas, self)
-        seeds = self._chiefs_seeds(dataset)
-        if _auto_shard.is_read_whole(dataset, self.share.processes):
-            whole = _auto_shard.auto_shard(dataset, 1, 0, seeds=seeds)
-            return _readers.GlobalBatches(whole, num_replicas, self.share)
-        part = _auto_shard.auto_shard(dataset, self.share.processes, self.share.index, seeds=seeds)
+        is_whole = _auto_shard.is_read_whole(dataset, self.share.processes)
+        part = self._agreed_part(dataset, is_whole)
+        if is_whole:
+            return _readers.GlobalBatches(part, num_replicas, self.share)
         return _worker_input.own_global_batches(part, num_replicas, self.share, self.exchange)
 
     def source_of_replica_batches(self, dataset: Any) -> _readers.Source:
@@ -113,16 +142,33 @@ class WorkersExtended(StrategyExtended):
         num_replicas = len(self._strategy.devices)
         return _worker_input.own_replica_batches(dataset, num_replicas, self.share, self.exchange)
 
-    def _chiefs_seeds(self, dataset: Dataset) -> list[int]:
-        """The seeds of a dataset's shuffles, which are the chief's in all workers: they read parts of one order."""
+    def _agreed_part(self, dataset: Dataset, is_whole: bool) -> Dataset:
+        """What this worker reads of a dataset; its shuffles have the chief's seeds: all read parts of one order.
+
+        How a dataset is divided, and whether it can be, depends on the files that a worker sees. The workers tell one
+        another before anybody reads.
+        """
+        failure: errors.DataError | None = None
+        part = dataset
+        try:
+            share = _readers.Share() if is_whole else self.share
+            part = _auto_shard.auto_shard(dataset, share.processes, share.index)
+        except errors.DataError as error:
+            failure = error
+        steps = "" if failure else "the whole" if is_whole else _auto_shard.steps_of(part)
+        own = [_auto_shard.shuffle_seeds(dataset), steps]
         name = f"seeds/{next(self._agreements)}"
-        texts = self.exchange(name, json.dumps(_auto_shard.shuffle_seeds(dataset)).encode())
-        if len({len(json.loads(text)) for text in texts}) > 1:
+        found = [json.loads(text) for text in self.exchange(name, json.dumps(own).encode())]
+        if failure is not None:
+            raise failure
+        if len({(len(seeds), plan) for seeds, plan in found}) > 1:
             raise errors.DataError(
-                "The workers distribute different datasets. Expected: the same pipeline in every worker, or "
-                f"distribute_datasets_from_function. Received: {dataset!r} here."
+                "The workers distribute different datasets, or divide them differently because they see different "
+                "files. Expected: the same pipeline and the same files in every worker, or "
+                f"distribute_datasets_from_function. Received: {shown(dataset)} here, of which this worker reads "
+                f"{shown(steps)}."
             )
-        return list(json.loads(texts[0]))
+        return _auto_shard.with_seeds(part, dataset, found[0][0])
 
     def _check_devices(self) -> None:
         own = sum(device.process_index == jax.process_index() for device in self._strategy.devices)
@@ -160,8 +206,12 @@ class _SharedBatches(_readers.GlobalBatches):
         self._workers = workers
 
     def open(self, place: _readers.Place | None = None) -> _readers.Reader:
-        """Begins a pass; what is shuffled by the global random state comes in one order in all workers."""
-        self._workers.agree_on_randomness()
+        """Begins a pass; what is shuffled by the global random state comes in one order in all workers.
+
+        A pass that goes on from a place has begun already, so nobody is waited for.
+        """
+        if place is None:
+            self._workers.agree_on_randomness()
         return super().open(place)
 
 
@@ -174,15 +224,18 @@ def _random_digest() -> bytes:
     ).digest()
 
 
+def _sent(packed: np.ndarray) -> np.ndarray:
+    """The chief's bytes, on every worker; as long as they come, each transfer may take as long as a step."""
+    with _phases.waiting("the chief's values"):
+        return np.asarray(multihost_utils.broadcast_one_to_all(packed))
+
+
 def _from_chief(values: list[Any]) -> list[Any]:
     """The values that the chief has, in as few transfers as take little memory beside the values."""
     arrays = [np.ascontiguousarray(value) for value in values]
     # As bytes: the transfer is a sum, which does not keep every bit of every dtype.
     packed = np.concatenate([array.reshape(-1).view(np.uint8) for array in arrays])
-    sent = [
-        np.asarray(multihost_utils.broadcast_one_to_all(packed[start : start + _BYTES_AT_ONCE]))
-        for start in range(0, packed.size, _BYTES_AT_ONCE)
-    ]
+    sent = [_sent(packed[start : start + _BYTES_AT_ONCE]) for start in range(0, packed.size, _BYTES_AT_ONCE)]
     parts = np.split(np.concatenate([packed[:0], *sent]), np.cumsum([array.nbytes for array in arrays])[:-1])
     return [
         # A copy begins where values of the dtype may begin.

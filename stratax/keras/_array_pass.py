@@ -1,5 +1,6 @@
-"""One pass over arrays that were given to Keras, in blocks of batches that are gathered at once (keras layer)."""
+"""Passes over arrays that were given to Keras, in blocks of batches that are gathered at once (keras layer)."""
 
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -7,19 +8,111 @@ from keras import tree
 from keras.src.trainers.data_adapters import array_slicing
 from keras.src.trainers.data_adapters.array_data_adapter import ArrayDataAdapter
 
+from stratax import errors
+from stratax._shown import shown
 
-class ArrayPass:
-    """The batches that Keras' adapter of arrays gives, in its order and from the same random numbers.
+
+class ArrayPasses:
+    """Passes over arrays, in the orders that Keras' adapter would give them.
+
+    The order of each pass is a function of NumPy's global random state at the first one and of the pass' number: what
+    others draw meanwhile has no part in it. NumPy's global state is advanced as Keras would advance it.
 
     Args:
         adapter: Keras' adapter.
     """
 
     def __init__(self, adapter: ArrayDataAdapter) -> None:
+        self._adapter = adapter
+        self._random: np.random.RandomState | None = None
+        self._to_skip = 0
+
+    def __iter__(self) -> Iterator[Any]:
+        return ArrayPass(self, self._adapter)
+
+    def __len__(self) -> int:
+        return int(self._adapter.num_batches)
+
+    def __repr__(self) -> str:
+        return "<arrays>"
+
+    def skip(self, passes: int) -> None:
+        """Passes over the orders of some passes."""
+        # Later: until a pass is opened, several workers may be in different random states.
+        self._to_skip += max(0, passes)
+
+    def draw(self) -> np.ndarray | None:
+        """The order of the next pass; None where it is that of the arrays."""
+        self._settle()
+        return self._next_order()
+
+    @property
+    def plan(self) -> str:
+        """What arrays and batches have in common in which a position means the same."""
+        shuffle, rows, batch = self._adapter._shuffle, self._adapter._num_samples, self._adapter.batch_size
+        return f"arrays of {int(rows)} in batches of {int(batch)}, shuffle={shuffle!r}"
+
+    def get_state(self) -> dict[str, Any]:
+        """What the next pass' order comes from, as JSON can hold it."""
+        self._settle()
+        return {"random": _as_json(self._generator().get_state()) if self._adapter._shuffle else None}
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        """Goes on with the pass of a saved state, also over other arrays.
+
+        Args:
+            state: What :meth:`get_state` returned.
+        """
+        self._to_skip = 0
+        if state["random"] is not None:
+            self._random = np.random.RandomState()
+            self._random.set_state(_of_json(state["random"]))
+
+    def _settle(self) -> None:
+        while self._to_skip:
+            self._to_skip -= 1
+            self._next_order()
+
+    def _next_order(self) -> np.ndarray | None:
+        if not self._adapter._shuffle:
+            return None
+        random = self._generator()
+        is_in_step = _as_json(np.random.get_state()) == _as_json(random.get_state())
+        order = self._drawn(random.permutation)
+        if is_in_step:
+            np.random.set_state(random.get_state())
+        else:
+            self._drawn(np.random.permutation)
+        return order
+
+    def _generator(self) -> np.random.RandomState:
+        if self._random is None:
+            self._random = np.random.RandomState()
+            self._random.set_state(np.random.get_state())
+        return self._random
+
+    def _drawn(self, permutation: Callable[[int], np.ndarray]) -> np.ndarray:
+        rows, size = int(self._adapter._num_samples), int(self._adapter.batch_size)
+        if self._adapter._shuffle != "batch":
+            return permutation(rows)
+        starts = range(0, rows, size)
+        return np.concatenate([permutation(min(size, rows - start)) + start for start in starts])
+
+
+class ArrayPass:
+    """The batches of one pass; its position can be saved.
+
+    Args:
+        passes: What it is one of.
+        adapter: Keras' adapter.
+    """
+
+    def __init__(self, passes: ArrayPasses, adapter: ArrayDataAdapter) -> None:
+        self._passes = passes
         self._columns = array_slicing.convert_to_sliceable(adapter._inputs, target_backend="numpy")
         self._num_examples = int(adapter._num_samples)
         self._batch_size = int(adapter.batch_size)
-        self._shuffle = adapter._shuffle
+        self._drawn_from: dict[str, Any] | None = None
         self._order: np.ndarray | None = None
         self._start = 0
 
@@ -42,12 +135,14 @@ class ArrayPass:
         Raises:
             StopIteration: At the end of the pass.
         """
+        self._begin()
         left = self._num_examples - self._start
         if left <= 0:
             raise StopIteration
         count = max(1, min(k, left // self._batch_size))
         rows = min(count * self._batch_size, left)
-        chosen = self._choose(self._start, self._start + rows)
+        begin, end = self._start, self._start + rows
+        chosen = slice(begin, end) if self._order is None else self._order[begin:end]
         self._start += rows
 
         def gather(column: Any) -> np.ndarray:
@@ -56,15 +151,42 @@ class ArrayPass:
 
         return tree.map_structure(gather, self._columns, none_is_leaf=False), count
 
-    def _choose(self, start: int, stop: int) -> Any:
-        """Which examples are those from `start` to before `stop` of this pass."""
-        if self._shuffle == "batch":
-            starts = range(start, stop, self._batch_size)
-            sizes = [min(self._batch_size, stop - first) for first in starts]
-            parts = [np.random.permutation(size) + first for first, size in zip(starts, sizes, strict=True)]
-            return np.concatenate(parts)
-        if not self._shuffle:
-            return slice(start, stop)
-        if self._order is None:
-            self._order = np.random.permutation(self._num_examples)
-        return self._order[start:stop]
+    def get_state(self) -> dict[str, Any]:
+        """The position, as JSON can hold it."""
+        drawn_from = self._drawn_from or self._passes.get_state()
+        return {**drawn_from, "plan": self._passes.plan, "start": self._start}
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        """Goes to a position; the passes after this one follow it.
+
+        Args:
+            state: What :meth:`get_state` returned.
+
+        Raises:
+            DataError: It belongs to other arrays, or to other batches of them.
+        """
+        if not isinstance(state, dict) or state.get("plan") != self._passes.plan:
+            raise errors.DataError(
+                "The saved position belongs to other input, so it means nothing here. "
+                f"Expected: {self._passes.plan}. Received: {shown(state)}. Give the arrays and the batch_size with "
+                "which it was saved."
+            )
+        self._passes.set_state(state)
+        self._drawn_from = None
+        self._begin()
+        self._start = state["start"]
+
+    def _begin(self) -> None:
+        if self._drawn_from is None:
+            self._drawn_from = self._passes.get_state()
+            self._order = self._passes.draw()
+
+
+def _as_json(state: Any) -> list[Any]:
+    kind, keys, position, has_gauss, cached = state
+    return [kind, np.asarray(keys).tobytes().hex(), position, has_gauss, cached]
+
+
+def _of_json(state: list[Any]) -> tuple[Any, ...]:
+    kind, keys, *rest = state
+    return (kind, np.frombuffer(bytes.fromhex(keys), np.uint32), *rest)

@@ -7,7 +7,7 @@ import keras
 from keras.src.utils.python_utils import is_default
 
 from stratax.distribute import Strategy
-from stratax.keras import _stop_together, _writers
+from stratax.keras import _nan_loss, _stop_together, _writers
 
 _PHASES = ("train", "test", "predict")
 
@@ -62,17 +62,31 @@ def _made(
     first: keras.callbacks.Callback | None,
     params: dict[str, Any],
 ) -> keras.callbacks.CallbackList:
+    own = [] if first is None else [first, *_watching(callbacks, strategy)]
     if isinstance(callbacks, keras.callbacks.CallbackList):
-        if first is not None:
-            first.set_model(callbacks.model)
-            callbacks.callbacks.insert(0, first)
+        for callback in own:
+            callback.set_model(callbacks.model)
+        callbacks.callbacks[:0] = own
         return callbacks
-    given = list(callbacks) if isinstance(callbacks, (list, tuple)) else [callbacks] if callbacks else []
-    given = _writers.of_this_worker(given, strategy)
-    return Callbacks([*([first] if first is not None else []), *given], model=model, **params)
+    given = _writers.of_this_worker(_listed(callbacks), strategy)
+    return Callbacks([*own, *given], model=model, **params)
+
+
+def _listed(callbacks: Any) -> list[keras.callbacks.Callback]:
+    callbacks = getattr(callbacks, "callbacks", callbacks)
+    return list(callbacks) if isinstance(callbacks, (list, tuple)) else [callbacks] if callbacks else []
+
+
+def _watching(callbacks: Any, strategy: Strategy) -> list[keras.callbacks.Callback]:
+    """What looks at the loss of a training, in one worker, unless something does already."""
+    watches = (keras.callbacks.TerminateOnNaN, _nan_loss.WarnOfNaN)
+    has_one = any(isinstance(each, watches) for each in _listed(callbacks))
+    return [] if has_one or strategy.extended.share.index else [_nan_loss.WarnOfNaN()]
 
 
 def _listens(callback: keras.callbacks.Callback, phase: str) -> bool:
+    if isinstance(callback, _nan_loss.WarnOfNaN):
+        return False  # It takes what others ask for.
     hooks: list[Callable[..., Any]] = [getattr(callback, f"on_{phase}_batch_end")]
     if phase == "train":
         hooks.append(callback.on_batch_end)

@@ -1,10 +1,13 @@
-"""How a model learns of its strategy: the moment it is compiled (keras layer).
+"""How a model learns of its strategy: when it is created, and when it is compiled (keras layer).
 
-Keras has no hook for it, so `keras.Model.compile` is replaced by one that looks for a strategy's scope first, and
-`fit`, `evaluate`, `predict` and the calls with one batch by ones that look for the model's strategy.
+Keras has no hooks for it on JAX, so `keras.Model`'s `__init__` and `compile` are replaced by ones that look for a
+strategy's scope first, and `fit`, `evaluate`, `predict` and the calls with one batch by ones that look for the model's
+strategy. As in TensorFlow, a model has the strategy in whose scope it was created, wherever it is compiled and trained.
 """
 
+import contextlib
 import functools
+import inspect
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -14,42 +17,85 @@ from keras.src.backend.jax import trainer as jax_trainer
 from keras.src.trainers import trainer as keras_trainer
 
 from stratax import errors
-from stratax.distribute import _contexts, _ownership
-from stratax.keras import _epochs, _tensorboard, _trainer
+from stratax._shown import shown
+from stratax.core import _tracebacks
+from stratax.distribute import Strategy, _contexts, _ownership
+from stratax.keras import _epochs, _plain_input, _steps, _tensorboard, _trainer, _whole_saves
+
+_CREATED_IN = "_stratax_strategy"
+"""Where a model keeps the strategy in whose scope it was created, if there was one."""
 
 
 def install() -> None:
-    """Puts the hooks of this layer in place, once."""
+    """Puts the hooks of this layer in place, once: a second call changes nothing."""
     original = keras_trainer.Trainer.compile
     if not getattr(original, "_stratax_hook", False):
+        keras_trainer.Trainer.__init__ = _created_hook(keras_trainer.Trainer.__init__)
         keras_trainer.Trainer.compile = _compile_hook(original)
         for name in _trainer.CALLS:
             setattr(jax_trainer.JAXTrainer, name, _call_hook(getattr(jax_trainer.JAXTrainer, name), name))
+        for name in _steps.STEPS:
+            setattr(jax_trainer.JAXTrainer, name, _step_hook(getattr(jax_trainer.JAXTrainer, name), name))
     _epochs.install()
+    _plain_input.install()
     _tensorboard.install()
+    _whole_saves.install()
+
+
+def _created_hook(original: Callable[..., None]) -> Callable[..., None]:
+    @functools.wraps(original)
+    def __init__(self: keras.Model) -> None:
+        if _contexts.has_strategy():
+            # Around Keras' own bookkeeping of attributes, which looks for layers and variables in what it is given.
+            self.__dict__[_CREATED_IN] = _contexts.get_strategy()
+        original(self)
+
+    return __init__
 
 
 def _compile_hook(original: Callable[..., None]) -> Callable[..., None]:
+    signature = inspect.signature(original)
+
     @functools.wraps(original)
     def compile(self: keras.Model, *args: Any, **kwargs: Any) -> None:
-        strategy = _contexts.get_strategy() if _contexts.in_cross_replica_context() else None
-        _check_owner(self, strategy)
+        strategy = _strategy_of(self)
+        _check_variables(self, strategy)
+        with contextlib.suppress(TypeError):  # Keras itself says which argument is wrong.
+            _check_parts(self, signature.bind(self, *args, **kwargs).arguments, strategy)
         _trainer.detach(self)
-        original(self, *args, **kwargs)
-        if strategy is not None:
-            _warn_of_uncompiled_steps(self, kwargs)
-            _trainer.attach(self, strategy)
+        if strategy is None:
+            original(self, *args, **kwargs)
+            return
+        with contextlib.nullcontext() if _contexts.has_strategy() else strategy.scope():
+            original(self, *args, **kwargs)
+        _warn_of_uncompiled_steps(self, "under a strategy", jit_compile=kwargs.get("jit_compile", "auto"))
+        _trainer.attach(self, strategy)
 
     compile._stratax_hook = True  # type: ignore[attr-defined]
     return compile
 
 
-def _warn_of_uncompiled_steps(model: keras.Model, given: dict[str, Any]) -> None:
+def _strategy_of(model: keras.Model) -> Strategy | None:
+    """The strategy of the scope that a model was created in, or else of the one that it is used in."""
+    created: Strategy | None = model.__dict__.get(_CREATED_IN)
+    current = _contexts.get_strategy() if _contexts.in_cross_replica_context() else None
+    if created is None:
+        return current
+    if _contexts.has_strategy() and current is not created:
+        raise errors.StrategyError(
+            f"Model {shown(model.name)} was created in the scope of one strategy and is used in the scope of another. "
+            f"Received: a model of {shown(created)} in the scope of {shown(current)}. Create it in that scope, or "
+            "leave it."
+        )
+    return created
+
+
+def _warn_of_uncompiled_steps(model: keras.Model, where: str, *, jit_compile: Any = "auto") -> None:
     """`run_eagerly=True` and `jit_compile=False` can't be had: replicas exist in compiled programs only."""
     ignored = "run_eagerly=True" if model.run_eagerly else "jit_compile=False"
-    if model.run_eagerly or given.get("jit_compile", "auto") is False:
+    if model.run_eagerly or jit_compile is False:
         warnings.warn(
-            f"{ignored} is ignored under a strategy, whose steps are always compiled. To step through a model in a "
+            f"{ignored} is ignored {where}, whose steps are always compiled. To step through a model in a "
             "debugger, compile it outside of the scope; to see values in a compiled step, use `stratax.print`.",
             RuntimeWarning,
             stacklevel=3,
@@ -57,49 +103,99 @@ def _warn_of_uncompiled_steps(model: keras.Model, given: dict[str, Any]) -> None
 
 
 def _call_hook(original: Callable[..., Any], name: str) -> Callable[..., Any]:
+    signature = inspect.signature(original)
+
     @functools.wraps(original)
     def call(self: keras.Model, *args: Any, **kwargs: Any) -> Any:
         trainer = _trainer.trainer_of(self)
         if trainer is None and not self.compiled and name in ("predict", "predict_on_batch"):
             trainer = _trainer_of_uncompiled(self)
+        if trainer is None and not _contexts.has_strategy() and _steps.is_written_for_tensorflow(self):
+            _warn_of_uncompiled_steps(self, "of a model that overrides a step with TensorFlow's arguments")
+            trainer = _trainer.attach(self, _contexts.get_strategy())
         if trainer is not None:
-            return getattr(trainer, name)(*args, **kwargs)
+            try:
+                return getattr(trainer, name)(*args, **kwargs)
+            except Exception as error:
+                _tracebacks.shorten(error)
+                raise
         if _contexts.has_strategy() and self.compiled:
             raise errors.StrategyError(
-                f"Model {self.name!r} was compiled outside of any scope and is used in one. Received: a call of "
-                f"{name!r} in the scope of {_contexts.get_strategy()!r}. Move the lines that build and compile the "
-                f"model into `with strategy.scope():`, or the call of {name!r} out of it."
+                f"Model {shown(self.name)} was compiled outside of any scope and is used in one. Received: a call of "
+                f"{shown(name)} in the scope of {shown(_contexts.get_strategy())}. Move the lines that build and "
+                f"compile the model into `with strategy.scope():`, or the call of {shown(name)} out of it."
             )
+        if name == "fit":
+            with contextlib.suppress(TypeError):  # Keras itself says which argument is wrong.
+                given = signature.bind(self, *args, **kwargs).arguments
+                _plain_input.warn_of_lost_position(given.get("callbacks"), given.get("x"))
         return original(self, *args, **kwargs)
 
     return call
 
 
+def _step_hook(original: Callable[..., Any], name: str) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def step(self: keras.Model, *args: Any, **kwargs: Any) -> Any:
+        given = [*args, *kwargs.values()]
+        # Keras on JAX passes the state, too. Without it the step is called as it is with TensorFlow.
+        return _steps.keras_step(name, self, *given) if len(given) == 1 else original(self, *args, **kwargs)
+
+    return step
+
+
 def _trainer_of_uncompiled(model: keras.Model) -> "_trainer.Trainer | None":
     """A trainer for a model that need not be compiled, because it only predicts; None where it has no strategy."""
-    strategy: Any = None
-    if _contexts.in_cross_replica_context():
-        strategy = _contexts.get_strategy()
-        _check_owner(model, strategy)
+    strategy = _strategy_of(model)
+    if strategy is not None:
+        _check_variables(model, strategy)
     elif model.variables:
         strategy = _ownership.owner(model.variables[0])
     return None if strategy is None else _trainer.attach(model, strategy)
 
 
-def _check_owner(model: keras.Model, strategy: Any) -> None:
+def _check_variables(model: keras.Model, strategy: Strategy | None) -> None:
+    """Raises an error if a model has variables, or models inside it, of another strategy."""
+    expected = None if strategy is None or _contexts.is_default(strategy) else strategy
+    for layer in model._flatten_layers():
+        created = layer.__dict__.get(_CREATED_IN, expected)
+        if created is not expected:
+            _raise_foreign(model, f"model {shown(layer.name)} inside it", created, expected)
     for variable in model.variables:
         owner = _ownership.owner(variable)
-        if owner is strategy or variable._value is None:
-            continue
-        if strategy is None:
-            raise errors.StrategyError(
-                f"Model {model.name!r} was built in the scope of {owner!r} and is compiled outside of it, so it would "
-                f"train without the strategy. Received: variable {variable.path!r} of that strategy. Move "
-                "`model.compile(...)` into `with strategy.scope():`."
-            )
-        where = "outside of any scope" if owner is None else f"in the scope of {owner!r}"
+        if owner is not expected and variable._value is not None:
+            _raise_foreign(model, f"variable {shown(variable.path)}", owner, expected)
+
+
+def _check_parts(model: keras.Model, given: dict[str, Any], strategy: Strategy | None) -> None:
+    """Raises an error if the optimizer or a metric that a model is compiled with is another strategy's."""
+    for name in ("optimizer", "metrics", "weighted_metrics"):
+        for part in keras.tree.flatten(given.get(name)):
+            for variable in getattr(part, "variables", ()):
+                owner = _ownership.owner(variable)
+                if owner is not None and owner is not strategy:
+                    _raise_foreign_part(model, part, owner, strategy)
+
+
+def _raise_foreign(model: keras.Model, part: str, owner: Strategy | None, expected: Strategy | None) -> None:
+    if expected is None:
         raise errors.StrategyError(
-            f"Model {model.name!r} was built {where} and is used in the scope of {strategy!r}. Received: variable "
-            f"{variable.path!r}, which is not that strategy's. Move the lines that build (or load) the model into "
-            "`with strategy.scope():`."
+            f"Model {shown(model.name)} was created outside of any scope from layers of the scope of {shown(owner)}, "
+            f"so it would train without the strategy. Received: {part} of that strategy. Move the lines that build the "
+            "model into `with strategy.scope():`."
         )
+    where = "outside of any scope" if owner is None else f"in the scope of {shown(owner)}"
+    raise errors.StrategyError(
+        f"Model {shown(model.name)} was built {where} and is used in the scope of {shown(expected)}. Received: {part}, "
+        "which is not that strategy's. Move the lines that build (or load) the model into `with strategy.scope():`."
+    )
+
+
+def _raise_foreign_part(model: keras.Model, part: Any, owner: Strategy, strategy: Strategy | None) -> None:
+    where = "outside of any scope" if strategy is None else f"in the scope of {shown(strategy)}"
+    raise errors.StrategyError(
+        f"Model {shown(model.name)} is compiled with an optimizer or a metric of another strategy than its own. "
+        f"Expected: all of them created in one scope. Received: {shown(getattr(part, 'name', part))}, created "
+        f"in the scope of {shown(owner)}, for a model created {where}. Move the lines that make them into the same "
+        "`with strategy.scope():`."
+    )

@@ -1,66 +1,32 @@
 """Batches for Keras' loop: whatever `fit` is given, as the steps of a strategy (keras layer)."""
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import jax
+import keras
 import numpy as np
 from keras.src.backend.jax import trainer as keras_trainer
 from keras.src.backend.jax.trainer import JAXEpochIterator
 from keras.src.trainers import data_adapters
-from keras.src.trainers.data_adapters import data_adapter, data_adapter_utils
+from keras.src.trainers.data_adapters import data_adapter
 from keras.src.trainers.data_adapters.array_data_adapter import ArrayDataAdapter
 from keras.src.trainers.data_adapters.generator_data_adapter import GeneratorDataAdapter
 from keras.src.trainers.data_adapters.py_dataset_adapter import PyDatasetAdapter
 
 from stratax import errors
+from stratax._shown import shown
 from stratax.core import OutOfRangeError
 from stratax.data import Dataset
 from stratax.data._as_dataset import adopted
-from stratax.distribute import DistributedDataset, DistributedIterator, Strategy
-from stratax.keras import _array_pass
-
-
-class StepIterator:
-    """One pass over the input, in blocks of steps that one program runs.
-
-    Args:
-        iterator: The distributed iterator.
-    """
-
-    def __init__(self, iterator: DistributedIterator) -> None:
-        self._iterator = iterator
-        self._pending = 0
-
-    def available(self, count: int) -> int:
-        """How many of the next `count` steps one program can run: those of one shape. 0 at the end."""
-        try:
-            self._pending = self._iterator.peek_runs(0, count)[0][1]
-        except OutOfRangeError:
-            left = self._iterator.steps_ready
-            self._pending = self._iterator.peek_runs(0, left)[0][1] if left else 0
-        return self._pending
-
-    def take_pending(self) -> tuple[int, Any]:
-        """Takes the steps that :meth:`available` found: how many, and their batches (stacked if there are several)."""
-        count = self._pending
-        if count == 1:
-            return 1, self._iterator.take()
-        return count, self._iterator.take_block(count, count)
-
-    @property
-    def wait_seconds(self) -> float:
-        """How long the program has waited for this pass's input, in seconds."""
-        return self._iterator.input_wait_seconds
-
-    def first_batch(self) -> Any:
-        """The shapes and dtypes of the next global batch, as `jax.ShapeDtypeStruct`."""
-        return self._iterator.global_structure()
-
-    def close(self) -> None:
-        """Ends the pass."""
-        self._iterator.close()
+from stratax.distribute import DistributedDataset, Strategy
+from stratax.keras import _weighted
+from stratax.keras._array_pass import ArrayPasses
+from stratax.keras._dense import dense_batches
+from stratax.keras._numbered_passes import NumberedPasses, numbered
+from stratax.keras._resumption import Resumption, random_before, resumed
+from stratax.keras._step_iterator import NoSteps, StepIterator
 
 
 class StepAdapter(data_adapter.DataAdapter):
@@ -71,6 +37,14 @@ class StepAdapter(data_adapter.DataAdapter):
         dataset: The distributed dataset.
         batches: How many batches an epoch has, or None if unknown.
         inner: Keras' own adapter of the input, told of the beginning and end of epochs; None for a dataset.
+        origin: What the user gave, whose passes can be numbered: a Dataset or arrays; None for other input.
+
+    Attributes:
+        passes: The numbers of the passes, from when :meth:`begin_training` was called, or None.
+        resumption: How an interrupted training goes on, until it does.
+        notes_random: Whether to note the global random state before a pass whose order comes from it.
+        random_before_pass: What was noted.
+        logs_before: What the last step logged before an interruption.
     """
 
     def __init__(
@@ -79,6 +53,7 @@ class StepAdapter(data_adapter.DataAdapter):
         dataset: DistributedDataset,
         batches: int | None,
         inner: data_adapter.DataAdapter | None = None,
+        origin: Dataset | ArrayPasses | None = None,
     ) -> None:
         self.strategy = strategy
         self.dataset = dataset
@@ -90,6 +65,16 @@ class StepAdapter(data_adapter.DataAdapter):
         self._opened: list[StepIterator] = []
         self._waited = 0.0
         self._started = time.perf_counter()
+        self._origin = origin
+        self.passes: NumberedPasses | None = None
+        self.resumption: Resumption | None = None
+        self.notes_random = False
+        self.random_before_pass: dict[str, Any] | None = None
+        self.logs_before: dict[str, Any] = {}
+        self._epoch = 0
+        self._taken_before = 0
+        self._steps_per_epoch: int | None = None
+        self._steps_to_pass_over: list[int] = []
 
     @classmethod
     def of_input(
@@ -109,7 +94,7 @@ class StepAdapter(data_adapter.DataAdapter):
             return x
         x = adopted(x)
         if isinstance(x, (Dataset, DistributedDataset)):
-            _refuse_targets(x, y, sample_weight)
+            _weighted.refuse_targets(x, y, sample_weight)
             return cls._of_dataset(strategy, x, class_weight)
         inner = data_adapters.get_data_adapter(
             x=x,
@@ -120,8 +105,9 @@ class StepAdapter(data_adapter.DataAdapter):
             shuffle=shuffle,
             class_weight=class_weight,
         )
-        source = strategy.extended.source_of_batches(_Passes(inner))
-        return cls(strategy, DistributedDataset(strategy, source), inner.num_batches, inner)
+        arrays = ArrayPasses(inner) if isinstance(inner, ArrayDataAdapter) else None
+        source = strategy.extended.source_of_batches(arrays or _Passes(inner))
+        return cls(strategy, DistributedDataset(strategy, source), inner.num_batches, inner, arrays)
 
     @classmethod
     def _of_dataset(cls, strategy: Strategy, x: Any, class_weight: Any) -> "StepAdapter":
@@ -129,19 +115,22 @@ class StepAdapter(data_adapter.DataAdapter):
             if x.strategy is not strategy:
                 raise errors.StrategyError(
                     "A dataset that was distributed by one strategy was given to a model of another. Received: a "
-                    f"dataset of {x.strategy!r} for a model of {strategy!r}. Distribute it with the model's strategy."
+                    f"dataset of {shown(x.strategy)} for a model of {shown(strategy)}. Distribute it with the "
+                    "model's strategy."
                 )
             if class_weight is not None:
                 raise errors.BadArgumentError(
                     "class_weight can't be used with a DistributedDataset. Expected: sample weights as the third "
-                    f"component of its elements. Received: class_weight={class_weight!r}."
+                    f"component of its elements. Received: class_weight={shown(class_weight)}."
                 )
             dataset = x
         else:
-            batches = x if class_weight is None else _Weighted(x, class_weight)
+            batches = x if class_weight is None else _weighted.Weighted(x, class_weight)
             dataset = strategy.experimental_distribute_dataset(batches)
         steps = dataset.cardinality()
-        return cls(strategy, dataset, steps if steps >= 0 else None)
+        return cls(
+            strategy, dataset, steps if steps >= 0 else None, origin=x if isinstance(x, Dataset) else None
+        )
 
     @classmethod
     def of_iterable(cls, batches: list[Any], strategy: Strategy) -> "StepAdapter":
@@ -151,10 +140,115 @@ class StepAdapter(data_adapter.DataAdapter):
 
     def open(self) -> StepIterator:
         """Begins a pass; the one that :meth:`example` looked into, if it has not begun."""
-        iterator, self._next = self._next or StepIterator(iter(self.dataset)), None
+        iterator, self._next = self._next or self._new_pass(), None
         self._close_passes()
         self._opened.append(iterator)
         return iterator
+
+    def _new_pass(self) -> StepIterator:
+        if self.notes_random:
+            self.random_before_pass = random_before(self)
+        if self.passes is not None:
+            self.passes.begin()
+        return StepIterator(iter(self.dataset))
+
+    @property
+    def current(self) -> StepIterator | None:
+        """The pass that was opened last."""
+        return self._opened[-1] if self._opened else None
+
+    def begin_training(self, model: keras.Model, initial_epoch: int, steps_per_epoch: int | None) -> None:
+        """Has the passes be those of the epochs from `initial_epoch` on.
+
+        Epochs before it that this process has not trained on this input were trained by another: they are skipped.
+
+        Args:
+            model: The model that is trained.
+            initial_epoch: The first epoch of `fit`.
+            steps_per_epoch: How many steps each has; None: a pass.
+        """
+        source = self.dataset.source
+        source = source.dataset if isinstance(source, _weighted.Weighted) else source
+        self.passes = numbered(self.strategy, model, source, self._origin)
+        self._epoch, self._steps_per_epoch = initial_epoch, steps_per_epoch
+        if self.passes is not None:
+            self._skip(max(0, initial_epoch - self.passes.trained))
+
+    def _skip(self, epochs: int) -> None:
+        """Has the next epoch begin as if so many had been trained before it."""
+        steps = self._steps_per_epoch
+        if self.passes is None or epochs < 1:
+            return
+        if steps is None:
+            self.passes.skip(epochs)
+        elif self.num_batches is None:
+            self._steps_to_pass_over += [steps] * epochs
+        else:
+            passes, taken = _windows(epochs, steps, self.num_batches)
+            self.passes.skip(passes)
+            self._steps_to_pass_over = [taken] if taken else []
+
+    def skip_to(self, epoch: int) -> None:
+        """Goes on with an epoch of which nothing but its number is known."""
+        if self.passes is not None and self._next is not None:
+            # It was looked into to build the model, and is not the first pass then.
+            self._next.close()
+            self._next = None
+            self.passes.skip(-1)
+        self._skip(epoch - self._epoch)
+        self._epoch = epoch
+
+    def resume(self, resumption: Resumption) -> None:
+        """Has training go on from a saved position."""
+        position, self.resumption = resumption.position, resumption
+        # The pass that is gone on with is opened as the one before the saved next one.
+        again = position["steps"] > 0
+        if self.passes is not None and not self.passes.set_state(position["passes"], again=again):
+            self.skip_to(resumption.epoch)
+            return
+        self._epoch, self._steps_to_pass_over = resumption.epoch, []
+        if self.passes is not None and self._next is not None:
+            # A generator is kept: it can't be begun anew, and is at its beginning.
+            self._next.close()
+            self._next = None
+
+    @property
+    def passes_span_epochs(self) -> bool:
+        """Whether an epoch is a number of steps, and goes on with the pass that the one before it has left."""
+        return self._steps_per_epoch is not None
+
+    @property
+    def steps_done(self) -> int:
+        """How many steps of the epoch are done."""
+        return 0 if self.current is None else self.current.steps_taken - self._taken_before
+
+    def begin_epoch(self, iterator: StepIterator | None) -> tuple["StepIterator", int]:
+        """The pass that an epoch of training begins or goes on with, and how many of the epoch's steps are done.
+
+        Args:
+            iterator: The pass that the epoch before has left, or None.
+        """
+        if self.passes is not None:
+            self._epoch += 1
+            self.passes.note_trained(self._epoch)
+        steps, self._steps_to_pass_over = self._steps_to_pass_over, []
+        for count in steps:
+            iterator = self._going_on(iterator)
+            iterator.pass_over(count)
+        resumption, self.resumption = self.resumption, None
+        done = 0 if resumption is None else resumption.steps
+        if resumption is not None and resumption.position["steps"]:
+            iterator = resumed(self, resumption)
+        if iterator is None or not done:
+            iterator = self._going_on(iterator)
+        if resumption is not None:
+            resumption.restore()
+            self.logs_before = resumption.logs
+        self._taken_before = iterator.steps_taken - done
+        return iterator, done
+
+    def _going_on(self, iterator: StepIterator | None) -> StepIterator:
+        return self.open() if iterator is None or not iterator.available(1) else iterator
 
     def example(self) -> Any:
         """The shapes and dtypes of the first global batch."""
@@ -163,19 +257,19 @@ class StepAdapter(data_adapter.DataAdapter):
                 self._structure = self._first_structure()
             except (OutOfRangeError, StopIteration):
                 raise errors.DataError(
-                    f"The input has no batches. Expected: at least one. Received: {self.dataset!r}."
+                    f"The input has no batches. Expected: at least one. Received: {shown(self.dataset)}."
                 ) from None
         return self._structure
 
     def _first_structure(self) -> Any:
         if self._is_read_once():
             if self._next is None:
-                self._next = StepIterator(iter(self.dataset))
+                self._next = self._new_pass()
             return self._next.first_batch()
         # A pass of its own, as Keras makes to build a model: shuffling draws as many random numbers, and a PyDataset
         # is told of its beginning and end.
         self.on_epoch_begin()
-        batch = next(iter(self._inner.get_numpy_iterator()))  # type: ignore[union-attr]
+        batch = next(dense_batches(self._inner))  # type: ignore[arg-type]
         self.on_epoch_end()
         self._has_ended = True
         return jax.tree.map(lambda a: jax.ShapeDtypeStruct(a.shape, a.dtype), batch)
@@ -278,11 +372,11 @@ class EpochIterator(JAXEpochIterator):
         adapter = self.data_adapter
         adapter.on_epoch_begin()
         total = self.steps_per_epoch or self._num_batches
-        iterator = self._current_iterator if self.steps_per_epoch else None
-        if iterator is None or not iterator.available(1):
-            iterator = adapter.open()
+        iterator, step = adapter.begin_epoch(self._current_iterator if self.steps_per_epoch else None)
         self._current_iterator = iterator
-        step = 0
+        if step and (step == total or not iterator.available(1)):
+            # A backup was written after an epoch's last step: what follows the steps is still to be done.
+            yield step - 1, step - 1, NoSteps(adapter.logs_before)
         while total is None or step < total:
             wanted = (
                 self.steps_per_execution if total is None else min(self.steps_per_execution, total - step)
@@ -303,6 +397,17 @@ class EpochIterator(JAXEpochIterator):
             self._num_batches = step
 
 
+def _windows(epochs: int, steps_per_epoch: int, steps_in_pass: int) -> tuple[int, int]:
+    """How many whole passes some epochs of so many steps take, and how many steps of the next one."""
+    passes = taken = 0
+    for _ in range(epochs):
+        taken = min(taken + steps_per_epoch, steps_in_pass)
+        if taken == steps_in_pass:
+            # An epoch that finds too few steps ends with the pass.
+            passes, taken = passes + 1, 0
+    return passes, taken
+
+
 def _known(adapter: data_adapter.DataAdapter | None, name: str) -> Any:
     """What a Keras adapter knows of its input, or None; those of generators raise where they know nothing."""
     try:
@@ -312,15 +417,13 @@ def _known(adapter: data_adapter.DataAdapter | None, name: str) -> Any:
 
 
 class _Passes:
-    """A Keras data adapter as something to iterate several times."""
+    """A Keras data adapter of other input than arrays as something to iterate several times."""
 
     def __init__(self, adapter: data_adapter.DataAdapter) -> None:
         self._adapter = adapter
 
     def __iter__(self) -> Iterator[Any]:
-        if isinstance(self._adapter, ArrayDataAdapter):
-            return _array_pass.ArrayPass(self._adapter)
-        return iter(self._adapter.get_numpy_iterator())
+        return dense_batches(self._adapter)
 
     def __len__(self) -> int:
         batches = self._adapter.num_batches
@@ -330,37 +433,6 @@ class _Passes:
 
     def __repr__(self) -> str:
         return f"<input of {type(self._adapter).__name__}>"
-
-
-class _Weighted:
-    """A dataset of `(x, y)` with the weights of its classes as sample weights."""
-
-    def __init__(self, dataset: Iterable[Any], class_weight: dict[int, float]) -> None:
-        self._dataset = dataset
-        self._class_weight = class_weight
-
-    def __iter__(self) -> Iterator[Any]:
-        for element in self._dataset:
-            x, y, sample_weight = data_adapter_utils.unpack_x_y_sample_weight(element)
-            if sample_weight is not None:
-                raise errors.BadArgumentError(
-                    "class_weight can't be used with a dataset whose elements have sample weights. Received: "
-                    f"class_weight={self._class_weight!r}. Leave out one of them."
-                )
-            weights = data_adapter_utils.class_weight_to_sample_weights(y, self._class_weight)
-            yield x, y, np.asarray(weights)
-
-    def cardinality(self) -> int:
-        """As the dataset says."""
-        return int(self._dataset.cardinality())  # type: ignore[attr-defined]
-
-
-def _refuse_targets(x: Any, y: Any, sample_weight: Any) -> None:
-    if y is not None or sample_weight is not None:
-        raise errors.BadArgumentError(
-            "y and sample_weight can't be given with a dataset. Expected: a dataset whose elements are (x, y) or "
-            f"(x, y, sample_weight). Received: x={x!r} together with y or sample_weight."
-        )
 
 
 def install() -> None:

@@ -18,6 +18,8 @@ from stratax.distribute import _accumulation, _contexts
 from stratax.keras import _metrics
 
 Step = Callable[[Any], Any]
+STEPS = ("train_step", "test_step", "predict_step")
+"""What a model may override."""
 
 
 def train_step(model: keras.Model) -> Step:
@@ -44,7 +46,7 @@ def predict_step(model: keras.Model) -> Step:
     """The prediction step: a function of a batch that returns the model's outputs."""
     override = _override(model, "predict_step")
     if override is None:
-        return lambda data: _call(model, unpack_x_y_sample_weight(data)[0], training=False)
+        return lambda data: _predict(model, data)
     if _takes_state(override):
         return lambda data: _predict_with_state(model, override, data)
     return override
@@ -72,11 +74,20 @@ def _override(model: keras.Model, name: str) -> Step | None:
     return None if own is getattr(keras.Model, name) else getattr(model, name)
 
 
+def is_written_for_tensorflow(model: keras.Model) -> bool:
+    """Whether one of a model's own steps takes `(data)` and leaves state in place, which Keras on JAX can't run."""
+    overrides = [_override(model, name) for name in STEPS]
+    return any(override is not None and not _takes_state(override) for override in overrides)
+
+
 def _takes_state(step: Step) -> bool:
     """Whether a step has the signature of Keras on JAX, `(state, data)`, rather than TensorFlow's, `(data)`."""
+    parameters = list(inspect.signature(step).parameters.values())
+    if any(parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters):
+        return True
     required = [
         parameter
-        for parameter in inspect.signature(step).parameters.values()
+        for parameter in parameters
         if parameter.default is parameter.empty and parameter.kind is not parameter.VAR_KEYWORD
     ]
     return len(required) == 2
@@ -115,6 +126,27 @@ def _test(model: keras.Model, data: Any) -> None:
 def _track(model: keras.Model, loss: Any, x: Any, y: Any, y_pred: Any, sample_weight: Any) -> None:
     model._loss_tracker.update_state(loss, sample_weight=_examples(x))
     model.compute_metrics(x, y, y_pred, sample_weight=sample_weight)
+
+
+def keras_step(name: str, model: keras.Model, data: Any) -> Any:
+    """Keras' own step in TensorFlow's form: what `super().train_step(data)` is in a model's own step.
+
+    Args:
+        name: Which of `STEPS`.
+        model: The model.
+        data: A batch, or a replica's part of one.
+
+    Returns:
+        The outputs of `predict_step`; of the others the metrics' results by name.
+    """
+    if name == "predict_step":
+        return _predict(model, data)
+    (_train if name == "train_step" else _test)(model, data)
+    return model.get_metrics_result()
+
+
+def _predict(model: keras.Model, data: Any) -> Any:
+    return _call(model, unpack_x_y_sample_weight(data)[0], training=False)
 
 
 def _num_replicas() -> int:

@@ -20,9 +20,20 @@ from keras.src.trainers.data_adapters import array_slicing, data_adapter_utils
 from keras.src.utils.python_utils import pythonify_logs
 
 from stratax import errors
+from stratax._shown import shown
 from stratax.core import _function
 from stratax.distribute import Strategy, _contexts, _ownership
-from stratax.keras import _accumulation, _blocks, _callback_list, _epochs, _plan, _steps, _writers
+from stratax.distribute import _accumulation as _accumulation_state
+from stratax.keras import (
+    _accumulation,
+    _blocks,
+    _callback_list,
+    _epochs,
+    _plan,
+    _step_iterator,
+    _steps,
+    _writers,
+)
 
 _INPUT_BOUND = 0.25
 _WORTH_A_WARNING_SECONDS = 0.5
@@ -111,21 +122,23 @@ class Trainer:
         setattr(self.model, f"{name}_function", run)
 
     def _train(
-        self, state: tuple[None, ...], iterator: "_epochs.StepIterator"
+        self, state: tuple[None, ...], iterator: _step_iterator.StepIterator | _step_iterator.NoSteps
     ) -> tuple[Any, tuple[None, ...]]:
+        if isinstance(iterator, _step_iterator.NoSteps):
+            return iterator.logs or dict(self.model.get_metrics_result()), state
         return self._dispatch("train", iterator), state
 
     def _test(
-        self, state: tuple[None, ...], iterator: "_epochs.StepIterator"
+        self, state: tuple[None, ...], iterator: _step_iterator.StepIterator
     ) -> tuple[Any, tuple[None, ...]]:
         return self._dispatch("test", iterator), state
 
     def _predict(
-        self, state: tuple[None, ...], iterator: "_epochs.StepIterator"
+        self, state: tuple[None, ...], iterator: _step_iterator.StepIterator
     ) -> tuple[Any, tuple[None, ...]]:
         return self._dispatch("predict", iterator), state
 
-    def _dispatch(self, name: str, iterator: "_epochs.StepIterator") -> Any:
+    def _dispatch(self, name: str, iterator: _step_iterator.StepIterator) -> Any:
         steps, element = iterator.take_pending()
         with _contexts.entered(self.strategy, None):
             return self._program(name)(steps, element)
@@ -173,6 +186,7 @@ class Trainer:
             )
         verbose = self._shown(verbose)
         steps = self._adapter(x, y, sample_weight, batch_size, steps_per_epoch, shuffle, class_weight)
+        steps.begin_training(self.model, initial_epoch, steps_per_epoch)
         with steps, self._computing(steps):
             validation: Any = None
             if validation_data is not None:
@@ -200,7 +214,7 @@ class Trainer:
                 epochs=epochs,
                 steps=steps_per_epoch or steps.num_batches,
             )
-            with _writers.only_the_chief_writes(made, self.strategy):
+            with _writers.following_strategy(made, self.model, self.strategy, steps):
                 history = _KERAS["fit"](
                     self.model,
                     steps,
@@ -287,10 +301,10 @@ class Trainer:
             if sample_weight is not None:
                 raise errors.BadArgumentError(
                     "sample_weight and class_weight can't be given together. Received: "
-                    f"sample_weight={sample_weight!r}, class_weight={class_weight!r}."
+                    f"sample_weight={shown(sample_weight)}, class_weight={shown(class_weight)}."
                 )
             sample_weight = data_adapter_utils.class_weight_to_sample_weights(y, class_weight)
-        logs = self._on_batch("train", (x, y, sample_weight), reset=True)
+        logs = self._on_batch("train", _packed(x, y, sample_weight), reset=True)
         return logs if return_dict else self.model._flatten_metrics_in_order(logs)
 
     def test_on_batch(
@@ -298,7 +312,7 @@ class Trainer:
     ) -> Any:
         """See `keras.Model.test_on_batch`."""
         self.model._assert_compile_called("test_on_batch")
-        logs = self._on_batch("test", (x, y, sample_weight), reset=True)
+        logs = self._on_batch("test", _packed(x, y, sample_weight), reset=True)
         return logs if return_dict else self.model._flatten_metrics_in_order(logs)
 
     def predict_on_batch(self, x: Any) -> Any:
@@ -376,6 +390,8 @@ class Trainer:
                 _KERAS_BUILD(model, data_batch=adapter.example())
             elif not predicting and not model.optimizer.built:
                 model.optimizer.build(model.trainable_variables)
+            if not predicting and model.optimizer is not None and model.optimizer.built:
+                _accumulation_state.prepare(model.optimizer)
         self.own_variables()
 
     def _is_unbuilt(self) -> bool:
@@ -405,7 +421,8 @@ class _Computing:
         if _contexts.has_strategy() and _contexts.get_strategy() is not strategy:
             raise errors.StrategyError(
                 "A model that was compiled in the scope of one strategy was used in the scope of another. Received: a "
-                f"model of {strategy!r} in the scope of {_contexts.get_strategy()!r}. Build and compile it there, or "
+                f"model of {shown(strategy)} in the scope of {shown(_contexts.get_strategy())}. Build and "
+                "compile it there, or "
                 "leave that scope."
             )
         self._before = global_state.get_global_attribute("distribution")
@@ -422,6 +439,11 @@ class _Computing:
         self._trainer.own_variables()
 
 
+def _packed(x: Any, y: Any, sample_weight: Any) -> Any:
+    """A batch without what was not given, as datasets have it: a model's own step may unpack `x, y = data`."""
+    return data_adapter_utils.pack_x_y_sample_weight(x, y, sample_weight)
+
+
 def _symbol(value: Any) -> keras.KerasTensor:
     return keras.KerasTensor(value.shape, keras.backend.standardize_dtype(value.dtype))
 
@@ -430,8 +452,9 @@ def _check_batch_size(batch_size: Any) -> None:
     if batch_size is not None and (
         isinstance(batch_size, bool) or not isinstance(batch_size, (int, np.integer))
     ):
-        raise errors.BadTypeError(f"batch_size must be an int. Received: batch_size={batch_size!r}.")
+        raise errors.BadTypeError(f"batch_size must be an int. Received: batch_size={shown(batch_size)}.")
     if batch_size is not None and batch_size < 1:
         raise errors.BadArgumentError(
-            f"batch_size must be at least 1; it is the size of the global batch. Received: batch_size={batch_size!r}."
+            "batch_size must be at least 1; it is the size of the global batch. Received: "
+            f"batch_size={shown(batch_size)}."
         )

@@ -1,4 +1,4 @@
-"""Callbacks that write files, on several workers: the chief writes, the others follow (keras layer)."""
+"""Callbacks that write files: the chief writes, the others follow; backups hold all of training (keras layer)."""
 
 import contextlib
 import functools
@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import keras
-import numpy as np
 
 from stratax.distribute import Strategy
+from stratax.keras import _backup
+from stratax.keras._epochs import StepAdapter
 
 _WRITERS = (keras.callbacks.CSVLogger, keras.callbacks.TensorBoard, keras.callbacks.RemoteMonitor)
 """Callbacks that do nothing but write."""
@@ -27,44 +28,50 @@ def of_this_worker(callbacks: list[Any], strategy: Strategy) -> list[Any]:
 
 
 @contextlib.contextmanager
-def only_the_chief_writes(callbacks: keras.callbacks.CallbackList, strategy: Strategy) -> Iterator[None]:
-    """Keeps Keras' own callbacks (and subclasses of them) from writing in other workers than the chief, for a `fit`.
+def following_strategy(
+    callbacks: keras.callbacks.CallbackList, model: keras.Model, strategy: Strategy, steps: StepAdapter
+) -> Iterator[None]:
+    """Has Keras' own callbacks (and subclasses of them) write for the strategy, for a `fit`.
 
-    A `ModelCheckpoint` decides as it does in the chief, so what it knows, such as the best value, is the same in all. A
-    `BackupAndRestore` takes what the chief restored, so its folder need not be one that all workers see. When the
-    block ends, whatever the chief wrote is there for all. With one worker nothing changes.
+    Of several workers only the chief writes. A `ModelCheckpoint` decides as it does in the chief, so what it knows,
+    such as the best value, is the same in all. A `BackupAndRestore` saves the position in the input too, and takes
+    what the chief restored, so its folder need not be one that all workers see. When the block ends, whatever the
+    chief wrote is there for all.
 
     Args:
         callbacks: The callbacks of the call.
-        strategy: The model's strategy.
+        model: The model.
+        strategy: Its strategy.
+        steps: The input.
     """
-    if strategy.extended.share.processes == 1:
-        yield
-        return
     everybody = list(callbacks.callbacks)
     callbacks.callbacks[:] = of_this_worker(everybody, strategy)
     with contextlib.ExitStack() as stack:
+        # Keras leaves there what a backup has restored, and the next `fit` would begin with that epoch.
+        stack.callback(setattr, model, "_initial_epoch", model._initial_epoch)
         for callback in everybody:
-            for name, method in _replacements(callback, strategy).items():
+            for name, method in _replacements(callback, strategy, steps).items():
                 stack.enter_context(_replaced(callback, name, method))
         stack.callback(callbacks.callbacks.__setitem__, slice(None), everybody)
         yield
-        # Workers may give different callbacks, so it does not depend on them.
-        strategy.extended.loop().ends_now(False)
+        if strategy.extended.share.processes > 1:
+            # Workers may give different callbacks, so it does not depend on them.
+            strategy.extended.loop().ends_now(False)
 
 
-def _replacements(callback: keras.callbacks.Callback, strategy: Strategy) -> dict[str, Callable[..., Any]]:
+def _replacements(
+    callback: keras.callbacks.Callback, strategy: Strategy, steps: StepAdapter
+) -> dict[str, Callable[..., Any]]:
     """What a callback does in this worker instead, by the names of its methods."""
-    is_chief = strategy.extended.share.index == 0
+    share = strategy.extended.share
     found: dict[str, Callable[..., Any]] = {}
-    if isinstance(callback, keras.callbacks.ModelCheckpoint):
-        found["_save_model"] = (
-            _saving(callback, strategy) if is_chief else functools.partial(_decide, callback)
-        )
-    elif isinstance(callback, keras.callbacks.BackupAndRestore):
-        found["_load_model"] = functools.partial(_restore, callback, strategy, callback._load_model)
-        found["_save_model"] = _saving(callback, strategy) if is_chief else _nothing
-        found["on_train_end"] = callback.on_train_end if is_chief else _nothing
+    if isinstance(callback, keras.callbacks.BackupAndRestore):
+        found.update(_backup.Backup(callback, strategy, steps).methods())
+        if share.index:
+            found["on_train_end"] = _nothing
+    elif isinstance(callback, keras.callbacks.ModelCheckpoint) and share.processes > 1:
+        saves = share.index == 0
+        found["_save_model"] = _saving(callback, strategy) if saves else functools.partial(_decide, callback)
     return found
 
 
@@ -86,19 +93,6 @@ def _decide(callback: Any, epoch: int, batch: int | None, logs: Any) -> None:
         callback._should_save_model(epoch, batch, logs, callback._get_file_path(epoch, batch, logs))
     finally:
         callback.verbose = verbose
-
-
-def _restore(callback: Any, strategy: Strategy, load: Callable[[], None]) -> None:
-    """Restores what the chief finds: its weights and the optimizer's state, and the epoch to go on with."""
-    model = callback.model
-    if strategy.extended.share.index == 0:
-        load()
-    state = [*model.variables, *model.optimizer.variables]
-    for variable, value in zip(
-        state, strategy.extended.agreed([each.numpy() for each in state]), strict=True
-    ):
-        variable.assign(value)
-    model._initial_epoch = int(strategy.extended.agreed([np.asarray(model._initial_epoch or 0)])[0])
 
 
 def _nothing(*_: Any, **__: Any) -> None:

@@ -1,21 +1,29 @@
 """Functions of `tf` that rearrange arrays or look into them (tf layer).
 
-All but the linear algebra keep NumPy arrays on the host (see `stratax.tf._host`).
+All but the linear algebra keep NumPy arrays on the host (see `stratax.tf._host`), and those that only rearrange take
+text (see `stratax.tf._text`).
 """
 
 from typing import Any
 
 import numpy as np
 
-from stratax.errors import BadArgumentError
-from stratax.tf._creation import convert_to_tensor, sizes_of
+from stratax._shown import shown
+from stratax.errors import BadArgumentError, BadTypeError
+from stratax.tf._creation import on_device, sizes_of
 from stratax.tf._dtypes import as_dtype, device_dtype
-from stratax.tf._host import is_numpy, is_on_host
+from stratax.tf._host import host_array, is_made_on_host, is_numpy, is_on_host
 from stratax.tf._keras_ops import ops
+from stratax.tf._text import as_text, holds_text, or_text
 
 
 def _library(*operands: Any) -> Any:
-    return np if is_on_host(*operands) else ops
+    return np if _are_on_host(*operands) else ops
+
+
+def _are_on_host(*operands: Any) -> bool:
+    # Where one is text, `or_text` has brought the others to the host.
+    return is_on_host(*operands) or any(map(holds_text, operands))
 
 
 def cast(x: Any, dtype: Any, name: str | None = None) -> Any:
@@ -29,25 +37,43 @@ def cast(x: Any, dtype: Any, name: str | None = None) -> Any:
     Returns:
         An array of x's shape, where `x` is.
 
+    Raises:
+        BadTypeError: If text is to become numbers, or numbers text.
+
     Example:
         >>> import numpy as np
         >>> import stratax.tf as tf
         >>> tf.cast(np.array([1, 2], np.uint8), tf.float32)
         array([1., 2.], dtype=float32)
     """
+    if holds_text(x) or as_dtype(dtype).hasobject:
+        return _text_as(x, dtype)
     if is_numpy(x):
         return x.astype(as_dtype(dtype))
+    if is_made_on_host(x):
+        return host_array(x, as_dtype(dtype))
     return ops.cast(x, device_dtype(dtype))
 
 
+def _text_as(x: Any, dtype: Any) -> Any:
+    if holds_text(x) and as_dtype(dtype).hasobject:
+        return as_text("x", x)[()]
+    raise BadTypeError(
+        "`tf.cast` converts neither text to numbers nor numbers to text. "
+        f"Received: x={shown(x)}, dtype={shown(dtype)}. Use Python's or NumPy's own conversion, on the host."
+    )
+
+
+@or_text("input")
 def identity(input: Any, name: str | None = None) -> Any:
     """The same values, as `tf.identity`: of a variable its value now."""
-    return input if is_on_host(input) else convert_to_tensor(input)
+    return input if _are_on_host(input) else on_device(input)
 
 
+@or_text("input")
 def stop_gradient(input: Any, name: str | None = None) -> Any:
     """The same values, through which no gradient passes, as `tf.stop_gradient`."""
-    return input if is_on_host(input) else ops.stop_gradient(convert_to_tensor(input))
+    return input if _are_on_host(input) else ops.stop_gradient(on_device(input))
 
 
 def shape(input: Any, out_type: Any = "int32", name: str | None = None) -> Any:
@@ -71,6 +97,7 @@ def size(input: Any, out_type: Any = "int32", name: str | None = None) -> Any:
     return as_dtype(out_type).type(np.prod(shape(input), dtype=np.int64))
 
 
+@or_text("tensor")
 def reshape(tensor: Any, shape: Any, name: str | None = None) -> Any:
     """`tensor` with another shape, as `tf.reshape`.
 
@@ -88,16 +115,19 @@ def reshape(tensor: Any, shape: Any, name: str | None = None) -> Any:
     return _library(tensor).reshape(tensor, sizes_of("shape", shape))
 
 
+@or_text("input")
 def expand_dims(input: Any, axis: int, name: str | None = None) -> Any:
     """`input` with a dimension of size 1 at `axis`, as `tf.expand_dims`."""
     return _library(input).expand_dims(input, axis)
 
 
+@or_text("input")
 def squeeze(input: Any, axis: Any = None, name: str | None = None) -> Any:
     """`input` without its dimensions of size 1, or those in `axis`, as `tf.squeeze`."""
     return _library(input).squeeze(input, axis=None if axis is None else sizes_of("axis", axis))
 
 
+@or_text("a")
 def transpose(a: Any, perm: Any = None, conjugate: bool = False, name: str | None = None) -> Any:
     """`a` with its dimensions in the order `perm` (None: reversed), as `tf.transpose`."""
     library = _library(a)
@@ -105,44 +135,52 @@ def transpose(a: Any, perm: Any = None, conjugate: bool = False, name: str | Non
     return library.conj(moved) if conjugate else moved
 
 
+@or_text("input")
 def broadcast_to(input: Any, shape: Any, name: str | None = None) -> Any:
     """`input` repeated to `shape`, as `tf.broadcast_to`."""
     return _library(input).broadcast_to(input, sizes_of("shape", shape))
 
 
+@or_text("input")
 def tile(input: Any, multiples: Any, name: str | None = None) -> Any:
     """`input` repeated `multiples[i]` times along dimension i, as `tf.tile`."""
     return _library(input).tile(input, sizes_of("multiples", multiples))
 
 
+@or_text("input")
 def repeat(input: Any, repeats: Any, axis: int | None = None, name: str | None = None) -> Any:
     """Every element (or slice along `axis`) of `input` `repeats` times, as `tf.repeat`."""
     return _library(input).repeat(input, repeats, axis=axis)
 
 
+@or_text("tensor")
 def reverse(tensor: Any, axis: Any, name: str | None = None) -> Any:
     """`tensor` back to front along the dimensions `axis`, as `tf.reverse`."""
     axes = sizes_of("axis", axis)
     return _library(tensor).flip(tensor, axis=axes[0] if len(axes) == 1 else axes)
 
 
+@or_text("values")
 def stack(values: Any, axis: int = 0, name: str = "stack") -> Any:
     """Arrays of one shape side by side on a new dimension, as `tf.stack`; on the host if all are."""
     return _library(values).stack(list(values), axis=axis)
 
 
+@or_text("value")
 def unstack(value: Any, num: int | None = None, axis: int = 0, name: str = "unstack") -> list[Any]:
     """The slices of `value` along a dimension, as a list, as `tf.unstack`; `num` may be left out."""
-    if not is_on_host(value):
-        return list(ops.unstack(convert_to_tensor(value), num, axis))
+    if not _are_on_host(value):
+        return list(ops.unstack(on_device(value), num, axis))
     return list(np.moveaxis(np.asarray(value), axis, 0))
 
 
+@or_text("values")
 def concat(values: Any, axis: int, name: str = "concat") -> Any:
     """Arrays one after another along a dimension, as `tf.concat`; on the host if all are."""
     return _library(values).concatenate(list(values), axis=int(axis))
 
 
+@or_text("value")
 def split(
     value: Any, num_or_size_splits: Any, axis: int = 0, num: int | None = None, name: str = "split"
 ) -> list[Any]:
@@ -170,11 +208,12 @@ def split(
     if sum(parts) != total or min(parts, default=0) < 0:
         raise BadArgumentError(
             f"The parts must add up to the dimension's size. Expected: {total} in all, with at most one -1. "
-            f"Received: num_or_size_splits={num_or_size_splits!r}."
+            f"Received: num_or_size_splits={shown(num_or_size_splits)}."
         )
     return list(library.split(value, [int(end) for end in np.cumsum(parts)[:-1]], axis=axis))
 
 
+@or_text("params")
 def gather(
     params: Any,
     indices: Any,
@@ -198,16 +237,34 @@ def gather(
         An array whose dimension `axis` is replaced by those of `indices`; on the host if both operands are.
 
     Raises:
-        BadArgumentError: If `batch_dims` is not 0.
+        BadArgumentError: If `batch_dims` is not 0, or an index on the host is out of range.
     """
     if batch_dims != 0:
         raise BadArgumentError(
             "`tf.gather` supports batch_dims=0 only. "
-            f"Received: batch_dims={batch_dims!r}. Use `keras.ops.take_along_axis`."
+            f"Received: batch_dims={shown(batch_dims)}. Use `keras.ops.take_along_axis`."
         )
-    return _library(params, indices).take(params, indices, axis=0 if axis is None else axis)
+    axis = 0 if axis is None else axis
+    library = _library(params, indices)
+    if library is np:
+        _check_range(indices, np.shape(params)[axis])
+    return library.take(params, indices, axis=axis)
 
 
+def _check_range(indices: Any, size: int) -> None:
+    """Raises for what NumPy would count from the end, and TensorFlow refuses."""
+    known = (
+        np.asarray(indices)
+        if isinstance(indices, np.ndarray | np.generic | int | list | tuple)
+        else np.zeros(0)
+    )
+    if known.size and (known.min() < 0 or known.max() >= size):
+        raise BadArgumentError(
+            f"`tf.gather` takes indices from 0 to {size - 1} here. Received: indices={shown(indices)}."
+        )
+
+
+@or_text("x", "y")
 def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Any:
     """`x` where `condition` holds, else `y`, as `tf.where`.
 
@@ -226,7 +283,7 @@ def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None)
     if x is None or y is None:
         raise BadArgumentError(
             "`tf.where` needs both values: a result whose shape depends on the condition can't be compiled. "
-            f"Received: x={x!r}, y={y!r}. For the places where it holds use `numpy.argwhere` on the host."
+            f"Received: x={shown(x)}, y={shown(y)}. For the places where it holds use `numpy.argwhere` on the host."
         )
     return _library(condition, x, y).where(condition, x, y)
 
@@ -284,7 +341,7 @@ def matmul(
         >>> tf.matmul([[1.0, 2.0]], [[3.0], [4.0]]).tolist()
         [[11.0]]
     """
-    a, b = convert_to_tensor(a), convert_to_tensor(b)
+    a, b = on_device(a), on_device(b)
     return ops.matmul(
         ops.swapaxes(a, -1, -2) if transpose_a else a, ops.swapaxes(b, -1, -2) if transpose_b else b
     )
@@ -292,14 +349,14 @@ def matmul(
 
 def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Any:
     """The product of `a` and `b` summed over `axes`, on a device, as `tf.tensordot`."""
-    return ops.tensordot(convert_to_tensor(a), convert_to_tensor(b), axes=axes)
+    return ops.tensordot(on_device(a), on_device(b), axes=axes)
 
 
 def einsum(equation: str, *inputs: Any) -> Any:
     """Sums of products by Einstein's notation, on a device, as `tf.einsum`."""
-    return ops.einsum(equation, *(convert_to_tensor(operand) for operand in inputs))
+    return ops.einsum(equation, *(on_device(operand) for operand in inputs))
 
 
 def top_k(input: Any, k: int = 1, sorted: bool = True, name: str | None = None) -> Any:
     """The `k` largest elements along the last dimension and their places, on a device, as `tf.math.top_k`."""
-    return ops.top_k(convert_to_tensor(input), k, sorted=sorted)
+    return ops.top_k(on_device(input), k, sorted=sorted)

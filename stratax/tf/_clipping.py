@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from stratax.tf._creation import convert_to_tensor
+from stratax.tf._creation import on_device
 from stratax.tf._keras_ops import ops
 
 
@@ -19,7 +19,7 @@ def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = No
     Returns:
         An array of t's shape.
     """
-    array = convert_to_tensor(t)
+    array = on_device(t)
     squares = ops.sum(ops.square(array), axis=axes, keepdims=True)
     # A norm of 0 has no gradient; its own square root is never used.
     norm = ops.sqrt(ops.where(squares > 0, squares, 1.0))
@@ -28,8 +28,8 @@ def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = No
 
 def global_norm(t_list: Sequence[Any], name: str | None = None) -> Any:
     """The norm of several arrays as if they were one, as `tf.linalg.global_norm`; None entries are left out."""
-    arrays = [convert_to_tensor(array) for array in t_list if array is not None]
-    return ops.sqrt(sum((ops.sum(ops.square(array)) for array in arrays), start=convert_to_tensor(0.0)))
+    arrays = [on_device(array) for array in t_list if array is not None]
+    return ops.sqrt(sum((ops.sum(ops.square(array)) for array in arrays), start=on_device(0.0)))
 
 
 def clip_by_global_norm(
@@ -48,7 +48,7 @@ def clip_by_global_norm(
     """
     norm = global_norm(t_list) if use_norm is None else use_norm
     scale = clip_norm / ops.maximum(norm, clip_norm)
-    clipped = [None if array is None else _scaled(convert_to_tensor(array), scale) for array in t_list]
+    clipped = [None if array is None else _scaled(on_device(array), scale) for array in t_list]
     return clipped, norm
 
 

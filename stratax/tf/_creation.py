@@ -1,16 +1,19 @@
 """Functions of `tf` that make arrays (tf layer).
 
-What they make is on a device, except that `zeros_like` and `ones_like` follow their operand.
+What they make is on a device, except that `zeros_like` and `ones_like` follow their operand. In the functions that a
+`Dataset` calls it is on the host: elements are there, with 64 bits, which a device would cut to 32.
 """
 
 from typing import Any
 
 import numpy as np
 
+from stratax._shown import shown
 from stratax.errors import BadArgumentError, BadTypeError
-from stratax.tf._dtypes import device_dtype
-from stratax.tf._host import is_on_host, is_traced
+from stratax.tf._dtypes import as_dtype, device_dtype
+from stratax.tf._host import host_array, in_pipeline, is_made_on_host, is_on_host, is_traced
 from stratax.tf._keras_ops import ops
+from stratax.tf._text import as_text, holds_text
 
 
 def sizes_of(name: str, shape: Any) -> tuple[int, ...]:
@@ -28,7 +31,7 @@ def _known(name: str, value: Any) -> Any:
     if array is None or (array.dtype.kind not in "iu" and array.size):
         raise BadTypeError(
             f"`{name}` must be whole numbers that are known while a program is traced. "
-            f"Received: {name}={value!r}. Compute it from shapes, which are always known, and not from arrays."
+            f"Received: {name}={shown(value)}. Compute it from shapes, which are always known, and not from arrays."
         )
     return array
 
@@ -37,31 +40,50 @@ def convert_to_tensor(value: Any, dtype: Any = None, dtype_hint: Any = None, nam
     """An array on the device for anything that can be one, as `tf.convert_to_tensor`.
 
     Args:
-        value: A number, a nested list of numbers or arrays, a NumPy or JAX array, a variable (its value).
+        value: A number, a nested list of numbers or arrays, a NumPy or JAX array, a variable (its value); or text.
         dtype: The dtype; by default that of `value`, float32 for Python floats and int32 for Python ints. JAX has no
             64-bit numbers unless its setting `jax_enable_x64` is on: float64 becomes float32, int64 int32.
         dtype_hint: Ignored.
         name: Ignored.
 
     Returns:
-        A `jax.Array` on the device of the enclosing `tf.device`, else on JAX's default device.
+        A `jax.Array` on the device of the enclosing `tf.device`, else on JAX's default device. In a function that a
+        `Dataset` calls, an array of NumPy, with all its 64 bits. Of text, which devices don't hold, `bytes`, or a NumPy
+        array of `bytes` objects.
 
     Raises:
-        BadTypeError: If `value` is text, which devices do not hold.
+        BadTypeError: If `value` can't be converted to `dtype`.
 
     Example:
         >>> import stratax.tf as tf
         >>> tf.convert_to_tensor([1, 2]).dtype
         dtype('int32')
+        >>> tf.convert_to_tensor(["a", "b"])
+        array([b'a', b'b'], dtype=object)
     """
-    if isinstance(value, (str, bytes)) or getattr(getattr(value, "dtype", None), "kind", "") in (
-        "S",
-        "U",
-        "O",
-    ):
+    is_text = holds_text(value)
+    if dtype is not None and is_text != as_dtype(dtype).hasobject:
+        raise BadTypeError(
+            "Text has the dtype tf.string, and nothing else has it. "
+            f"Received: value={shown(value)}, dtype={shown(dtype)}. Leave out dtype, or convert the value first."
+        )
+    if is_text:
+        return as_text("value", value)[()]
+    if is_made_on_host(value):
+        return host_array(value, None if dtype is None else as_dtype(dtype))
+    return on_device(value, dtype)
+
+
+def on_device(value: Any, dtype: Any = None) -> Any:
+    """Return numbers as an array on the device.
+
+    Raises:
+        BadTypeError: If `value` is text, which devices do not hold.
+    """
+    if holds_text(value) or getattr(getattr(value, "dtype", None), "kind", "") == "O":
         raise BadTypeError(
             "Devices hold numbers, not text or objects. Expected: a number, or a nested list or array of numbers. "
-            f"Received: value={value!r}. Keep it as a Python or NumPy value."
+            f"Received: value={shown(value)}. Keep it as a Python or NumPy value."
         )
     return ops.convert_to_tensor(value, dtype=None if dtype is None else device_dtype(dtype))
 
@@ -70,16 +92,17 @@ def constant(value: Any, dtype: Any = None, shape: Any = None, name: str = "Cons
     """An array of given values, as `tf.constant`.
 
     Args:
-        value: A number or a nested list of numbers, or an array.
+        value: A number or a nested list of numbers, or an array; or text.
         dtype: As in :func:`convert_to_tensor`.
         shape: The shape; a single value fills it. By default that of `value`.
         name: Ignored.
 
     Returns:
-        A `jax.Array` on the device of the enclosing `tf.device`, else on JAX's default device.
+        A `jax.Array` on the device of the enclosing `tf.device`, else on JAX's default device; of text what
+        :func:`convert_to_tensor` gives.
 
     Raises:
-        BadTypeError: If `value` is text.
+        BadTypeError: If `value` can't be converted to `dtype`.
         BadArgumentError: If `value` has neither one element nor as many as `shape`.
 
     Example:
@@ -90,29 +113,41 @@ def constant(value: Any, dtype: Any = None, shape: Any = None, name: str = "Cons
     array = convert_to_tensor(value, dtype)
     if shape is None:
         return array
-    sizes = sizes_of("shape", shape)
-    if array.size == 1:
-        return ops.broadcast_to(ops.reshape(array, ()), sizes)
-    if array.size != int(np.prod(sizes, dtype=np.int64)):
+    sizes, count = sizes_of("shape", shape), np.size(array)
+    library: Any = np if holds_text(array) or is_on_host(array) else ops
+    array = as_text("value", array) if holds_text(array) else array
+    if count == 1:
+        return library.broadcast_to(library.reshape(array, ()), sizes)
+    if count != int(np.prod(sizes, dtype=np.int64)):
         raise BadArgumentError(
-            f"The values do not fill the shape. Expected: one value, or as many as shape={sizes!r} has. "
-            f"Received: {array.size} values."
+            f"The values do not fill the shape. Expected: one value, or as many as shape={shown(sizes)} has. "
+            f"Received: {count} values."
         )
-    return ops.reshape(array, sizes)
+    return library.reshape(array, sizes)
 
 
 def fill(dims: Any, value: Any, name: str | None = None) -> Any:
-    """An array of shape `dims` filled with a scalar, as `tf.fill`; on a device."""
-    return ops.broadcast_to(convert_to_tensor(value), sizes_of("dims", dims))
+    """An array of shape `dims` filled with a scalar, as `tf.fill`; on a device if it is a number."""
+    if holds_text(value):
+        return np.broadcast_to(as_text("value", value), sizes_of("dims", dims)).copy()
+    if is_made_on_host(value):
+        return np.broadcast_to(host_array(value), sizes_of("dims", dims)).copy()
+    return ops.broadcast_to(on_device(value), sizes_of("dims", dims))
 
 
 def zeros(shape: Any, dtype: Any = "float32", name: str | None = None) -> Any:
-    """An array of zeros on a device, as `tf.zeros`."""
+    """An array of zeros on a device, as `tf.zeros`; of empty strings on the host where `dtype` is `tf.string`."""
+    if as_dtype(dtype).hasobject:
+        return np.full(sizes_of("shape", shape), b"", object)
+    if in_pipeline():
+        return np.zeros(sizes_of("shape", shape), as_dtype(dtype))
     return ops.zeros(sizes_of("shape", shape), dtype=device_dtype(dtype))
 
 
 def ones(shape: Any, dtype: Any = "float32", name: str | None = None) -> Any:
     """An array of ones on a device, as `tf.ones`."""
+    if in_pipeline():
+        return np.ones(sizes_of("shape", shape), as_dtype(dtype))
     return ops.ones(sizes_of("shape", shape), dtype=device_dtype(dtype))
 
 
@@ -120,6 +155,8 @@ def eye(
     num_rows: int, num_columns: int | None = None, dtype: Any = "float32", name: str | None = None
 ) -> Any:
     """An identity matrix on a device, as `tf.eye` without `batch_shape`."""
+    if in_pipeline():
+        return np.eye(num_rows, num_columns, dtype=as_dtype(dtype))
     return ops.eye(num_rows, num_columns, dtype=device_dtype(dtype))
 
 
@@ -130,6 +167,8 @@ def linspace(start: Any, stop: Any, num: int, name: str | None = None) -> Any:
 
 def zeros_like(input: Any, dtype: Any = None, name: str | None = None) -> Any:
     """Zeros of the shape and, unless `dtype` says otherwise, the dtype of `input`, where it is."""
+    if holds_text(input):
+        return np.full(as_text("input", input).shape, b"", object)[()]
     if is_on_host(input):
         return np.zeros_like(input, dtype=dtype)
     return ops.zeros_like(input, dtype=None if dtype is None else device_dtype(dtype))

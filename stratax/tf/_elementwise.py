@@ -9,8 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from stratax.tf._host import is_on_host
+from stratax.data._element_array import check_divisor, quotient_dtype
+from stratax.tf._host import is_on_host, is_traced
 from stratax.tf._keras_ops import ops
+from stratax.tf._text import as_text, holds_text
 
 
 def _unary(name: str, numpy_function: Callable[..., Any], what: str, keras_name: str = "") -> Any:
@@ -30,6 +32,44 @@ def _binary(name: str, numpy_function: Callable[..., Any], what: str, keras_name
 
     return _named(function, name, f"{what}, as `tf.math.{name}`.\n\n{_BINARY_DOC}")
 
+
+def _or_text(function: Callable[..., Any], numpy_function: Callable[..., Any]) -> Any:
+    """The same function, which takes two operands of text as well."""
+
+    def with_text(x: Any, y: Any, name: str | None = None) -> Any:
+        if holds_text(x) or holds_text(y):
+            return numpy_function(as_text("x", x), as_text("y", y))
+        return function(x, y)
+
+    doc = (function.__doc__ or "").replace("number.", "number, or text.", 1)
+    return _named(with_text, function.__name__, doc)
+
+
+def _division(name: str, numpy_function: Callable[..., Any], what: str, keras_name: str = "") -> Any:
+    divide = _binary(name, numpy_function, what, keras_name)
+
+    def function(x: Any, y: Any, name: str | None = None) -> Any:
+        if not (is_traced(x) or is_traced(y)) and _has_value(x) and _has_value(y):
+            check_divisor(divide.__name__, x, y)
+        return divide(x, y)
+
+    return _named(function, name, f"{what}, as `tf.math.{name}`.\n\n{_BINARY_DOC}{_DIVISION_DOC}")
+
+
+def _has_value(operand: Any) -> bool:
+    """Whether it can be looked at: a symbolic tensor of Keras has none."""
+    return (
+        is_on_host(operand)
+        or isinstance(operand, (int, float, list, tuple))
+        or hasattr(operand, "__jax_array__")
+        or hasattr(operand, "addressable_shards")
+    )
+
+
+_DIVISION_DOC = """
+
+Raises:
+    BadArgumentError: Integers are divided by zero. A compiled program does not notice and gives any number."""
 
 _UNARY_DOC = """Args:
     x: An array, on a device or on the host.
@@ -85,12 +125,12 @@ square = _unary("square", np.square, "x * x")
 tan = _unary("tan", np.tan, "The tangent of angles in radians")
 tanh = _unary("tanh", np.tanh, "Hyperbolic tangents")
 
-add = _binary("add", np.add, "x + y")
+add = _or_text(_binary("add", np.add, "x + y"), np.add)
 atan2 = _binary("atan2", np.arctan2, "The angles of points (y, x): the first argument is y", "arctan2")
-divide = _binary("divide", np.true_divide, "x / y")
+divide = _binary("divide", lambda x, y: _quotient(x, y), "x / y")
 divide_no_nan = _binary("divide_no_nan", lambda x, y: _safe_divide(x, y), "x / y, and 0 where y is 0")
-equal = _binary("equal", np.equal, "x == y")
-floordiv = _binary("floordiv", np.floor_divide, "x // y", "floor_divide")
+equal = _or_text(_binary("equal", np.equal, "x == y"), np.equal)
+floordiv = _division("floordiv", np.floor_divide, "x // y", "floor_divide")
 greater = _binary("greater", np.greater, "x > y")
 greater_equal = _binary("greater_equal", np.greater_equal, "x >= y")
 less = _binary("less", np.less, "x < y")
@@ -100,9 +140,9 @@ logical_or = _binary("logical_or", np.logical_or, "x or y")
 logical_xor = _binary("logical_xor", np.logical_xor, "Whether exactly one of x and y is True")
 maximum = _binary("maximum", np.maximum, "The larger of x and y")
 minimum = _binary("minimum", np.minimum, "The smaller of x and y")
-mod = _binary("mod", np.mod, "The remainder of x // y, with the sign of y")
+mod = _division("mod", np.mod, "The remainder of x // y, with the sign of y")
 multiply = _binary("multiply", np.multiply, "x * y")
-not_equal = _binary("not_equal", np.not_equal, "x != y")
+not_equal = _or_text(_binary("not_equal", np.not_equal, "x != y"), np.not_equal)
 pow = _binary("pow", np.power, "x to the power of y", "power")
 subtract = _binary("subtract", np.subtract, "x - y")
 
@@ -138,4 +178,9 @@ def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | 
 
 def _safe_divide(x: Any, y: Any) -> Any:
     is_zero = np.equal(y, 0)
-    return np.where(is_zero, 0, np.true_divide(x, np.where(is_zero, 1, y)))
+    return np.where(is_zero, 0, _quotient(x, np.where(is_zero, 1, y)))
+
+
+def _quotient(x: Any, y: Any) -> Any:
+    dtype = quotient_dtype(x, y)
+    return np.true_divide(x, y) if dtype is None else np.true_divide(x, y, dtype=dtype)

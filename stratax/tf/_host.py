@@ -10,6 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from stratax.data._structure import as_array
+from stratax.data._vectorise import in_pipeline
+from stratax.tf._text import holds_text
+
 _NUMBERS = (bool, int, float, complex)
 
 
@@ -17,11 +21,29 @@ def is_on_host(*operands: Any) -> bool:
     """Whether operands are NumPy arrays or Python numbers, with one array at least.
 
     Lists and tuples count as what they hold, NumPy's scalars as arrays. What poses as a NumPy array (the batched
-    stand-ins of `Dataset.map`) is one.
+    stand-ins of `Dataset.map`) is one. Text is never one (see `stratax.tf._text`).
     """
     leaves = [leaf for operand in operands for leaf in _leaves(operand)]
+    if any(map(holds_text, leaves)):
+        return False
     arrays = [leaf for leaf in leaves if isinstance(leaf, np.generic) or not isinstance(leaf, _NUMBERS)]
     return bool(arrays) and all(is_numpy(array) for array in arrays)
+
+
+def is_made_on_host(value: Any) -> bool:
+    """Whether an array of these numbers stays on the host: in a function of a pipeline, unless JAX has some of them."""
+    return in_pipeline() and all(
+        isinstance(leaf, (*_NUMBERS, np.ndarray, np.generic)) for leaf in _leaves(value)
+    )
+
+
+def host_array(value: Any, dtype: Any = None) -> Any:
+    """An array of numbers on the host; without a `dtype` TensorFlow's for Python's numbers, such as int32 and float32.
+
+    Raises:
+        OverflowError: A number does not fit into the dtype.
+    """
+    return (as_array(value) if dtype is None else np.array(value, dtype))[()]
 
 
 def is_numpy(value: Any) -> bool:

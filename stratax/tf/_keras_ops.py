@@ -6,6 +6,10 @@ Functions of an input pipeline use the names of this layer on NumPy arrays, in p
 from collections.abc import Callable
 from typing import Any
 
+from stratax._shown import shown
+from stratax.errors import BadTypeError
+from stratax.tf._text import holds_text
+
 
 class _KerasOps:
     """Each attribute is a function that calls the one of that name in `keras.ops`."""
@@ -14,7 +18,17 @@ class _KerasOps:
         def call(*args: Any, **kwargs: Any) -> Any:
             from keras import ops
 
-            return getattr(ops, name)(*args, **kwargs)
+            try:
+                return getattr(ops, name)(*args, **kwargs)
+            except (TypeError, ValueError):
+                # JAX' own message would show the whole of what was received.
+                text = next(filter(holds_text, args), None)
+                if text is None:
+                    raise
+            raise BadTypeError(
+                f"`keras.ops.{name}` computes with numbers, and text is none. Received: {shown(text)}. Leave text out "
+                "of what is computed, or convert it to numbers on the host."
+            )
 
         setattr(self, name, call)
         return call

@@ -2,10 +2,11 @@
 
 from typing import Any
 
-from keras import ops, random
+from keras import random
 
 from stratax.core._generator import generator_of
-from stratax.tf._creation import convert_to_tensor, sizes_of
+from stratax.tf._creation import on_device, sizes_of
+from stratax.tf._keras_ops import ops
 
 
 def softmax_cross_entropy_with_logits(
@@ -27,7 +28,7 @@ def softmax_cross_entropy_with_logits(
         >>> tf.nn.softmax_cross_entropy_with_logits(labels=[[1.0]], logits=[[3.0]]).tolist()
         [0.0]
     """
-    logits = convert_to_tensor(logits)
+    logits = on_device(logits)
     labels = ops.cast(labels, logits.dtype)
     # Subtracted, not negated: what is certain costs 0, as in TensorFlow, and not -0.
     return ops.sum(labels * (0.0 - ops.log_softmax(logits, axis=axis)), axis=axis)
@@ -44,7 +45,7 @@ def sparse_softmax_cross_entropy_with_logits(labels: Any, logits: Any, name: str
     Returns:
         The losses, shape `(...)`, of the logits' dtype.
     """
-    log_probabilities = ops.log_softmax(convert_to_tensor(logits), axis=-1)
+    log_probabilities = ops.log_softmax(on_device(logits), axis=-1)
     places = ops.expand_dims(ops.cast(labels, "int32"), -1)
     return -ops.squeeze(ops.take_along_axis(log_probabilities, places, axis=-1), -1)
 
@@ -60,14 +61,14 @@ def sigmoid_cross_entropy_with_logits(labels: Any = None, logits: Any = None, na
     Returns:
         The losses, of that shape and the logits' dtype.
     """
-    logits = convert_to_tensor(logits)
+    logits = on_device(logits)
     labels = ops.cast(labels, logits.dtype)
     return ops.relu(logits) - logits * labels + ops.softplus(-ops.abs(logits))
 
 
 def l2_loss(t: Any, name: str | None = None) -> Any:
     """Half the sum of the squares, a scalar, as `tf.nn.l2_loss`."""
-    return ops.sum(ops.square(convert_to_tensor(t))) / 2
+    return ops.sum(ops.square(on_device(t))) / 2
 
 
 def relu(features: Any, name: str | None = None) -> Any:
@@ -97,7 +98,7 @@ def gelu(features: Any, approximate: bool = False, name: str | None = None) -> A
 
 def silu(features: Any, beta: float = 1.0) -> Any:
     """X * sigmoid(beta * x), as `tf.nn.silu` and `tf.nn.swish`."""
-    features = convert_to_tensor(features)
+    features = on_device(features)
     return features * ops.sigmoid(beta * features)
 
 
@@ -108,12 +109,12 @@ def softplus(features: Any, name: str | None = None) -> Any:
 
 def softmax(logits: Any, axis: int | None = None, name: str | None = None) -> Any:
     """exp(x) / sum(exp(x)) along a dimension (None: the last), as `tf.nn.softmax`."""
-    return ops.softmax(convert_to_tensor(logits), axis=-1 if axis is None else axis)
+    return ops.softmax(on_device(logits), axis=-1 if axis is None else axis)
 
 
 def log_softmax(logits: Any, axis: int | None = None, name: str | None = None) -> Any:
     """X - log(sum(exp(x))) along a dimension (None: the last), as `tf.nn.log_softmax`."""
-    return ops.log_softmax(convert_to_tensor(logits), axis=-1 if axis is None else axis)
+    return ops.log_softmax(on_device(logits), axis=-1 if axis is None else axis)
 
 
 def dropout(x: Any, rate: float, noise_shape: Any = None, seed: Any = None, name: str | None = None) -> Any:
@@ -130,4 +131,4 @@ def dropout(x: Any, rate: float, noise_shape: Any = None, seed: Any = None, name
         An array of x's shape. Replicas make different decisions.
     """
     shape = None if noise_shape is None else sizes_of("noise_shape", noise_shape)
-    return random.dropout(convert_to_tensor(x), rate, noise_shape=shape, seed=generator_of(seed))
+    return random.dropout(on_device(x), rate, noise_shape=shape, seed=generator_of(seed))

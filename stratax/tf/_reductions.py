@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from stratax.tf import _elementwise
-from stratax.tf._creation import convert_to_tensor
+from stratax.tf._creation import on_device
 from stratax.tf._dtypes import as_dtype, device_dtype
 from stratax.tf._host import is_on_host
 from stratax.tf._keras_ops import ops
@@ -47,7 +47,7 @@ def _is_nested(value: Any) -> bool:
 
 
 def _on_device(value: Any) -> Any:
-    return convert_to_tensor(value) if _is_nested(value) or isinstance(value, (int, float)) else value
+    return on_device(value) if _is_nested(value) or isinstance(value, (int, float)) else value
 
 
 def _axes(axis: Any) -> Any:

@@ -15,6 +15,7 @@ from stratax.data.image import decode_gif as decode_gif
 from stratax.data.image import decode_image as decode_image
 from stratax.data.image import decode_jpeg as decode_jpeg
 from stratax.data.image import decode_png as decode_png
+from stratax.data.image import decode_webp as decode_webp
 from stratax.data.image import encode_jpeg as encode_jpeg
 from stratax.data.image import encode_png as encode_png
 from stratax.data.image import extract_jpeg_shape as extract_jpeg_shape
@@ -71,6 +72,7 @@ __all__ = [
     "decode_image",
     "decode_jpeg",
     "decode_png",
+    "decode_webp",
     "encode_jpeg",
     "encode_png",
     "extract_jpeg_shape",

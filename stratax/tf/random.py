@@ -8,12 +8,13 @@ from typing import Any
 
 import keras
 import numpy as np
-from keras import ops
 
+from stratax._shown import shown
 from stratax.core._generator import generator_of, reset
 from stratax.errors import BadArgumentError
-from stratax.tf._creation import convert_to_tensor, sizes_of
+from stratax.tf._creation import on_device, sizes_of
 from stratax.tf._dtypes import as_dtype, device_dtype
+from stratax.tf._keras_ops import ops
 from stratax.tf._names import missing_name
 
 
@@ -109,7 +110,7 @@ def uniform(
     if as_dtype(dtype).kind in "iu":
         if maxval is None:
             raise BadArgumentError(
-                f"Random whole numbers need an upper end. Received: maxval=None, dtype={dtype!r}. Pass maxval."
+                f"Random whole numbers need an upper end. Received: maxval=None, dtype={shown(dtype)}. Pass maxval."
             )
         return keras.random.randint(sizes, minval, maxval, dtype=kind, seed=generator_of(seed))
     top = 1 if maxval is None else maxval
@@ -120,7 +121,7 @@ def uniform(
 
 def shuffle(value: Any, seed: Any = None, name: str | None = None) -> Any:
     """`value` with its first dimension in random order, as `tf.random.shuffle`; `seed` as for :func:`normal`."""
-    return keras.random.shuffle(convert_to_tensor(value), seed=generator_of(seed))
+    return keras.random.shuffle(on_device(value), seed=generator_of(seed))
 
 
 def categorical(
@@ -138,7 +139,7 @@ def categorical(
     Returns:
         Whole numbers, shape `(examples, num_samples)`.
     """
-    drawn = keras.random.categorical(convert_to_tensor(logits), num_samples, seed=generator_of(seed))
+    drawn = keras.random.categorical(on_device(logits), num_samples, seed=generator_of(seed))
     return ops.cast(drawn, device_dtype(np.int64 if dtype is None else dtype))
 
 

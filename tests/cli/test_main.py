@@ -13,14 +13,26 @@ def test_version_and_help_are_printed_and_succeed(arguments, expected, capsys):
     assert expected in capsys.readouterr().out
 
 
-def test_every_command_and_option_has_help():
-    for name, command in _main.program.commands.items():
-        assert command.help, name
-        result = CliRunner().invoke(_main.program, [name, "--help"])
-        assert result.exit_code == 0
-        assert " ".join(command.help.split()) in " ".join(result.output.split())
-        options = (parameter for parameter in command.params if isinstance(parameter, click.Option))
-        assert [option.name for option in options if not option.help] == []
+def all_commands(group=_main.program, path=()):
+    for name, command in group.commands.items():
+        yield [*path, name], command
+        if isinstance(command, click.Group):
+            yield from all_commands(command, (*path, name))
+
+
+@pytest.mark.parametrize(
+    ("path", "command"),
+    list(all_commands()),
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_every_command_and_option_has_help(path, command):
+    assert command.help
+    result = CliRunner().invoke(_main.program, [*path, "--help"])
+    assert result.exit_code == 0
+    assert " ".join(command.help.replace("\b", "").split()) in " ".join(result.output.split())
+    assert "\\" not in result.output
+    options = (parameter for parameter in command.params if isinstance(parameter, click.Option))
+    assert [option.name for option in options if not option.help] == []
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,10 @@ from stratax.cli import _main
 def test_kubernetes_objects_are_printed(capsys):
     options = ("--workers", "2", "--image", "digits:1", "--restarts", "3", "--volume", "claim:/data")
     assert _main.run(["manifest", "kubernetes", *options, "--", "train.py", "--epochs", "3"]) == 0
-    service, job = yaml.safe_load_all(capsys.readouterr().out)
-    assert service["metadata"]["name"] == job["metadata"]["name"] == "train"
+    secret, service, job = yaml.safe_load_all(capsys.readouterr().out)
+    assert {each["metadata"]["name"] for each in (secret, service, job)} == {"train"}
+    assert _main.run(["manifest", "kubernetes", *options, "--secret", "mine", "train.py"]) == 0
+    assert [each["kind"] for each in yaml.safe_load_all(capsys.readouterr().out)] == ["Service", "Job"]
     assert job["spec"]["backoffLimitPerIndex"] == 3
     container = job["spec"]["template"]["spec"]["containers"][0]
     assert container["command"] == ["python", "train.py", "--epochs", "3"]

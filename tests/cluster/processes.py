@@ -23,6 +23,8 @@ import tempfile
 import textwrap
 import time
 
+import pytest
+
 CHECKOUT = pathlib.Path(__file__).resolve().parent.parent.parent
 LIMIT = 200.0
 
@@ -203,6 +205,29 @@ def run_tasks(count, program, *arguments, timeout=LIMIT, **options):
         return running.wait(timeout)
 
 
+def as_stranger(source, *arguments):
+    """Runs Python source as a user who is nobody else on this machine, and returns what it prints.
+
+    The test is skipped where this user may not become another.
+    """
+    if os.geteuid() != 0:
+        pytest.skip("only root can play another user")
+    # What it imports lies, perhaps, where the other user may not read.
+    imports = "import encodings.idna, errno, hashlib, hmac, json, os, socket, struct, sys, time\n"
+    become = f"{imports}os.setgroups([]); os.setgid(65534); os.setuid(65534)\n"
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", become + textwrap.dedent(source), *arguments],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        cwd="/",
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
 def addresses(count, *, chief=False):
     """A cluster of `count` tasks on free ports of this machine, as it stands in TF_CONFIG."""
     all_addresses = [f"127.0.0.1:{port}" for port in free_ports(count)]
@@ -217,7 +242,10 @@ def places(cluster):
 
 
 def environment(cluster, kind, index, *, devices=1, variables=None):
-    """The environment of a task: TF_CONFIG, so many CPU devices, and nothing of the settings of this process."""
+    """The environment of a task: TF_CONFIG, so many CPU devices, and nothing of the settings of this process.
+
+    There is a secret, so that no task warns that there is none.
+    """
     ours = ("STRATAX_", "JAX_", "XLA_", "TF_CONFIG", "PJRT_NPROC", "NPROC", "KERAS_")
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
     config = {"cluster": cluster, "task": {"type": kind, "index": index}}
@@ -227,6 +255,7 @@ def environment(cluster, kind, index, *, devices=1, variables=None):
         "JAX_PLATFORMS": "cpu",
         "STRATAX_SIMULATE": f"cpu:{devices}",
         "TF_CONFIG": json.dumps(config),
+        "STRATAX_CLUSTER_SECRET": "of the tests, and long enough",
         "PYTHONPATH": str(CHECKOUT),
         "PYTHONUNBUFFERED": "1",
         **(variables or {}),

@@ -16,7 +16,8 @@ from stratax.cluster import (
     connect,
     experimental_connect_to_cluster,
 )
-from stratax.cluster._connection import _State
+from stratax.cluster._connection import _State, _warn_of_strangers
+from stratax.cluster._roster import make_roster
 from stratax.errors import BadArgumentError, BadTypeError, ClusterError
 from tests.cluster.processes import addresses, environment, no_tasks, places, run_tasks
 from tests.cluster.programs import CONNECT, TRAIN
@@ -112,6 +113,21 @@ def test_connect_to_cluster_takes_a_spec_or_a_resolver_and_no_filters():
         experimental_connect_to_cluster("tpu")
     with pytest.raises(BadArgumentError, match="cluster_device_filters has no meaning"):
         experimental_connect_to_cluster(ClusterSpec({}), cluster_device_filters=[1])
+
+
+def test_a_cluster_without_a_secret_warns_once_where_it_listens(monkeypatch, caplog):
+    spec = ClusterSpec({"worker": ["127.0.0.1:1", "127.0.0.1:2"]})
+    for secret, count in (("", 1), ("of the tests, and long enough", 0)):
+        monkeypatch.setenv("STRATAX_CLUSTER_SECRET", secret)
+        monkeypatch.setattr("stratax.cluster._connection._state", _State())
+        caplog.clear()
+        for index in (0, 1, 0):
+            _warn_of_strangers(make_roster(spec, "worker", index))
+        assert len(caplog.messages) == count
+        assert all(
+            re.match("This cluster has no secret: whoever reaches 127.0.0.1:1 ", text)
+            for text in caplog.messages
+        )
 
 
 @pytest.mark.processes

@@ -3,17 +3,26 @@
 import asyncio
 import contextlib
 import re
+import threading
 
 import pytest
 
-from stratax.cluster import ClusterSpec, _hub
-from stratax.cluster._frames import MAGIC, encode, read_frame
+from stratax.cluster import ClusterSpec, _door
+from stratax.cluster._channel import open_channel
+from stratax.cluster._frames import encode
+from stratax.cluster._handshake import JAX, MAGIC, TASK, ClientHandshake
 from stratax.cluster._hub import Hub
 from stratax.cluster._link import Link
 from stratax.cluster._roster import make_roster
 from stratax.cluster._watchdog import Limits
 from stratax.errors import ClusterError, ClusterTimeoutError, PeerLostError
 from tests.cluster.processes import addresses
+
+
+@pytest.fixture(autouse=True)
+def secret(monkeypatch):
+    """The cluster has a secret."""
+    monkeypatch.setenv("STRATAX_CLUSTER_SECRET", "of the tests, and long enough")
 
 
 def rosters(count):
@@ -56,36 +65,73 @@ async def said_to(roster, data, seconds=5):
         writer.close()
 
 
+async def admitted(roster, introduction, kind=TASK):
+    """A channel of one who knows the secret, and introduces himself."""
+    channel = await open_channel(*roster.coordinator, roster.credentials.key, kind)
+    channel.write(encode(introduction))
+    return channel
+
+
+async def is_closed(channel):
+    """Waits until the other end closes a channel without a message."""
+    with pytest.raises(asyncio.IncompleteReadError):
+        await asyncio.wait_for(channel.read(), 5)
+    return True
+
+
 def test_a_stranger_gets_no_answer_and_is_dropped(monkeypatch):
-    monkeypatch.setattr(_hub, "HELLO_SECONDS", 0.2)
+    monkeypatch.setattr(_door, "HANDSHAKE_SECONDS", 0.2)
 
     async def run():
         (roster, _) = rosters(2)
         async with hub_of(roster):
-            hello = {**roster.introduction("jax"), "token": "guessed"}
+            other = ClientHandshake(b"another key", TASK).hello
             for data in (
                 b"",
                 b"GET / HTTP/1.1\r\n\r\n",
                 MAGIC,
-                MAGIC + encode(hello),
-                MAGIC + encode({"kind": "?"}),
+                other,
+                other[:-1],
+                ClientHandshake(roster.credentials.key, TASK).hello[:-1] + b"?",
             ):
                 assert await said_to(roster, data) == b""
 
     asyncio.run(run())
 
 
-def test_a_hello_that_makes_no_sense_is_refused():
+def test_who_knows_the_secret_but_not_the_token_does_not_reach_jax():
     async def run():
         (roster, _) = rosters(2)
         async with hub_of(roster):
-            for index in (None, -1, 2, "0"):
-                answer = await said_to(
-                    roster, MAGIC + encode({**roster.introduction("task"), "index": index})
-                )
-                assert re.search(rb"impossible number", answer)
-            answer = await said_to(roster, MAGIC + encode({**roster.introduction("task"), "fingerprint": 3}))
-            assert b"were given different clusters" in answer
+            for introduction in ({"token": "guessed"}, {"token": "t\u00f6ken"}, {}):
+                assert await is_closed(await admitted(roster, introduction, JAX))
+
+    asyncio.run(run())
+
+
+def test_an_introduction_that_makes_no_sense_is_refused():
+    async def run():
+        (roster, _) = rosters(2)
+        async with hub_of(roster):
+            for wrong, message in (
+                ({"index": None}, "impossible number"),
+                ({"index": -1}, "impossible number"),
+                ({"index": 2}, "impossible number"),
+                ({"index": "0"}, "impossible number"),
+                ({"fingerprint": 3}, "were given different clusters"),
+                ({"job": "another"}, "another start of the job"),
+            ):
+                channel = await admitted(roster, {**roster.introduction(), **wrong})
+                header, _ = await asyncio.wait_for(channel.read(), 5)
+                assert header["t"] == "refused"
+                assert message in header["message"]
+                channel.close()
+            for introduction in ({}, {"cluster": "x" * 5_000_000}):
+                channel = await admitted(roster, introduction)
+                with contextlib.suppress(OSError, asyncio.IncompleteReadError):
+                    header, _ = await asyncio.wait_for(channel.read(), 5)
+                    assert header["t"] == "refused"
+                channel.close()
 
     asyncio.run(run())
 
@@ -134,6 +180,21 @@ def test_a_task_that_has_left_is_not_waited_for():
     asyncio.run(run())
 
 
+def test_what_a_thread_reads_ahead_does_not_need_a_task_that_has_left():
+    async def run():
+        tasks = rosters(2)
+        loop = asyncio.get_running_loop()
+        async with hub_of(tasks[0]) as hub, links_of(tasks) as links:
+            links[1].send({"t": "bye", "phase": "idle", "step": None, "last": 9, "age": 0.0})
+            while hub._members[1].left_at is None:
+                await asyncio.sleep(0.01)
+            with pytest.raises(ClusterTimeoutError, match="before one left the program.*worker/task:1"):
+                await loop.run_in_executor(None, links[0].gather, "x", b"", True, 60, threading.Event())
+            assert links[0].failure is None
+
+    asyncio.run(run())
+
+
 def test_a_value_that_was_withdrawn_is_forgotten():
     async def run():
         tasks = rosters(2)
@@ -174,15 +235,14 @@ def test_a_task_that_was_lost_before_all_had_come_can_come_again():
         mine, theirs = rosters(2)
         loop = asyncio.get_running_loop()
         async with hub_of(mine):
-            reader, writer = await asyncio.open_connection(*mine.coordinator)
-            writer.write(MAGIC + encode(theirs.introduction("task")))
-            assert (await asyncio.wait_for(read_frame(reader), 5))[0]["t"] == "waiting"
+            channel = await admitted(mine, theirs.introduction())
+            assert (await asyncio.wait_for(channel.read(), 5))[0]["t"] == "waiting"
             again = Link(theirs, Limits(), lambda _: None)
             joined = asyncio.ensure_future(again.join(loop.time() + 10))
-            header, _ = await asyncio.wait_for(read_frame(reader), 5)
+            header, _ = await asyncio.wait_for(channel.read(), 5)
             assert (header["t"], "two processes were started" in header["message"]) == ("refused", True)
-            assert await asyncio.wait_for(reader.read(), 5) == b""
-            writer.close()
+            assert await is_closed(channel)
+            channel.close()
             async with links_of([mine]) as (chief,):
                 await joined
                 calls = [
@@ -207,10 +267,55 @@ def test_the_first_frame_of_the_hub_says_who_is_missing():
     async def run():
         mine, _ = rosters(2)
         async with hub_of(mine):
-            reader, writer = await asyncio.open_connection(*mine.coordinator)
-            writer.write(MAGIC + encode(mine.introduction("task")))
-            header, _ = await asyncio.wait_for(read_frame(reader), 5)
+            channel = await admitted(mine, mine.introduction())
+            header, _ = await asyncio.wait_for(channel.read(), 5)
             assert (header["t"], header["missing"]) == ("waiting", ["/job:worker/task:1"])
-            writer.close()
+            channel.close()
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("own", ["another one, just as long", ""])
+def test_a_task_without_the_secret_is_told_what_to_check_and_disturbs_nobody(monkeypatch, own):
+    async def run():
+        mine, theirs = rosters(2)
+        monkeypatch.setenv("STRATAX_CLUSTER_SECRET", own)
+        other = make_roster(mine.cluster, "worker", 1)
+        loop = asyncio.get_running_loop()
+        async with hub_of(mine):
+            given = "the secret of STRATAX_CLUSTER_SECRET" if own else "no secret"
+            message = (
+                rf"^/job:worker/task:0 at 127.0.0.1:\d+ closes the connections of /job:worker/task:1 .*"
+                rf"Give all tasks the same STRATAX_CLUSTER_SECRET.*Received: {given}\."
+            )
+            with pytest.raises(ClusterError, match=message) as error:
+                await Link(other, Limits(), lambda _: None).join(loop.time() + 30)
+            assert not own or own not in str(error.value)
+            chief = Link(mine, Limits(), lambda _: None)
+            waits = asyncio.ensure_future(chief.join(loop.time() + 30))
+            while not chief._greeted:
+                await asyncio.sleep(0.01)
+            assert re.search(
+                r"Turned away: 5 times who does not know.*last from 127.0.0.1", chief._waiting_text()
+            )
+            async with links_of([theirs]):
+                await waits
+            await chief.close()
+
+    asyncio.run(run())
+
+
+def test_without_a_secret_those_who_were_given_the_same_cluster_meet(monkeypatch):
+    monkeypatch.delenv("STRATAX_CLUSTER_SECRET")
+
+    async def run():
+        tasks = rosters(2)
+        monkeypatch.setenv("STRATAX_JOB_ID", "another start")
+        other = make_roster(tasks[0].cluster, "worker", 1)
+        async with hub_of(tasks[0]):
+            with pytest.raises(ClusterError, match="without an answer.*STRATAX_JOB_ID differs"):
+                await Link(other, Limits(), lambda _: None).join(asyncio.get_running_loop().time() + 30)
+            async with links_of(tasks):
+                pass
 
     asyncio.run(run())

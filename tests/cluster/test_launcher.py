@@ -72,6 +72,29 @@ def test_every_task_gets_its_place_in_one_cluster(launch):
     assert all(text.endswith("tpu:4 ['--epochs', '3']") for text in texts.values())
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="looks at command lines as Linux shows them")
+def test_all_tasks_of_an_attempt_have_a_secret_of_their_own(launch, monkeypatch):
+    monkeypatch.setenv("STRATAX_CLUSTER_SECRET_FILE", "/a/file/of/another/cluster")
+    outcome, lines, told = launch(
+        """
+        import os, sys
+        secret = os.environ["STRATAX_CLUSTER_SECRET"]
+        assert "STRATAX_CLUSTER_SECRET_FILE" not in os.environ
+        with open(f"/proc/{os.getppid()}/cmdline") as launchers, open("/proc/self/cmdline") as own:
+            assert secret not in launchers.read() + own.read()
+        os.write(1, f"{secret}\\n".encode())
+        sys.exit(203)
+        """,
+        workers=2,
+        restarts=1,
+    )
+    assert outcome.code == 203
+    shown = [line for _, line, is_error in lines if not is_error]
+    assert sorted(shown.count(secret) for secret in set(shown)) == [2, 2]
+    assert {len(secret) for secret in shown} == {64}
+    assert not any(secret in text for secret in shown for text in told)
+
+
 def test_the_first_failure_decides_the_code_and_ends_the_others(launch):
     outcome, _, _ = launch(
         """
@@ -272,6 +295,7 @@ def test_signals_go_to_all_tasks(tmp_path, number, code):
     assert process.returncode == code, out + err
     assert all(_ends(pid) for pid in pids)
     assert "started again" not in err
+    assert f"stratax: {number.name} came, and all tasks were ended. worker " in err
 
 
 STUBBORN = """

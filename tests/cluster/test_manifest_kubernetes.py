@@ -32,7 +32,7 @@ def documents_of(**changes):
 
 
 def job_of(**changes):
-    return documents_of(**changes)[1]["spec"]
+    return documents_of(**changes)[-1]["spec"]
 
 
 def container_of(**changes):
@@ -42,8 +42,8 @@ def container_of(**changes):
 @pytest.mark.parametrize("settings", [{}, FULL], ids=["least", "everything"])
 @pytest.mark.parametrize("version", [OLDEST, NEWEST])
 def test_kubernetes_schema_takes_the_objects(settings, version):
-    service, job = documents_of(**settings)
-    for document in (service, job):
+    secret, service, job = documents_of(**settings)
+    for document in (secret, service, job):
         assert kubernetes_validate.validate(document, version, strict=True) == version
     job["spec"]["completionsMode"] = "Indexed"
     with pytest.raises(kubernetes_validate.ValidationError):
@@ -51,7 +51,7 @@ def test_kubernetes_schema_takes_the_objects(settings, version):
 
 
 def test_the_service_names_every_pod_of_the_job():
-    service, job = documents_of(**FULL)
+    _, service, job = documents_of(**FULL)
     assert service["metadata"] == job["metadata"] == {"name": "digits", "namespace": "learning"}
     assert service["spec"]["clusterIP"] == "None"
     assert service["spec"]["publishNotReadyAddresses"] is True
@@ -80,7 +80,7 @@ def environment_of(container, index):
     for entry in container["env"]:
         if "value" in entry:
             known[entry["name"]] = expanded(entry["value"], known)
-        else:
+        elif "fieldRef" in entry["valueFrom"]:
             known[entry["name"]] = {
                 "metadata.annotations['batch.kubernetes.io/job-completion-index']": str(index),
                 "metadata.labels['batch.kubernetes.io/controller-uid']": "a-b-c",
@@ -105,6 +105,27 @@ def test_a_pod_finds_its_cluster_by_tf_config_and_by_the_resolver(index, monkeyp
 
 def test_pods_of_two_jobs_of_one_name_are_told_apart():
     assert environment_of(container_of(), 0)["STRATAX_JOB_ID"] == "a-b-c"
+
+
+def test_all_pods_get_the_secret_which_is_another_for_each_manifest():
+    secrets = [documents_of(**FULL)[0] for _ in range(2)]
+    assert [(each["kind"], each["metadata"]) for each in secrets] == [
+        ("Secret", {"name": "digits", "namespace": "learning"})
+    ] * 2
+    values = {each["stringData"]["secret"] for each in secrets}
+    assert {len(value) for value in values} == {64}
+    assert len(values) == 2
+    entries = {entry["name"]: entry for entry in container_of()["env"]}
+    reference = entries["STRATAX_CLUSTER_SECRET"]["valueFrom"]["secretKeyRef"]
+    assert reference == {"name": "digits", "key": "secret"}
+
+
+def test_a_secret_that_is_there_already_is_referred_to():
+    documents = documents_of(secret="mine")
+    assert [document["kind"] for document in documents] == ["Service", "Job"]
+    entries = {entry["name"]: entry for entry in container_of(secret="mine")["env"]}
+    reference = entries["STRATAX_CLUSTER_SECRET"]["valueFrom"]["secretKeyRef"]
+    assert reference == {"name": "mine", "key": "secret"}
 
 
 def test_arguments_reach_the_program_as_they_were_given():
@@ -172,6 +193,7 @@ def test_workers_get_what_was_asked_for():
         ({"name": "1st"}, "begins with a letter"),
         ({"name": "d-"}, "does not end with a hyphen"),
         ({"name": "d" * 61, "workers": 11}, "at most 60 characters"),
+        ({"secret": "My secret"}, "secret must have at most 63 characters.*'My secret'"),
         ({"namespace": "a.b"}, "namespace must have at most 63 characters"),
         ({"cpus": "many"}, "cpus must be a quantity.*'many'"),
         ({"memory": "16 GB"}, "memory must be a quantity.*'16 GB'"),

@@ -176,6 +176,21 @@ def test_sbatch_gets_what_was_asked_for():
     assert not any("signal" in option for option in options_of(time="10"))
 
 
+def test_all_tasks_of_a_job_have_one_secret_and_no_other_job_has(job):
+    secrets = set()
+    for _ in range(2):
+        code, out, err = job.run(
+            "import os; os.write(1, os.environ['STRATAX_CLUSTER_SECRET'].encode() + b'\\n')"
+        )
+        lines = out.splitlines()
+        assert (code, len(lines)) == (0, 2), err
+        assert len(set(lines)) == 1
+        secrets |= set(lines)
+        assert lines[0] not in "".join(job.lines("sruns"))
+    assert len(secrets) == 2
+    assert {len(secret) for secret in secrets} == {64}
+
+
 def test_every_task_finds_its_cluster_by_tf_config_and_by_the_resolver(job, monkeypatch):
     code, out, err = job.run(
         """
@@ -305,6 +320,13 @@ def _without_srun(leader):
         ({"memory": "64 G"}, "memory must be one word.*'64 G'"),
         ({"partition": ""}, "partition must be one word"),
         ({"account": "'"}, "account must be one word"),
+        (
+            {"time": "1:00", "restarts": 1, "notice": 60},
+            "notice must be shorter.*notice=60.*'1:00', which is 60 sec",
+        ),
+        ({"time": "1-2:03", "restarts": 1, "notice": 93780}, "'1-2:03', which is 93780 seconds"),
+        ({"time": "2:03:04", "restarts": 1, "notice": 7384}, "'2:03:04', which is 7384 seconds"),
+        ({"time": "3", "restarts": 1, "notice": 200}, "'3', which is 180 seconds"),
         ({"time": "an hour"}, "time must be minutes, or as in '4:00:00'.*'an hour'"),
     ],
 )

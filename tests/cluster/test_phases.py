@@ -40,7 +40,13 @@ def test_phases_nest_and_the_last_step_is_kept(progress):
     with phase("step", step=7):
         assert (progress.phase, progress.step, progress.last_step) == ("step", 7, 7)
         with phase("compiling"):
-            assert progress.sign() == {"phase": "compiling", "step": None, "last": 7, "age": 0.0}
+            assert progress.sign() == {
+                "phase": "compiling",
+                "step": None,
+                "last": 7,
+                "age": 0.0,
+                "waits_for": None,
+            }
         assert (progress.phase, progress.step) == ("step", 7)
     assert (progress.phase, progress.step, progress.last_step) == ("idle", None, 7)
 
@@ -113,3 +119,26 @@ def test_a_phase_costs_no_more_than_a_few_blocks_that_do_nothing(progress):
 
     ours, theirs = zip(*((once(phase), once(nothing)) for _ in range(7)), strict=True)
     assert min(ours) < 4 * min(theirs)
+
+
+def test_a_wait_for_the_others_is_a_step_that_says_what_it_is_for(progress):
+    with phase("step", step=7):
+        pass
+    with phase("saving"), _phases.waiting("the end of a loop"):
+        sign = progress.sign()
+    assert (sign["phase"], sign["step"], sign["waits_for"]) == ("step", 7, "the end of a loop")
+    assert progress.sign()["waits_for"] is None
+
+
+class Pending:
+    def is_ready(self):
+        return False
+
+
+@pytest.mark.parametrize(
+    ("name", "told"), [("evaluating", "step"), ("saving", "step"), ("compiling", "compiling")]
+)
+def test_who_waits_for_the_devices_is_in_a_step_in_any_phase_but_compiling(progress, name, told):
+    progress.result = (Pending(), time.monotonic())
+    with phase(name):
+        assert progress.sign()["phase"] == told

@@ -20,7 +20,7 @@ def test_the_chief_is_first_and_ps_and_evaluator_are_left_out(task, index):
 
 def test_a_start_of_a_job_has_a_number_of_its_own(monkeypatch):
     monkeypatch.setenv("STRATAX_JOB_ID", "third")
-    assert make_roster(SPEC, "worker", 0).introduction("task")["job"] == "third"
+    assert make_roster(SPEC, "worker", 0).introduction()["job"] == "third"
     monkeypatch.delenv("STRATAX_JOB_ID")
     assert make_roster(SPEC, "worker", 0).job_id == ""
 

@@ -7,8 +7,10 @@ from stratax.cluster._watchdog import Limits, Sign, judge
 LIMITS = Limits(silence=8, patient_silence=30, step=60, leaving=3)
 
 
-def sign(phase="step", step=8, last_step=8, age=0.1, silence=0.1, left=None):
-    return Sign(phase=phase, step=step, last_step=last_step, age=age, silence=silence, left=left)
+def sign(phase="step", step=8, last_step=8, age=0.1, silence=0.1, left=None, waits_for=None):
+    return Sign(
+        phase=phase, step=step, last_step=last_step, age=age, silence=silence, left=left, waits_for=waits_for
+    )
 
 
 IDLE = {"phase": "idle", "step": None, "last_step": 7}
@@ -49,6 +51,12 @@ def test_all_is_well(signs):
         ([sign(age=61), sign("input", None, 7, age=70)], "stalled", (1,), "phase 'input'"),
         ([sign(age=61), sign(step=7, last_step=7, age=61)], "stalled", (1,), "last step 7"),
         ([sign(age=61), sign(age=61)], "stalled", (0, 1), "last step 8.*last step 8"),
+        (
+            [sign(age=61, waits_for="'restore' of a checkpoint"), sign(age=61)],
+            "stalled",
+            (0, 1),
+            "last step 8, waiting for the others: 'restore' of a checkpoint, for 61 s",
+        ),
         ([sign(age=4), sign(**IDLE, left=4)], "left", (1,), "left the program after step 7"),
         ([sign(age=1000), sign("idle", None, None, left=4)], "left", (1,), "before its first step"),
     ],

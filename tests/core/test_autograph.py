@@ -221,11 +221,12 @@ def test_what_autograph_does_not_know_runs_as_python_and_warns():
     def run(x):
         for _ in core.range(2):
             x = x * 2
-        else:
-            x = x + 1
+        match 1:
+            case 1:
+                x = x + 1
         return x
 
-    with pytest.warns(RuntimeWarning, match="for/else"):
+    with pytest.warns(RuntimeWarning, match="match"):
         assert float(core.function(run)(jnp.float32(1.0))) == 5.0
 
 

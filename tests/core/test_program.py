@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 import stratax as sx
-from stratax.core import _program
+from stratax.core import _interrupts
 
 
 def test_ctrl_c_is_held_back_until_the_block_is_over():
     done = []
 
     def interrupted_block():
-        with _program._InterruptDeferred():
+        with _interrupts.InterruptDeferred():
             signal.raise_signal(signal.SIGINT)
             done.append(True)
 
@@ -29,7 +29,7 @@ def test_ctrl_c_is_held_back_until_the_block_is_over():
 def test_an_ignored_ctrl_c_stays_ignored():
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        with _program._InterruptDeferred():
+        with _interrupts.InterruptDeferred():
             signal.raise_signal(signal.SIGINT)
         assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
     finally:
@@ -41,8 +41,8 @@ def test_a_handler_that_python_does_not_know_is_left_alone(monkeypatch):
     foreign = types.SimpleNamespace(
         getsignal=lambda number: None, signal=lambda *args: installed.append(args)
     )
-    monkeypatch.setattr(_program, "_signal", foreign)
-    with _program._InterruptDeferred():
+    monkeypatch.setattr(_interrupts, "_signal", foreign)
+    with _interrupts.InterruptDeferred():
         pass
     assert installed == []
 

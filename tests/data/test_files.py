@@ -76,6 +76,19 @@ def test_compressed_content_that_is_cut_off_is_noticed(put, kept):
     stream.close()
 
 
+def test_content_whose_checksum_is_wrong_is_told_from_what_is_not_compressed(put):
+    for at, check in ((-8, "data"), (-1, "length")):
+        compressed = bytearray(gzip.compress(CONTENT))
+        compressed[at] ^= 1
+        stream = open_bytes(put(compressed), "GZIP")
+        stream.more(b"", 1 << 20)
+        assert (
+            f"the checksum of the GZIP content is wrong (Error -3 while decompressing data: incorrect {check}"
+            in (stream.damage or "")
+        )
+        stream.close()
+
+
 def test_what_stands_before_damage_is_read(put):
     compressed = bytearray(zlib.compress(CONTENT * 50, 0))
     compressed[100_000] ^= 1

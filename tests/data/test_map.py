@@ -60,7 +60,7 @@ def check_vectorised(function, way, columns=(IMAGES, LABELS), exactly=True):
         lambda x, y: {"x": x[1:, ::-1].T, "y": -y},
         lambda x, y: np.where(x > 100, x, 0),
         lambda x, y: (np.clip(x, 10, 20), np.sqrt(y), np.flip(x, 0)),
-        lambda x, y: x.reshape(2, -1) + np.arange(12).reshape(2, 6),
+        lambda x, y: x.reshape(2, -1) + np.arange(12, dtype=np.uint8).reshape(2, 6),
         lambda x, y: (x.transpose(1, 0), np.expand_dims(x, -1), np.transpose(x), np.ravel(x)),
         lambda x, y: (y, np.float32(1.5), (x > 3) & (x < 200)),
         lambda x, y: np.divmod(y, 7),
@@ -99,10 +99,21 @@ def test_in_place_operations_keep_to_one_component():
         np.testing.assert_array_equal(b, IMAGES[:25])
 
 
-def test_a_view_that_sees_a_later_change_is_found_out():
+def test_an_in_place_operator_changes_nothing_that_another_name_stands_for():
     def change(x, y):
         first = x[0]
         x += 1
+        return first, x
+
+    for (first, changed), image in zip(PAIRS.map(change), IMAGES, strict=True):
+        np.testing.assert_array_equal(first, image[0])
+        np.testing.assert_array_equal(changed, image + np.uint8(1))
+
+
+def test_a_view_that_sees_a_later_change_is_found_out():
+    def change(x, y):
+        first = x[0]
+        np.add(x, 1, out=x)
         return first, x
 
     expected = one_by_one(change, IMAGES.copy(), LABELS)
@@ -386,7 +397,7 @@ def test_a_result_that_is_no_array_is_refused():
     with pytest.raises(DataError, match="has to be an array"):
         list(Dataset.range(3).map(lambda x: object()))
     with pytest.raises(DataError, match="equally long"):
-        list(Dataset.range(3).map(lambda x: [[1, 2], [3]]))
+        list(Dataset.range(3).map(lambda x: (x, [[1, 2], [3]])))
 
 
 def test_arguments_of_map_are_checked():

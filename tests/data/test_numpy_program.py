@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from jax import lax
 
-from stratax.data._numpy_program import NotInNumPy, NumPyProgram, trace
+from stratax.data._numpy_program import NotInNumPy, NumPyProgram, divides_integers, trace
 
 X = np.random.default_rng(0).normal(size=(5, 4, 3)).astype(np.float32)
 N = np.random.default_rng(1).integers(-50, 50, size=(5, 4, 3)).astype(np.int32)
@@ -82,3 +82,23 @@ def test_arguments_that_are_results_keep_their_dtype_and_are_not_changed():
     assert more.dtype == np.int32
     np.testing.assert_array_equal(X, before)
     np.testing.assert_array_equal(doubled, X * 2)
+
+
+@pytest.mark.parametrize(
+    ("function", "expected"),
+    [
+        (lambda x: x // 3, False),
+        (lambda x: jnp.mod(x, -3), False),
+        (lambda x: jnp.where(x % 5 > 2, x, x // 7), False),
+        (lambda x: x / 0, False),
+        (lambda x: jnp.sin(x) // x, False),
+        (lambda x: x // 0, True),
+        (lambda x: 6 // x, True),
+        (lambda x: jnp.remainder(6, jax.nn.relu(x)), True),
+        (lambda x: jax.lax.cond(x > 0, lambda: 6 % x, lambda: x), True),
+        (lambda x: jax.jit(lambda a, b: a // b)(x, 2), False),
+    ],
+)
+def test_a_program_that_may_divide_an_integer_by_zero_is_found(function, expected):
+    program, _ = trace(function, [np.arange(4)])
+    assert divides_integers(program) is expected

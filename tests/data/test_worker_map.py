@@ -42,7 +42,7 @@ def _none_of_another_test():
 @pytest.mark.parametrize("prepare", [lambda dataset: dataset, streaming], ids=["indexable", "streaming"])
 def test_elements_and_their_order_are_those_of_one_process(prepare):
     def function(i):
-        time.sleep(0.002 * (i % 3))
+        time.sleep(0.002 * int(i % 3))
         ragged = np.arange(i % 4, dtype=np.float32)
         return {
             "point": Point(i * 2, np.full([2, 2], i, np.uint8)),

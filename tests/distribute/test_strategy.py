@@ -398,8 +398,10 @@ def test_values_of_different_structures_or_shapes_are_refused(four):
         four.experimental_distribute_values_from_function(
             lambda c: [1.0] * (1 + c.replica_id_in_sync_group % 2)
         )
-    with pytest.raises(errors.StructureError, match="same shape and dtype"):
-        four.experimental_distribute_values_from_function(lambda c: np.ones(1 + c.replica_id_in_sync_group))
+    with pytest.raises(errors.StructureError, match="same number of dimensions and the same dtype"):
+        four.experimental_distribute_values_from_function(
+            lambda c: np.ones([2] * (1 + c.replica_id_in_sync_group))
+        )
 
 
 def test_numpy_datasets_are_rows(four):

@@ -1,5 +1,6 @@
 """Workers that each read data of their own take their steps together; here each worker is a thread."""
 
+import re
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -24,6 +25,9 @@ class Meeting:
 
     def of(self, index):
         def exchange(name, value, stop):
+            name = re.sub(
+                r"^input/\d+", "input", name
+            )  # The sources of all workers are counted in one process here.
             self._values.setdefault(name, {})[index] = value
             self._barrier.wait()
             return [text for _, text in sorted(self._values[name].items())]
@@ -35,14 +39,10 @@ def together(make, datasets, places=None, replicas=2):
     """What `make(dataset, ...)` of each worker gives: the rows of its steps, and its place after each."""
     workers = len(datasets)
     meeting = Meeting(workers)
-    sources = []
-    for index, dataset in enumerate(datasets):
-        source = make(dataset, replicas, Share(processes=workers, index=index), meeting.of(index))
-        source._name = "input"  # They count in one process here.
-        sources.append(source)
 
     def run(index):
-        reader = sources[index].open(places[index] if places else None)
+        source = make(datasets[index], replicas, Share(processes=workers, index=index), meeting.of(index))
+        reader = source.open(places[index] if places else None)
         steps = []
         while True:
             try:
@@ -106,7 +106,7 @@ def test_workers_go_on_from_their_places(taken):
 
 def test_a_place_behind_the_end_of_a_workers_data_is_found():
     source = _worker_input.own_replica_batches(
-        numbers(0, 4), 4, Share(processes=2), lambda name, value, stop: [value]
+        numbers(0, 4), 4, Share(processes=2), lambda name, value, stop: [value] * 2
     )
     assert source.elements_in_step == 2
     place, left = source.behind({"inner": {"elements": None, "used": 1}, "used": 3}, 2, 4)

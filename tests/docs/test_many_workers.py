@@ -8,9 +8,10 @@ import sys
 
 import pytest
 
-from stratax.cluster import ExitCode, is_retryable
+from stratax.cluster import ExitCode, _door, is_retryable
 from stratax.cluster._cluster import DEFAULT_SECONDS
 from stratax.cluster._connection import _PORT_SECONDS
+from stratax.cluster._handshake import HELLO_SIZE, PROOF_SIZE
 from stratax.cluster._launcher import TIMED_OUT
 from stratax.cluster._watchdog import Limits
 from tests.cluster.processes import without_gloo
@@ -40,7 +41,7 @@ def test_the_table_of_exit_codes_is_that_of_the_code():
     assert rows == {str(int(code)): code.name for code in ExitCode}
     retried = dict(re.findall(r"^\| ([\d, ]+) \| (?:`\w+`)? ?\| (yes|no) \|", PAGE, re.MULTILINE))
     told = {int(code): word == "yes" for codes, word in retried.items() for code in codes.split(",")}
-    assert set(told) == {*map(int, ExitCode), 137, 143} - {0}
+    assert set(told) == {*map(int, ExitCode), 134, 137, 143} - {0}
     assert told == {code: is_retryable(code) for code in told}
     assert f"exit code {TIMED_OUT}" in PAGE
 
@@ -53,10 +54,19 @@ def test_the_table_of_exit_codes_is_that_of_the_code():
         ("no sign of life from a task that others wait for in a step", Limits().silence),
         ("the same while it compiles, evaluates or saves", Limits().patient_silence),
         ("a task's address is still taken, by the job before", _PORT_SECONDS),
+        ("a new connection proves that it knows the secret", _door.HANDSHAKE_SECONDS),
     ],
 )
 def test_the_table_of_time_limits_is_that_of_the_code(what, seconds):
     assert f"| {what} | {seconds:g} s |" in PAGE
+
+
+def test_what_strangers_may_do_is_what_the_page_says():
+    size = HELLO_SIZE + PROOF_SIZE
+    assert f"may send {size} bytes in {_door.HANDSHAKE_SECONDS:g} s" in words(PAGE)
+    assert f"there may be {_door.MOST_WAITING} of them, {_door.MOST_WAITING_OF_HOST} of one host" in words(
+        PAGE
+    )
 
 
 @pytest.mark.processes

@@ -18,13 +18,6 @@ def compile_(model):
     model.compile(keras.optimizers.SGD(0.1), "mse")
 
 
-def test_compiling_outside_the_scope_a_model_built_inside_names_the_line(mirrored):
-    with mirrored(2).scope():
-        model = build()
-    with pytest.raises(RuntimeError, match=r"Move `model.compile\(...\)` into `with strategy.scope\(\):`"):
-        compile_(model)
-
-
 def test_compiling_inside_a_model_built_outside_names_the_line(mirrored):
     model = build()
     with (
@@ -37,7 +30,7 @@ def test_compiling_inside_a_model_built_outside_names_the_line(mirrored):
 def test_a_model_of_another_strategy_is_refused(mirrored, data):
     with mirrored(2).scope():
         model = build()
-    with mirrored(4).scope(), pytest.raises(RuntimeError, match=r"built in the scope of.*2 replicas"):
+    with mirrored(4).scope(), pytest.raises(RuntimeError, match=r"of .*2 replicas.* in the scope of .*4"):
         compile_(model)
     with mirrored(2).scope():
         compile_(model)

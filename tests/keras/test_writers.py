@@ -54,6 +54,40 @@ except KeyboardInterrupt:
 resumed = model()
 history = resumed.fit(x, y, **training, callbacks=[keras.callbacks.BackupAndRestore(own / "backup")])
 report(epochs=history.epoch, resumed=weights(resumed), left=(own / "backup").exists())
+
+class KilledInEpoch(keras.callbacks.Callback):
+    def on_train_batch_end(self, batch, logs=None):
+        if int(self.model.optimizer.iterations) == 7:
+            raise KeyboardInterrupt
+
+def sharded():  # Each worker reads a part of its own; how long that is nobody knows before.
+    options = sx.data.Options()
+    options.experimental_distribute.auto_shard_policy = sx.data.AutoShardPolicy.DATA
+    rows = sx.data.Dataset.from_tensor_slices((x, y)).filter(lambda x, y: x[0] > -1).shuffle(20, seed=4)
+    return rows.batch(16).with_options(options)
+
+def fit(each, *callbacks, **more):
+    return each.fit(sharded(), epochs=4, verbose=0, callbacks=list(callbacks), **more).history["loss"]
+
+def state(each):
+    return [v.numpy().tolist() for v in [*each.variables, *each.optimizer.variables]]
+
+whole = model()
+losses = fit(whole)
+try:
+    fit(model(), keras.callbacks.BackupAndRestore(own / "backup", save_freq=3), KilledInEpoch())
+except KeyboardInterrupt:
+    pass
+resumed = model()
+keras.utils.set_random_seed(8)
+again = fit(resumed, keras.callbacks.BackupAndRestore(own / "backup", save_freq=3))
+report(in_epoch=again == losses[-len(again):] and len(again) < 4, in_epoch_state=state(resumed) == state(whole))
+
+twice = sharded()
+by_epoch = model()
+for epoch in range(4):
+    by_epoch.fit(twice, epochs=epoch + 1, initial_epoch=epoch, verbose=0)
+report(by_epoch=state(by_epoch) == state(whole))
 """
 
 
@@ -90,3 +124,13 @@ def test_a_backup_is_restored_on_all_workers_from_the_chiefs_disk(run):
         assert result.report["resumed"] == result.report["weights"]
         assert result.report["epochs"] == [3, 4]
         assert not result.report["left"]
+
+
+def test_an_interrupted_epoch_goes_on_with_the_next_batch_of_every_workers_own_input(run):
+    for result in run[1]:
+        assert result.report["in_epoch"]
+        assert result.report["in_epoch_state"]
+
+
+def test_the_passes_of_divided_input_are_counted_over_several_fits(run):
+    assert [result.report["by_epoch"] for result in run[1]] == [True, True]

@@ -1,6 +1,7 @@
 """Kills a worker at a random step of a training program, and checks what comes of it.
 
-Run it from the root of the checkout: ``python -m tests.stress.killed_workers --runs 20``. An undisturbed run comes
+Run it from the root of the checkout: ``python -m tests.stress.killed_workers --runs 20``, with ``--input sharded`` or
+``--input uneven`` for workers that each read a part of the data (see `killed_program`). An undisturbed run comes
 first. In each further run a random worker is killed with SIGKILL at a random step; the other must end within 10 s with
 an error that names it, `stratax launch --restarts` must go on from the last checkpoint, the final weights must be those
 of the undisturbed run, bit for bit, and every epoch must have used every example exactly once. The exit status is 1 if
@@ -8,6 +9,7 @@ any run failed.
 """
 
 import argparse
+import collections
 import contextlib
 import dataclasses
 import os
@@ -32,7 +34,8 @@ SURVIVOR_SECONDS = 10.0
 PAUSE = 0.05
 EXAMPLES = killed_program.ROWS
 STEPS_IN_EPOCH = -(-EXAMPLES // killed_program.BATCH)
-STEPS = STEPS_IN_EPOCH * killed_program.EPOCHS
+LAST_STEPS = 8
+"""Before so many steps of the end nobody is killed."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
@@ -52,34 +55,39 @@ class Outcome:
     seconds_to_training: float = 0.0
 
 
-def undisturbed(folder: pathlib.Path) -> None:
+def undisturbed(folder: pathlib.Path, kind: str = "whole") -> None:
     """Trains once without harm, as the standard.
 
     Args:
         folder: Where it leaves what it did.
+        kind: One of `killed_program.INPUTS`.
 
     Raises:
         RuntimeError: If it fails.
     """
-    with _launched(folder, restarts=0, pause=0.0) as process:
+    with _launched(folder, kind, restarts=0, pause=0.0) as process:
         output, _ = process.communicate(timeout=200)
     if process.returncode:
         raise RuntimeError(f"The undisturbed run failed:\n{output}")
 
 
-def run_once(folder: pathlib.Path, standard: pathlib.Path, chance: random.Random) -> Outcome:
+def run_once(
+    folder: pathlib.Path, standard: pathlib.Path, chance: random.Random, kind: str = "whole"
+) -> Outcome:
     """Trains once, with one kill.
 
     Args:
         folder: Where the run leaves what it did.
         standard: Where the undisturbed one did.
         chance: Chooses who is killed and when.
+        kind: The input of both.
 
     Returns:
         How it ended.
     """
-    victim, at = chance.randrange(WORKERS), chance.randrange(1, STEPS - 8)
-    with _launched(folder, restarts=1, pause=PAUSE) as process:
+    steps = len(_attempts(standard, 0)[0][1])
+    victim, at = chance.randrange(WORKERS), chance.randrange(1, steps - LAST_STEPS)
+    with _launched(folder, kind, restarts=1, pause=PAUSE) as process:
         _wait_until(
             lambda: len(_attempts(folder, victim)[-1:]) and len(_attempts(folder, victim)[-1][1]) >= at
         )
@@ -94,7 +102,7 @@ def run_once(folder: pathlib.Path, standard: pathlib.Path, chance: random.Random
         output, _ = process.communicate(timeout=200)
     problems = [] if process.returncode == 0 else [f"exit code {process.returncode}:\n{output}"]
     problems += _problems_of_survivor(folder, victim, to_error)
-    problems += [] if problems else [*differences(folder, standard), *problems_of_examples(folder)]
+    problems += [] if problems else [*differences(folder, standard), *problems_of_examples(folder, kind)]
     return Outcome(
         problems=problems,
         victim=(victim, at),
@@ -121,21 +129,35 @@ def differences(folder: pathlib.Path, standard: pathlib.Path) -> list[str]:
     return found
 
 
-def problems_of_examples(folder: pathlib.Path) -> list[str]:
-    """Which epochs did not use every example exactly once, going by the last time that each step was done."""
+def problems_of_examples(folder: pathlib.Path, kind: str = "whole") -> list[str]:
+    """Which epochs did not use every example exactly once, going by the last time that each step was done.
+
+    Where the epochs of several workers overlap, all epochs together.
+    """
     last = [
         dict(step for _, steps in _attempts(folder, worker) for step in steps) for worker in range(WORKERS)
     ]
+    if kind != "whole":
+        times = collections.Counter(_seen(last, range(len(last[0]))))
+        expected = killed_program.EPOCHS * np.array([killed_program.is_kept(k) for k in range(EXAMPLES)])
+        wrong = [number for number in range(EXAMPLES) if times[number] != expected[number]]
+        return [f"{len(wrong)} examples were not used once in each epoch"] if wrong else []
     found = []
     for epoch in range(killed_program.EPOCHS):
-        seen: list[int] = []
-        for step in range(epoch * STEPS_IN_EPOCH, (epoch + 1) * STEPS_IN_EPOCH):
-            parts = [done.get(step, ()) for done in last]
-            # Of a last batch that does not divide, every replica computes all.
-            seen += parts[0] if parts[0] == parts[1] else [number for part in parts for number in part]
+        seen = _seen(last, range(epoch * STEPS_IN_EPOCH, (epoch + 1) * STEPS_IN_EPOCH))
         if sorted(seen) != list(range(EXAMPLES)):
             found.append(f"epoch {epoch} used {len(seen)} examples, {len(set(seen))} different ones")
     return found
+
+
+def _seen(last: list[dict[int, tuple[int, ...]]], steps: range) -> list[int]:
+    """The examples of steps, in all workers."""
+    seen: list[int] = []
+    for step in steps:
+        parts = [done.get(step, ()) for done in last]
+        # Of a last batch that does not divide, every replica computes all.
+        seen += parts[0] if parts[0] == parts[1] else [number for part in parts for number in part]
+    return seen
 
 
 def _problems_of_survivor(folder: pathlib.Path, victim: int, seconds: float) -> list[str]:
@@ -147,7 +169,7 @@ def _problems_of_survivor(folder: pathlib.Path, victim: int, seconds: float) -> 
 
 
 @contextlib.contextmanager
-def _launched(folder: pathlib.Path, *, restarts: int, pause: float) -> Iterator[subprocess.Popen]:
+def _launched(folder: pathlib.Path, kind: str, *, restarts: int, pause: float) -> Iterator[subprocess.Popen]:
     """`stratax launch`, and at the end nothing of it."""
     folder.mkdir(parents=True, exist_ok=True)
     command = [sys.executable, "-m", "stratax.cli", "launch", "--workers", str(WORKERS)]
@@ -156,7 +178,7 @@ def _launched(folder: pathlib.Path, *, restarts: int, pause: float) -> Iterator[
     ours = ("STRATAX_", "JAX_", "XLA_", "TF_CONFIG", "PJRT_NPROC", "NPROC", "KERAS_")
     environment = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
     process = subprocess.Popen(
-        [*command, "--pause", str(pause)],
+        [*command, "--pause", str(pause), "--input", kind],
         cwd=ROOT,
         env={**environment, "JAX_PLATFORMS": "cpu", "PYTHONPATH": str(ROOT)},
         stdout=subprocess.PIPE,
@@ -212,14 +234,15 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=20)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--input", choices=killed_program.INPUTS, default="whole")
     options = parser.parse_args()
     chance = random.Random(options.seed)
     outcomes = []
     with tempfile.TemporaryDirectory(prefix="stratax-killed-") as name:
         folder = pathlib.Path(name)
-        undisturbed(folder / "standard")
+        undisturbed(folder / "standard", options.input)
         for number in range(options.runs):
-            outcome = run_once(folder / str(number), folder / "standard", chance)
+            outcome = run_once(folder / str(number), folder / "standard", chance, options.input)
             outcomes.append(outcome)
             print(f"run {number}: worker {outcome.victim[0]} killed at step {outcome.victim[1]}:", end=" ")
             print(

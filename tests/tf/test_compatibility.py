@@ -72,7 +72,7 @@ def test_dtypes_are_promoted_and_narrow():
 def test_an_index_out_of_range_does_not_raise_on_a_device():
     assert np.isnan(tf.gather(tf.constant([1.0, 2.0]), tf.constant([5]))).all()
     assert tf.gather(tf.constant([1, 2]), tf.constant([5])).item() == np.iinfo(np.int32).min
-    with pytest.raises(IndexError):
+    with pytest.raises(errors.BadArgumentError, match="indices from 0 to 1"):
         tf.gather(np.array([1, 2]), np.array([5]))
 
 

@@ -46,15 +46,10 @@ def test_a_constant_fills_or_takes_its_shape():
         tf.constant([1, 2, 3], shape=(2, 2))
 
 
-@pytest.mark.parametrize("text", ["one", b"one", ["one"], np.array(["one"]), np.array([None])])
-def test_text_is_refused(text):
-    with pytest.raises((BadTypeError, ValueError, TypeError)):
-        tf.constant(text)
-
-
-def test_text_is_refused_with_a_reason():
-    with pytest.raises(BadTypeError, match="Devices hold numbers, not text"):
-        tf.constant("one")
+@pytest.mark.parametrize("value", [np.array([None]), np.array([{}], object)])
+def test_objects_are_refused(value):
+    with pytest.raises(BadTypeError, match="Devices hold numbers, not text or objects"):
+        tf.constant(value)
 
 
 def test_arrays_of_given_shapes():

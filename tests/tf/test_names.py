@@ -12,6 +12,7 @@ import pytest
 
 import stratax as sx
 import stratax.tf as tf
+from stratax.tf import _names
 
 COMPATIBILITY = pathlib.Path(__file__).parents[2] / "docs" / "compatibility.md"
 SAME = {
@@ -99,7 +100,20 @@ def test_an_unknown_name_says_what_exists_near_and_where_to_look(path, suggestio
 def test_a_name_like_no_other_says_where_to_look():
     with pytest.raises(AttributeError, match=r"tf has no name 'zzzzzz' here\. docs/compatibility\.md"):
         resolve("tf.zzzzzz")
+    with pytest.raises(AttributeError, match=r"tf has no name 'summary' here\. docs/compatibility\.md"):
+        resolve("tf.summary")
     assert not hasattr(tf, "Session")
+
+
+def test_looking_for_a_name_that_is_not_there_imports_nothing():
+    program = "import sys, stratax.tf as tf; print(hasattr(tf, 'Session'), 'keras' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.stdout == "False False\n", done.stderr
+
+
+def test_suggestions_know_the_names_of_every_module():
+    for path, names in _names._all_names():
+        assert sorted(names) == sorted(vars(importlib.import_module(path))["__all__"])
 
 
 def test_the_page_that_errors_point_to_exists():

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 
 from stratax import errors
+from stratax._shown import shown
 from stratax.data._cores import num_cores
 from stratax.data.convert import _manifest, _workers
 from stratax.data.convert._example import require_codecs
@@ -120,7 +121,7 @@ def convert_images(
     settings = settings or ConversionSettings()
     check_on_error(on_error)
     if workers is not None and workers < 1:
-        raise errors.BadArgumentError(f"workers must be at least 1. Received: workers={workers!r}.")
+        raise errors.BadArgumentError(f"workers must be at least 1. Received: workers={shown(workers)}.")
     require_codecs()
     listing = list_images(source, check_classes(classes, received="classes") if classes is not None else None)
     place = _manifest.Workplace(pathlib.Path(out), settings.name, _num_shards(listing, settings))
@@ -211,7 +212,7 @@ def _num_shards(listing: Listing, settings: ConversionSettings) -> int:
     if settings.shards > len(listing.pictures):
         raise errors.BadArgumentError(
             f"There are fewer images than files to write. Expected: at most {len(listing.pictures)} files, one for "
-            f"each image. Received: shards={settings.shards!r}. Ask for fewer."
+            f"each image. Received: shards={shown(settings.shards)}. Ask for fewer."
         )
     return settings.shards
 
@@ -222,7 +223,8 @@ def _check_earlier_skips(finished: dict[int, ShardResult], on_error: str) -> Non
         name, why = skipped[0]
         raise errors.DataLossError(
             f"The earlier call left out {len(skipped)} broken images, and this one is to fail on such. Expected: no "
-            f"broken image. Received: {name!r} ({why}). Mend the images and overwrite, or have them skipped again.",
+            f"broken image. Received: {shown(name)} ({why}). Mend the images and overwrite, or have them "
+            "skipped again.",
             filename=name,
         )
 
@@ -231,6 +233,7 @@ def _check_any_image(results: dict[int, ShardResult], source: str | os.PathLike[
     if not any(result.images for result in results.values()):
         name, why = next(entry for result in results.values() for entry in result.skipped)
         raise errors.DataError(
-            f"Not one image of the source could be read. Expected: at least one. Received: source={str(source)!r}; "
-            f"the first is {name!r} ({why}). See whether the paths are right."
+            "Not one image of the source could be read. Expected: at least one. Received: "
+            f"source={shown(str(source))}; "
+            f"the first is {shown(name)} ({why}). See whether the paths are right."
         )

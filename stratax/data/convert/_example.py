@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from stratax import errors
+from stratax._shown import shown
 from stratax.data._example import BytesList, Example, Feature, Features, Int64List
 from stratax.data.image import _pillow
 from stratax.data.image._decode import decode_jpeg
@@ -59,8 +60,9 @@ def image_example(
     # Decoders meet damaged files with errors of nearly every class.
     except Exception as error:
         raise errors.DataLossError(
-            f"This image can't be decoded ({error}). Expected: a whole image file. Received: {filename!r}, "
-            f"{len(contents)} bytes that begin with {contents[:8]!r}. Mend or remove it, or have such images skipped.",
+            f"This image can't be decoded ({error}). Expected: a whole image file. Received: {shown(filename)}, "
+            f"{len(contents)} bytes that begin with {shown(contents[:8])}. Mend or remove it, or have such "
+            "images skipped.",
             filename=filename,
         ) from error
     return _serialize(encoded, height, width, filename=filename, label=label, text=text)

@@ -9,6 +9,7 @@ import pathlib
 from collections.abc import Iterator, Mapping, Sequence
 
 from stratax import errors
+from stratax._shown import shown
 from stratax.data._files import reading
 from stratax.data._whole_files import read_file
 from stratax.data.convert._settings import check_classes
@@ -87,16 +88,16 @@ def list_images(source: str | os.PathLike[str], classes: Sequence[str] | None = 
     else:
         raise errors.FileMissingError(
             "There is nothing to convert there. Expected: a folder of class folders with images, or a CSV file of "
-            f"lines `path,label`. Received: source={str(source)!r}. Check the path."
+            f"lines `path,label`. Received: source={shown(str(source))}. Check the path."
         )
     if not listing.pictures:
         raise errors.DataError(
             f"There is no image to convert ({describe_ignored(listing.ignored)}). Expected: files that end in "
             f"{', '.join(IMAGE_SUFFIXES)}, in folders named after their classes, or named by a CSV. "
-            f"Received: source={str(source)!r}. Arrange the images so, or list them in a CSV."
+            f"Received: source={shown(str(source))}. Arrange the images so, or list them in a CSV."
         )
     if classes is None:
-        check_classes(listing.classes, received=f"source={str(source)!r}")
+        check_classes(listing.classes, received=f"source={shown(str(source))}")
     return listing
 
 
@@ -207,7 +208,7 @@ def _rows(path: pathlib.Path) -> Iterator[tuple[str, str]]:
     except (csv.Error, UnicodeDecodeError) as error:
         raise errors.DataError(
             f"This file is no CSV of images ({error}). Expected: a folder of class folders, or a text file in UTF-8 "
-            f"with lines `path,label`. Received: source={str(path)!r}."
+            f"with lines `path,label`. Received: source={shown(str(path))}."
         ) from error
 
 
@@ -215,7 +216,7 @@ def _check_row(path: pathlib.Path, line: int, fields: list[str]) -> None:
     if len(fields) != 2 or not all(fields):
         raise errors.DataError(
             "A line of the CSV is not the path of an image and its label. Expected: `path,label`, in double quotes "
-            f"if it contains a comma. Received: line {line} of {str(path)!r}: {fields!r}. Mend the line."
+            f"if it contains a comma. Received: line {line} of {shown(str(path))}: {shown(fields)}. Mend the line."
         )
 
 

@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from stratax import errors
+from stratax._shown import shown
 from stratax.data._whole_files import make_folder
 from stratax.data.convert._listing import Listing
 from stratax.data.convert._settings import ConversionSettings, labels_text, shard_name
@@ -157,7 +158,7 @@ def _lock(place: Workplace, descriptor: int) -> None:
     except BlockingIOError as error:
         raise errors.DataError(
             f"Another process is converting images to the same files. Expected: one at a time. Received: "
-            f"out={str(place.out)!r}, name={place.name!r}. Wait for it, or choose another folder or name."
+            f"out={shown(str(place.out))}, name={shown(place.name)}. Wait for it, or choose another folder or name."
         ) from error
 
 
@@ -195,13 +196,13 @@ def _read_manifest(place: Workplace) -> dict[str, Any] | None:
         pass
     raise errors.DataError(
         f"There is a manifest that is not of this version's conversions. Expected: version {_VERSION}. Received: "
-        f"{str(place.manifest)!r}. {_CHOICE}"
+        f"{shown(str(place.manifest))}. {_CHOICE}"
     )
 
 
 def _check_same(place: Workplace, earlier: dict[str, Any], manifest: dict[str, Any]) -> None:
     differences = [
-        f"{key} was {earlier['settings'].get(key)!r} and is {value!r}"
+        f"{key} was {shown(earlier['settings'].get(key))} and is {shown(value)}"
         for key, value in manifest["settings"].items()
         if earlier["settings"].get(key) != value
     ]
@@ -214,7 +215,8 @@ def _check_same(place: Workplace, earlier: dict[str, Any], manifest: dict[str, A
     if differences:
         raise errors.DataError(
             f"An earlier conversion to these files was another one: {'; '.join(differences)}. Expected: the same "
-            f"source and settings, to go on with it. Received: out={str(place.out)!r}, name={place.name!r}. {_CHOICE}"
+            f"source and settings, to go on with it. Received: out={shown(str(place.out))}, "
+            f"name={shown(place.name)}. {_CHOICE}"
         )
 
 
@@ -223,7 +225,7 @@ def _check_no_strangers(place: Workplace) -> None:
     if there:
         raise errors.DataError(
             f"There are files of that name without the manifest of a conversion, such as {there[0].name}. Expected: "
-            f"none. Received: out={str(place.out)!r}, name={place.name!r}. {_CHOICE}"
+            f"none. Received: out={shown(str(place.out))}, name={shown(place.name)}. {_CHOICE}"
         )
 
 
@@ -258,7 +260,8 @@ def _write_labels(place: Workplace, classes: list[str], *, overwrite: bool) -> N
     if there is not None and there != text and not overwrite:
         raise errors.DataError(
             "The folder's labels.txt names other classes, so that one number would stand for two of them. Expected: "
-            f"the same classes for all files of a folder. Received: out={str(place.out)!r}, {len(classes)} classes: "
+            f"the same classes for all files of a folder. Received: out={shown(str(place.out))}, {len(classes)} "
+            "classes: "
             f"{_shortened(classes)}; there: {_shortened(there.splitlines())}. Name the classes with a file of labels "
             "(--labels), or choose another folder."
         )

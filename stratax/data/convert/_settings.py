@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 
 from stratax import errors
+from stratax._shown import shown
 from stratax.data._whole_files import read_file
 
 _NAME = re.compile(r"[\w][\w.-]*")
@@ -51,7 +52,7 @@ class ConversionSettings:
         if not isinstance(self.name, str) or not _NAME.fullmatch(self.name):
             raise errors.BadArgumentError(
                 "The name of the files can't be used. Expected: letters, digits, `_`, `.` and `-`, beginning with a "
-                f"letter, digit or `_`. Received: name={self.name!r}. Choose a name such as 'train'."
+                f"letter, digit or `_`. Received: name={shown(self.name)}. Choose a name such as 'train'."
             )
 
     def _check_resize(self) -> None:
@@ -60,7 +61,7 @@ class ConversionSettings:
         if isinstance(self.resize, tuple) and len(self.resize) != 2:
             raise errors.BadArgumentError(
                 "resize is the length of the shorter side, or height and width. Expected: a number, or a pair of "
-                f"them. Received: resize={self.resize!r}."
+                f"them. Received: resize={shown(self.resize)}."
             )
         for side in self.resize if isinstance(self.resize, tuple) else (self.resize,):
             _check_range("resize", side, 1, _MOST_PIXELS_A_SIDE)
@@ -96,10 +97,10 @@ def read_classes(path: str | os.PathLike[str]) -> tuple[str, ...]:
     except UnicodeDecodeError as error:
         raise errors.DataError(
             f"The file of labels is not text in UTF-8 ({error}). Expected: the name of one class on each line. "
-            f"Received: labels={str(path)!r}."
+            f"Received: labels={shown(str(path))}."
         ) from error
     names = [line.strip() for line in lines if line.strip()]
-    return check_classes(names, received=f"labels={str(path)!r}")
+    return check_classes(names, received=f"labels={shown(str(path))}")
 
 
 def labels_text(classes: Sequence[str]) -> str:
@@ -113,8 +114,10 @@ def check_classes(names: Sequence[str], *, received: str) -> tuple[str, ...]:
     Raises:
         DataError: If that is not so.
     """
-    problems = [f"names {name!r} twice" for name, count in collections.Counter(names).items() if count > 1]
-    problems += [f"names {name!r}, which has a line break" for name in names if _LINE_END.search(name)]
+    problems = [
+        f"names {shown(name)} twice" for name, count in collections.Counter(names).items() if count > 1
+    ]
+    problems += [f"names {shown(name)}, which has a line break" for name in names if _LINE_END.search(name)]
     if problems or not names:
         raise errors.DataError(
             f"The list of labels {problems[0] if names else 'names no class'}. Expected: the name of every class once, "
@@ -131,12 +134,13 @@ def check_on_error(on_error: str) -> None:
     """
     if on_error not in _ON_ERROR:
         raise errors.BadArgumentError(
-            f"on_error says what a broken image does. Expected: one of {_ON_ERROR}. Received: on_error={on_error!r}."
+            f"on_error says what a broken image does. Expected: one of {_ON_ERROR}. Received: "
+            f"on_error={shown(on_error)}."
         )
 
 
 def _check_range(name: str, value: int, least: int, most: int) -> None:
     if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
         raise errors.BadArgumentError(
-            f"{name} is out of range. Expected: a whole number from {least} to {most}. Received: {name}={value!r}."
+            f"{name} is out of range. Expected: a whole number from {least} to {most}. Received: {name}={shown(value)}."
         )

@@ -10,6 +10,7 @@ import pathlib
 import struct
 
 from stratax import errors
+from stratax._shown import shown
 from stratax.data._tfrecord_writer import TFRecordWriter
 from stratax.data._whole_files import read_file, write_file
 from stratax.data.convert._example import image_example
@@ -155,7 +156,7 @@ def read_image(path: str) -> bytes:
     except (errors.FileMissingError, errors.FileAccessError, errors.DataLossError) as error:
         cause = error.__cause__ or error
         raise errors.DataLossError(
-            f"This image can't be read ({cause}). Expected: a readable file. Received: {path!r}. Mend the list or "
+            f"This image can't be read ({cause}). Expected: a readable file. Received: {shown(path)}. Mend the list or "
             "the file, or have broken images skipped.",
             filename=path,
         ) from cause

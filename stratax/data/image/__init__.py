@@ -22,6 +22,7 @@ from stratax.data.image._decode import (
     decode_image,
     decode_jpeg,
     decode_png,
+    decode_webp,
     extract_jpeg_shape,
     is_jpeg,
 )
@@ -84,6 +85,7 @@ __all__ = [
     "decode_image",
     "decode_jpeg",
     "decode_png",
+    "decode_webp",
     "encode_jpeg",
     "encode_png",
     "extract_jpeg_shape",

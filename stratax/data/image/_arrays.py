@@ -10,6 +10,8 @@ from typing import Any
 import array_api_compat
 import numpy as np
 
+from stratax._shown import shown
+from stratax.data._element_array import as_plain
 from stratax.data._structure import as_array
 from stratax.errors import BadArgumentError, BadTypeError
 
@@ -28,6 +30,7 @@ def as_image(image: Any) -> tuple[Any, Namespace]:
     Returns:
         The array and its namespace.
     """
+    image = as_plain(image)
     if type(image) is np.ndarray:
         return image, _NUMPY
     if isinstance(image, np.ndarray | np.generic) or array_api_compat.is_jax_array(image):
@@ -85,7 +88,7 @@ def two_sizes(size: Any) -> tuple[int, int]:
     if len(sizes) != 2 or min(sizes) < 1:
         raise BadArgumentError(
             "A size of images is [height, width], both at least 1. "
-            f"Received: size={size!r}. Pass two positive integers."
+            f"Received: size={shown(size)}. Pass two positive integers."
         )
     return sizes[0], sizes[1]
 
@@ -104,8 +107,8 @@ def static_sizes(name: str, sizes: Any) -> tuple[int, ...]:
         # What JAX raises for a number that it does not know yet.
         raise BadTypeError(
             "The shape of a result has to be known while a program is traced. "
-            f"Received: {name}={sizes!r}. Pass Python integers."
+            f"Received: {name}={shown(sizes)}. Pass Python integers."
         ) from e
     if not all(isinstance(value, int) for value in values):
-        raise BadTypeError(f"{name} has to hold integers. Received: {name}={sizes!r}. Round it first.")
+        raise BadTypeError(f"{name} has to hold integers. Received: {name}={shown(sizes)}. Round it first.")
     return tuple(int(value) for value in values)

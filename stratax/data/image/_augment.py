@@ -6,6 +6,7 @@ from typing import Any
 import array_api_compat
 import numpy as np
 
+from stratax._shown import shown
 from stratax.data.image._arrays import as_image, check_image, static_sizes
 from stratax.data.image._color import adjust_brightness, adjust_contrast, adjust_hue, adjust_saturation
 from stratax.data.image._draws import Draw
@@ -43,7 +44,8 @@ def cropped(value: Any, size: Any, draw: Draw) -> Any:
     if len(sizes) != value.ndim or any(a > b or a < 0 for a, b in zip(sizes, value.shape, strict=False)):
         raise BadArgumentError(
             f"The size of a random crop has one number for each axis, at most the array's, which are "
-            f"{tuple(value.shape)}. Received: size={size!r}. Pass the whole size of axes that are not to be cropped."
+            f"{tuple(value.shape)}. Received: size={shown(size)}. Pass the whole size of axes that are not to "
+            "be cropped."
         )
     room = [whole - part for whole, part in zip(value.shape, sizes, strict=True)]
     numbers = draw((value.ndim,))
@@ -68,7 +70,7 @@ def with_brightness(image: Any, max_delta: Any, draw: Draw) -> Any:
         BadArgumentError: It is negative.
     """
     if max_delta < 0:
-        raise BadArgumentError(f"max_delta has to be at least 0. Received: max_delta={max_delta!r}.")
+        raise BadArgumentError(f"max_delta has to be at least 0. Received: max_delta={shown(max_delta)}.")
     return adjust_brightness(image, _between(-max_delta, max_delta, draw))
 
 
@@ -81,7 +83,7 @@ def with_hue(image: Any, max_delta: Any, draw: Draw) -> Any:
     if not 0 <= max_delta <= 0.5:
         raise BadArgumentError(
             "The largest turn of a random hue is from 0 to 0.5, which is half a turn either way. "
-            f"Received: max_delta={max_delta!r}."
+            f"Received: max_delta={shown(max_delta)}."
         )
     return adjust_hue(image, _between(-max_delta, max_delta, draw))
 
@@ -109,7 +111,8 @@ def with_saturation(image: Any, lower: Any, upper: Any, draw: Draw) -> Any:
 def _check_factors(lower: Any, upper: Any) -> None:
     if not 0 <= lower < upper:
         raise BadArgumentError(
-            f"The smallest factor is at least 0 and less than the largest. Received: lower={lower!r}, upper={upper!r}."
+            f"The smallest factor is at least 0 and less than the largest. Received: lower={shown(lower)}, "
+            f"upper={shown(upper)}."
         )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from stratax._shown import shown
 from stratax.data.image._arrays import Namespace, as_image, check_channels, is_numpy
 from stratax.data.image._dtypes import convert_image_dtype, to_float
 from stratax.errors import BadArgumentError, BadTypeError
@@ -88,7 +89,7 @@ def adjust_gamma(image: Any, gamma: Any = 1, gain: Any = 1) -> Any:
         BadArgumentError: If `gamma` is known and negative.
     """
     if _is_known(gamma) and gamma < 0:
-        raise BadArgumentError(f"gamma has to be at least 0. Received: gamma={gamma!r}.")
+        raise BadArgumentError(f"gamma has to be at least 0. Received: gamma={shown(gamma)}.")
     image, xp = as_image(image)
     floats = to_float(image)
     return _back(_number(gain, floats, xp) * floats ** _number(gamma, floats, xp), image)
@@ -137,7 +138,7 @@ def adjust_hue(image: Any, delta: Any, name: str | None = None) -> Any:
         BadArgumentError: If the last axis has not three entries, or `delta` is known and out of its range.
     """
     if _is_known(delta) and not -1 <= delta <= 1:
-        raise BadArgumentError(f"The turn of a hue is from -1 to 1. Received: delta={delta!r}.")
+        raise BadArgumentError(f"The turn of a hue is from -1 to 1. Received: delta={shown(delta)}.")
     image, xp = as_image(image)
     check_channels(image, 3)
     floats = to_float(image)
@@ -279,7 +280,7 @@ def _number(value: Any, like: Any, xp: Namespace) -> Any:
     if value is None or isinstance(value, str):
         raise BadTypeError(
             "How much an image changes is a number, or an array of them. "
-            f"Received: {value!r} of type {type(value).__name__}. Pass a float."
+            f"Received: {shown(value)} of type {type(value).__name__}. Pass a float."
         )
     return xp.asarray(value, dtype=like.dtype)
 

@@ -7,6 +7,7 @@ from typing import Any
 import array_api_compat
 import numpy as np
 
+from stratax._shown import shown
 from stratax.data._element_random import element_uniform
 from stratax.data._permutation import uniform
 from stratax.data.image._arrays import is_numpy
@@ -42,7 +43,7 @@ def _as_integer(seed: Any) -> int:
         return operator.index(seed)
     except TypeError as e:
         raise BadTypeError(
-            f"A seed is an integer. Received: seed={seed!r} of type {type(seed).__name__}. Pass for instance 1."
+            f"A seed is an integer. Received: seed={shown(seed)} of type {type(seed).__name__}. Pass for instance 1."
         ) from e
 
 
@@ -60,7 +61,7 @@ def stateless_draw_of(image: Any, seed: Any) -> Draw:
     if np.shape(seed) != (2,):
         raise BadArgumentError(
             "The seed of a stateless operation is two integers. "
-            f"Received: seed={seed!r}. Pass for instance (1, 2)."
+            f"Received: seed={shown(seed)}. Pass for instance (1, 2)."
         )
     if not array_api_compat.is_jax_array(image):
         key = [_as_integer(part) for part in seed]

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from stratax._shown import shown
 from stratax.data.image import _pillow
 from stratax.data.image._files import check_choice
 from stratax.errors import BadArgumentError
@@ -50,7 +51,7 @@ def encode_jpeg(
     check_choice("density_unit", density_unit, ("in", "cm"))
     if quality not in range(101):
         raise BadArgumentError(
-            f"The quality of a JPEG file is a whole number from 0 to 100. Received: quality={quality!r}. Pass 95 "
+            f"The quality of a JPEG file is a whole number from 0 to 100. Received: quality={shown(quality)}. Pass 95 "
             "for the usual."
         )
     count = {"": pixels.shape[-1], "grayscale": 1, "rgb": 3}[format]

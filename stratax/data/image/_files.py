@@ -1,11 +1,11 @@
 """The bytes of image files: what kind they look like, and errors about them (data layer)."""
 
-import reprlib
 from collections.abc import Container
 from typing import Any
 
 import numpy as np
 
+from stratax._shown import shown
 from stratax.errors import BadArgumentError, BadTypeError, DataLossError
 
 _BEGINNINGS = (
@@ -27,6 +27,9 @@ _LOOKED_AT = 512
 _SMALL_IMAGE = 1 << 22
 # Deflate makes at most 1032 bytes of one; eight pixels of a black and white PNG file are one byte.
 _MOST_PIXELS_A_BYTE = 10_000
+
+MAX_PIXELS = 1 << 28
+"""How many pixels a file may have in all its images, where nothing else is asked for."""
 
 
 def kind_of(contents: bytes) -> str | None:
@@ -74,7 +77,7 @@ def as_bytes(contents: Any) -> bytes:
         return bytes(contents)
     raise BadTypeError(
         "The contents of an image file are bytes. "
-        f"Received: contents={reprlib.repr(contents)} of type {type(contents).__name__}. Read the file first, "
+        f"Received: contents={shown(contents)} of type {type(contents).__name__}. Read the file first, "
         "and decode the files of a batch one by one: in Dataset.map before batch."
     )
 
@@ -100,15 +103,22 @@ def damaged(contents: bytes, who: str, reason: str) -> DataLossError:
     )
 
 
-def check_claim(height: int, width: int, contents: bytes, who: str) -> None:
-    """Raises if a header promises more than the file can hold, before memory is taken on its word.
+def check_claim(
+    height: int, width: int, contents: bytes, who: str, max_pixels: int = MAX_PIXELS, images: int = 1
+) -> None:
+    """Raises if a header promises more than the file can hold or is allowed to, before memory is taken on its word.
 
     Raises:
-        DataLossError: No kind of compression packs so many pixels into so few bytes.
+        DataLossError: No kind of compression packs so many pixels into so few bytes, or they are beyond the limit.
     """
     if height * width > max(_SMALL_IMAGE, _MOST_PIXELS_A_BYTE * len(contents)):
         raise damaged(
             contents, who, f"its header claims {height} x {width} pixels, which so few bytes can't hold"
+        )
+    if height * width * images > max_pixels:
+        raise DataLossError(
+            f"{who} reads at most max_pixels={max_pixels} pixels. Received: {images} x {height} x {width} pixels in "
+            f"contents={describe(contents)}. Pass a larger max_pixels if such images are meant."
         )
 
 
@@ -120,4 +130,4 @@ def check_choice(name: str, value: Any, choices: Any) -> None:
     """
     if value not in choices:
         expected = ", ".join(repr(choice) for choice in choices)
-        raise BadArgumentError(f"{name} has to be one of {expected}. Received: {name}={value!r}.")
+        raise BadArgumentError(f"{name} has to be one of {expected}. Received: {name}={shown(value)}.")

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from stratax._shown import shown
 from stratax.data.image._arrays import as_image, check_image, is_numpy, static_sizes
 from stratax.errors import BadArgumentError
 
@@ -187,7 +188,7 @@ def central_crop(image: Any, central_fraction: float) -> Any:
     if not 0 < central_fraction <= 1:
         raise BadArgumentError(
             "The fraction of an image to keep is above 0 and at most 1. "
-            f"Received: central_fraction={central_fraction!r}. Pass for instance 0.875."
+            f"Received: central_fraction={shown(central_fraction)}. Pass for instance 0.875."
         )
     height, width = image.shape[-3:-1]
     top = int((height - height * float(central_fraction)) / 2)

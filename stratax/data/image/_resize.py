@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from stratax._shown import shown
 from stratax.data.image import _kernels, _resample
 from stratax.data.image._arrays import as_image, check_image, two_sizes
 from stratax.data.image._dtypes import is_floating
@@ -248,7 +249,7 @@ def _checked(images: Any, size: Any, preserve_aspect_ratio: bool = False) -> tup
 def _method(method: Any) -> str:
     if method not in _METHODS:
         raise BadArgumentError(
-            f"A method of resizing is one of {', '.join(_METHODS)}. Received: method={method!r}. Pass one of "
+            f"A method of resizing is one of {', '.join(_METHODS)}. Received: method={shown(method)}. Pass one of "
             "ResizeMethod."
         )
     return str(method)

@@ -7,9 +7,9 @@ from stratax.distribute import CentralStorageStrategy as CentralStorageStrategy
 from stratax.distribute import CollectiveCommunication as CollectiveCommunication
 from stratax.distribute import CommunicationImplementation as CommunicationImplementation
 from stratax.distribute import CommunicationOptions as CommunicationOptions
-from stratax.distribute import MultiWorkerMirroredStrategy as MultiWorkerMirroredStrategy
 from stratax.distribute import TPUStrategy as TPUStrategy
 from stratax.distribute import ValueContext as ValueContext
+from stratax.distribute._experimental import MultiWorkerMirroredStrategy as MultiWorkerMirroredStrategy
 from stratax.tf._names import missing_name
 
 if TYPE_CHECKING:

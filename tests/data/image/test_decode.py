@@ -36,6 +36,10 @@ def test_a_jpeg_file_has_the_pixels_that_libjpeg_gives():
 @pytest.mark.parametrize("contents", [JPEG, PNG, BMP, GIF], ids=["jpeg", "png", "bmp", "gif"])
 @pytest.mark.parametrize("channels", [0, 1, 3])
 def test_as_in_tensorflow_every_decoder_takes_every_kind(contents, channels):
+    if contents is GIF and channels == 1:
+        with pytest.raises(BadArgumentError, match="channels of a GIF file"):
+            image.decode_jpeg(contents, channels)
+        return
     for decode in (image.decode_jpeg, image.decode_png):
         pixels = decode(contents, channels)
         assert (pixels.dtype, pixels.shape) == (np.uint8, (60, 80, channels or 3))
@@ -151,7 +155,6 @@ def test_bytes_may_come_as_what_holds_one_value():
         (b"hello, world", "12 bytes that begin with b'hello, world' and look like text"),
         (b"\n<!DOCTYPE html><p>Not found</p>", "look like HTML"),
         (b"\x1f\x8b\x08\x00abc", "look like gzip"),
-        (b"RIFF\x00\x00\x00\x00WEBPVP8 ", "look like WebP"),
         (b"II*\x00\x08\x00", "look like TIFF"),
         (b"\x00\x00\x00\x20ftypavif", "look like AVIF or HEIF"),
         (b"<?xml version='1.0'?><svg>", "look like SVG"),

@@ -1,0 +1,143 @@
+"""Where this process's local sockets lie, so that only its own user can reach them (cluster layer).
+
+A socket in Linux' abstract name space has no permissions: every user of the machine can connect to it. One in a folder
+of mode 0700 can be reached by its owner only. The folder is locked as long as its process lives; who makes the next one
+removes those that nobody holds any more, which is what a process leaves behind that was killed.
+"""
+
+import atexit
+import contextlib
+import dataclasses
+import fcntl
+import os
+import pathlib
+import secrets
+import shutil
+import stat
+import tempfile
+from collections.abc import Iterator
+
+from stratax.errors import FileAccessError
+
+_PREFIX = "stratax-sockets-"
+_LONGEST_PATH = 103
+"""Bytes that a socket's path may have: 107 on Linux, 103 on macOS."""
+
+_LONGEST_NAME = 32
+"""Bytes kept for the name in the folder."""
+
+
+@dataclasses.dataclass(slots=True)
+class _State:
+    folder: pathlib.Path | None = None
+    lock: int = -1
+    process: int = 0
+
+
+_state = _State()
+
+
+def socket_path(role: str) -> str:
+    """Returns a new path for a local socket, in a folder that only this user can enter.
+
+    Args:
+        role: A short word that tells people what it is for.
+
+    Raises:
+        FileAccessError: If there is no place for the folder.
+    """
+    return str(_folder() / f"{role}-{secrets.token_hex(8)}")
+
+
+def remove_sockets() -> None:
+    """Removes this process's folder, if it has one; a process that was forked off leaves it alone."""
+    if _state.folder is not None and _state.process == os.getpid():
+        shutil.rmtree(_state.folder, ignore_errors=True)
+        _state.folder = None
+        os.close(_state.lock)
+
+
+def remove_abandoned_sockets() -> None:
+    """Removes the folders of processes of this user that were killed."""
+    for place in _places():
+        _remove_stale(place)
+
+
+def _folder() -> pathlib.Path:
+    if _state.folder is None or _state.process != os.getpid():
+        if not _state.process:
+            atexit.register(remove_sockets)
+        _state.folder, _state.lock = _make()
+        _state.process = os.getpid()
+    return _state.folder
+
+
+def _make() -> tuple[pathlib.Path, int]:
+    refused = []
+    for place in _places():
+        problem = _problem(place)
+        if not problem:
+            try:
+                _remove_stale(place)
+                return _make_locked(place)
+            except OSError as error:
+                problem = error.strerror or str(error)
+        refused.append(f"{place} ({problem})")
+    raise FileAccessError(
+        "There is no folder for this task's local sockets. Set TMPDIR to a folder with a short path in which only this "
+        f"user, or as in /tmp everybody for himself, can make files. Tried: {'; '.join(refused)}."
+    )
+
+
+def _places() -> Iterator[pathlib.Path]:
+    """The folders to try, in order, each once."""
+    with contextlib.suppress(FileNotFoundError):
+        yield pathlib.Path(tempfile.gettempdir())
+    tried = tempfile.tempdir
+    for name in (os.environ.get("XDG_RUNTIME_DIR", ""), "/tmp", "/dev/shm"):
+        if name and name != tried:
+            yield pathlib.Path(name)
+
+
+def _problem(place: pathlib.Path) -> str:
+    """Why a folder is no place for sockets; empty if it is one."""
+    length = len(os.fsencode(place / f"{_PREFIX}xxxxxxxx")) + 1 + _LONGEST_NAME
+    if length > _LONGEST_PATH:
+        return f"its path is too long: a socket's may have {_LONGEST_PATH} bytes and would have {length}"
+    try:
+        mode = place.stat().st_mode
+    except OSError as error:
+        return error.strerror or str(error)
+    if mode & (stat.S_IWGRP | stat.S_IWOTH) and not mode & stat.S_ISVTX:
+        return "others can rename what is in it"
+    return ""
+
+
+def _make_locked(place: pathlib.Path) -> tuple[pathlib.Path, int]:
+    while True:
+        folder = pathlib.Path(tempfile.mkdtemp(prefix=_PREFIX, dir=place))
+        lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            # On some network file systems there are no such locks; there nothing is ever taken for stale either.
+            with contextlib.suppress(OSError):
+                fcntl.flock(lock, fcntl.LOCK_EX)
+            if folder.exists():
+                return folder, lock
+        except BaseException:
+            os.close(lock)
+            raise
+        # Another process took it for a stale one before it was locked.
+        os.close(lock)
+
+
+def _remove_stale(place: pathlib.Path) -> None:
+    """Removes the folders whose processes have ended without doing so."""
+    for folder in place.glob(f"{_PREFIX}*"):
+        with contextlib.suppress(OSError):
+            lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+            try:
+                if os.fstat(lock).st_uid == os.geteuid():
+                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    shutil.rmtree(folder, ignore_errors=True)
+            finally:
+                os.close(lock)

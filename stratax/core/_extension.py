@@ -1,0 +1,181 @@
+"""Further structures for the loops of a program that is running (core layer).
+
+A loop meets elements of another shape than those that its body was traced for: the last batch, say. The body alone
+can't be traced again, since it uses what the function has computed around it. So the whole function is traced once
+more, with the new structure as a hint, and the loop's iteration for it is taken out of that trace. What it needs from
+around the loop is found by its place: the trace is the same up to there.
+"""
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+from jax.extend import core as jax_core
+
+from stratax import errors
+from stratax._shown import shown
+from stratax.core import _body, _capture, _driven
+
+_FIX = "Make the elements' shapes equal (`batch(..., drop_remainder=True)`, padding)."
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Traced:
+    """A traced program: its jaxpr, what its inputs stand for, and what it takes from streams."""
+
+    jaxpr: Any
+    sources: Sequence[Any]
+    feeds: Sequence[_capture.StreamFeed]
+
+
+def extend(
+    program: Any,
+    retrace: Callable[..., tuple[Any, _capture.ProgramRegion]] | None,
+    loop: _driven.Loop,
+    structures: list[Any],
+    jaxpr: Any,
+    values: dict[Any, Any],
+) -> _driven.Step:
+    """The iteration of a loop for elements of other structures.
+
+    Args:
+        program: The program that is running.
+        retrace: Traces its function once more.
+        loop: The loop.
+        structures: The structures of the elements of each stream that it takes from.
+        jaxpr: The jaxpr that the loop stands in.
+        values: The values of the jaxpr's variables as far as it has run.
+
+    Raises:
+        TracingError: The function's trace differs with the structure in more than the loop's iteration.
+    """
+    if retrace is None:
+        raise AssertionError  # Functions run their programs with it.
+    closed, region = retrace(program.memory, _hints(program.memory.structures, loop.path, structures))
+    found = region.loops.get(loop.path)
+    step = None if found is None else next((s for s in found.steps if _fits(s, structures)), None)
+    if found is None or step is None or not _carries_the_same(found, loop):
+        raise errors.TracingError(
+            "The elements of a loop differ in shape, and the loop's results or the variables that it writes differ "
+            f"with them. Expected: what a loop computes has one shape. Received: elements of {shown(structures)}. "
+            f"{_FIX}"
+        )
+    inside, equation = _place_of(closed.jaxpr, found)
+    new = Traced(inside, region.inputs, region.feeds)
+    old = dataclasses.replace(program.traced, jaxpr=jaxpr)
+    sources = [_counterpart(equation.invars[place], new, old, closed) for place in step.constants]
+    for source in sources:
+        if isinstance(source, jax_core.Var) and source not in values:
+            raise errors.TracingError(
+                "The elements of a loop differ in shape, and for some of them it needs a value from before the loop "
+                f"that it did not need for the others. Received: elements of {shown(structures)}. {_FIX}"
+            )
+    return dataclasses.replace(step, constants=[_Constant(s) if _is_value(s) else s for s in sources])
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Memory:
+    """What the traces of one program share: what streams have shown, and which structures loops were traced for."""
+
+    seen: dict[Any, Any]
+    structures: dict[_capture.Path, list[Any]]
+
+
+def _hints(
+    known: dict[_capture.Path, list[Any]], path: _capture.Path, structures: list[Any]
+) -> dict[_capture.Path, list[Any]]:
+    """What to trace a loop for, and the loops around it: the elements that they have now."""
+    hints = {path: [structures]}
+    for position, part in enumerate(path):
+        if part < 0:
+            around = path[:position]
+            hints[around] = [known[around][-1 - part]]
+    return hints
+
+
+def _is_value(source: Any) -> bool:
+    return not isinstance(source, (jax_core.Var, jax_core.Literal))
+
+
+def _Constant(value: Any) -> Any:
+    """A constant of the function, as what stands for a value in a jaxpr."""
+    return jax_core.Literal(value, jax.typeof(value))
+
+
+def _fits(step: _driven.Step, structures: list[Any]) -> bool:
+    return _driven.same_structures(step.structures, structures)
+
+
+def _carries_the_same(left: _driven.Loop, right: _driven.Loop) -> bool:
+    def described(loop: _driven.Loop) -> list[Any]:
+        return [(tuple(aval.shape), aval.dtype) for aval in loop.results]
+
+    def variables(loop: _driven.Loop) -> list[Any]:
+        return [
+            (position, id(variable.variable if isinstance(variable, _capture.Spread) else variable))
+            for position, variable in loop.variables.items()
+        ]
+
+    return described(left) == described(right) and variables(left) == variables(right)
+
+
+def _place_of(jaxpr: Any, loop: _driven.Loop) -> tuple[Any, Any]:
+    """The jaxpr that a loop stands in, and its equation."""
+    for inside in _levels(jaxpr):
+        for equation in inside.eqns:
+            if equation.primitive is _body.loop_p and equation.params["loop"] is loop:
+                return inside, equation
+    raise errors.TracingError(
+        f"A loop over elements of several shapes can't be traced for all of them. {_FIX}"
+    )
+
+
+def _levels(jaxpr: Any) -> list[Any]:
+    """A jaxpr and those of the loops and conditions in it that the host drives."""
+    found = [jaxpr]
+    for equation in jaxpr.eqns:
+        for part in _driven.parts_of(equation):
+            found += _levels(part)
+    return found
+
+
+def _counterpart(atom: Any, new: Traced, old: Traced, closed: Any) -> Any:
+    """What a value of the new trace is in the old one: a variable of its jaxpr, or a constant's value."""
+    if isinstance(atom, jax_core.Literal):
+        return atom
+    constants = dict(zip(closed.jaxpr.constvars, closed.consts, strict=True))
+    if atom in constants:
+        return constants[atom]
+    key = keys_of(new)[atom]
+    for variable, other in keys_of(old).items():
+        if other == key:
+            return variable
+    raise errors.TracingError(
+        "A function was traced again for elements of another shape, and came to a loop in another way than before. "
+        f"Expected: the same computation up to the loop. Received: {shown(str(key))} where there was none. {_FIX}"
+    )
+
+
+def keys_of(traced: Traced) -> dict[Any, Any]:
+    """Where the variables of a jaxpr come from, alike in two traces of one function."""
+    keys: dict[Any, Any] = {
+        variable: ("argument", index, str(variable.aval))
+        for index, variable in enumerate(traced.jaxpr.invars)
+    }
+    number = 0
+    for equation in traced.jaxpr.eqns:
+        if equation.primitive is _capture.input_p:
+            source = traced.sources[equation.params["index"]]
+            keys[equation.outvars[0]] = _source_key(source, traced.feeds)
+            continue
+        number += 1
+        for index, variable in enumerate(equation.outvars):
+            keys[variable] = (equation.primitive.name, number, index, str(variable.aval))
+    return keys
+
+
+def _source_key(source: Any, feeds: Sequence[_capture.StreamFeed]) -> Any:
+    if isinstance(source, _capture.FeedLeaf):
+        return ("feed", next(i for i, feed in enumerate(feeds) if feed is source.feed), source.index)
+    return ("variable", id(source))

@@ -1,0 +1,92 @@
+"""What a loop of a compiled function goes through besides numbers and arrays: iterators and datasets (core layer)."""
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from stratax import errors
+from stratax._shown import shown
+from stratax.core import _capture, _carry, _stream
+
+_Form = Callable[[Any, Sequence[Any]], Any]
+"""What a loop's body is given, of the number of the iteration and an element of each stream."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Enumerated:
+    iterated: Any
+    start: Any
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Zipped:
+    iterated: tuple[Any, ...]
+
+
+def is_stream(value: Any) -> bool:
+    """Whether a compiled loop goes through `value` by taking elements of streams."""
+    return isinstance(value, (_stream.Stream, _stream.StreamSource, _stream.CallPass, _Enumerated, _Zipped))
+
+
+def elements(value: Any) -> _carry.Elements:
+    """How a compiled loop goes through a stream, a dataset, or what :func:`combined` made of them."""
+    streams, form = _parts(value)
+    return _carry.Elements(None, streams=streams, form=form)
+
+
+def combined(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What `iter`, `enumerate` or `zip` of streams and datasets stands for, or None where Python's does."""
+    if function is iter and len(args) == 1:
+        return _iterator(args[0])
+    if function is enumerate and args and is_stream(args[0]):
+        start = args[1] if len(args) > 1 else kwargs.get("start", 0)
+        return _Enumerated(args[0], start)
+    if function is not zip or not any(is_stream(value) for value in args):
+        return None
+    if kwargs.get("strict") or not all(is_stream(value) for value in args):
+        others = [value for value in args if not is_stream(value)]
+        raise errors.TracingError(
+            "`zip` in a compiled function goes through datasets and iterators of datasets together, and ends with the "
+            f"shortest. Expected: nothing else among them, and no strict=True. Received: {shown(others)}. Use "
+            "`enumerate`, or take the other values by `next` or by index in the loop."
+        )
+    return _Zipped(args)
+
+
+def _iterator(value: Any) -> Any:
+    """What `iter(value)` gives: for a dataset a pass that begins in every call of the function."""
+    if isinstance(value, (_stream.Stream, _stream.CallPass)):
+        return value
+    region = _capture.current_region()
+    if not isinstance(value, _stream.StreamSource) or region is None:
+        return None
+    if not isinstance(region, _capture.ProgramRegion):
+        raise errors.TracingError(
+            "`iter(dataset)` was called in a loop, condition or replica of a compiled function, so it is not known how "
+            "often. Expected: `for element in dataset` there, or `iter(dataset)` in the function's own body. Received: "
+            f"{shown(value)}."
+        )
+    made = region.passes[region.next_path()] = _stream.CallPass(value)
+    return made
+
+
+def _parts(value: Any) -> tuple[tuple[Any, ...], _Form]:
+    if isinstance(value, _Enumerated):
+        streams, inner = _parts(value.iterated)
+        start = value.start
+        return streams, lambda index, taken: (start + index, inner(index, taken))
+    if isinstance(value, _Zipped):
+        parts = [_parts(part) for part in value.iterated]
+        return tuple(stream for streams, _ in parts for stream in streams), _zipped(parts)
+    return (value,), lambda _, taken: taken[0]
+
+
+def _zipped(parts: list[tuple[tuple[Any, ...], _Form]]) -> _Form:
+    def form(index: Any, taken: Sequence[Any]) -> Any:
+        values, offset = [], 0
+        for streams, inner in parts:
+            values.append(inner(index, taken[offset : offset + len(streams)]))
+            offset += len(streams)
+        return tuple(values)
+
+    return form

@@ -1,0 +1,149 @@
+"""What a mapped function gets: a NumPy array whose operators mean what TensorFlow's do (data layer).
+
+Python's and NumPy's meaning differs where an operand is a list, an integer is divided, or the other operand is of a
+wider dtype; and `+=` changes an array that another name may stand for.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from stratax.errors import BadArgumentError
+
+_OPERATORS = (
+    "add", "sub", "mul", "truediv", "floordiv", "mod", "divmod", "pow", "matmul", "and", "or", "xor", "lshift",
+    "rshift",
+)  # fmt: skip
+_COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
+_INTEGER_DIVISIONS = {"floordiv", "mod", "divmod"}
+_SMALL = 2
+_PLAIN = {int, float, bool}
+
+
+def like_tensor(value: Any, dtype: np.dtype) -> Any:
+    """An operand beside an element: lists, tuples and NumPy's constants take the element's dtype, as in TensorFlow.
+
+    An operand that this would change (fractions beside integers, where TensorFlow raises) stays as it is.
+    """
+    if isinstance(value, ElementArray) or not isinstance(value, list | tuple | np.ndarray | np.generic):
+        return value
+    array = np.asarray(value)
+    if array.dtype == dtype or array.dtype.kind not in "biuf" or dtype.kind not in "iufV":
+        return array if isinstance(value, list | tuple) else value
+    if dtype.kind in "iu" and (array.dtype.kind == "f" or not np.array_equal(array.astype(dtype), array)):
+        return array
+    return array.astype(dtype)
+
+
+def check_divisor(name: str, dividend: Any, divisor: Any) -> None:
+    """Raises where an integer is divided by zero; NumPy gives 0, TensorFlow raises, too.
+
+    Args:
+        name: The operation, for the message.
+        dividend: An array or number.
+        divisor: Another.
+
+    Raises:
+        BadArgumentError: Both are integers, and some element of `divisor` is 0.
+    """
+    left, right = _values(dividend), _values(divisor)
+    if left.dtype.kind not in "biu" or right.dtype.kind not in "biu":
+        return
+    if left.size and not right.all():
+        raise BadArgumentError(
+            f"Integer division by zero. Expected: a divisor without 0 for {name} of integers. Received: dividend of "
+            f"dtype {left.dtype}, divisor of dtype {right.dtype} with a 0. Replace zeros first, or divide floats."
+        )
+
+
+def _is_on_host(operand: Any) -> bool:
+    """Whether Python or NumPy has its value: an array of JAX has operators of its own."""
+    return isinstance(operand, int | float | np.ndarray | np.generic) or hasattr(type(operand), "column")
+
+
+def _values(operand: Any) -> np.ndarray:
+    """An operand's; of the stand-in for a batch of elements those of all."""
+    return np.asarray(operand.column if hasattr(type(operand), "column") else operand)
+
+
+def quotient_dtype(dividend: Any, divisor: Any) -> np.dtype | None:
+    """The dtype that TensorFlow divides two small integers in; None where it is NumPy's."""
+    if isinstance(dividend, float) or isinstance(divisor, float):
+        return None
+    dtypes = [value.dtype for value in (dividend, divisor) if hasattr(value, "dtype")]
+    is_small = all(dtype.kind in "iu" and dtype.itemsize <= _SMALL for dtype in dtypes)
+    return np.dtype(np.float32) if dtypes and is_small else None
+
+
+def _operator(base: type, name: str, is_reversed: bool) -> Callable[[Any, Any], Any]:
+    method = f"__{'r' if is_reversed else ''}{name}__"
+    inherited = getattr(base, method)
+    is_integer_division, is_quotient = name in _INTEGER_DIVISIONS, name == "truediv"
+
+    def operate(self: Any, other: Any) -> Any:
+        if type(other) not in _PLAIN:
+            other = like_tensor(other, self.dtype)
+        if is_integer_division and self.dtype.kind in "iu" and _is_on_host(other):
+            check_divisor(name, *((other, self) if is_reversed else (self, other)))
+        if is_quotient and (dtype := quotient_dtype(self, other)) is not None:
+            self = self.astype(dtype)
+        return inherited(self, other)
+
+    operate.__name__ = method
+    return operate
+
+
+def _not_in_place(self: Any, other: Any) -> Any:
+    # Python then computes `x + other` and binds the name anew.
+    return NotImplemented
+
+
+class ElementArray(np.ndarray):
+    """One component of an element, inside of a function given to `map`, `filter` or their like."""
+
+    def __getitem__(self, key: Any) -> Any:
+        return as_element(super().__getitem__(key))
+
+    def __iter__(self) -> Any:
+        if not self.ndim:
+            raise TypeError("A scalar element can't be iterated.")
+        return (self[i] for i in range(len(self)))
+
+    def __hash__(self) -> int:  # type: ignore[override]  # As NumPy's scalars, for look-ups in tables.
+        return hash(self.item())
+
+    def __round__(self, ndigits: int | None = None) -> Any:
+        return round(self.item(), ndigits)
+
+
+def define_operators(kind: type, base: type) -> None:
+    """Gives a class TensorFlow's operators.
+
+    Args:
+        kind: The class, whose values have a `dtype` and `astype`.
+        base: Where it has NumPy's from.
+    """
+    for name in _OPERATORS:
+        setattr(kind, f"__{name}__", _operator(base, name, False))
+        setattr(kind, f"__r{name}__", _operator(base, name, True))
+        setattr(kind, f"__i{name}__", _not_in_place)
+    for name in _COMPARISONS:
+        setattr(kind, f"__{name}__", _operator(base, name, False))
+
+
+define_operators(ElementArray, np.ndarray)
+
+
+def as_element(leaf: Any) -> Any:
+    """A NumPy array or scalar of numbers as a function gets it; other leaves as they are."""
+    if isinstance(leaf, np.generic):
+        return leaf if leaf.dtype.kind in "USO" else np.asarray(leaf).view(ElementArray)
+    if type(leaf) is np.ndarray and not leaf.dtype.hasobject:
+        return leaf.view(ElementArray)
+    return leaf
+
+
+def as_plain(leaf: Any) -> Any:
+    """Undoes :func:`as_element`."""
+    return leaf.view(np.ndarray)[()] if isinstance(leaf, ElementArray) else leaf

@@ -1,0 +1,230 @@
+"""What this process is still writing in threads of its own, by path (data layer).
+
+A checkpoint is written while the program goes on. Whatever reads, lists, replaces or removes files first waits here for
+the writes that touch them, whichever object began them.
+"""
+
+import itertools
+import os
+import pathlib
+import sys
+import threading
+from collections.abc import Callable
+
+from stratax import errors
+from stratax._shown import shown
+from stratax.cluster import _exit
+
+WRITE_SECONDS = 3600.0
+"""How long to wait for files to be written; in a cluster, if the chief dies the others know at once."""
+
+
+class Write:
+    """Work in a thread of its own that changes files; `begin` makes it.
+
+    Args:
+        path: What it writes, resolved.
+        work: What to do.
+        before: The earlier writes that have to end first.
+
+    Attributes:
+        path: What it writes.
+        number: Its number among the writes of this process, in the order in which they began.
+        is_superseded: Whether a later write of the same path has succeeded.
+    """
+
+    def __init__(self, path: pathlib.Path, work: Callable[[], None], before: tuple["Write", ...]) -> None:
+        self.path = path
+        self.number = next(_numbers)
+        self.is_superseded = False
+        self._before = before
+        self._error: BaseException | None = None
+        self._thread = threading.Thread(target=self._run, args=(work,), name="stratax-write", daemon=True)
+
+    def start(self) -> None:
+        """Begin the work in a thread of its own, behind earlier work on the same folder."""
+        self._thread.start()
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the work has not ended."""
+        return self._thread.is_alive()
+
+    @property
+    def is_own(self) -> bool:
+        """Whether the caller is part of the work."""
+        return self._thread is threading.current_thread()
+
+    @property
+    def error(self) -> BaseException | None:
+        """Why it failed; None while it has not, or once `finish` has said so."""
+        return self._error
+
+    def wait(self) -> None:
+        """Waits until the work has ended; says nothing of its failure.
+
+        Raises:
+            CheckpointError: If it does not come to an end.
+        """
+        # An earlier one has its own time.
+        for write in (*self._before, self):
+            write._join()
+
+    def finish(self) -> BaseException | None:
+        """Waits until the work has ended.
+
+        Returns:
+            Why it failed, once; None if it did not.
+
+        Raises:
+            CheckpointError: If it does not come to an end.
+        """
+        self.wait()
+        with _lock:
+            error, self._error = self._error, None
+            if self in _writes:
+                _writes.remove(self)
+        return error
+
+    def _join(self) -> None:
+        if self.is_own:
+            raise _within_a_write()
+        self._thread.join(WRITE_SECONDS)
+        if self._thread.is_alive():
+            raise errors.CheckpointError(
+                f"A checkpoint has not been written within {WRITE_SECONDS:g} s: the file system does not answer. "
+                f"Expected: a write that ends. Received: path={shown(os.fspath(self.path))}, which is still written."
+            )
+
+    def _run(self, work: Callable[[], None]) -> None:
+        try:
+            for write in self._before:
+                write._join()
+            work()
+        except BaseException as error:
+            # Whoever began it is told, by `finish` or at the end of the program.
+            self._error = error
+        finally:
+            self._before = ()
+            self._note_end()
+
+    def _note_end(self) -> None:
+        with _lock:
+            if self._error is None:
+                _writes.remove(self)
+                for write in _writes:
+                    write.is_superseded |= write.path == self.path and write.number < self.number
+
+
+_numbers = itertools.count()
+_lock = threading.Lock()
+# In the order in which they began: those that have not ended, and those whose failure nobody was told of.
+_writes: list[Write] = []
+
+
+def begin(path: str | os.PathLike, work: Callable[[], None]) -> Write:
+    """Begins to write in a thread, after the earlier writes of this process that touch the same files.
+
+    Args:
+        path: What is written.
+        work: What to do.
+
+    Raises:
+        CheckpointError: If it is called by the work of another write.
+    """
+    _install_exit()
+    place = _resolved(path)
+    with _lock:
+        if any(write.is_own for write in _writes):
+            raise _within_a_write()
+        before = tuple(write for write in _writes if write.is_running and _touches(write.path, place))
+        write = Write(place, work, before)
+        _writes.append(write)
+        write.start()
+    return write
+
+
+def wait_for(path: str | os.PathLike) -> BaseException | None:
+    """Waits until this process writes nothing at a path, below it, above it, or beside it in the same folder.
+
+    What is beside it counts because a manager of checkpoints removes old ones when a new one is whole.
+
+    Args:
+        path: What is to be read, listed or removed.
+
+    Returns:
+        Why the last write of exactly this path failed, if nobody was told of it yet: what is there is older.
+
+    Raises:
+        CheckpointError: If a write does not come to an end.
+    """
+    if not _writes:
+        return None
+    place = _resolved(path)
+    failure = None
+    for write in _earlier():
+        if _touches(write.path, place):
+            write.wait()
+            if write.path == place:
+                failure = None if write.is_superseded else write.error
+    return failure
+
+
+def _within_a_write() -> errors.CheckpointError:
+    return errors.CheckpointError(
+        "A checkpoint can't be saved, or waited for, by what runs while one is written. Expected: a call from the "
+        "program. Received: a call of one of experimental_write_callbacks. Save when `save` or `sync` has returned."
+    )
+
+
+def _earlier() -> list[Write]:
+    """All writes; in the thread of one of them, only those that it had to wait for: later ones wait for it."""
+    with _lock:
+        writes = list(_writes)
+    own = next((place for place, write in enumerate(writes) if write.is_own), len(writes))
+    return writes[:own]
+
+
+def _resolved(path: str | os.PathLike) -> pathlib.Path:
+    return pathlib.Path(os.path.realpath(path))
+
+
+def _touches(one: pathlib.Path, other: pathlib.Path) -> bool:
+    return one.parent == other.parent or one.is_relative_to(other) or other.is_relative_to(one)
+
+
+def _install_exit() -> None:
+    if not _has_exit_hook:
+        _has_exit_hook.append(True)
+        # An ordinary exit function comes after the thread pools have ended, which Orbax writes with. Python has no
+        # public door to the time before.
+        threading._register_atexit(_at_exit)  # type: ignore[attr-defined]
+        os.register_at_fork(after_in_child=_forget)
+
+
+_has_exit_hook: list[bool] = []
+
+
+def _forget() -> None:
+    """A forked process has none of the threads; its parent writes on."""
+    global _lock
+    _lock = threading.Lock()
+    _writes.clear()
+
+
+def _at_exit() -> None:
+    """The program ends: nobody is left to be told, so a failure goes to the error output and the exit code."""
+    with _lock:
+        writes = list(_writes)
+    failures = [error for write in writes if (error := _failure_at_exit(write)) is not None]
+    for error in failures:
+        sys.stderr.write(f"stratax: {error}\n")
+    if failures:
+        _exit.leave(_exit.code_of(failures[0]))
+
+
+def _failure_at_exit(write: Write) -> BaseException | None:
+    try:
+        return write.finish()
+    except errors.CheckpointError as error:
+        return error

@@ -1,0 +1,39 @@
+"""Calls of the user's code from within a reading, where a StopIteration would look like the end (data layer)."""
+
+from typing import Any
+
+from stratax.errors import DataError
+
+
+def name_of(function: Any) -> str:
+    """How messages call a function."""
+    return f"The function {getattr(function, '__qualname__', repr(function))}"
+
+
+def unexpected_end(who: str, error: StopIteration) -> DataError:
+    """What a StopIteration of the user's code becomes: it would end the Dataset as if no element were left."""
+    return DataError(
+        f"{who} raised StopIteration, which would end the Dataset without a word. Expected: a result, or another "
+        f"exception. Received: {type(error).__name__} ({str(error)[:200]!r}). Give next() a default, or shorten the "
+        "Dataset with take() or filter()."
+    )
+
+
+class user_code:
+    """Within it, a StopIteration becomes a DataError.
+
+    Args:
+        who: Whose code it is, for the message.
+    """
+
+    __slots__ = ("_who",)
+
+    def __init__(self, who: str) -> None:
+        self._who = who
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, StopIteration):
+            raise unexpected_end(self._who, error) from error

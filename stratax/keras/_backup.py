@@ -1,0 +1,295 @@
+"""What `BackupAndRestore` saves under a strategy: all that training needs to go on with the next batch (keras layer).
+
+Keras' callback saves weights and the optimizer's state, and the number of the epoch in a second file. Here one file,
+which appears whole or not at all, holds these and the rest: the position in the input, random states, and the
+metrics of the epoch.
+"""
+
+import contextlib
+import json
+import os
+import shutil
+import tempfile
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import h5py
+import keras
+import numpy as np
+
+from stratax import errors
+from stratax._shown import cut, shown
+from stratax.checkpoint._random_state import random_state, set_random_state
+from stratax.data._whole_files import local_path, replaced_file, write_file
+from stratax.distribute import Strategy, _accumulation
+from stratax.keras._epochs import StepAdapter
+from stratax.keras._resumption import InputPosition, Resumption
+
+_VERSION = 1
+_GROUP = "stratax"
+
+
+class Backup:
+    """One `BackupAndRestore` in one `fit`.
+
+    Args:
+        callback: The callback, with a folder on this machine.
+        strategy: The model's strategy.
+        steps: The input.
+    """
+
+    def __init__(
+        self, callback: keras.callbacks.BackupAndRestore, strategy: Strategy, steps: StepAdapter
+    ) -> None:
+        if local_path(os.fspath(callback.backup_dir)) is None:
+            raise errors.BadArgumentError(
+                "backup_dir must be a folder in a file system of this machine, which can be a mounted one. Received: "
+                f"backup_dir={shown(callback.backup_dir)}. For checkpoints at a URL use stratax.train.Checkpoint."
+            )
+        self._callback = callback
+        self._strategy = strategy
+        self._steps = steps
+        self._input = InputPosition(steps)
+        self._end_batch = callback.on_train_batch_end
+        self._end_epoch = callback.on_epoch_end
+        self._is_epoch_over = False
+        self._logs: dict[str, Any] = {}
+        steps.notes_random = True
+
+    def methods(self) -> dict[str, Callable[..., Any]]:
+        """What the callback does instead, by the names of its methods."""
+        return {
+            "_load_model": self.load,
+            "_save_model": self.save,
+            "on_train_batch_end": self._on_train_batch_end,
+            "on_epoch_end": self._on_epoch_end,
+        }
+
+    def _on_train_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
+        self._logs = logs or {}
+        self._end_batch(batch, logs)
+
+    def _on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
+        self._is_epoch_over = True
+        try:
+            self._end_epoch(epoch, logs)
+        finally:
+            self._is_epoch_over = False
+
+    # Saving.
+
+    def save(self) -> None:
+        """Writes the backup: the chief, with what every worker says of its own position."""
+        parts = self._strategy.extended.gathered(json.dumps(self._own_part()).encode())
+        if self._strategy.extended.share.index:
+            return
+        state = {
+            "version": _VERSION,
+            "epoch": self._callback._current_epoch,
+            "steps": 0 if self._is_epoch_over else self._steps.steps_done,
+            "logs": {} if self._is_epoch_over else {name: _number(v) for name, v in self._logs.items()},
+            "workers": [json.loads(part) for part in parts],
+        }
+        with self._strategy.extended.phase("saving"):
+            self._write(state)
+
+    def _own_part(self) -> dict[str, Any]:
+        within = not self._is_epoch_over or self._steps.passes_span_epochs
+        return {"input": self._input.get_state(within_pass=within), "random": random_state()}
+
+    def _write(self, state: dict[str, Any]) -> None:
+        callback, model = self._callback, self._callback.model
+        os.makedirs(callback.backup_dir, exist_ok=True)
+        with replaced_file(callback._weights_path) as path:
+            # A model's own `save_weights` is called, as by Keras.
+            model.save_weights(filepath=path, overwrite=True)
+            with h5py.File(path, "r+") as file:
+                group = file.create_group(_GROUP)
+                group["state"] = np.frombuffer(json.dumps(state).encode(), np.uint8)
+                for name, variables in _others(model).items():
+                    for index, variable in enumerate(variables):
+                        group[f"{name}/{index}"] = variable.numpy()
+            if callback.double_checkpoint:
+                _keep(callback._weights_path, callback._prev_weights_path)
+                _keep(callback._training_metadata_path, callback._prev_training_metadata_path)
+        metadata = {"epoch": callback._current_epoch, "batch": callback._last_batch_seen}
+        # For who reads the folder; what counts is in the other file.
+        write_file(callback._training_metadata_path, json.dumps(metadata).encode())
+
+    # Restoring.
+
+    def load(self) -> None:
+        """Restores what the chief finds, in all workers; nothing where there is no backup."""
+        callback, model, extended = self._callback, self._callback.model, self._strategy.extended
+        _check_built(model)
+        optimizer = [] if model.optimizer is None else [model.optimizer]
+        for each in optimizer:
+            # Values are loaded only into as many variables as were saved.
+            if not each.built:
+                with self._strategy.scope():
+                    each.build(model.trainable_variables)
+                    _accumulation.prepare(each)
+        state = self._read() if extended.share.index == 0 else None
+        state = _from_chief(self._strategy, state)
+        if state is None:
+            return
+        slots = [variable for each in optimizer for variable in each.variables]
+        variables = [*model.variables, *slots, *model.metrics_variables]
+        values = extended.agreed([variable.numpy() for variable in variables])
+        for variable, value in zip(variables, values, strict=True):
+            variable.assign(value)
+        model._initial_epoch = callback._current_epoch = state["epoch"]
+        if "workers" in state:
+            self._resume(state)
+        else:
+            self._steps.skip_to(state["epoch"])
+
+    def _resume(self, state: dict[str, Any]) -> None:
+        parts, share, model = state["workers"], self._strategy.extended.share, self._callback.model
+        own = parts[share.index] if len(parts) == share.processes else parts[0]
+        set_random_state(own["random"])
+        # Keras resets the metrics when the epoch begins, and opening the input may draw random numbers.
+        metrics = [(variable, variable.numpy()) for variable in model.metrics_variables]
+        steps = state["steps"]
+
+        def restore() -> None:
+            set_random_state(own["random"])
+            for variable, value in metrics if steps else ():
+                variable.assign(value)
+
+        self._callback._last_batch_seen = max(0, steps - 1)
+        self._steps.resume(
+            Resumption(
+                position=own["input"], epoch=state["epoch"], steps=steps, logs=state["logs"], restore=restore
+            )
+        )
+
+    def _read(self) -> dict[str, Any] | None:
+        """Loads the newest backup that is whole into the model; None if there is none."""
+        callback = self._callback
+        damage: list[str] = []
+        for weights, metadata in (
+            (callback._weights_path, callback._training_metadata_path),
+            (callback._prev_weights_path, callback._prev_training_metadata_path),
+        ):
+            if not os.path.exists(weights):
+                continue
+            problem = _damage(weights)
+            if problem is not None:
+                damage.append(f"{weights!r}: {problem}")
+                continue
+            if damage:
+                warnings.warn(
+                    f"A backup is damaged, and the one before it is restored. Received: {cut(damage[0])}.",
+                    RuntimeWarning,
+                    stacklevel=2,
+                )
+            return self._load(weights, metadata)
+        if damage:
+            raise errors.DataLossError(
+                "The backup to go on from is damaged: it was cut off or changed after it was written. Received: "
+                f"{'; '.join(map(cut, damage))}. Put a copy of the file there, or remove the folder "
+                f"{shown(callback.backup_dir)}: training begins anew then. With double_checkpoint=True the backup "
+                "before it is kept, too."
+            )
+        return None
+
+    def _load(self, weights: str, metadata: str) -> dict[str, Any]:
+        model = self._callback.model
+        with _named_for_keras(weights) as path:
+            model.load_weights(path)
+        with h5py.File(weights, "r") as file:
+            if _GROUP not in file:
+                return _of_keras(metadata)
+            group = file[_GROUP]
+            state = json.loads(group["state"][()].tobytes())
+            for name, variables in _others(model).items():
+                _assign(variables, group.get(name, {}))
+        if state["version"] != _VERSION:
+            raise errors.DataError(
+                f"The backup was written by another version of Stratax. Expected: version {_VERSION}. Received: "
+                f"version {shown(state['version'])} in {shown(weights)}. Use that version, or remove the file."
+            )
+        return dict(state)
+
+
+def _others(model: keras.Model) -> dict[str, list[keras.Variable]]:
+    """A model's variables that Keras does not save with its weights."""
+    saved = {id(variable) for variable in model.weights}
+    return {
+        "seeds": [variable for variable in model.variables if id(variable) not in saved],
+        "metrics": list(model.metrics_variables),
+    }
+
+
+def _assign(variables: list[keras.Variable], saved: Any) -> None:
+    """Restores variables if they are those that were saved: metrics may be others, and are of interest to logs only."""
+    values = [saved[str(index)][()] for index in range(len(saved))]
+    if [value.shape for value in values] == [tuple(variable.shape) for variable in variables]:
+        for variable, value in zip(variables, values, strict=True):
+            variable.assign(value)
+
+
+def _of_keras(metadata: str) -> dict[str, Any]:
+    """What a backup without a state of ours says, of Keras alone or of an older version: where an epoch began."""
+    try:
+        with open(metadata, "rb") as file:
+            return {"epoch": int(json.load(file)["epoch"])}
+    except (OSError, ValueError, KeyError):
+        # It was written after the weights; without it their epoch is not known.
+        return {"epoch": 0}
+
+
+def _damage(path: str) -> str | None:
+    """What is wrong with a file of weights, all of which is read; None if nothing is."""
+    try:
+        with h5py.File(path, "r") as file:
+            file.visititems(lambda _, found: found[()] is None if isinstance(found, h5py.Dataset) else None)
+    except (OSError, KeyError, RuntimeError, ValueError) as error:
+        return f"{type(error).__name__}: {error}"
+    return None
+
+
+@contextlib.contextmanager
+def _named_for_keras(path: str) -> Iterator[str]:
+    """A name of a file that ends as Keras wants it."""
+    with tempfile.TemporaryDirectory() as folder:
+        link = os.path.join(folder, "backup.weights.h5")
+        os.symlink(os.path.abspath(path), link)
+        yield link
+
+
+def _keep(path: str, copy: str) -> None:
+    """Gives a file's content a second name, which the file that replaces it does not change."""
+    if os.path.exists(path):
+        with replaced_file(copy) as temporary:
+            try:
+                os.link(path, temporary)
+            except OSError:
+                # A file system without links.
+                shutil.copyfile(path, temporary)
+
+
+def _check_built(model: keras.Model) -> None:
+    if not model.built:
+        raise ValueError(
+            "To use the BackupAndRestore callback, the model must be built before fit(). "
+            f"Received: {shown(model)}, which is not. Give it a keras.Input, or call it on a batch."
+        )
+
+
+def _from_chief(strategy: Strategy, state: dict[str, Any] | None) -> dict[str, Any] | None:
+    text = json.dumps(state).encode()
+    (size,) = strategy.extended.agreed([np.asarray([len(text)])])
+    buffer = np.zeros(int(size[0]), np.uint8)
+    if strategy.extended.share.index == 0:
+        buffer[:] = np.frombuffer(text, np.uint8)
+    (sent,) = strategy.extended.agreed([buffer])
+    found: dict[str, Any] | None = json.loads(sent.tobytes())
+    return found
+
+
+def _number(value: Any) -> Any:
+    array = np.asarray(value)
+    return array.item() if array.ndim == 0 else array.tolist()

@@ -1,0 +1,28 @@
+"""Batches of sparse matrices as the arrays that replicas divide among them (keras layer)."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import jax
+import numpy as np
+from keras.src.trainers.data_adapters import data_adapter
+from keras.src.trainers.data_adapters.data_adapter_utils import is_jax_sparse, is_scipy_sparse
+
+
+def dense_batches(adapter: data_adapter.DataAdapter) -> Iterator[Any]:
+    """Iterate over an adapter's batches with SciPy's and JAX' sparse matrices as NumPy arrays.
+
+    Keras' own iterator leaves them as they are, and a sparse matrix can't be divided by its rows.
+    """
+    for batch in adapter.get_numpy_iterator():
+        yield jax.tree.map(_dense, batch, is_leaf=_is_sparse)
+
+
+def _is_sparse(leaf: Any) -> bool:
+    return is_scipy_sparse(leaf) or is_jax_sparse(leaf)
+
+
+def _dense(leaf: Any) -> Any:
+    if is_scipy_sparse(leaf):
+        return leaf.toarray()
+    return np.asarray(leaf.todense()) if is_jax_sparse(leaf) else leaf

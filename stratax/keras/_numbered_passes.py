@@ -1,0 +1,139 @@
+"""Which pass over its input an epoch of training reads (keras layer).
+
+The order of an epoch is a function of seeds and the epoch's number, so that training that begins with epoch e, in
+another process, reads what an undisturbed one reads in epoch e.
+"""
+
+import abc
+from typing import Any
+
+import keras
+import numpy as np
+
+from stratax.data import Dataset
+from stratax.data._passes import Passes, count_as, count_of_passes, epochs_trained, note_epochs_trained
+from stratax.distribute import Strategy
+from stratax.keras._array_pass import ArrayPasses
+
+_TRAINED = "_stratax_epochs_trained"
+
+
+class NumberedPasses(abc.ABC):
+    """The passes that one `fit` reads, by their numbers."""
+
+    trained = 0
+    """For how many epochs, counted from the first one, this process has used the input already."""
+
+    @abc.abstractmethod
+    def begin(self) -> None:
+        """Has the next iteration read the next pass."""
+
+    @abc.abstractmethod
+    def skip(self, passes: int) -> None:
+        """Goes on behind some passes."""
+
+    @abc.abstractmethod
+    def note_trained(self, epochs: int) -> None:
+        """Notes for how many epochs, counted from the first one, the input has been used."""
+
+    @abc.abstractmethod
+    def get_state(self) -> dict[str, Any]:
+        """What identifies the next pass, as JSON can hold it."""
+
+    @abc.abstractmethod
+    def set_state(self, state: dict[str, Any] | None, *, again: bool) -> bool:
+        """Goes on with the pass of a saved state; returns False where that is of another kind of input.
+
+        Args:
+            state: What :meth:`get_state` returned; None of input whose passes have no numbers.
+            again: Whether to go on with the one before it.
+        """
+
+
+class DatasetPasses(NumberedPasses):
+    """Passes over a Dataset.
+
+    Args:
+        strategy: The strategy.
+        dataset: What is iterated: the user's Dataset, or this worker's part of it.
+        origin: The user's Dataset, which counts its passes in this process.
+    """
+
+    def __init__(self, strategy: Strategy, dataset: Dataset, origin: Dataset) -> None:
+        # A worker may have looked at its Dataset by itself, and all have to read parts of one order.
+        (counts,) = strategy.extended.agreed([np.asarray([count_of_passes(origin), epochs_trained(origin)])])
+        upcoming, self.trained = map(int, counts)
+        self._origin = origin
+        self._passes = Passes(dataset, upcoming)
+
+    def begin(self) -> None:
+        # First: where the user's Dataset is what is iterated, its count is what the pass is taken from.
+        count_as(self._origin, self._passes.upcoming + 1)
+        self._passes.begin()
+
+    def skip(self, passes: int) -> None:
+        self._passes.upcoming += passes
+
+    def note_trained(self, epochs: int) -> None:
+        note_epochs_trained(self._origin, epochs)
+
+    def get_state(self) -> dict[str, Any]:
+        return self._passes.get_state()
+
+    def set_state(self, state: dict[str, Any] | None, *, again: bool) -> bool:
+        if state is None or "upcoming" not in state:
+            return False
+        self._passes.set_state(state)
+        self._passes.upcoming -= again
+        return True
+
+
+class NumberedArrayPasses(NumberedPasses):
+    """Passes over arrays.
+
+    Args:
+        arrays: The passes.
+        model: The model that is trained. Arrays come without an identity, so it counts its epochs.
+    """
+
+    def __init__(self, arrays: ArrayPasses, model: keras.Model) -> None:
+        self._arrays = arrays
+        self._model = model
+        self.trained = model.__dict__.get(_TRAINED, 0)
+
+    def begin(self) -> None:
+        """Does nothing: a pass draws its order when it is read."""
+
+    def skip(self, passes: int) -> None:
+        self._arrays.skip(passes)
+
+    def note_trained(self, epochs: int) -> None:
+        # Around Keras' own tracking of attributes.
+        self._model.__dict__[_TRAINED] = max(epochs, self._model.__dict__.get(_TRAINED, 0))
+
+    def get_state(self) -> dict[str, Any]:
+        return self._arrays.get_state()
+
+    def set_state(self, state: dict[str, Any] | None, *, again: bool) -> bool:
+        if state is None or "random" not in state:
+            return False
+        self._arrays.set_state(state)
+        return True
+
+
+def numbered(
+    strategy: Strategy, model: keras.Model, source: Any, origin: Dataset | ArrayPasses | None
+) -> NumberedPasses | None:
+    """The numbers of the passes over an input, or None where its passes have none.
+
+    Args:
+        strategy: The strategy.
+        model: The model that is trained.
+        source: What is iterated.
+        origin: What the user gave, or None for a dataset that was distributed before.
+    """
+    if isinstance(origin, ArrayPasses):
+        return NumberedArrayPasses(origin, model)
+    if not isinstance(source, Dataset):
+        return None
+    return DatasetPasses(strategy, source, source if origin is None else origin)

@@ -1,0 +1,119 @@
+"""Datasets in Keras' own loop, for models that have no strategy (keras layer)."""
+
+import functools
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import keras
+import numpy as np
+from keras import tree
+from keras.src.trainers import data_adapters
+from keras.src.trainers.data_adapters import data_adapter
+
+from stratax import errors
+from stratax._shown import shown
+from stratax.data import Dataset
+from stratax.distribute import DistributedDataset, _contexts
+from stratax.keras import _weighted
+
+
+class DatasetAdapter(data_adapter.DataAdapter):
+    """A Dataset of batches as Keras takes it: a new pass for every epoch, batches on the host.
+
+    Args:
+        dataset: A `Dataset`, or a `DistributedDataset` of the default strategy.
+        class_weight: See `keras.Model.fit`.
+    """
+
+    def __init__(self, dataset: Any, class_weight: dict[int, float] | None = None) -> None:
+        self._dataset = dataset if class_weight is None else _weighted.Weighted(dataset, class_weight)
+
+    def get_numpy_iterator(self) -> Iterator[Any]:
+        """The batches of a pass, of NumPy arrays."""
+        for batch in self._dataset:
+            yield tree.map_structure(np.asarray, batch, none_is_leaf=False)
+
+    def get_jax_iterator(self) -> Iterator[Any]:
+        """The batches of a pass.
+
+        Raises:
+            DataError: If there are none. Keras would let a `StopIteration` out of `fit`.
+        """
+        is_empty = True
+        for batch in self._dataset:
+            is_empty = False
+            yield batch
+        if is_empty:
+            raise errors.DataError(
+                f"The input has no batches. Expected: at least one. Received: {shown(self._dataset)}."
+            )
+
+    @property
+    def num_batches(self) -> int | None:
+        """How many batches a pass has, or None if that is unknown or there is no end."""
+        batches = int(self._dataset.cardinality())
+        return batches if batches >= 0 else None
+
+    @property
+    def batch_size(self) -> int | None:
+        """None: a Dataset does not say how large its batches are."""
+        return None
+
+    @property
+    def has_partial_batch(self) -> bool | None:
+        """None: whether the last batch is smaller is seen when it comes."""
+        return None
+
+    @property
+    def partial_batch_size(self) -> int | None:
+        """None, for the same reason."""
+        return None
+
+
+def warn_of_lost_position(callbacks: Any, x: Any) -> None:
+    """Warns that a backup within an epoch holds no position in the input of a model that has no strategy.
+
+    Args:
+        callbacks: What `fit` is given.
+        x: The input likewise.
+    """
+    if not isinstance(x, (Dataset, DistributedDataset)) or not isinstance(callbacks, (list, tuple)):
+        return
+    for callback in callbacks:
+        if isinstance(callback, keras.callbacks.BackupAndRestore) and callback.save_freq != "epoch":
+            warnings.warn(
+                f"BackupAndRestore(save_freq={shown(callback.save_freq)}) saves no position in the input of a model "
+                "without a strategy: a resumed run begins its epoch anew, with the weights from the middle of it. "
+                "Create the model in a scope, `OneDeviceStrategy` for one device, to go on with the next batch, or "
+                "save at epochs.",
+                RuntimeWarning,
+                stacklevel=3,
+            )
+
+
+def install() -> None:
+    """Has Keras take Datasets wherever it takes input, once."""
+    original = data_adapters.get_data_adapter
+    if not getattr(original, "_stratax_hook", False):
+        data_adapters.get_data_adapter = _hook(original)
+
+
+def _hook(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def get_data_adapter(
+        x: Any, y: Any = None, sample_weight: Any = None, *args: Any, class_weight: Any = None, **kwargs: Any
+    ) -> Any:
+        if not isinstance(x, (Dataset, DistributedDataset)):
+            return original(x, y, sample_weight, *args, class_weight=class_weight, **kwargs)
+        _weighted.refuse_targets(x, y, sample_weight)
+        if isinstance(x, DistributedDataset) and not _contexts.is_default(x.strategy):
+            raise errors.StrategyError(
+                "A dataset that a strategy has distributed was given to a model that has none. Expected: the Dataset "
+                f"itself, or a model of that strategy. Received: a dataset of {shown(x.strategy)}. Build and compile "
+                "the model in `with strategy.scope():`, or give `fit` the Dataset."
+            )
+        return DatasetAdapter(x, class_weight)
+
+    get_data_adapter._stratax_hook = True  # type: ignore[attr-defined]
+    return get_data_adapter

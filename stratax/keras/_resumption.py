@@ -1,0 +1,101 @@
+"""How training that was interrupted goes on in its input (keras layer)."""
+
+import dataclasses
+import warnings
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from stratax import errors
+from stratax.checkpoint._random_state import random_state, set_random_state
+from stratax.keras._step_iterator import StepIterator
+
+if TYPE_CHECKING:
+    from stratax.keras._epochs import StepAdapter
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
+class Resumption:
+    """Where training goes on, and what is restored once its input is there.
+
+    Attributes:
+        position: What :meth:`InputPosition.get_state` returned.
+        epoch: The epoch.
+        steps: How many of its steps are done.
+        logs: What the last of them logged.
+        restore: Restores what beginning an epoch has changed.
+    """
+
+    position: dict[str, Any]
+    epoch: int
+    steps: int
+    logs: dict[str, Any]
+    restore: Callable[[], None]
+
+
+class InputPosition:
+    """Where a `fit` is in its input, for a backup.
+
+    Args:
+        adapter: The input.
+    """
+
+    def __init__(self, adapter: "StepAdapter") -> None:
+        self._adapter = adapter
+        self._has_warned = False
+
+    def get_state(self, *, within_pass: bool) -> dict[str, Any]:
+        """The position, as JSON can hold it.
+
+        Args:
+            within_pass: Whether the pass that is open goes on; else the next step begins another.
+        """
+        adapter = self._adapter
+        state: dict[str, Any] = {
+            "passes": None if adapter.passes is None else adapter.passes.get_state(),
+            "random": adapter.random_before_pass,
+            "steps": 0,
+            "iterator": None,
+        }
+        iterator = adapter.current
+        if within_pass and iterator is not None:
+            state["steps"] = iterator.steps_taken
+            try:
+                state["iterator"] = iterator.get_state()
+            except errors.DataError as error:
+                self._warn(error)
+        return state
+
+    def _warn(self, error: errors.DataError) -> None:
+        if not self._has_warned:
+            self._has_warned = True
+            warnings.warn(
+                "The backup holds how many batches of this input were used, and not the position in it. Training that "
+                "is resumed reads as many anew and passes over them, which is right where the input gives the same "
+                f"batches in every run. ({error})",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+
+
+def resumed(adapter: "StepAdapter", resumption: Resumption) -> StepIterator:
+    """Opens a pass behind the steps that were taken of it.
+
+    Args:
+        adapter: The input.
+        resumption: How it goes on.
+    """
+    position = resumption.position
+    if position["iterator"] is None and position["random"] is not None:
+        # What the input shuffles with comes from the global generators.
+        set_random_state(position["random"])
+    iterator = adapter.open()
+    if position["iterator"] is not None:
+        iterator.set_state(position["iterator"], position["steps"])
+    else:
+        iterator.pass_over(position["steps"])
+    return iterator
+
+
+def random_before(adapter: "StepAdapter") -> dict[str, Any] | None:
+    """The global random state before a pass whose order comes from it, as JSON can hold it."""
+    return random_state() if adapter.passes is None else None

@@ -1,0 +1,79 @@
+"""One pass over the input, as the steps that programs run (keras layer)."""
+
+import dataclasses
+from typing import Any
+
+from stratax.core import OutOfRangeError
+from stratax.distribute import DistributedIterator
+
+_STEPS_PASSED_OVER = 64
+
+
+class StepIterator:
+    """One pass over the input, in blocks of steps that one program runs.
+
+    Args:
+        iterator: The distributed iterator.
+    """
+
+    def __init__(self, iterator: DistributedIterator) -> None:
+        self._iterator = iterator
+        self._pending = 0
+        self.steps_taken = 0
+
+    def available(self, count: int) -> int:
+        """How many of the next `count` steps one program can run: those of one shape. 0 at the end."""
+        try:
+            self._pending = self._iterator.peek_runs(0, count)[0][1]
+        except OutOfRangeError:
+            left = self._iterator.steps_ready
+            self._pending = self._iterator.peek_runs(0, left)[0][1] if left else 0
+        return self._pending
+
+    def take_pending(self) -> tuple[int, Any]:
+        """Takes the steps that :meth:`available` found: how many, and their batches (stacked if there are several)."""
+        count = self._pending
+        self.steps_taken += count
+        if count == 1:
+            return 1, self._iterator.take()
+        return count, self._iterator.take_block(count, count)
+
+    def pass_over(self, steps: int) -> None:
+        """Reads steps and drops them; fewer at the end."""
+        while steps > 0 and (count := self.available(min(steps, _STEPS_PASSED_OVER))):
+            self._iterator.pass_over(count)
+            self.steps_taken += count
+            steps -= count
+
+    def get_state(self) -> dict[str, Any]:
+        """The position behind the steps that were taken; raises DataError where the input can't be put back."""
+        return self._iterator.get_state()
+
+    def set_state(self, state: dict[str, Any], steps_taken: int) -> None:
+        """Goes to a position, behind so many steps of the pass."""
+        self._iterator.set_state(state)
+        self.steps_taken = steps_taken
+
+    @property
+    def wait_seconds(self) -> float:
+        """How long the program has waited for this pass's input, in seconds."""
+        return self._iterator.input_wait_seconds
+
+    def first_batch(self) -> Any:
+        """The shapes and dtypes of the next global batch, as `jax.ShapeDtypeStruct`."""
+        return self._iterator.global_structure()
+
+    def close(self) -> None:
+        """End the pass and let go of what reads its input ahead."""
+        self._iterator.close()
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class NoSteps:
+    """In the place of a pass: no step is run, as all of the epoch are done.
+
+    Attributes:
+        logs: What the last of them logged.
+    """
+
+    logs: dict[str, Any]

@@ -1,0 +1,72 @@
+"""What goes with a dataset that is given to Keras beside its elements: class weights, and no targets (keras layer)."""
+
+from typing import Any
+
+import jax
+import numpy as np
+from keras.src.trainers.data_adapters import data_adapter_utils
+
+from stratax import errors
+from stratax._shown import shown
+
+
+class Weighted:
+    """A dataset of `(x, y)` with the weights of its classes as sample weights.
+
+    Args:
+        dataset: The dataset.
+        class_weight: The weight of each class.
+    """
+
+    def __init__(self, dataset: Any, class_weight: dict[int, float]) -> None:
+        self.dataset = dataset
+        self._class_weight = class_weight
+
+    def __iter__(self) -> "WeightedIterator":
+        return WeightedIterator(iter(self.dataset), self._class_weight)
+
+    def cardinality(self) -> int:
+        """See `stratax.data.Dataset.cardinality`."""
+        return int(self.dataset.cardinality())
+
+
+class WeightedIterator:
+    """One pass over a :class:`Weighted`, with the position of the dataset's own.
+
+    Args:
+        iterator: That of the dataset.
+        class_weight: The weight of each class.
+    """
+
+    def __init__(self, iterator: Any, class_weight: dict[int, float]) -> None:
+        self._iterator = iterator
+        self._class_weight = class_weight
+        self.get_state = iterator.get_state
+        self.set_state = iterator.set_state
+        self.close = iterator.close
+
+    def __iter__(self) -> "WeightedIterator":
+        return self
+
+    def __next__(self) -> Any:
+        x, y, sample_weight = data_adapter_utils.unpack_x_y_sample_weight(next(self._iterator))
+        if sample_weight is not None:
+            raise errors.BadArgumentError(
+                "class_weight can't be used with a dataset whose elements have sample weights. Received: "
+                f"class_weight={shown(self._class_weight)}. Leave out one of them."
+            )
+        weights = data_adapter_utils.class_weight_to_sample_weights(y, self._class_weight)
+        return x, y, np.asarray(weights)
+
+    def next_block(self, k: int) -> tuple[Any, int]:
+        """The next element, with a leading dimension of 1."""
+        return jax.tree.map(lambda leaf: np.asarray(leaf)[None], next(self)), 1
+
+
+def refuse_targets(x: Any, y: Any, sample_weight: Any) -> None:
+    """Raises an error where targets or weights are given beside a dataset."""
+    if y is not None or sample_weight is not None:
+        raise errors.BadArgumentError(
+            "y and sample_weight can't be given with a dataset. Expected: a dataset whose elements are (x, y) or "
+            f"(x, y, sample_weight). Received: x={shown(x)} together with y or sample_weight."
+        )

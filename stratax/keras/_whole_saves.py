@@ -1,0 +1,68 @@
+"""Models that callbacks save: a file appears whole, and the one before it stays until then (keras layer)."""
+
+import contextlib
+import functools
+import os
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import keras
+
+from stratax.data._whole_files import local_path, replaced_file
+
+_SAVES = ("save", "save_weights")
+
+
+def install() -> None:
+    """Lets Keras' callbacks that save models write whole files, under a strategy or none, once."""
+    for callback in (keras.callbacks.ModelCheckpoint, keras.callbacks.BackupAndRestore):
+        original = callback._save_model
+        if not getattr(original, "_stratax_hook", False):
+            callback._save_model = _saving_whole(original)
+
+
+def _saving_whole(original: Callable[..., None]) -> Callable[..., None]:
+    @functools.wraps(original)
+    def save_model(self: keras.callbacks.Callback, *args: Any, **kwargs: Any) -> None:
+        with saving_whole(self.model):
+            original(self, *args, **kwargs)
+
+    save_model._stratax_hook = True  # type: ignore[attr-defined]
+    return save_model
+
+
+@contextlib.contextmanager
+def saving_whole(model: keras.Model) -> Iterator[None]:
+    """A block in which `model.save` and `model.save_weights` write beside a file and then put it in its place.
+
+    Args:
+        model: The model. Files at a URL, folders and weights in several files are written as Keras writes them.
+    """
+    before = {name: model.__dict__.get(name) for name in _SAVES}
+    for name in _SAVES:
+        # An attribute of the instance stands before the method of the class; around Keras' tracking of attributes.
+        model.__dict__[name] = _whole(getattr(model, name))
+    try:
+        yield
+    finally:
+        for name, method in before.items():
+            if method is None:
+                del model.__dict__[name]
+            else:
+                model.__dict__[name] = method
+
+
+def _whole(save: Callable[..., Any]) -> Callable[..., Any]:
+    def save_whole(filepath: Any, *args: Any, **kwargs: Any) -> Any:
+        path = local_path(os.fspath(filepath))
+        if path is None or args or kwargs != {"overwrite": True} or not _takes_file(path):
+            return save(filepath, *args, **kwargs)
+        with replaced_file(path) as temporary:
+            return save(temporary, overwrite=True)
+
+    return save_whole
+
+
+def _takes_file(path: str) -> bool:
+    """Whether a file can be there; where not, Keras' own error names the path that the user knows."""
+    return not os.path.isdir(path) and os.path.isdir(os.path.dirname(path) or ".")

@@ -1,0 +1,226 @@
+"""Whoever reads a path in this process waits for whoever writes it, and writes of one folder end as they began."""
+
+import contextlib
+import os
+import subprocess
+import sys
+import threading
+
+import pytest
+
+import stratax as sx
+from stratax import errors
+from stratax.checkpoint import _store
+from stratax.data import _unfinished
+from stratax.tf.io import gfile
+from stratax.train import Checkpoint, CheckpointManager, CheckpointOptions, latest_checkpoint, load_checkpoint
+from tests.cluster.processes import CHECKOUT
+
+WAIT = CheckpointOptions(enable_async=False)
+
+
+def checkpoint_of(value):
+    return Checkpoint(v=sx.Variable(value))
+
+
+@pytest.fixture
+def written(monkeypatch):
+    """The values in the order in which they came to stand in files; that of 1.0 waits for a while for another."""
+    order, another = [], threading.Event()
+    write = _store.write
+
+    def slow(path, contents):
+        value = float(contents.arrays["v"])
+        if value == 1.0:
+            another.wait(0.3)
+        write(path, contents)
+        order.append(value)
+        another.set()
+
+    monkeypatch.setattr(_store, "write", slow)
+    return order
+
+
+@pytest.fixture
+def held(monkeypatch):
+    """An event without which no checkpoint is written."""
+    go = threading.Event()
+    write = _store.write
+
+    def wait(path, contents):
+        go.wait(60)
+        write(path, contents)
+
+    monkeypatch.setattr(_store, "write", wait)
+    yield go
+    go.set()
+
+
+def test_a_path_has_what_was_written_to_it_last_whoever_wrote_and_reads(tmp_path, written):
+    checkpoint_of(1.0).write(tmp_path / "ckpt")
+    path = checkpoint_of(2.0).write(tmp_path / "ckpt")
+    found = sx.Variable(0.0)
+    Checkpoint(v=found).read(path)
+    assert (float(found), written) == (2.0, [1.0, 2.0])
+
+
+def test_the_latest_of_two_managers_of_a_folder_is_the_one_saved_last(tmp_path, written):
+    first, second = (CheckpointManager(checkpoint_of(value), tmp_path, 1) for value in (1.0, 2.0))
+    first.save(1)
+    second.save(2)
+    assert latest_checkpoint(tmp_path) == first.latest_checkpoint == str(tmp_path / "ckpt-2")
+    assert written == [1.0, 2.0]
+    assert os.listdir(tmp_path) == ["ckpt-2"]
+
+
+READERS = {
+    "restore": lambda path: Checkpoint(v=sx.Variable(0.0)).restore(path).assert_consumed(),
+    "load_checkpoint": load_checkpoint,
+    "load_variable": lambda path: sx.train.load_variable(path, "v") == 1.0,
+    "list_variables": sx.train.list_variables,
+    "of the folder": lambda path: load_checkpoint(path.parent),
+    "latest_checkpoint": lambda path: latest_checkpoint(path.parent),
+    "get_checkpoint_state": lambda path: sx.train.get_checkpoint_state(path.parent),
+    "checkpoint_exists": sx.train.checkpoint_exists,
+    "checkpoints_iterator": lambda path: list(sx.train.checkpoints_iterator(path.parent, timeout=0)),
+    "manager": lambda path: CheckpointManager(Checkpoint(), path.parent, 1).checkpoints,
+    "gfile.exists": gfile.exists,
+    "gfile.isdir": gfile.isdir,
+    "gfile.listdir": lambda path: gfile.listdir(path.parent) == ["ckpt-1"],
+    "gfile.walk": lambda path: list(gfile.walk(path)),
+    "gfile.glob": lambda path: gfile.glob(f"{path.parent}/ckpt-*"),
+    "GFile": lambda path: gfile.GFile(path / "index.json").read(),
+    "gfile.rmtree": lambda path: gfile.rmtree(path) is None and not os.path.exists(path),
+}
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_every_reader_waits_for_a_write_that_another_object_began(tmp_path, written, name):
+    folder = tmp_path / "link"
+    (tmp_path / "folder").mkdir()
+    folder.symlink_to(tmp_path / "folder")
+    checkpoint_of(1.0).write(tmp_path / "folder" / "ckpt-1")
+    assert READERS[name](folder / "ckpt-1")
+
+
+def test_another_folder_is_read_meanwhile(tmp_path, held):
+    writer = checkpoint_of(1.0)
+    writer.write(tmp_path / "one" / "ckpt")
+    assert latest_checkpoint(tmp_path / "other") is None
+    assert not gfile.exists(tmp_path / "other" / "ckpt")
+    held.set()
+    writer.sync()
+
+
+def test_a_write_that_failed_is_told_to_its_writer_and_keeps_others_from_what_is_older(tmp_path, monkeypatch):
+    path = checkpoint_of(1.0).write(tmp_path / "ckpt", WAIT)
+    writer = checkpoint_of(2.0)
+    with monkeypatch.context() as patch:
+        patch.setattr(_store, "_put_in_place", lambda *places: (_ for _ in ()).throw(OSError("no room")))
+        writer.write(path)
+        for read in (lambda: checkpoint_of(0.0).read(path), lambda: load_checkpoint(path)):
+            with pytest.raises(errors.CheckpointError, match="last write of this checkpoint failed.*no room"):
+                read()
+    with pytest.raises(errors.CheckpointError, match="could not be written.*no room"):
+        writer.sync()
+    assert load_checkpoint(path).get_tensor("v") == 1.0
+
+
+def test_a_later_write_takes_the_place_of_one_that_failed(tmp_path, monkeypatch):
+    lost = checkpoint_of(1.0)
+    with monkeypatch.context() as patch:
+        patch.setattr(_store, "_put_in_place", lambda *places: (_ for _ in ()).throw(OSError("no room")))
+        lost.write(tmp_path / "ckpt")
+        assert not sx.train.checkpoint_exists(tmp_path / "ckpt")
+    path = checkpoint_of(2.0).write(tmp_path / "ckpt")
+    assert load_checkpoint(path).get_tensor("v") == 2.0
+    with pytest.raises(errors.CheckpointError, match="no room"):
+        lost.sync()
+
+
+def test_waits_have_a_limit_and_say_what_they_wait_for(tmp_path, held, monkeypatch):
+    first, second = checkpoint_of(1.0), checkpoint_of(2.0)
+    path = first.write(tmp_path / "ckpt")
+    monkeypatch.setattr(_unfinished, "WRITE_SECONDS", 0.05)
+    second.write(path)
+    waits = [lambda: load_checkpoint(path), second.sync, lambda: latest_checkpoint(tmp_path)]
+    for wait in waits:
+        with pytest.raises(errors.CheckpointError, match=r"within 0.05 s.*ckpt', which is still written"):
+            wait()
+    held.set()
+    monkeypatch.setattr(_unfinished, "WRITE_SECONDS", 60.0)
+    assert load_checkpoint(path).get_tensor("v") == 1.0
+
+
+def test_a_reader_says_so_when_its_checkpoint_was_replaced(tmp_path):
+    path = checkpoint_of(1.0).write(tmp_path / "ckpt")
+    reader = load_checkpoint(path)
+    checkpoint_of(2.0).write(path)
+    with pytest.raises(errors.FileMissingError, match="replaced or removed after it was opened"):
+        reader.get_tensor("v")
+
+
+def test_what_is_replaced_while_it_is_restored_is_read_anew_whole(tmp_path, monkeypatch):
+    path = checkpoint_of(1.0).write(tmp_path / "ckpt", WAIT)
+    read, writes = _store.read_arrays, iter([2.0])
+
+    def replaced_first(index, keys):
+        for value in writes:  # In the moment between the index and the arrays, as another process might.
+            checkpoint_of(value).write(path, WAIT)
+        return read(index, keys)
+
+    monkeypatch.setattr(_store, "read_arrays", replaced_first)
+    found = sx.Variable(0.0)
+    Checkpoint(v=found).read(path)
+    assert float(found) == 2.0
+
+
+def test_what_runs_in_a_write_may_read_it_while_the_next_one_waits(tmp_path):
+    seen, began = [], threading.Event()
+
+    def look(path):
+        began.wait(60)
+        seen.append(float(load_checkpoint(path).get_tensor("v")))
+
+    first, second = checkpoint_of(1.0), checkpoint_of(2.0)
+    path = first.write(tmp_path / "ckpt", CheckpointOptions(experimental_write_callbacks=[look]))
+    second.write(path)
+    began.set()
+    first.sync()
+    second.sync()
+    assert seen == [1.0]
+    assert load_checkpoint(path).get_tensor("v") == 2.0
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+@pytest.mark.processes
+def test_a_forked_process_does_not_wait_for_its_parents_writes():
+    program = """
+import os, threading
+from stratax.data import _unfinished
+go = threading.Event()
+_unfinished.begin("/nowhere/ckpt", lambda: go.wait(60) and None)
+child = os.fork()
+if child == 0:
+    os._exit(0 if _unfinished.wait_for("/nowhere/ckpt") is None else 1)
+assert os.waitpid(child, 0)[1] == 0
+go.set()
+"""
+    environment = {**os.environ, "PYTHONPATH": str(CHECKOUT)}
+    done = subprocess.run([sys.executable, "-c", program], env=environment, timeout=120, check=False)
+    assert done.returncode == 0
+
+
+def test_threads_that_write_one_path_leave_a_whole_checkpoint(tmp_path):
+    def write(value):
+        with contextlib.suppress(errors.FileMissingError):
+            load_checkpoint(tmp_path)
+        checkpoint_of(value).write(tmp_path / "ckpt", WAIT)
+
+    threads = [threading.Thread(target=write, args=(float(value),)) for value in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert load_checkpoint(tmp_path / "ckpt").get_tensor("v") in range(6)
+    assert os.listdir(tmp_path) == ["ckpt"]

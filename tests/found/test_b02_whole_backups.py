@@ -1,0 +1,166 @@
+"""Files that callbacks write appear whole or not at all, and the one before stays until then."""
+
+import os
+import pathlib
+import socket
+import subprocess
+import sys
+
+import keras
+import numpy as np
+import pytest
+from keras import layers
+
+import stratax as sx
+from stratax.data import _whole_files
+
+X = np.linspace(0, 1, 16, dtype="float32").reshape(8, 2)
+Y = X[:, :1]
+
+
+def made(strategy=None):
+    keras.utils.set_random_seed(1)
+    if strategy is None:
+        model = keras.Sequential([keras.Input((2,)), layers.Dense(1)])
+        model.compile(keras.optimizers.SGD(0.1), "mse")
+        return model
+    with strategy.scope():
+        return made()
+
+
+@pytest.fixture(scope="module")
+def models():
+    """One model with a strategy and one without, so that each is compiled once."""
+    return {"a strategy": made(sx.distribute.MirroredStrategy(["/cpu:0", "/cpu:1"])), "none": made()}
+
+
+def fit(model, callback, epochs=2, **kwargs):
+    model._initial_epoch = None  # Keras alone leaves there what an earlier fit has restored.
+    return model.fit(
+        X, Y, batch_size=4, epochs=epochs, verbose=0, shuffle=False, callbacks=callback, **kwargs
+    )
+
+
+class DiskError(Exception):
+    """In the place of a process that ends."""
+
+
+def ends_before_files_are_in_place(monkeypatch):
+    def replace(source, destination):
+        raise DiskError
+
+    monkeypatch.setattr(_whole_files.os, "replace", replace)
+
+
+@pytest.mark.parametrize("where", ["a strategy", "none"])
+@pytest.mark.parametrize("name", ["a.keras", "a.h5", "a.weights.h5", "backup"])
+@pytest.mark.filterwarnings("ignore:You are saving your model as an HDF5 file")
+def test_a_file_stays_as_it_was_until_the_next_one_is_whole(name, where, models, monkeypatch, tmp_path):
+    def callback():
+        if name == "backup":
+            return keras.callbacks.BackupAndRestore(tmp_path, delete_checkpoint=False)
+        return keras.callbacks.ModelCheckpoint(tmp_path / name, save_weights_only=name == "a.weights.h5")
+
+    fit(models[where], callback())
+    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    assert before
+    ends_before_files_are_in_place(monkeypatch)
+    with pytest.raises(DiskError):
+        fit(models[where], callback(), epochs=4)
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_the_file_behind_a_link_is_replaced(models, tmp_path):
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "a.weights.h5").symlink_to(tmp_path / "disk" / "a.weights.h5")
+    fit(models["none"], keras.callbacks.ModelCheckpoint(tmp_path / "a.weights.h5", save_weights_only=True))
+    assert (tmp_path / "a.weights.h5").is_symlink()
+    assert [path.name for path in (tmp_path / "disk").iterdir()] == ["a.weights.h5"]
+
+
+def test_what_a_killed_process_has_left_is_removed_and_what_a_living_one_writes_is_not(tmp_path):
+    process = subprocess.Popen([sys.executable, "-S", "-c", ""])
+    process.wait()
+    gone = process.pid
+    dead = tmp_path / f".{socket.gethostname()}.{gone}-1.tmp.a.h5"
+    other = tmp_path / f".{socket.gethostname()}.{os.getppid()}-1.tmp.a.h5"
+    elsewhere = tmp_path / f".another-host.{gone}-1.tmp.a.h5"
+    for path in (dead, other, elsewhere):
+        path.touch()
+    with _whole_files.replaced_file(str(tmp_path / "a.h5")) as path:
+        assert pathlib.Path(path).parent == tmp_path
+        pathlib.Path(path).write_text("new")
+    assert (tmp_path / "a.h5").read_text() == "new"
+    assert sorted(tmp_path.iterdir()) == sorted([tmp_path / "a.h5", other, elsewhere])
+
+
+class Stop(keras.callbacks.Callback):
+    def on_epoch_begin(self, epoch, logs=None):
+        if epoch == 3:
+            raise InterruptedError
+
+
+def interrupted(model, folder, **kwargs):
+    for variable in model.variables:
+        variable.assign(np.ones(variable.shape))
+    with pytest.raises(InterruptedError):
+        fit(model, [keras.callbacks.BackupAndRestore(folder, **kwargs), Stop()], epochs=5)
+
+
+def cut(path):
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+def test_a_damaged_backup_is_an_error_that_says_what_to_do(models, tmp_path):
+    interrupted(models["a strategy"], tmp_path)
+    cut(tmp_path / "latest.weights.h5")
+    with pytest.raises(sx.errors.DataLossError, match=r"is damaged.*latest\.weights\.h5.*remove the folder"):
+        fit(models["a strategy"], keras.callbacks.BackupAndRestore(tmp_path), epochs=5)
+
+
+def test_the_backup_before_a_damaged_one_is_restored(models, tmp_path):
+    model = models["a strategy"]
+    interrupted(model, tmp_path / "whole")
+    expected = fit(model, keras.callbacks.BackupAndRestore(tmp_path / "whole"), epochs=5).history["loss"]
+    interrupted(model, tmp_path / "cut", double_checkpoint=True)
+    cut(tmp_path / "cut" / "latest.weights.h5")
+    with pytest.warns(RuntimeWarning, match="the one before it is restored"):
+        history = fit(model, keras.callbacks.BackupAndRestore(tmp_path / "cut"), epochs=5)
+    assert history.epoch == [2, 3, 4]
+    assert history.history["loss"][1:] == expected
+
+
+def test_a_backup_of_keras_alone_goes_on_with_its_epoch(models, tmp_path):
+    interrupted(models["none"], tmp_path)
+    for variable in models["a strategy"].variables:
+        variable.assign(np.zeros(variable.shape))
+    history = fit(models["a strategy"], keras.callbacks.BackupAndRestore(tmp_path), epochs=5)
+    rest = fit(models["none"], [], epochs=5, initial_epoch=3)
+    assert history.epoch == rest.epoch == [3, 4]
+    np.testing.assert_allclose(history.history["loss"], rest.history["loss"], rtol=1e-5)
+
+
+def test_a_backup_of_another_version_is_refused(models, tmp_path, monkeypatch):
+    interrupted(models["a strategy"], tmp_path)
+    monkeypatch.setattr(sx.keras._backup, "_VERSION", 2)
+    with pytest.raises(sx.errors.DataError, match="written by another version"):
+        fit(models["a strategy"], keras.callbacks.BackupAndRestore(tmp_path), epochs=5)
+
+
+def test_a_model_that_is_not_built_can_not_be_backed_up(tmp_path):
+    class Lazy(keras.Model):
+        def train_step(self, data):
+            return {"loss": 0.0}
+
+    with sx.distribute.OneDeviceStrategy("/cpu:0").scope():
+        model = Lazy()
+        model.compile("sgd", "mse")
+    with pytest.raises(ValueError, match=r"the model must be built before fit\(\)"):
+        fit(model, keras.callbacks.BackupAndRestore(tmp_path))
+
+
+def test_a_backup_at_a_url_is_refused(models, tmp_path):
+    backup = keras.callbacks.BackupAndRestore(tmp_path)
+    backup.backup_dir = "gs://bucket/backup"  # Which Keras takes where TensorFlow is installed.
+    with pytest.raises(sx.errors.BadArgumentError, match=r"backup_dir must be a folder.*gs://bucket/backup"):
+        fit(models["a strategy"], backup)
