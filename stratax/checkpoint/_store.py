@@ -17,7 +17,7 @@ import secrets
 import shutil
 import time
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import orbax.checkpoint as ocp
@@ -31,7 +31,6 @@ _INDEX = "index.json"
 _ARRAYS = "arrays"
 _LOCK = "lock"
 _OWN = frozenset({_commit.FILE, _INDEX, _ARRAYS, _LOCK})
-_STALE_SECONDS = 60.0
 _PLACE_ATTEMPTS = 10
 _READ_ATTEMPTS = 3
 _CLEAR_ATTEMPTS = 20
@@ -97,20 +96,17 @@ def write(folder: pathlib.Path, contents: Contents) -> None:
         CheckpointError: If it can't be written, or something else than a checkpoint is at `folder`; what was there
             before is still there, unchanged.
     """
-    hidden = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}.writing")
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         _check_place(folder)
         remove_stale(folder)
-        hidden.mkdir()
-        with _locked(hidden):
+        with _hidden_folder(folder) as hidden:
             _fill(hidden, contents)
             _commit.seal(hidden, _next_sequence(folder.parent), without=_LOCK)
-            # The lock goes last: what has none is left alone for a while, lest its writer has just begun.
+            # The lock goes last: whoever finds a hidden folder without one may remove it.
             _put_in_place(hidden, folder)
             (folder / _LOCK).unlink(missing_ok=True)
     except Exception as error:
-        _clear(hidden)
         raise errors.CheckpointError(
             f"The checkpoint could not be written; one that was there before is unchanged, and so is the state of "
             f"the program. Received: path={shown(os.fspath(folder))}, which gave {_first_line(error)}. Make "
@@ -214,8 +210,10 @@ def remove_stale(folder: pathlib.Path) -> None:
     pattern = re.compile(rf"\.{stem}(-\d+)?\.[0-9a-f]{{8}}\.(writing|removed)")
     for found in list(folder.parent.glob(".*")):
         match = pattern.fullmatch(found.name)
-        if match and (match[2] == "removed" or _is_abandoned(found)):
+        if match and match[2] == "removed":
             shutil.rmtree(found, ignore_errors=True)
+        elif match:
+            _remove_abandoned(found)
 
 
 def _clear(hidden: pathlib.Path) -> None:
@@ -284,26 +282,73 @@ def _next_sequence(parent: pathlib.Path) -> int:
 
 
 @contextlib.contextmanager
-def _locked(hidden: pathlib.Path) -> Iterator[None]:
-    """Holds a lock that ends with this process, so that others can tell what is abandoned."""
-    with (hidden / _LOCK).open("wb") as lock:
-        # Where the file system has no locks, what is abandoned stays.
-        with contextlib.suppress(OSError):
-            fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
+def _hidden_folder(folder: pathlib.Path) -> Iterator[pathlib.Path]:
+    """Makes the folder to write into, locked until the block or this process ends; removes it if the block fails."""
+    hidden, lock = _make_locked(folder)
+    with lock:
+        try:
+            yield hidden
+        except Exception:
+            _clear(hidden)
+            raise
 
 
-def _is_abandoned(hidden: pathlib.Path) -> bool:
+def _make_locked(folder: pathlib.Path) -> tuple[pathlib.Path, IO[bytes]]:
+    for _ in range(_PLACE_ATTEMPTS):
+        hidden = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}.writing")
+        hidden.mkdir()
+        # Until it is locked, another process may take it for abandoned and remove it: then the next name is tried.
+        lock = _taken_lock(hidden)
+        if lock is not None:
+            return hidden, lock
+    raise OSError(errno.EAGAIN, "each folder to write into was removed as soon as it was made")
+
+
+def _taken_lock(hidden: pathlib.Path) -> IO[bytes] | None:
+    """The open lock of a hidden folder, which its process' end releases; None if another process has it."""
     try:
-        with (hidden / _LOCK).open("rb") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return True
+        lock = (hidden / _LOCK).open("wb")
     except FileNotFoundError:
-        with contextlib.suppress(OSError):
-            return time.time() - hidden.stat().st_mtime > _STALE_SECONDS
-        return False
+        return None
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        lock.close()
+        return None
+    except OSError:
+        # The file system has no locks, so nobody can tell that this one is abandoned, and it is never removed.
+        return lock
+    # Between opening and locking, another process may have locked, removed and unlocked the folder.
+    if not _is_same_file(lock, hidden / _LOCK):
+        lock.close()
+        return None
+    return lock
+
+
+def _is_same_file(file: IO[bytes], path: pathlib.Path) -> bool:
+    with contextlib.suppress(FileNotFoundError):
+        return os.path.samestat(os.fstat(file.fileno()), path.stat())
+    return False
+
+
+def _remove_abandoned(hidden: pathlib.Path) -> None:
+    """Removes a hidden folder whose writer is gone, or is so new that it has no lock yet and makes another."""
+    # What belongs to another user, or is removed by another process in this moment, is left alone.
+    with contextlib.suppress(OSError):
+        lock = _taken_lock(hidden)
+        if lock is None:
+            return
+        with lock:
+            if _has_locks(lock):
+                shutil.rmtree(hidden, ignore_errors=True)
+
+
+def _has_locks(lock: IO[bytes]) -> bool:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         return False
+    return True
 
 
 def _orbax() -> ocp.Checkpointer:

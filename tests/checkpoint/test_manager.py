@@ -130,10 +130,12 @@ def test_a_damaged_commit_file_is_noticed(tmp_path):
     assert latest_checkpoint(tmp_path) is None
 
 
-def test_what_a_killed_process_left_is_neither_listed_nor_kept(tmp_path):
+@pytest.mark.parametrize("has_lock", [True, False])
+def test_what_a_killed_process_left_is_neither_listed_nor_kept(tmp_path, has_lock):
     left = tmp_path / ".ckpt-7.0123abcd.writing"
     left.mkdir()
-    (left / "lock").touch()
+    if has_lock:
+        (left / "lock").touch()
     (tmp_path / "ckpt-9").mkdir()
     assert latest_checkpoint(tmp_path) is None
     manager = manager_of(tmp_path)
@@ -144,6 +146,30 @@ def test_what_a_killed_process_left_is_neither_listed_nor_kept(tmp_path):
         manager.checkpoint.restore(tmp_path / "ckpt-9")
     with pytest.raises(errors.FileMissingError, match="there is nothing"):
         manager.checkpoint.restore(tmp_path / "ckpt-8")
+
+
+@pytest.mark.parametrize("remove_it", ["before it is locked", "before its lock is there"])
+def test_a_folder_that_another_process_takes_for_abandoned_is_made_again(tmp_path, monkeypatch, remove_it):
+    take, made = _store._taken_lock, []
+
+    def take_late(hidden):
+        made.append(hidden)
+        if len(made) > 1:
+            return take(hidden)
+        if remove_it == "before it is locked":
+            with (hidden / "lock").open("wb") as other:
+                _store.fcntl.flock(other, _store.fcntl.LOCK_EX)
+                assert take(hidden) is None
+        shutil.rmtree(hidden)
+        return take(hidden)
+
+    monkeypatch.setattr(_store, "_taken_lock", take_late)
+    manager = manager_of(tmp_path)
+    path = manager.save()
+    manager.sync()
+    assert len(made) == 2
+    assert os.listdir(tmp_path) == [pathlib.Path(path).name]
+    assert latest_checkpoint(tmp_path) == path
 
 
 def test_a_checkpoint_takes_the_place_of_another_whole(tmp_path):
