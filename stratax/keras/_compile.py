@@ -20,7 +20,7 @@ from stratax import errors
 from stratax._shown import shown
 from stratax.core import _tracebacks
 from stratax.distribute import Strategy, _contexts, _ownership
-from stratax.keras import _epochs, _plain_input, _steps, _tensorboard, _trainer, _whole_saves
+from stratax.keras import _epochs, _logs, _plain_input, _steps, _tensorboard, _trainer, _whole_saves
 
 _CREATED_IN = "_stratax_strategy"
 """Where a model keeps the strategy in whose scope it was created, if there was one."""
@@ -37,6 +37,7 @@ def install() -> None:
         for name in _steps.STEPS:
             setattr(jax_trainer.JAXTrainer, name, _step_hook(getattr(jax_trainer.JAXTrainer, name), name))
     _epochs.install()
+    _logs.install()
     _plain_input.install()
     _tensorboard.install()
     _whole_saves.install()

@@ -17,7 +17,6 @@ import numpy as np
 from keras.src.backend.common import global_state
 from keras.src.backend.jax import trainer as keras_trainer
 from keras.src.trainers.data_adapters import array_slicing, data_adapter_utils
-from keras.src.utils.python_utils import pythonify_logs
 
 from stratax import errors
 from stratax._shown import shown
@@ -29,6 +28,7 @@ from stratax.keras import (
     _blocks,
     _callback_list,
     _epochs,
+    _logs,
     _plan,
     _step_iterator,
     _steps,
@@ -347,7 +347,7 @@ class Trainer:
             iterator = adapter.open()
             iterator.available(1)
             result = self._dispatch(name, iterator)
-        return result if name == "predict" else pythonify_logs(result)
+        return result if name == "predict" else _logs.pythonify_logs(result)
 
     # Around all of them.
 

@@ -79,3 +79,22 @@ def test_one_callback_needs_no_list(model, mirrored):
     made = _callback_list.callback_list(listener, model=model, strategy=mirrored(1), add_history=True)
     assert made.callbacks[0] is listener
     assert isinstance(made.callbacks[1], keras.callbacks.History)
+
+
+class Unready:
+    """A value of a program that is still running when Ctrl-C comes, or that fails."""
+
+    def __init__(self, error):
+        self.error = error
+
+    def block_until_ready(self):
+        raise self.error
+
+    __array__ = __float__ = block_until_ready
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), RuntimeError("the program failed")])
+def test_what_ends_the_wait_for_logs_is_not_lost(error):
+    callbacks = keras.callbacks.CallbackList([])
+    with pytest.raises(type(error)):
+        callbacks.on_epoch_end(0, {"loss": Unready(error)})

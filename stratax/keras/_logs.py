@@ -1,0 +1,40 @@
+"""The numbers of an epoch or a batch, fetched so that Ctrl-C and failures come through (keras layer)."""
+
+from typing import Any
+
+import jax
+from keras.src.backend.jax import trainer as keras_trainer
+from keras.src.utils import python_utils
+
+from stratax.core import _interrupts
+
+_convert = python_utils.pythonify_logs
+
+
+def pythonify_logs(logs: dict[str, Any] | None) -> dict[str, Any]:
+    """Turn arrays among logs into numbers, as Keras' function of this name does.
+
+    Keras converts in a `try` with a bare `except`, and the conversion is where a program waits for its devices: Ctrl-C
+    in that time was lost and `fit` went on, and so was the error of a program that failed. Here the wait stands before
+    the conversion.
+
+    Args:
+        logs: Values by name, among them arrays.
+
+    Returns:
+        Numbers by name.
+
+    Raises:
+        KeyboardInterrupt: If Ctrl-C came while the devices were at work.
+    """
+    if not logs:
+        return {}  # Before each batch there are none.
+    jax.block_until_ready(logs)
+    with _interrupts.InterruptDeferred():
+        return _convert(logs)
+
+
+def install() -> None:
+    """Replace Keras' function in the modules that call it; doing so again changes nothing."""
+    python_utils.pythonify_logs = pythonify_logs
+    keras_trainer.pythonify_logs = pythonify_logs
