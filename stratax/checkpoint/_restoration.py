@@ -14,7 +14,7 @@ import numpy as np
 from stratax import errors
 from stratax._shown import shown
 from stratax.checkpoint import _graph, _keras_hooks, _store, _together
-from stratax.core import _arrivals, _capture, _placement
+from stratax.core import _arrivals, _capture, _variable_store
 
 _logger = logging.getLogger("stratax")
 _LISTED = 12
@@ -291,14 +291,9 @@ def _resolved(way: str, aliases: Mapping[str, str]) -> str:
 def _set(variable: keras.Variable, value: np.ndarray) -> None:
     """Gives a variable a value, where its array is now; also while a program is traced."""
     with _capture.outside_scopes():
-        if variable._value is None:
+        if not _variable_store.has_value(variable):
             _capture.initialize(variable)
-        old = variable._value
-        variable._value = _placement.place(value, old.sharding) if _is_placed(old) else jax.device_put(value)
-
-
-def _is_placed(array: Any) -> bool:
-    return not array.is_fully_addressable or len(array.devices()) > 1 or bool(array.committed)
+        _variable_store.overwrite(variable, value)
 
 
 def _spec(spec: tuple[tuple[int, ...], str]) -> str:

@@ -26,7 +26,12 @@ def values(graph: _graph.Graph) -> dict[str, jax.Array]:
     Raises:
         BadArgumentError: If one is divided among processes.
     """
-    return {way: _value_of(way, variable) for way, variable in graph.variables.items()}
+    variables = list(graph.variables.values())
+    with _capture.outside_scopes():
+        found = _capture.concrete_values(variables)
+    for way, variable, value in zip(graph.variables, variables, found, strict=True):
+        _check_whole(way, variable, value)
+    return dict(zip(graph.variables, found, strict=True))
 
 
 def take(graph: _graph.Graph, arrays: dict[str, jax.Array]) -> _store.Contents:
@@ -78,11 +83,9 @@ def positions(graph: _graph.Graph) -> dict[str, dict[str, Any]]:
     return {way: iterator.get_state() for way, iterator in graph.inputs.items()}
 
 
-def _value_of(way: str, variable: keras.Variable) -> jax.Array:
-    with _capture.outside_scopes():
-        value = _capture.concrete_value(variable)
+def _check_whole(way: str, variable: keras.Variable, value: jax.Array) -> None:
     if value.is_fully_addressable or value.is_fully_replicated:
-        return value
+        return
     raise errors.BadArgumentError(
         "A variable whose value is divided among processes can't be saved: none of them has all of it. Expected: "
         f"a variable that every process has a copy of. Received: {way}={shown(variable)} with sharding "

@@ -23,7 +23,7 @@ from keras.src.backend.common.stateless_scope import get_stateless_scope
 from stratax import errors
 from stratax._shown import shown
 from stratax._tracing import TRACING
-from stratax.core import _reads
+from stratax.core import _reads, _variable_store
 
 input_p = jax_core.Primitive("stratax_input")
 """A value that is fed in when the program runs: `input_p.bind(index=..., aval=...)` in a region's own trace."""
@@ -273,7 +273,7 @@ def initialize_pending() -> None:
     for variable in list(
         global_state.get_global_attribute("uninitialized_variables", [], set_to_default=True)
     ):
-        if variable._value is None:
+        if not _variable_store.has_value(variable):
             initialize(variable)
 
 
@@ -288,10 +288,18 @@ def _forget_uninitialized(keys: set[int]) -> None:
 
 
 def concrete_value(variable: keras.Variable) -> jax.Array:
-    """The variable's own array, initialised if it was not yet."""
-    if variable._value is None:
-        initialize(variable)
-    return variable._value
+    """Return the variable's value, initialised if it was not yet."""
+    return concrete_values([variable])[0]
+
+
+def concrete_values(variables: Sequence[keras.Variable]) -> list[jax.Array]:
+    """Return the values of variables; those that have none yet are initialised."""
+    values = _variable_store.read_all(variables)
+    for position, value in enumerate(values):
+        if value is None:
+            initialize(variables[position])
+            values[position] = _variable_store.read(variables[position])
+    return values
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -462,10 +470,11 @@ class ProgramRegion(Region):
         return tracer
 
     def lift(self, variable: keras.Variable) -> Any:
-        if variable._value is None:
+        if not _variable_store.has_value(variable):
             self.created.append(variable)
-        value = concrete_value(variable)
-        return self.new_input(variable, value.shape, value.dtype)
+            initialize(variable)
+        spec = _variable_store.spec_of(variable)
+        return self.new_input(variable, spec.shape, spec.dtype)
 
 
 OPTIONAL = jax.ShapeDtypeStruct((), np.dtype(bool))

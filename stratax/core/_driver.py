@@ -19,7 +19,17 @@ from jax.extend import core as jax_core
 
 from stratax import errors
 from stratax._shown import shown
-from stratax.core import _body, _capture, _cuts, _dispatches, _driven, _placement, _stages, _stream
+from stratax.core import (
+    _body,
+    _capture,
+    _cuts,
+    _dispatches,
+    _driven,
+    _placement,
+    _stages,
+    _stream,
+    _variable_store,
+)
 from stratax.core._interrupts import REFERENCES_OF_ITS_OWN, InterruptDeferred
 
 _IN_FLIGHT = 2
@@ -91,9 +101,9 @@ class Run:
         for variable, value in list(self._held.values()):
             if isinstance(variable, _capture.Spread):
                 if not self._spans_processes:  # It would take all processes to merge the replicas' values.
-                    variable.variable._value = self._stored(variable.merge(value))
+                    _variable_store.write(variable.variable, self._stored(variable.merge(value)))
             else:
-                variable._value = self._stored(value)
+                _variable_store.write(variable, self._stored(value))
         self._held.clear()
 
     def forget_held(self) -> None:
@@ -140,13 +150,13 @@ class Run:
             self._held[id(variable)] = variable, value
             return
         self._held = {k: v for k, v in self._held.items() if not _is_spread_of(v[0], variable)}
-        variable._value = value
+        _variable_store.write(variable, value)
 
     def is_owned_by(self, variable: Any, value: Any) -> bool:
         """Whether a value that is about to go is the variable's own."""
         held = self._held.get(id(variable))
         return (held is not None and held[1] is value) or (
-            isinstance(variable, keras.Variable) and variable._value is value
+            isinstance(variable, keras.Variable) and _variable_store.is_held_by(variable, value)
         )
 
 

@@ -24,8 +24,9 @@ from stratax.core import (
     _extension,
     _placement,
     _stream,
+    _variable_store,
 )
-from stratax.core._interrupts import REFERENCES_OF_ITS_OWN, InterruptDeferred
+from stratax.core._interrupts import REFERENCES_IN_LIST, InterruptDeferred
 
 _CALLBACKS = ("pure_callback", "io_callback", "debug_callback", "python_callback")
 
@@ -79,8 +80,13 @@ class Program:
         self.placement = placement
         self.can_fail = can_fail
         self._output_leaves, self._output_tree = jax.tree.flatten(outputs, is_leaf=_is_output)
-        self._kept_ids: list[int] = [0] * len(kept)
-        self._donated_ids: list[int] = [0] * len(donated)
+        # Where in `kept` each variable that is only read stands.
+        self._kept_positions = [
+            i for i, source in enumerate(kept) if not isinstance(source, _capture.FeedLeaf)
+        ]
+        self._read = [*donated, *(kept[position] for position in self._kept_positions)]
+        # The arrays that are known to be where the program needs them.
+        self._placed_ids: list[int] = [0] * len(self._read)
         self._has_feeds = bool(feeds)
         self._spans_processes = placement is not None and not placement.is_fully_addressable
         self._has_run = False
@@ -116,8 +122,7 @@ class Program:
         fed = self._take(arguments, streams, traced) if self._has_feeds else {}
         _arrivals.settle_before_run()
         with InterruptDeferred():
-            donated = [self._donated_value(position) for position in range(len(self.donated))]
-            kept = [self._kept_value(position, fed) for position in range(len(self.kept))]
+            donated, kept = self._inputs(fed)
             try:
                 written, results = self._dispatch(donated, kept, arguments)
             except ValueError as error:
@@ -127,9 +132,8 @@ class Program:
                 written, results = self._dispatch(donated, kept, arguments)
             if self.can_fail:
                 jax.block_until_ready((written, results))
-            for variable, value in zip(self.written, written, strict=True):
-                variable._value = value
-            self._donated_ids = [id(value) for value in written[: len(self.donated)]]
+            _variable_store.write_all(self.written, written)
+            self._placed_ids[: len(self.donated)] = map(id, written[: len(self.donated)])
         return self._outputs(results)
 
     def _outputs(self, results: Sequence[Any]) -> Any:
@@ -151,22 +155,32 @@ class Program:
         observer.dispatched(next(iter([*results[-1:], *written[-1:]]), None))
         return written, results
 
-    def _donated_value(self, position: int) -> jax.Array:
-        """The variable's array, or a copy of it where somebody else still holds the array: it is about to go."""
-        value = _capture.concrete_value(self.donated[position])
-        if id(value) != self._donated_ids[position]:
-            value = self._placed(self.donated[position], value)
-        return value.copy() if sys.getrefcount(value) > REFERENCES_OF_ITS_OWN else value
+    def _inputs(self, fed: dict[_capture.FeedLeaf, Any]) -> tuple[list[Any], list[Any]]:
+        """The arrays that the program takes, donated and kept, where it needs them.
 
-    def _kept_value(self, position: int, fed: dict[_capture.FeedLeaf, Any]) -> jax.Array:
-        source = self.kept[position]
-        if isinstance(source, _capture.FeedLeaf):
-            return fed[source]
-        value = _capture.concrete_value(source)
-        if id(value) != self._kept_ids[position]:
-            value = self._placed(source, value)
-            self._kept_ids[position] = id(value)
-        return value
+        An array that is donated is about to go: where somebody else still holds it, a copy is.
+        """
+        values = _capture.concrete_values(self._read)
+        ids = self._placed_ids
+        # No local name for an array: it would count as one more that holds it.
+        for position, variable in enumerate(self._read):
+            if id(values[position]) != ids[position]:
+                values[position] = self._placed(variable, values[position])
+                ids[position] = id(values[position])
+        count = len(self.donated)
+        for position in range(count):
+            # Its variable and the list hold the array; whoever else does must find it whole after the call.
+            if sys.getrefcount(values[position]) > REFERENCES_IN_LIST:
+                values[position] = values[position].copy()
+        kept: list[Any] = [None] * len(self.kept)
+        for position, index in enumerate(self._kept_positions, count):
+            kept[index] = values[position]
+        if fed:
+            kept = [
+                fed[source] if isinstance(source, _capture.FeedLeaf) else value
+                for source, value in zip(self.kept, kept, strict=True)
+            ]
+        return values[:count], kept
 
     def _placed(self, variable: keras.Variable, value: jax.Array) -> jax.Array:
         """The variable's array, moved to where the program needs it, for good, if it is elsewhere.
@@ -178,8 +192,9 @@ class Program:
             value.committed and value.sharding.is_equivalent_to(self.placement, value.ndim)
         ):
             return value
-        variable._value = _placement.place(value, self.placement)
-        return variable._value
+        placed = _placement.place(value, self.placement)
+        _variable_store.moved(variable, placed)
+        return placed
 
     def _moved(self, group: Sequence[Any]) -> list[Any]:
         """The arrays, those that were committed to other devices than the program's on its own, all of them."""
@@ -235,7 +250,7 @@ class DrivenProgram(Program):
         self._jaxpr = closed.jaxpr
         self._constants = dict(zip(closed.jaxpr.constvars, closed.consts, strict=True))
         markers = [e for e in closed.jaxpr.eqns if e.primitive is _capture.input_p]
-        self._inputs = {e.params["index"]: e.outvars[0] for e in markers}
+        self._markers = {e.params["index"]: e.outvars[0] for e in markers}
         self.memory = _extension.Memory(region.seen, region.structures)
         self._passes = list(region.passes.values())
         self._cuts = _cuts.Cuts()
@@ -276,7 +291,7 @@ class DrivenProgram(Program):
                         "vary by a loop."
                     )
                 for leaf, value in _taken(feed, stream, count).items():
-                    into[self._inputs[self.kept.index(leaf)]] = value
+                    into[self._markers[self.kept.index(leaf)]] = value
 
         run = _driver.Run(
             self._cuts,
@@ -293,8 +308,8 @@ class DrivenProgram(Program):
             run.top(self._jaxpr, values)
             results = [_driver.value_of(atom, values) for atom in self._jaxpr.outvars]
             with InterruptDeferred():
-                for variable, value in zip(self.written, results, strict=False):
-                    variable._value = self._stored(value)
+                new = [self._stored(value) for value in results[: len(self.written)]]
+                _variable_store.write_all(self.written, new)
                 run.forget_held()
         except BaseException:
             with InterruptDeferred():
@@ -331,16 +346,17 @@ class DrivenProgram(Program):
         return _extension.Traced(self._jaxpr, self.kept, self.feeds)
 
     def _read_variables(self, values: dict[Any, Any]) -> None:
-        for index, source in enumerate(self.kept):
-            if isinstance(source, _capture.FeedLeaf) or index not in self._inputs:
-                continue
-            value = _capture.concrete_value(source)
+        wanted = [position for position, index in enumerate(self._kept_positions) if index in self._markers]
+        variables = [self._read[position] for position in wanted]
+        for position, variable, value in zip(
+            wanted, variables, _capture.concrete_values(variables), strict=True
+        ):
             if self._moves:
                 # A copy, never an alias: what a loop carries is overwritten.
                 value = jax.device_put(value, self.placement, may_alias=False)
-            elif id(value) != self._kept_ids[index]:
-                value = self._placed(source, value)
-            values[self._inputs[index]] = value
+            elif id(value) != self._placed_ids[position]:
+                value = self._placed(variable, value)
+            values[self._markers[self._kept_positions[position]]] = value
 
     def _stored(self, value: Any) -> Any:
         where = self.storage if self._moves else self.placement

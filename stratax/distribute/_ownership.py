@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import jax
 import keras
 
-from stratax.core import _generator, _placement
+from stratax.core import _generator, _placement, _variable_store
 from stratax.distribute import _contexts
 
 if TYPE_CHECKING:
@@ -68,12 +68,15 @@ def placing_new_variables(strategy: "Strategy") -> Iterator[None]:
 
 
 def _place(variables: list[keras.Variable], strategy: "Strategy") -> None:
-    present = [v for v in variables if isinstance(v._value, jax.Array)]
-    present = [v for v in present if not isinstance(v._value, jax.core.Tracer)]
-    values = strategy.extended.agreed([v._value for v in present])
-    placed: list[Any] = _placement.place(values, strategy.extended.variable_storage)
-    for variable, value in zip(present, placed, strict=True):
-        variable._value = value
+    values = _variable_store.read_all(variables)
+    present = [
+        (variable, value)
+        for variable, value in zip(variables, values, strict=True)
+        if isinstance(value, jax.Array) and not isinstance(value, jax.core.Tracer)
+    ]
+    agreed = strategy.extended.agreed([value for _, value in present])
+    placed: list[Any] = _placement.place(agreed, strategy.extended.variable_storage)
+    _variable_store.write_all([variable for variable, _ in present], placed)
 
 
 def own(variable: keras.Variable, strategy: "Strategy") -> None:

@@ -18,7 +18,7 @@ from keras.src.trainers import trainer as keras_trainer
 
 from stratax import errors
 from stratax._shown import shown
-from stratax.core import _tracebacks
+from stratax.core import _tracebacks, _variable_store
 from stratax.distribute import Strategy, _contexts, _ownership
 from stratax.keras import _epochs, _logs, _plain_input, _steps, _tensorboard, _trainer, _whole_saves
 
@@ -164,7 +164,7 @@ def _check_variables(model: keras.Model, strategy: Strategy | None) -> None:
             _raise_foreign(model, f"model {shown(layer.name)} inside it", created, expected)
     for variable in model.variables:
         owner = _ownership.owner(variable)
-        if owner is not expected and variable._value is not None:
+        if owner is not expected and _variable_store.has_value(variable):
             _raise_foreign(model, f"variable {shown(variable.path)}", owner, expected)
 
 

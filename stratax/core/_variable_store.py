@@ -1,0 +1,242 @@
+"""Where the values of variables are, and the only way to them (core layer).
+
+Keras keeps a variable's value as an array in the variable itself, and so does Stratax by default. A
+:class:`VariableStore` keeps values somewhere else, in another process for instance. What compiles and runs programs,
+saves and restores reaches every value through the functions here and does not know where it is.
+"""
+
+import abc
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import keras
+import numpy as np
+from keras.src.backend.common.stateless_scope import in_stateless_scope
+
+from stratax.core import _placement
+
+_STORE = "_stratax_store"
+"""The attribute of a variable that holds its store; a variable that is its own store has none."""
+_HAS_VALUE = "_stratax_has_value"
+"""The attribute that says whether the variable's store has a value of it yet."""
+
+
+class VariableStore(abc.ABC):
+    """Keeps the values of variables outside of the variables themselves.
+
+    A store is asked for many variables at once, so that one round trip serves a program. Which variable is meant is the
+    store's own business: it may keep a table by `id`, or an attribute on the variable, from :meth:`create` on.
+    """
+
+    @abc.abstractmethod
+    def create(self, variable: keras.Variable, value: Any) -> None:
+        """Begin to keep a variable.
+
+        Args:
+            variable: The variable, whose `shape` and `dtype` are known.
+            value: Its first value, a `jax.Array`.
+        """
+
+    def initialize(self, variable: keras.Variable, make: Callable[[], Any]) -> None:
+        """Begin to keep a variable whose first value has not been computed yet.
+
+        A store of values that this process could not hold computes them elsewhere; this one computes them here.
+
+        Args:
+            variable: The variable, whose `shape` and `dtype` are known.
+            make: Computes the first value here.
+        """
+        self.create(variable, make())
+
+    @abc.abstractmethod
+    def read(self, variables: Sequence[keras.Variable]) -> list[jax.Array]:
+        """Return the values of variables, one version of each.
+
+        The arrays belong to the caller: a program may reuse their memory for its results. A store that keeps an array
+        for itself gives a copy.
+        """
+
+    @abc.abstractmethod
+    def write(self, variables: Sequence[keras.Variable], values: Sequence[Any]) -> None:
+        """Give variables new values.
+
+        Args:
+            variables: The variables.
+            values: Arrays of their shapes and dtypes.
+        """
+
+
+class _Stored:
+    """What the class of a variable gets when a store keeps its value: Keras itself then reads and assigns there."""
+
+    # No `__slots__`: Python changes an object's class only to one of the same layout.
+
+    @property
+    def _value(self) -> Any:
+        state = self.__dict__
+        return state[_STORE].read([self])[0] if state[_HAS_VALUE] else None
+
+    @_value.setter
+    def _value(self, value: Any) -> None:
+        store: VariableStore = self.__dict__[_STORE]
+        if self.__dict__[_HAS_VALUE]:
+            store.write([self], [value])  # type: ignore[list-item]
+        elif value is not None:
+            store.create(self, value)  # type: ignore[arg-type]
+            self.__dict__[_HAS_VALUE] = True
+
+    @property
+    def value(self) -> Any:
+        # Keras' own property reads `_value` twice, which would be two round trips.
+        if in_stateless_scope() or not self.__dict__[_HAS_VALUE]:
+            return super().value  # type: ignore[misc]
+        return self._maybe_autocast(self._value)  # type: ignore[attr-defined]
+
+    def _initialize_with_initializer(self, initializer: Callable[..., Any]) -> None:
+        variable: Any = self
+        variable._initialize_layout()
+
+        def make() -> Any:
+            return variable._convert_to_tensor(initializer(variable._shape, dtype=variable._dtype))
+
+        self.__dict__[_STORE].initialize(variable, make)
+        self.__dict__[_HAS_VALUE] = True
+
+    def __reduce__(self) -> Any:
+        """A copy, or what is unpickled, keeps its value in itself: a store belongs to this process."""
+        state = {key: value for key, value in self.__dict__.items() if key not in (_STORE, _HAS_VALUE)}
+        return _make, (type(self).__mro__[2], {**state, "_value": self._value})
+
+
+@functools.cache
+def _stored_class(cls: Any) -> Any:
+    return type(cls.__name__, (_Stored, cls), {"__module__": cls.__module__, "__doc__": cls.__doc__})
+
+
+def _make(cls: type, state: dict[str, Any]) -> Any:
+    variable: Any = object.__new__(cls)
+    variable.__dict__.update(state)
+    return variable
+
+
+_in_use = [False]
+"""Whether any store has ever kept a variable in this process: until then nobody has to look for one."""
+
+
+def keep(variable: keras.Variable, store: VariableStore) -> None:
+    """Has a store keep a variable's value from now on.
+
+    Args:
+        variable: The variable. Its value, if it has one, moves into the store.
+        store: The store.
+    """
+    if variable.__dict__.get(_STORE) is store:
+        return
+    value = variable.__dict__.pop("_value", None)
+    variable.__dict__.update({_STORE: store, _HAS_VALUE: False})
+    cls: Any = type(variable)
+    variable.__class__ = _stored_class(cls)
+    _in_use[0] = True
+    if value is not None:
+        variable._value = value
+
+
+def store_of(variable: keras.Variable) -> VariableStore | None:
+    """Return the store that keeps a variable's value, or None where the variable itself does."""
+    return variable.__dict__.get(_STORE)
+
+
+def has_value(variable: keras.Variable) -> bool:
+    """Return whether a variable has a value: one that is created while tracing gets it later."""
+    if _STORE in variable.__dict__:
+        return bool(variable.__dict__[_HAS_VALUE])
+    return variable._value is not None
+
+
+def spec_of(variable: keras.Variable) -> jax.ShapeDtypeStruct:
+    """Return the shape and dtype of a variable's value, which it has, without reading one that is in a store."""
+    if _STORE in variable.__dict__:
+        return jax.ShapeDtypeStruct(variable._shape, jax.dtypes.canonicalize_dtype(variable._dtype))
+    return jax.ShapeDtypeStruct(variable._value.shape, variable._value.dtype)
+
+
+def read(variable: keras.Variable) -> Any:
+    """Return a variable's value, or None if it has none yet."""
+    return variable._value
+
+
+def is_held_by(variable: keras.Variable, value: Any) -> bool:
+    """Return whether an array is the one that a variable keeps in itself."""
+    return _STORE not in variable.__dict__ and variable._value is value
+
+
+def read_all(variables: Sequence[keras.Variable]) -> list[Any]:
+    """Return the values of variables, each store's in one round trip; None for those that have none yet."""
+    if not _in_use[0]:
+        return [variable._value for variable in variables]
+    values: list[Any] = [None] * len(variables)
+    for store, positions in _by_store(variables).items():
+        if store is None:
+            found = [variables[position]._value for position in positions]
+        else:
+            positions = [p for p in positions if variables[p].__dict__[_HAS_VALUE]]
+            found = store.read([variables[position] for position in positions])
+        for position, value in zip(positions, found, strict=True):
+            values[position] = value
+    return values
+
+
+def write(variable: keras.Variable, value: Any) -> None:
+    """Give a variable a new value."""
+    variable._value = value
+
+
+def write_all(variables: Sequence[keras.Variable], values: Sequence[Any]) -> None:
+    """Give variables new values, each store's in one round trip."""
+    if not _in_use[0]:
+        for variable, value in zip(variables, values, strict=True):
+            variable._value = value
+        return
+    for store, positions in _by_store(variables).items():
+        if store is None or not all(variables[p].__dict__[_HAS_VALUE] for p in positions):
+            for position in positions:
+                variables[position]._value = values[position]
+        else:
+            store.write([variables[p] for p in positions], [values[p] for p in positions])
+
+
+def moved(variable: keras.Variable, value: Any) -> None:
+    """Note that a variable's value has been copied to the devices of a program, which will want it there again.
+
+    The variable itself keeps the new array. A store's value stays where it is.
+    """
+    if _STORE not in variable.__dict__:
+        variable._value = value
+
+
+def overwrite(variable: keras.Variable, value: np.ndarray) -> None:
+    """Give a variable a value from the host, on the devices where its present one is.
+
+    Args:
+        variable: The variable, which has a value.
+        value: An array of its shape and dtype.
+    """
+    if _STORE in variable.__dict__:
+        variable._value = value
+        return
+    old = variable._value
+    variable._value = _placement.place(value, old.sharding) if _is_placed(old) else jax.device_put(value)
+
+
+def _is_placed(array: Any) -> bool:
+    return not array.is_fully_addressable or len(array.devices()) > 1 or bool(array.committed)
+
+
+def _by_store(variables: Sequence[keras.Variable]) -> dict[VariableStore | None, list[int]]:
+    """The positions of variables, by the stores that keep them."""
+    found: dict[VariableStore | None, list[int]] = {}
+    for position, variable in enumerate(variables):
+        found.setdefault(variable.__dict__.get(_STORE), []).append(position)
+    return found
