@@ -9,7 +9,7 @@ import numpy as np
 import psutil
 
 from benchmarks import _measure
-from stratax.data import convert, image
+from stratax import convert, image
 
 _FILES = 100
 _HEIGHT, _WIDTH = 240, 320

@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from benchmarks import _measure, _peer
-from stratax.data import Dataset, image
+from stratax import image
+from stratax.data import Dataset
 
 _SIZE = 160
 _BATCH = 32

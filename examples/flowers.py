@@ -9,7 +9,7 @@ import sys
 import command_line
 
 import stratax.tf as tf
-from stratax.data import convert
+from stratax import convert
 
 options = command_line.parse(
     __doc__,

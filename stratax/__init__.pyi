@@ -1,10 +1,13 @@
 from . import checkpoint as checkpoint
 from . import cluster as cluster
+from . import convert as convert
 from . import core as core
 from . import data as data
 from . import distribute as distribute
 from . import errors as errors
+from . import image as image
 from . import keras as keras
+from . import manifests as manifests
 from . import tpu as tpu
 from . import train as train
 from ._version import __version__ as __version__

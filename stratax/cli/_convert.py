@@ -14,7 +14,7 @@ import click
 from stratax._shown import shown
 
 if TYPE_CHECKING:
-    from stratax.data.convert import ConversionProgress, ConversionReport
+    from stratax.convert import ConversionProgress, ConversionReport
 
 TERMINATED = 143
 """The exit code after SIGTERM, as a shell tells it."""
@@ -109,7 +109,7 @@ def images(
     relative to its folder. OUT gets files such as train-00000-of-00016.tfrecord and labels.txt. A conversion that was
     interrupted goes on when the same command is given again.
     """
-    from stratax.data.convert import ConversionSettings, convert_images, read_classes
+    from stratax.convert import ConversionSettings, convert_images, read_classes
 
     settings = ConversionSettings(
         shards=shards, name=name, resize=resize, quality=quality, label_offset=label_offset, seed=seed

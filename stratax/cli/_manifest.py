@@ -5,9 +5,15 @@ from typing import Any
 
 import click
 
-from stratax.cluster import _manifest_kubernetes, _manifest_slurm
-from stratax.cluster._manifest_kubernetes import KubernetesPlan, kubernetes_manifest, name_for
-from stratax.cluster._manifest_slurm import SlurmPlan, slurm_script
+from stratax.manifests import (
+    KUBERNETES_PORT,
+    SLURM_PORT,
+    KubernetesPlan,
+    SlurmPlan,
+    kubernetes_manifest,
+    name_for,
+    slurm_script,
+)
 
 _Command = Callable[..., None]
 _SETTINGS = {"allow_interspersed_args": False}
@@ -64,7 +70,7 @@ def manifest() -> None:
 
 
 @manifest.command(context_settings=_SETTINGS)
-@_shared(_manifest_kubernetes.DEFAULT_PORT)
+@_shared(KUBERNETES_PORT)
 @click.option("--image", required=True, help="The container image with the program and Stratax.")
 @click.option("--namespace", help="The namespace.  [default: that of kubectl]")
 @click.option("--cpus", metavar="QUANTITY", help="CPUs of each worker, such as 4 or 500m.")
@@ -97,7 +103,7 @@ def kubernetes(
 
 
 @manifest.command(context_settings=_SETTINGS)
-@_shared(_manifest_slurm.DEFAULT_PORT)
+@_shared(SLURM_PORT)
 @click.option(
     "--workers-per-node",
     type=click.IntRange(min=1),

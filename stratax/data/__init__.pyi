@@ -1,5 +1,3 @@
-from . import convert as convert
-from . import image as image
 from ._as_dataset import as_dataset as as_dataset
 from ._csv_batches import make_csv_dataset as make_csv_dataset
 from ._csv_dataset import CsvDataset as CsvDataset

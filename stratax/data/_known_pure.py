@@ -54,7 +54,7 @@ _PUBLIC = {
     "keras.ops.linalg": (),
     "keras.ops.nn": (),
     "keras.ops.numpy": (),
-    "stratax.data.image": (),
+    "stratax.image": (),
     "stratax.tf._arrays": (),
     "stratax.tf._clipping": (),
     "stratax.tf._creation": (),

@@ -97,7 +97,7 @@ def sleeps_elsewhere(pid):
 
 USES = {
     "NumPy": "np.square(x)",
-    "images": "stratax.data.image.random_flip_left_right(stratax.data.image.resize(x, [4, 4]))",
+    "images": "stratax.image.random_flip_left_right(stratax.image.resize(x, [4, 4]))",
     "TensorFlow's names": "tf.cast(tf.image.convert_image_dtype(x, tf.float32), tf.int32)",
 }
 
@@ -108,7 +108,7 @@ def test_a_worker_imports_neither_jax_nor_keras(use):
     assert jax.devices()
     assert keras.backend.backend() == "jax"
     source = (
-        "import sys\nimport numpy as np\nimport stratax.data.image\nimport stratax.tf as tf\n"
+        "import sys\nimport numpy as np\nimport stratax.image\nimport stratax.tf as tf\n"
         f"def function(i):\n    x = np.full([2, 2, 3], i, np.uint8)\n    {USES[use]}\n"
         "    return [name in sys.modules for name in ('jax', 'keras')]\n"
     )

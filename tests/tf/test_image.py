@@ -1,10 +1,10 @@
-"""`tf.image` and the image functions of `tf.io` are those of `stratax.data.image`."""
+"""`tf.image` and the image functions of `tf.io` are those of `stratax.image`."""
 
 import numpy as np
 import pytest
 
 import stratax.tf as tf
-from stratax.data import image
+from stratax import image
 
 
 def test_every_operation_has_its_name_in_tf_image():

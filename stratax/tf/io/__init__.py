@@ -16,17 +16,17 @@ from stratax.data import serialize_tensor as serialize_tensor
 from stratax.data._gfile import matching_files as matching_files
 from stratax.data._gfile import read_file as read_file
 from stratax.data._gfile import write_file as write_file
-from stratax.data.image import decode_and_crop_jpeg as decode_and_crop_jpeg
-from stratax.data.image import decode_bmp as decode_bmp
-from stratax.data.image import decode_gif as decode_gif
-from stratax.data.image import decode_image as decode_image
-from stratax.data.image import decode_jpeg as decode_jpeg
-from stratax.data.image import decode_png as decode_png
-from stratax.data.image import decode_webp as decode_webp
-from stratax.data.image import encode_jpeg as encode_jpeg
-from stratax.data.image import encode_png as encode_png
-from stratax.data.image import extract_jpeg_shape as extract_jpeg_shape
-from stratax.data.image import is_jpeg as is_jpeg
+from stratax.image import decode_and_crop_jpeg as decode_and_crop_jpeg
+from stratax.image import decode_bmp as decode_bmp
+from stratax.image import decode_gif as decode_gif
+from stratax.image import decode_image as decode_image
+from stratax.image import decode_jpeg as decode_jpeg
+from stratax.image import decode_png as decode_png
+from stratax.image import decode_webp as decode_webp
+from stratax.image import encode_jpeg as encode_jpeg
+from stratax.image import encode_png as encode_png
+from stratax.image import extract_jpeg_shape as extract_jpeg_shape
+from stratax.image import is_jpeg as is_jpeg
 from stratax.tf._names import missing_name
 from stratax.tf.io import gfile as gfile
 

@@ -1,0 +1,122 @@
+"""Conversion between the dtypes of images: whole numbers up to the largest, floats from 0 to 1 (image layer)."""
+
+from typing import Any
+
+import numpy as np
+
+from stratax.data._spec import as_dtype
+from stratax.errors import BadArgumentError
+from stratax.image._arrays import Namespace, as_image
+
+
+def is_floating(dtype: Any) -> bool:
+    """Whether a dtype is floating point; bfloat16 is."""
+    return np.dtype(dtype).kind == "f" or np.dtype(dtype).name in ("bfloat16", "float8_e4m3fn", "float8_e5m2")
+
+
+def convert_image_dtype(image: Any, dtype: Any, saturate: bool = False, name: str | None = None) -> Any:
+    """An image with another dtype, scaled to the new dtype's range, as `tf.image.convert_image_dtype`.
+
+    Images of floats range from 0 to 1, images of integers from 0 to their dtype's largest number.
+
+    Args:
+        image: An array of any shape.
+        dtype: A floating-point or integer dtype.
+        saturate: Whether values that the new dtype can't hold become its nearest; else they wrap around, or are
+            whatever the processor makes of them.
+        name: Ignored.
+
+    Returns:
+        An array of that dtype and image's shape, where `image` is; `image` itself if it has that dtype.
+
+    Raises:
+        BadArgumentError: If a dtype is neither floating point nor integer.
+
+    Example:
+        >>> import numpy as np
+        >>> from stratax import image
+        >>> image.convert_image_dtype(np.array([0, 0.5, 1], np.float32), np.uint8)
+        array([  0, 127, 255], dtype=uint8)
+    """
+    image, xp = as_image(image)
+    target = as_dtype(dtype)
+    for which, kind in (("image of dtype", np.dtype(image.dtype)), ("dtype", target)):
+        if not is_floating(kind) and kind.kind not in "iu":
+            raise BadArgumentError(
+                "The dtype of an image is floating point or integer. "
+                f"Received: {which}={kind}. Pass for instance float32 or uint8."
+            )
+    if image.dtype == target:
+        return image
+    if is_floating(image.dtype):
+        return image.astype(target) if is_floating(target) else _from_float(image, target, saturate, xp)
+    if is_floating(target):
+        return _to_float(image, target)
+    return _between_integers(image, target, saturate, xp)
+
+
+def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> Any:
+    """`value` with another dtype; what that can't hold becomes its nearest, as `tf.saturate_cast`."""
+    value, xp = as_image(value)
+    return _saturated(value, as_dtype(dtype), xp)
+
+
+def to_float(image: Any) -> Any:
+    """An image as floats to compute with: those of 16 and 32 bits as they are, all others as float32 from 0 to 1."""
+    if np.dtype(image.dtype).name in ("float32", "float16", "bfloat16"):
+        return image
+    return convert_image_dtype(image, np.float32)
+
+
+def _to_float(image: Any, target: np.dtype) -> Any:
+    converted = image.astype(target)
+    scale = target.type(1.0 / np.iinfo(image.dtype).max)
+    if isinstance(converted, np.ndarray):
+        return np.multiply(converted, scale, out=converted)
+    return converted * scale
+
+
+def _from_float(image: Any, target: np.dtype, saturate: bool, xp: Namespace) -> Any:
+    if np.iinfo(target).bits > 8:
+        # The largest numbers are beyond what 16 bits hold.
+        image = image.astype(np.promote_types(image.dtype, np.float32))
+    # Half a step more than the largest makes the cast, which cuts off, round.
+    scaled = image * np.dtype(image.dtype).type(np.iinfo(target).max + 0.5)
+    return _saturated(scaled, target, xp) if saturate else _wrapped(scaled, target)
+
+
+def _between_integers(image: Any, target: np.dtype, saturate: bool, xp: Namespace) -> Any:
+    largest_in, largest_out = int(np.iinfo(image.dtype).max), int(np.iinfo(target).max)
+
+    def cast(value: Any) -> Any:
+        return _saturated(value, target, xp) if saturate else value.astype(target)
+
+    if largest_in > largest_out:
+        return cast(image // np.dtype(image.dtype).type((largest_in + 1) // (largest_out + 1)))
+    return cast(image) * target.type((largest_out + 1) // (largest_in + 1))
+
+
+def _wrapped(value: Any, target: np.dtype) -> Any:
+    """A cast of floats without checks, and without NumPy's warning that some, or what is no number, do not fit."""
+    with np.errstate(invalid="ignore"):
+        return value.astype(target)
+
+
+def _saturated(value: Any, target: np.dtype, xp: Namespace) -> Any:
+    if is_floating(target):
+        return value.astype(target)
+    limits = np.iinfo(target)
+    if is_floating(value.dtype):
+        low, high = _float_limits(limits, np.dtype(value.dtype))
+        return _wrapped(xp.clip(value, low, high), target)
+    own = np.iinfo(value.dtype)
+    low, high = max(limits.min, own.min), min(limits.max, own.max)
+    return xp.clip(value, value.dtype.type(low), value.dtype.type(high)).astype(target)
+
+
+def _float_limits(limits: np.iinfo, dtype: np.dtype) -> tuple[Any, Any]:
+    """The smallest and largest float that a cast to the integer dtype keeps."""
+    low, high = dtype.type(limits.min), dtype.type(limits.max)
+    if float(high) > limits.max:
+        high = np.nextafter(high, dtype.type(0))
+    return low, high

@@ -1,0 +1,93 @@
+"""Applying the weights of a resize to the rows and columns of images (image layer)."""
+
+import functools
+from typing import Any, Literal
+
+import array_api_compat
+import numpy as np
+
+from stratax.image._arrays import is_numpy
+from stratax.image._kernels import Taps
+
+_FEW_TAPS = 6
+# No index is outside of its axis; of the three ways in which NumPy can look at them, this is the quickest.
+_QUICKLY: Literal["wrap"] = "wrap"
+
+
+def take_pixels(image: Any, rows: np.ndarray, columns: np.ndarray, xp: Any) -> Any:
+    """The pixels at some rows and columns of `[..., height, width, channels]`."""
+    return xp.take(xp.take(image, rows, axis=-3), columns, axis=-2)
+
+
+def interpolate(image: Any, rows: Taps, columns: Taps, xp: Any) -> Any:
+    """Two pixels in either direction, columns first as in TensorFlow: float32."""
+    if not is_numpy(image):
+        return _interpolated(_interpolated(image.astype(np.float32), columns, -2, xp), rows, -3, xp)
+    *batch, height, width, channels = image.shape
+    lines = image.reshape(*batch, height, width * channels)
+    (upper, lower), shares = _places(rows, 1)
+    if height > 2 * len(upper):
+        # Most rows are never looked at.
+        lines = lines.take(np.concatenate([upper, lower]), axis=-2, mode=_QUICKLY)
+        upper, lower = np.arange(2 * len(upper)).reshape(2, -1)
+    within = _between(lines, columns, channels)
+    above, below = (within.take(places, axis=-2, mode=_QUICKLY) for places in (upper, lower))
+    result = _blend(above, below, shares[:, None])
+    return result.reshape(*batch, len(rows.indices), len(columns.indices), channels)
+
+
+def _between(lines: np.ndarray, columns: Taps, channels: int) -> np.ndarray:
+    (before, after), shares = _places(columns, channels)
+    left, right = (lines.take(places, axis=-1, mode=_QUICKLY) for places in (before, after))
+    if lines.dtype != np.float32:
+        left, right = left.astype(np.float32), right.astype(np.float32)
+    return _blend(left, right, shares)
+
+
+@functools.lru_cache(maxsize=1024)
+def _places(taps: Taps, channels: int) -> tuple[np.ndarray, np.ndarray]:
+    """Where a line holds the two values that each value is made of, and the share of the second.
+
+    Single values of a line are gathered faster than pixels of three.
+    """
+    pairs = (taps.indices.T[:, :, None] * channels + np.arange(channels)).reshape(2, -1)
+    return np.ascontiguousarray(pairs), np.repeat(taps.weights[:, 1], channels)
+
+
+def _blend(first: np.ndarray, second: np.ndarray, share: np.ndarray) -> np.ndarray:
+    """First + (second - first) * share, computed in `second`."""
+    second -= first
+    second *= share
+    second += first
+    return second
+
+
+def _interpolated(image: Any, taps: Taps, axis: int, xp: Any) -> Any:
+    first, second = (xp.take(image, places, axis=axis) for places in taps.indices.T)
+    return first + (second - first) * _along(taps.weights[:, 1], axis)
+
+
+def weigh(image: Any, rows: Taps, columns: Taps, xp: Any) -> Any:
+    """Weighted sums of any number of pixels in either direction: float32."""
+    return _weighed(_weighed(image.astype(np.float32), rows, -3, xp), columns, -2, xp)
+
+
+def _weighed(image: Any, taps: Taps, axis: int, xp: Any) -> Any:
+    if taps.indices.shape[1] > _FEW_TAPS:
+        return xp.moveaxis(_product(taps.matrix(), xp.moveaxis(image, axis, -1)), -1, axis)
+    total = 0
+    for places, weights in zip(taps.indices.T, taps.weights.T, strict=True):
+        total = total + xp.take(image, places, axis=axis) * _along(weights, axis)
+    return total
+
+
+def _product(matrix: np.ndarray, image: Any) -> Any:
+    if array_api_compat.is_jax_array(image):
+        import jax  # It is there already: the image is its array.
+
+        return jax.numpy.matmul(image, matrix.T, precision="highest")
+    return np.matmul(image, matrix.T)
+
+
+def _along(weights: np.ndarray, axis: int) -> np.ndarray:
+    return weights.reshape(-1, *[1] * (-axis - 1))

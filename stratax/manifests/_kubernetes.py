@@ -1,0 +1,277 @@
+"""The Kubernetes objects that run a program as the workers of a cluster (manifests layer)."""
+
+import dataclasses
+import json
+import pathlib
+import re
+from typing import Any
+
+import yaml
+
+from stratax._shown import shown
+from stratax.cluster._exit import ExitCode, is_retryable
+from stratax.cluster._kubernetes import JOB_VARIABLE, NUM_WORKERS_VARIABLE, SERVICE_VARIABLE
+from stratax.cluster._plan_checks import check_least, check_port
+from stratax.cluster._roster import JOB_ID_VARIABLE
+from stratax.cluster._secret import SECRET_VARIABLE, new_secret
+from stratax.errors import BadArgumentError
+
+KUBERNETES_PORT = 8470
+"""The port at which the workers meet: the one that `KubernetesClusterResolver` takes, too."""
+
+_INDEX = "JOB_COMPLETION_INDEX"
+_INDEX_FIELD = "metadata.annotations['batch.kubernetes.io/job-completion-index']"
+_START_FIELD = "metadata.labels['batch.kubernetes.io/controller-uid']"
+_JOB_LABEL = "batch.kubernetes.io/job-name"
+_LABEL = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
+_LONGEST_LABEL = 63
+_QUANTITY = re.compile(r"[0-9]+(\.[0-9]+)?(m|k|Ki|[MGTPE]i?)?")
+_IMAGE = re.compile(r"[^\s]+")
+_CONTAINER = "worker"
+_SECRET_KEY = "secret"
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
+class KubernetesPlan:
+    """What to run, and on what.
+
+    Attributes:
+        image: The container image, which has the program and `stratax` in it.
+        command: The program and its arguments, as in the container.
+        workers: How many workers.
+        name: The name of the Job and of the Service.
+        namespace: Their namespace; None for the one that `kubectl` uses.
+        gpus_per_worker: How many GPUs each worker gets.
+        cpus: How many CPUs each worker gets, such as ``"4"`` or ``"500m"``; None for what the cluster gives.
+        memory: How much memory each worker gets, such as ``"16Gi"``; None for what the cluster gives.
+        port: The port of every worker.
+        restarts: How often each worker may be started again after a failure that is worth it.
+        volumes: Claims to volumes and where they are mounted in every worker.
+        secret: The name of a Secret whose key ``secret`` holds the cluster's secret; None: one is made, called like the
+            Job.
+
+    Raises:
+        BadArgumentError: If a value is out of range or of the wrong form.
+    """
+
+    image: str
+    command: tuple[str, ...]
+    workers: int
+    name: str
+    namespace: str | None = None
+    gpus_per_worker: int = 0
+    cpus: str | None = None
+    memory: str | None = None
+    port: int = KUBERNETES_PORT
+    restarts: int = 0
+    volumes: tuple[tuple[str, str], ...] = ()
+    secret: str | None = None
+
+    def __post_init__(self) -> None:
+        for field, least in {"workers": 1, "gpus_per_worker": 0, "restarts": 0}.items():
+            check_least(field, getattr(self, field), least)
+        check_port("port", self.port)
+        if not _IMAGE.fullmatch(self.image):
+            raise BadArgumentError(f"image must be the name of one. Received: image={shown(self.image)}.")
+        _check_name("name", self.name, _LONGEST_LABEL - len(f"-{self.workers - 1}"))
+        for field in ("namespace", "secret"):
+            value = getattr(self, field)
+            if value is not None:
+                _check_name(field, value, _LONGEST_LABEL)
+        _check_quantity("cpus", self.cpus)
+        _check_quantity("memory", self.memory)
+        for claim, path in self.volumes:
+            _check_volume(claim, path)
+
+
+def kubernetes_manifest(plan: KubernetesPlan) -> str:
+    """Returns a Secret, a headless Service and an indexed Job as YAML, for `kubectl apply`.
+
+    Pod n of the Job is worker n. The Service gives every pod a name, and TF_CONFIG lists those names. A pod that ended
+    with a retryable `ExitCode` is started again; since the others end by themselves when they lose one, all are. Any
+    other failure ends the Job. Needs Kubernetes 1.29 or newer.
+
+    The Secret has a new random value in every call: what is returned should be kept as secrets are, or the plan should
+    name a Secret that is there already.
+
+    Args:
+        plan: What to run.
+
+    Example:
+        >>> plan = KubernetesPlan(image="digits:1", command=("python", "train.py"), workers=2, name="digits")
+        >>> [document["kind"] for document in yaml.safe_load_all(kubernetes_manifest(plan))]
+        ['Secret', 'Service', 'Job']
+    """
+    documents = [*([_secret(plan)] if plan.secret is None else []), _service(plan), _job(plan)]
+    # One line for each value: a folded TF_CONFIG is hard to read and to edit.
+    return yaml.safe_dump_all(documents, sort_keys=False, explicit_start=True, width=float("inf"))
+
+
+def name_for(program: str) -> str:
+    """Returns a name for a job that runs a program.
+
+    Args:
+        program: A file or module.
+
+    Example:
+        >>> name_for("jobs/Train_digits.py")
+        'train-digits'
+    """
+    name = re.sub("[^a-z0-9]+", "-", pathlib.PurePath(program).stem.lower()).strip("-")
+    return name if _LABEL.fullmatch(name) else f"stratax-{name}".strip("-")
+
+
+def _check_name(field: str, value: str, longest: int) -> None:
+    if not _LABEL.fullmatch(value) or len(value) > longest:
+        raise BadArgumentError(
+            f"{field} must have at most {longest} characters, which are lower-case letters, digits and hyphens; it "
+            f"begins with a letter and does not end with a hyphen. Received: {field}={shown(value)}."
+        )
+
+
+def _check_quantity(field: str, value: str | None) -> None:
+    if value is not None and not _QUANTITY.fullmatch(value):
+        raise BadArgumentError(
+            f"{field} must be a quantity as Kubernetes writes them, such as '4', '500m' or '16Gi'. "
+            f"Received: {field}={shown(value)}."
+        )
+
+
+def _check_volume(claim: str, path: str) -> None:
+    if not claim or not path.startswith("/") or ":" in path:
+        raise BadArgumentError(
+            "A volume must be a claim's name and the absolute path at which it is mounted, CLAIM:/PATH. "
+            f"Received: volume={shown(f'{claim}:{path}')}."
+        )
+
+
+def _metadata(plan: KubernetesPlan) -> dict[str, Any]:
+    return {"name": plan.name, **({"namespace": plan.namespace} if plan.namespace else {})}
+
+
+def _secret(plan: KubernetesPlan) -> dict[str, Any]:
+    return {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": _metadata(plan),
+        "type": "Opaque",
+        "stringData": {_SECRET_KEY: new_secret()},
+    }
+
+
+def _service(plan: KubernetesPlan) -> dict[str, Any]:
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": _metadata(plan),
+        "spec": {
+            "clusterIP": "None",
+            # The workers look one another up before any of them could be called ready.
+            "publishNotReadyAddresses": True,
+            "selector": {_JOB_LABEL: plan.name},
+            "ports": [{"name": "stratax", "port": plan.port}],
+        },
+    }
+
+
+def _job(plan: KubernetesPlan) -> dict[str, Any]:
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": _metadata(plan),
+        "spec": {
+            "completionMode": "Indexed",
+            "completions": plan.workers,
+            "parallelism": plan.workers,
+            # Counted for each worker: one failure ends them all, so each of them counts it once.
+            "backoffLimitPerIndex": plan.restarts,
+            "maxFailedIndexes": 0,
+            "podFailurePolicy": {"rules": _rules()},
+            "template": {"spec": _pod(plan)},
+        },
+    }
+
+
+def _rules() -> list[dict[str, Any]]:
+    """What becomes of a pod that failed, by the first rule that applies; otherwise it counts and is started again."""
+    retryable = [code for code in range(1, 256) if is_retryable(code)]
+    return [
+        # The node is drained, preempted or lost: no fault of the program.
+        {"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]},
+        {"action": "Ignore", "onExitCodes": _codes("In", [int(ExitCode.PREEMPTED)])},
+        {"action": "FailJob", "onExitCodes": _codes("NotIn", retryable)},
+    ]
+
+
+def _codes(operator: str, values: list[int]) -> dict[str, Any]:
+    return {"containerName": _CONTAINER, "operator": operator, "values": values}
+
+
+def _pod(plan: KubernetesPlan) -> dict[str, Any]:
+    volumes = [
+        {"name": f"volume-{number}", "persistentVolumeClaim": {"claimName": claim}}
+        for number, (claim, _) in enumerate(plan.volumes)
+    ]
+    # NCCL talks between a worker's GPUs through shared memory, of which a container has 64 MiB otherwise.
+    shared = [{"name": "shared-memory", "emptyDir": {"medium": "Memory"}}] if plan.gpus_per_worker > 1 else []
+    return {
+        "subdomain": plan.name,
+        "restartPolicy": "Never",
+        "containers": [_container(plan)],
+        **({"volumes": [*volumes, *shared]} if volumes or shared else {}),
+    }
+
+
+def _container(plan: KubernetesPlan) -> dict[str, Any]:
+    mounts = [
+        {"name": f"volume-{number}", "mountPath": path} for number, (_, path) in enumerate(plan.volumes)
+    ]
+    if plan.gpus_per_worker > 1:
+        mounts.append({"name": "shared-memory", "mountPath": "/dev/shm"})
+    return {
+        "name": _CONTAINER,
+        "image": plan.image,
+        # Kubernetes would put variables in the place of $(...).
+        "command": [word.replace("$", "$$") for word in plan.command],
+        "env": _environment(plan),
+        "ports": [{"name": "stratax", "containerPort": plan.port}],
+        **({"resources": resources} if (resources := _resources(plan)) else {}),
+        **({"volumeMounts": mounts} if mounts else {}),
+    }
+
+
+def _environment(plan: KubernetesPlan) -> list[dict[str, Any]]:
+    addresses = [f"{plan.name}-{number}.{plan.name}:{plan.port}" for number in range(plan.workers)]
+    # Kubernetes puts the number in; it does so for variables that stand before only, so this one is written out.
+    task = f'{{"type": "worker", "index": $({_INDEX})}}'
+    return [
+        {"name": _INDEX, "valueFrom": {"fieldRef": {"fieldPath": _INDEX_FIELD}}},
+        {
+            "name": "TF_CONFIG",
+            "value": f'{{"cluster": {json.dumps({"worker": addresses})}, "task": {task}}}',
+        },
+        # A Job that takes the place of another of its name may start while the other's pods are still ending.
+        {"name": JOB_ID_VARIABLE, "valueFrom": {"fieldRef": {"fieldPath": _START_FIELD}}},
+        {
+            "name": SECRET_VARIABLE,
+            "valueFrom": {"secretKeyRef": {"name": plan.secret or plan.name, "key": _SECRET_KEY}},
+        },
+        {"name": NUM_WORKERS_VARIABLE, "value": str(plan.workers)},
+        {"name": JOB_VARIABLE, "value": plan.name},
+        {"name": SERVICE_VARIABLE, "value": plan.name},
+        {"name": "PYTHONUNBUFFERED", "value": "1"},
+    ]
+
+
+def _resources(plan: KubernetesPlan) -> dict[str, Any]:
+    requests = {"cpu": plan.cpus, "memory": plan.memory}
+    limits = {
+        "memory": plan.memory,
+        "nvidia.com/gpu": str(plan.gpus_per_worker) if plan.gpus_per_worker else None,
+    }
+    both = {"requests": _given(requests), "limits": _given(limits)}
+    return {name: values for name, values in both.items() if values}
+
+
+def _given(values: dict[str, str | None]) -> dict[str, str]:
+    return {name: value for name, value in values.items() if value is not None}
