@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import keras
 import numpy as np
 from keras import tree
 from keras.src.trainers.data_adapters import array_slicing
@@ -10,6 +11,9 @@ from keras.src.trainers.data_adapters.array_data_adapter import ArrayDataAdapter
 
 from stratax import errors
 from stratax._shown import shown
+from stratax.engine import NumberedPasses
+
+_TRAINED = "_stratax_epochs_trained"
 
 
 class ArrayPasses:
@@ -180,6 +184,39 @@ class ArrayPass:
         if self._drawn_from is None:
             self._drawn_from = self._passes.get_state()
             self._order = self._passes.draw()
+
+
+class NumberedArrayPasses(NumberedPasses):
+    """Passes over arrays.
+
+    Args:
+        arrays: The passes.
+        model: The model that is trained. Arrays come without an identity, so it counts its epochs.
+    """
+
+    def __init__(self, arrays: ArrayPasses, model: keras.Model) -> None:
+        self._arrays = arrays
+        self._model = model
+        self.trained = model.__dict__.get(_TRAINED, 0)
+
+    def begin(self) -> None:
+        """Does nothing: a pass draws its order when it is read."""
+
+    def skip(self, passes: int) -> None:
+        self._arrays.skip(passes)
+
+    def note_trained(self, epochs: int) -> None:
+        # Around Keras' own tracking of attributes.
+        self._model.__dict__[_TRAINED] = max(epochs, self._model.__dict__.get(_TRAINED, 0))
+
+    def get_state(self) -> dict[str, Any]:
+        return self._arrays.get_state()
+
+    def set_state(self, state: dict[str, Any] | None, *, again: bool) -> bool:
+        if state is None or "random" not in state:
+            return False
+        self._arrays.set_state(state)
+        return True
 
 
 def _as_json(state: Any) -> list[Any]:

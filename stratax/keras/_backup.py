@@ -23,8 +23,7 @@ from stratax._shown import cut, shown
 from stratax.checkpoint._random_state import random_state, set_random_state
 from stratax.data._whole_files import local_path, replaced_file, write_file
 from stratax.distribute import Strategy, _accumulation
-from stratax.keras._epochs import StepAdapter
-from stratax.keras._resumption import InputPosition, Resumption
+from stratax.engine import InputPosition, Resumption, StepInput
 
 _VERSION = 1
 _GROUP = "stratax"
@@ -40,7 +39,7 @@ class Backup:
     """
 
     def __init__(
-        self, callback: keras.callbacks.BackupAndRestore, strategy: Strategy, steps: StepAdapter
+        self, callback: keras.callbacks.BackupAndRestore, strategy: Strategy, steps: StepInput
     ) -> None:
         if local_path(os.fspath(callback.backup_dir)) is None:
             raise errors.BadArgumentError(

@@ -1,6 +1,6 @@
 """Batches for Keras' loop: whatever `fit` is given, as the steps of a strategy (keras layer)."""
 
-import time
+import dataclasses
 from collections.abc import Iterator
 from typing import Any
 
@@ -17,19 +17,16 @@ from keras.src.trainers.data_adapters.py_dataset_adapter import PyDatasetAdapter
 
 from stratax import errors
 from stratax._shown import shown
-from stratax.core import OutOfRangeError
 from stratax.data import Dataset
 from stratax.data._as_dataset import adopted
 from stratax.distribute import DistributedDataset, Strategy
+from stratax.engine import DatasetPasses, NumberedPasses, StepInput, StepIterator, check_strategy
 from stratax.keras import _weighted
-from stratax.keras._array_pass import ArrayPasses
+from stratax.keras._array_pass import ArrayPasses, NumberedArrayPasses
 from stratax.keras._dense import dense_batches
-from stratax.keras._numbered_passes import NumberedPasses, numbered
-from stratax.keras._resumption import Resumption, random_before, resumed
-from stratax.keras._step_iterator import NoSteps, StepIterator
 
 
-class StepAdapter(data_adapter.DataAdapter):
+class StepAdapter(StepInput, data_adapter.DataAdapter):
     """Input of a strategy, as Keras' loop takes it.
 
     Args:
@@ -38,13 +35,6 @@ class StepAdapter(data_adapter.DataAdapter):
         batches: How many batches an epoch has, or None if unknown.
         inner: Keras' own adapter of the input, told of the beginning and end of epochs; None for a dataset.
         origin: What the user gave, whose passes can be numbered: a Dataset or arrays; None for other input.
-
-    Attributes:
-        passes: The numbers of the passes, from when :meth:`begin_training` was called, or None.
-        resumption: How an interrupted training goes on, until it does.
-        notes_random: Whether to note the global random state before a pass whose order comes from it.
-        random_before_pass: What was noted.
-        logs_before: What the last step logged before an interruption.
     """
 
     def __init__(
@@ -55,26 +45,11 @@ class StepAdapter(data_adapter.DataAdapter):
         inner: data_adapter.DataAdapter | None = None,
         origin: Dataset | ArrayPasses | None = None,
     ) -> None:
-        self.strategy = strategy
-        self.dataset = dataset
-        self._batches = batches
+        super().__init__(strategy, dataset, batches)
         self._inner = inner
-        self._next: StepIterator | None = None
         self._structure: Any = None
         self._has_ended = False
-        self._opened: list[StepIterator] = []
-        self._waited = 0.0
-        self._started = time.perf_counter()
         self._origin = origin
-        self.passes: NumberedPasses | None = None
-        self.resumption: Resumption | None = None
-        self.notes_random = False
-        self.random_before_pass: dict[str, Any] | None = None
-        self.logs_before: dict[str, Any] = {}
-        self._epoch = 0
-        self._taken_before = 0
-        self._steps_per_epoch: int | None = None
-        self._steps_to_pass_over: list[int] = []
 
     @classmethod
     def of_input(
@@ -112,12 +87,7 @@ class StepAdapter(data_adapter.DataAdapter):
     @classmethod
     def _of_dataset(cls, strategy: Strategy, x: Any, class_weight: Any) -> "StepAdapter":
         if isinstance(x, DistributedDataset):
-            if x.strategy is not strategy:
-                raise errors.StrategyError(
-                    "A dataset that was distributed by one strategy was given to a model of another. Received: a "
-                    f"dataset of {shown(x.strategy)} for a model of {shown(strategy)}. Distribute it with the "
-                    "model's strategy."
-                )
+            check_strategy(x, strategy)
             if class_weight is not None:
                 raise errors.BadArgumentError(
                     "class_weight can't be used with a DistributedDataset. Expected: sample weights as the third "
@@ -138,134 +108,29 @@ class StepAdapter(data_adapter.DataAdapter):
         host = jax.tree.map(np.asarray, batches)
         return cls(strategy, strategy.experimental_distribute_dataset(host), len(batches))
 
-    def open(self) -> StepIterator:
-        """Begins a pass; the one that :meth:`example` looked into, if it has not begun."""
-        iterator, self._next = self._next or self._new_pass(), None
-        self._close_passes()
-        self._opened.append(iterator)
-        return iterator
-
-    def _new_pass(self) -> StepIterator:
-        if self.notes_random:
-            self.random_before_pass = random_before(self)
-        if self.passes is not None:
-            self.passes.begin()
-        return StepIterator(iter(self.dataset))
-
-    @property
-    def current(self) -> StepIterator | None:
-        """The pass that was opened last."""
-        return self._opened[-1] if self._opened else None
-
-    def begin_training(self, model: keras.Model, initial_epoch: int, steps_per_epoch: int | None) -> None:
-        """Has the passes be those of the epochs from `initial_epoch` on.
-
-        Epochs before it that this process has not trained on this input were trained by another: they are skipped.
+    def numbered(self, model: keras.Model) -> NumberedPasses | None:
+        """The numbers of the passes over the input, or None where its passes have none.
 
         Args:
             model: The model that is trained.
-            initial_epoch: The first epoch of `fit`.
-            steps_per_epoch: How many steps each has; None: a pass.
         """
         source = self.dataset.source
         source = source.dataset if isinstance(source, _weighted.Weighted) else source
-        self.passes = numbered(self.strategy, model, source, self._origin)
-        self._epoch, self._steps_per_epoch = initial_epoch, steps_per_epoch
-        if self.passes is not None:
-            self._skip(max(0, initial_epoch - self.passes.trained))
-
-    def _skip(self, epochs: int) -> None:
-        """Has the next epoch begin as if so many had been trained before it."""
-        steps = self._steps_per_epoch
-        if self.passes is None or epochs < 1:
-            return
-        if steps is None:
-            self.passes.skip(epochs)
-        elif self.num_batches is None:
-            self._steps_to_pass_over += [steps] * epochs
-        else:
-            passes, taken = _windows(epochs, steps, self.num_batches)
-            self.passes.skip(passes)
-            self._steps_to_pass_over = [taken] if taken else []
-
-    def skip_to(self, epoch: int) -> None:
-        """Goes on with an epoch of which nothing but its number is known."""
-        if self.passes is not None and self._next is not None:
-            # It was looked into to build the model, and is not the first pass then.
-            self._next.close()
-            self._next = None
-            self.passes.skip(-1)
-        self._skip(epoch - self._epoch)
-        self._epoch = epoch
-
-    def resume(self, resumption: Resumption) -> None:
-        """Has training go on from a saved position."""
-        position, self.resumption = resumption.position, resumption
-        # The pass that is gone on with is opened as the one before the saved next one.
-        again = position["steps"] > 0
-        if self.passes is not None and not self.passes.set_state(position["passes"], again=again):
-            self.skip_to(resumption.epoch)
-            return
-        self._epoch, self._steps_to_pass_over = resumption.epoch, []
-        if self.passes is not None and self._next is not None:
-            # A generator is kept: it can't be begun anew, and is at its beginning.
-            self._next.close()
-            self._next = None
-
-    @property
-    def passes_span_epochs(self) -> bool:
-        """Whether an epoch is a number of steps, and goes on with the pass that the one before it has left."""
-        return self._steps_per_epoch is not None
-
-    @property
-    def steps_done(self) -> int:
-        """How many steps of the epoch are done."""
-        return 0 if self.current is None else self.current.steps_taken - self._taken_before
-
-    def begin_epoch(self, iterator: StepIterator | None) -> tuple["StepIterator", int]:
-        """The pass that an epoch of training begins or goes on with, and how many of the epoch's steps are done.
-
-        Args:
-            iterator: The pass that the epoch before has left, or None.
-        """
-        if self.passes is not None:
-            self._epoch += 1
-            self.passes.note_trained(self._epoch)
-        steps, self._steps_to_pass_over = self._steps_to_pass_over, []
-        for count in steps:
-            iterator = self._going_on(iterator)
-            iterator.pass_over(count)
-        resumption, self.resumption = self.resumption, None
-        done = 0 if resumption is None else resumption.steps
-        if resumption is not None and resumption.position["steps"]:
-            iterator = resumed(self, resumption)
-        if iterator is None or not done:
-            iterator = self._going_on(iterator)
-        if resumption is not None:
-            resumption.restore()
-            self.logs_before = resumption.logs
-        self._taken_before = iterator.steps_taken - done
-        return iterator, done
-
-    def _going_on(self, iterator: StepIterator | None) -> StepIterator:
-        return self.open() if iterator is None or not iterator.available(1) else iterator
+        if isinstance(self._origin, ArrayPasses):
+            return NumberedArrayPasses(self._origin, model)
+        if not isinstance(source, Dataset):
+            return None
+        return DatasetPasses(self.strategy, source, source if self._origin is None else self._origin)
 
     def example(self) -> Any:
         """The shapes and dtypes of the first global batch."""
         if self._structure is None:
-            try:
-                self._structure = self._first_structure()
-            except (OutOfRangeError, StopIteration):
-                raise errors.DataError(
-                    f"The input has no batches. Expected: at least one. Received: {shown(self.dataset)}."
-                ) from None
+            self._structure = self.first_structure()
         return self._structure
 
-    def _first_structure(self) -> Any:
+    def _look_ahead(self) -> Any:
         if self._is_read_once():
-            if self._next is None:
-                self._next = self._new_pass()
-            return self._next.first_batch()
+            return super()._look_ahead()
         # A pass of its own, as Keras makes to build a model: shuffling draws as many random numbers, and a PyDataset
         # is told of its beginning and end.
         self.on_epoch_begin()
@@ -295,27 +160,6 @@ class StepAdapter(data_adapter.DataAdapter):
         """The size of an epoch's last batch if it is smaller than the others, or None if it is not or unknown."""
         return self.partial_batch_size if self.has_partial_batch else None
 
-    def wait_share(self) -> float:
-        """The share of the time since this adapter was made that was spent waiting for input, 0 to 1."""
-        return self.wait_seconds() / max(time.perf_counter() - self._started, 1e-9)
-
-    def wait_seconds(self) -> float:
-        """How long the program has waited for input, in seconds."""
-        return self._waited + sum(iterator.wait_seconds for iterator in self._opened)
-
-    def _close_passes(self) -> None:
-        for iterator in self._opened:
-            self._waited += iterator.wait_seconds
-            iterator.close()
-        self._opened.clear()
-
-    def __enter__(self) -> "StepAdapter":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for iterator in [*self._opened, *([self._next] if self._next else [])]:
-            iterator.close()
-
     # Keras' interface.
 
     def get_jax_iterator(self) -> StepIterator:
@@ -325,7 +169,7 @@ class StepAdapter(data_adapter.DataAdapter):
     @property
     def num_batches(self) -> int | None:
         """How many batches an epoch has, or None."""
-        return self._batches
+        return self.steps_in_pass
 
     @property
     def batch_size(self) -> int | None:
@@ -351,8 +195,19 @@ class StepAdapter(data_adapter.DataAdapter):
     def on_epoch_end(self) -> None:
         """Told by Keras' loop, also before the first epoch."""
         ended, self._has_ended = self._has_ended, False
-        if self._inner is not None and self._next is None and not ended:
+        if self._inner is not None and not self.has_looked_ahead and not ended:
             self._inner.on_epoch_end()
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class NoSteps:
+    """In the place of a pass: no step is run, as all of the epoch are done.
+
+    Attributes:
+        logs: What the last of them logged.
+    """
+
+    logs: dict[str, Any]
 
 
 class EpochIterator(JAXEpochIterator):
@@ -395,17 +250,6 @@ class EpochIterator(JAXEpochIterator):
             self._interrupted_warning()
         elif self._num_batches is None:
             self._num_batches = step
-
-
-def _windows(epochs: int, steps_per_epoch: int, steps_in_pass: int) -> tuple[int, int]:
-    """How many whole passes some epochs of so many steps take, and how many steps of the next one."""
-    passes = taken = 0
-    for _ in range(epochs):
-        taken = min(taken + steps_per_epoch, steps_in_pass)
-        if taken == steps_in_pass:
-            # An epoch that finds too few steps ends with the pass.
-            passes, taken = passes + 1, 0
-    return passes, taken
 
 
 def _known(adapter: data_adapter.DataAdapter | None, name: str) -> Any:

@@ -53,11 +53,12 @@ def predict_step(model: keras.Model) -> Step:
 
 
 def _with_global_results(model: keras.Model, step: Step) -> Step:
-    """A model's own step, in which its metrics tell the results of all replicas."""
+    """A model's own step, in which its metrics tell the results of all replicas; None where it returns no logs."""
 
     def with_global_results(data: Any) -> Any:
         with _metrics.global_results(model):
-            return step(data)
+            logs = step(data)
+        return logs if isinstance(logs, dict) else None
 
     return with_global_results
 

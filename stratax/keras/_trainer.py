@@ -18,19 +18,16 @@ from keras.src.backend.common import global_state
 from keras.src.backend.jax import trainer as keras_trainer
 from keras.src.trainers.data_adapters import array_slicing, data_adapter_utils
 
-from stratax import errors
+from stratax import engine, errors
 from stratax._shown import shown
 from stratax.core import _function
 from stratax.distribute import Strategy, _contexts, _ownership
 from stratax.distribute import _accumulation as _accumulation_state
 from stratax.keras import (
     _accumulation,
-    _blocks,
     _callback_list,
     _epochs,
     _logs,
-    _plan,
-    _step_iterator,
     _steps,
     _writers,
 )
@@ -122,23 +119,21 @@ class Trainer:
         setattr(self.model, f"{name}_function", run)
 
     def _train(
-        self, state: tuple[None, ...], iterator: _step_iterator.StepIterator | _step_iterator.NoSteps
+        self, state: tuple[None, ...], iterator: engine.StepIterator | _epochs.NoSteps
     ) -> tuple[Any, tuple[None, ...]]:
-        if isinstance(iterator, _step_iterator.NoSteps):
+        if isinstance(iterator, _epochs.NoSteps):
             return iterator.logs or dict(self.model.get_metrics_result()), state
         return self._dispatch("train", iterator), state
 
-    def _test(
-        self, state: tuple[None, ...], iterator: _step_iterator.StepIterator
-    ) -> tuple[Any, tuple[None, ...]]:
+    def _test(self, state: tuple[None, ...], iterator: engine.StepIterator) -> tuple[Any, tuple[None, ...]]:
         return self._dispatch("test", iterator), state
 
     def _predict(
-        self, state: tuple[None, ...], iterator: _step_iterator.StepIterator
+        self, state: tuple[None, ...], iterator: engine.StepIterator
     ) -> tuple[Any, tuple[None, ...]]:
         return self._dispatch("predict", iterator), state
 
-    def _dispatch(self, name: str, iterator: _step_iterator.StepIterator) -> Any:
+    def _dispatch(self, name: str, iterator: engine.StepIterator) -> Any:
         steps, element = iterator.take_pending()
         with _contexts.entered(self.strategy, None):
             return self._program(name)(steps, element)
@@ -147,14 +142,20 @@ class Trainer:
         program = self._programs.get(name)
         if program is None:
             makers = {"train": _steps.train_step, "test": _steps.test_step, "predict": _steps.predict_step}
-            run = _blocks.predict_block if name == "predict" else _blocks.update_block
+            step = makers[name](self.model)
             # Not a closure: what those hold is compared on every call.
-            block = functools.partial(run, self.model, self.strategy, makers[name](self.model))
+            if name == "predict":
+                block = functools.partial(engine.predict_block, self.strategy, step)
+            else:
+                block = functools.partial(engine.update_block, self.strategy, step, self._results)
             block.__name__ = block.__qualname__ = f"{name}_function"  # type: ignore[attr-defined]
             program = self._programs[name] = _function.Function(
                 block, autograph=False, traces_before_warning=_EXPECTED_TRACES
             )
         return program
+
+    def _results(self) -> dict[str, Any]:
+        return dict(self.model.get_metrics_result())
 
     # What users call.
 
@@ -186,7 +187,7 @@ class Trainer:
             )
         verbose = self._shown(verbose)
         steps = self._adapter(x, y, sample_weight, batch_size, steps_per_epoch, shuffle, class_weight)
-        steps.begin_training(self.model, initial_epoch, steps_per_epoch)
+        steps.begin_training(steps.numbered(self.model), initial_epoch, steps_per_epoch)
         with steps, self._computing(steps):
             validation: Any = None
             if validation_data is not None:
@@ -201,7 +202,13 @@ class Trainer:
                     None,
                 )
             if verbose and len(self.strategy.devices) > 1:
-                plan = _plan.describe(self.strategy, steps, steps_per_epoch, self.model.steps_per_execution)
+                plan = engine.describe(
+                    self.strategy,
+                    batch_size=steps.global_batch_size(),
+                    last_batch_size=steps.last_batch_size(),
+                    steps_per_epoch=steps_per_epoch or steps.num_batches,
+                    steps_per_dispatch=self.model.steps_per_execution,
+                )
                 keras.src.utils.io_utils.print_msg(plan)
             made = _callback_list.callback_list(
                 callbacks,

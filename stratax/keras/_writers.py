@@ -8,8 +8,8 @@ from typing import Any
 import keras
 
 from stratax.distribute import Strategy
+from stratax.engine import StepInput
 from stratax.keras import _backup
-from stratax.keras._epochs import StepAdapter
 
 _WRITERS = (keras.callbacks.CSVLogger, keras.callbacks.TensorBoard, keras.callbacks.RemoteMonitor)
 """Callbacks that do nothing but write."""
@@ -29,7 +29,7 @@ def of_this_worker(callbacks: list[Any], strategy: Strategy) -> list[Any]:
 
 @contextlib.contextmanager
 def following_strategy(
-    callbacks: keras.callbacks.CallbackList, model: keras.Model, strategy: Strategy, steps: StepAdapter
+    callbacks: keras.callbacks.CallbackList, model: keras.Model, strategy: Strategy, steps: StepInput
 ) -> Iterator[None]:
     """Has Keras' own callbacks (and subclasses of them) write for the strategy, for a `fit`.
 
@@ -60,7 +60,7 @@ def following_strategy(
 
 
 def _replacements(
-    callback: keras.callbacks.Callback, strategy: Strategy, steps: StepAdapter
+    callback: keras.callbacks.Callback, strategy: Strategy, steps: StepInput
 ) -> dict[str, Callable[..., Any]]:
     """What a callback does in this worker instead, by the names of its methods."""
     share = strategy.extended.share

@@ -1,6 +1,5 @@
-"""One pass over the input, as the steps that programs run (keras layer)."""
+"""One pass over the input, as the steps that programs run (engine layer)."""
 
-import dataclasses
 from typing import Any
 
 from stratax.core import OutOfRangeError
@@ -66,14 +65,3 @@ class StepIterator:
     def close(self) -> None:
         """End the pass and let go of what reads its input ahead."""
         self._iterator.close()
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class NoSteps:
-    """In the place of a pass: no step is run, as all of the epoch are done.
-
-    Attributes:
-        logs: What the last of them logged.
-    """
-
-    logs: dict[str, Any]

@@ -1,11 +1,10 @@
-"""Blocks of steps as one program: `steps_per_execution` steps in one dispatch (keras layer)."""
+"""Blocks of steps as one program: K steps in one dispatch (engine layer)."""
 
 from collections.abc import Callable
 from typing import Any
 
 import jax
 import jax.numpy as jnp
-import keras
 
 from stratax.core import _body, _capture
 from stratax.distribute import Strategy
@@ -14,34 +13,30 @@ from stratax.distribute._values import PerReplica, is_per_replica
 Step = Callable[[Any], Any]
 
 
-def update_block(model: keras.Model, strategy: Strategy, step: Step, steps: int, element: Any) -> Any:
-    """Runs training or evaluation steps and returns their logs, traced as one program.
+def update_block(strategy: Strategy, step: Step, results: Callable[[], Any], steps: int, element: Any) -> Any:
+    """Run training or evaluation steps and return what the last one gives, traced as one program.
 
     Args:
-        model: The model.
-        strategy: Its strategy.
+        strategy: The strategy.
         step: What one replica does with its part of a batch.
+        results: Gives what the block returns where the steps return None: of state that they have updated.
         steps: How many steps.
         element: Their batches: one, or, if there are several, stacked on a leading dimension.
 
     Returns:
-        The logs after the last step: the metrics, or what an overridden step returned, averaged over the replicas.
+        What the last step returned, averaged over the replicas, or `results()` after it.
     """
     own = _on_replicas(strategy, _repeated(step, steps), _by_replica(element, steps))
-    if not isinstance(own, dict):
-        return dict(model.get_metrics_result())
-    return {
-        name: jax.tree.map(lambda leaf: strategy.extended.to_all(_mean(leaf)), value, is_leaf=is_per_replica)
-        for name, value in own.items()
-    }
+    if own is None:
+        return results()
+    return jax.tree.map(lambda leaf: strategy.extended.to_all(_mean(leaf)), own, is_leaf=is_per_replica)
 
 
-def predict_block(model: keras.Model, strategy: Strategy, step: Step, steps: int, element: Any) -> Any:
-    """Runs prediction steps and returns the outputs of all examples, in order, traced as one program.
+def predict_block(strategy: Strategy, step: Step, steps: int, element: Any) -> Any:
+    """Run prediction steps and return the outputs of all examples, in order, traced as one program.
 
     Args:
-        model: The model.
-        strategy: Its strategy.
+        strategy: The strategy.
         step: What one replica does with its part of a batch.
         steps: How many steps.
         element: Their batches.

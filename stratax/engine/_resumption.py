@@ -1,4 +1,4 @@
-"""How training that was interrupted goes on in its input (keras layer)."""
+"""How training that was interrupted goes on in its input (engine layer)."""
 
 import dataclasses
 import warnings
@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from stratax import errors
 from stratax.checkpoint._random_state import random_state, set_random_state
-from stratax.keras._step_iterator import StepIterator
+from stratax.engine._step_iterator import StepIterator
 
 if TYPE_CHECKING:
-    from stratax.keras._epochs import StepAdapter
+    from stratax.engine._input import StepInput
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
@@ -33,14 +33,14 @@ class Resumption:
 
 
 class InputPosition:
-    """Where a `fit` is in its input, for a backup.
+    """Where a training run is in its input, for a backup.
 
     Args:
-        adapter: The input.
+        steps: The input.
     """
 
-    def __init__(self, adapter: "StepAdapter") -> None:
-        self._adapter = adapter
+    def __init__(self, steps: "StepInput") -> None:
+        self._input = steps
         self._has_warned = False
 
     def get_state(self, *, within_pass: bool) -> dict[str, Any]:
@@ -49,14 +49,14 @@ class InputPosition:
         Args:
             within_pass: Whether the pass that is open goes on; else the next step begins another.
         """
-        adapter = self._adapter
+        steps = self._input
         state: dict[str, Any] = {
-            "passes": None if adapter.passes is None else adapter.passes.get_state(),
-            "random": adapter.random_before_pass,
+            "passes": None if steps.passes is None else steps.passes.get_state(),
+            "random": steps.random_before_pass,
             "steps": 0,
             "iterator": None,
         }
-        iterator = adapter.current
+        iterator = steps.current
         if within_pass and iterator is not None:
             state["steps"] = iterator.steps_taken
             try:
@@ -77,18 +77,18 @@ class InputPosition:
             )
 
 
-def resumed(adapter: "StepAdapter", resumption: Resumption) -> StepIterator:
+def resumed(steps: "StepInput", resumption: Resumption) -> StepIterator:
     """Opens a pass behind the steps that were taken of it.
 
     Args:
-        adapter: The input.
+        steps: The input.
         resumption: How it goes on.
     """
     position = resumption.position
     if position["iterator"] is None and position["random"] is not None:
         # What the input shuffles with comes from the global generators.
         set_random_state(position["random"])
-    iterator = adapter.open()
+    iterator = steps.open()
     if position["iterator"] is not None:
         iterator.set_state(position["iterator"], position["steps"])
     else:
@@ -96,6 +96,6 @@ def resumed(adapter: "StepAdapter", resumption: Resumption) -> StepIterator:
     return iterator
 
 
-def random_before(adapter: "StepAdapter") -> dict[str, Any] | None:
+def random_before(steps: "StepInput") -> dict[str, Any] | None:
     """The global random state before a pass whose order comes from it, as JSON can hold it."""
-    return random_state() if adapter.passes is None else None
+    return random_state() if steps.passes is None else None

@@ -1,4 +1,4 @@
-"""Which pass over its input an epoch of training reads (keras layer).
+"""Which pass over its input an epoch of training reads (engine layer).
 
 The order of an epoch is a function of seeds and the epoch's number, so that training that begins with epoch e, in
 another process, reads what an undisturbed one reads in epoch e.
@@ -7,19 +7,15 @@ another process, reads what an undisturbed one reads in epoch e.
 import abc
 from typing import Any
 
-import keras
 import numpy as np
 
 from stratax.data import Dataset
 from stratax.data._passes import Passes, count_as, count_of_passes, epochs_trained, note_epochs_trained
 from stratax.distribute import Strategy
-from stratax.keras._array_pass import ArrayPasses
-
-_TRAINED = "_stratax_epochs_trained"
 
 
 class NumberedPasses(abc.ABC):
-    """The passes that one `fit` reads, by their numbers."""
+    """Give the passes that one training run reads, by their numbers."""
 
     trained = 0
     """For how many epochs, counted from the first one, this process has used the input already."""
@@ -86,54 +82,3 @@ class DatasetPasses(NumberedPasses):
         self._passes.set_state(state)
         self._passes.upcoming -= again
         return True
-
-
-class NumberedArrayPasses(NumberedPasses):
-    """Passes over arrays.
-
-    Args:
-        arrays: The passes.
-        model: The model that is trained. Arrays come without an identity, so it counts its epochs.
-    """
-
-    def __init__(self, arrays: ArrayPasses, model: keras.Model) -> None:
-        self._arrays = arrays
-        self._model = model
-        self.trained = model.__dict__.get(_TRAINED, 0)
-
-    def begin(self) -> None:
-        """Does nothing: a pass draws its order when it is read."""
-
-    def skip(self, passes: int) -> None:
-        self._arrays.skip(passes)
-
-    def note_trained(self, epochs: int) -> None:
-        # Around Keras' own tracking of attributes.
-        self._model.__dict__[_TRAINED] = max(epochs, self._model.__dict__.get(_TRAINED, 0))
-
-    def get_state(self) -> dict[str, Any]:
-        return self._arrays.get_state()
-
-    def set_state(self, state: dict[str, Any] | None, *, again: bool) -> bool:
-        if state is None or "random" not in state:
-            return False
-        self._arrays.set_state(state)
-        return True
-
-
-def numbered(
-    strategy: Strategy, model: keras.Model, source: Any, origin: Dataset | ArrayPasses | None
-) -> NumberedPasses | None:
-    """The numbers of the passes over an input, or None where its passes have none.
-
-    Args:
-        strategy: The strategy.
-        model: The model that is trained.
-        source: What is iterated.
-        origin: What the user gave, or None for a dataset that was distributed before.
-    """
-    if isinstance(origin, ArrayPasses):
-        return NumberedArrayPasses(origin, model)
-    if not isinstance(source, Dataset):
-        return None
-    return DatasetPasses(strategy, source, source if origin is None else origin)
