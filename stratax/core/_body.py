@@ -73,6 +73,13 @@ class TakenLeaf:
     index: int
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class RowLeaf:
+    """One array of the rows that a loop goes through, as the source of an input of the body."""
+
+    index: int
+
+
 class LoopRegion(_capture.Region):
     """The region of a loop's body: variables and streams become inputs of the body.
 

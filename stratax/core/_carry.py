@@ -146,8 +146,13 @@ class Carry:
 
     def step(
         self, element: Any, values: Sequence[Any], blocks: Sequence[Any], number: int = 0
-    ) -> tuple[list[Any], Any]:
-        """One iteration of a body: the carried values after it, and the condition, where the loop has one."""
+    ) -> tuple[list[Any], list[Any]]:
+        """Run one iteration of a body.
+
+        Returns:
+            The carried values after it, and all that the body gives; the last of it is the loop's condition, where it
+            has one.
+        """
         traced = self._bodies[number]
         taken = iter(blocks)
         inputs = []
@@ -172,7 +177,7 @@ class Carry:
         ):
             source, result = written.get(id(_variable_of(variable)), (variable, value))
             new.append(_locals.cast(_converted(result, source, variable), start.dtype))
-        return new, results[-1] if results else None
+        return new, results
 
     def locals_after(self, values: Sequence[Any], *, always_runs: bool) -> list[Any]:
         """The locals after the loop."""
@@ -266,16 +271,25 @@ class Runner:
         self._elements = elements
         self._blocks = blocks
 
-    def scan(self) -> list[Any]:
-        """A known number of iterations."""
+    def scan(self, kept: Sequence[int] = ()) -> tuple[list[Any], list[Any]]:
+        """Run a known number of iterations.
 
-        def body(values: list[Any], xs: tuple[Any, list[Any]]) -> tuple[list[Any], None]:
+        Args:
+            kept: The positions among the body's results of those that are wanted of every iteration.
+
+        Returns:
+            The carried values after the last iteration, and what is kept, stacked over the iterations.
+        """
+
+        def body(values: list[Any], xs: tuple[Any, list[Any]]) -> tuple[list[Any], list[Any]]:
             index, blocks = xs
-            return self._carry.step(self._element(index), values, blocks)[0], None
+            new, results = self._carry.step(self._element(index), values, blocks)
+            return new, [results[position] for position in kept]
 
         count = self._elements.length
         xs = (jnp.arange(count, dtype=jnp.int32), self._blocks)
-        return jax.lax.scan(body, self._carry.initial, xs, length=count)[0]
+        values, rows = jax.lax.scan(body, self._carry.initial, xs, length=count)
+        return values, rows
 
     def count(self) -> list[Any]:
         """A number of iterations that is known when the program runs."""
@@ -295,8 +309,8 @@ class Runner:
 
         def body(state: tuple[Any, Any, list[Any]]) -> tuple[Any, Any, list[Any]]:
             index, _, values = state
-            new, go_on = self._carry.step(self._element(index), values, ())
-            return index + 1, go_on, new
+            new, results = self._carry.step(self._element(index), values, ())
+            return index + 1, results[-1], new
 
         first = (jnp.zeros((), jnp.int32), _conditions.as_predicate(keep_going, "while"), self._carry.initial)
         return jax.lax.while_loop(test, body, first)[2]

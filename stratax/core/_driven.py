@@ -217,8 +217,8 @@ def step_of(
             rows.append(Row(numbers[id(taken.stream)], index, taken.offset, taken.count, taken.block))
 
     def step(carried: list[Any], index: Any, arrays: list[Any]) -> list[Any]:
-        new, go_on = carry.step(element(index), carried, arrays, number)
-        return [*new, go_on] if has_test else new
+        new, results = carry.step(element(index), carried, arrays, number)
+        return [*new, results[-1]] if has_test else new
 
     avals = [_type(value) for value in carry.initial]
     closed = jax.make_jaxpr(step)(avals, jax.ShapeDtypeStruct((), jnp.int32), shapes)

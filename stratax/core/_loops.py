@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import keras
 
 from stratax import errors
@@ -88,6 +89,47 @@ def reduce(iterated: Any, initial: Any, function: Callable[[Any, Any], Any]) -> 
 
     for_stmt(iterated, None, body, lambda: tuple(state), set_state, ("state",), {})
     return state[0]
+
+
+def for_rows(stacked: Any, function: Callable[[Any], Any], *, keep: bool) -> Any:
+    """Call a function with each row of stacked arrays, in one compiled loop in the program that is being traced.
+
+    Args:
+        stacked: A structure of arrays with the same leading dimension: the number of iterations, at least 1.
+        function: Gets a structure of arrays without that dimension, and returns a structure of arrays.
+        keep: Whether the results of all iterations are wanted, or those of the last.
+
+    Returns:
+        The last iteration's results; with `keep` those of all, stacked on a leading dimension.
+
+    Raises:
+        TracingError: If no program is being traced.
+    """
+    parent = _capture.current_region()
+    if parent is None:
+        raise errors.TracingError(
+            "A loop over stacked rows was run outside of a compiled function. Expected: a call while a program is "
+            "traced. Received: no program."
+        )
+    leaves, treedef = jax.tree.flatten(stacked)
+    result: list[Any] = [_locals.Undefined("result")]
+
+    def body(_: Any) -> None:
+        region = _capture.current_region()
+        if not isinstance(region, _body.LoopRegion):
+            raise AssertionError  # A loop's body is traced in the loop's region.
+        row = [
+            region.new_input(_body.RowLeaf(position), leaf.shape[1:], leaf.dtype)
+            for position, leaf in enumerate(leaves)
+        ]
+        result[0] = jax.tree.map(jnp.asarray, function(jax.tree.unflatten(treedef, row)))
+
+    def set_state(values: Sequence[Any]) -> None:
+        result[:] = values
+
+    elements = _carry.Elements(leaves[0].shape[0])
+    loop = _Loop(parent, elements, body, None, lambda: tuple(result), set_state, ("result",))
+    return loop.over_rows(leaves, keep=keep)
 
 
 def while_stmt(
@@ -206,6 +248,19 @@ class _Loop:
             if segment.count:
                 self._run(traced, entry, elements, True, blocks)
             offset += segment.count
+
+    def over_rows(self, leaves: list[Any], *, keep: bool) -> Any:
+        """Puts a loop over the rows of arrays into the program; see :func:`for_rows`."""
+        traced, entry = self._trace(self._entry(), {})
+        (exit_,) = traced.exits
+        # What is kept of every iteration need not be carried from one to the next.
+        carry = _carry.Carry(self.parent, [] if keep else entry, [traced])
+        kept = [traced.arrays[id(leaf)] for leaf in exit_.leaves] if keep else []
+        values, rows = _carry.Runner(carry, self.elements, leaves).scan(kept)
+        self._take_over(carry, values, traced)
+        if keep:
+            return exit_.unpack(dict(enumerate(rows)))
+        return carry.locals_after(values, always_runs=True)[0]
 
     def _fits_one_window(self, traced: _carry.Body) -> bool:
         """Whether the program can take all that the loop needs before it runs."""
@@ -416,12 +471,16 @@ class _Loop:
         if self.test is not None:
             values = runner.until(keep_going)
         elif isinstance(elements.length, int):
-            values = runner.scan()
+            values, _ = runner.scan()
         else:
             values = runner.count()
         self.set_state(
             carry.locals_after(values, always_runs=self.test is None and isinstance(elements.length, int))
         )
+        self._take_over(carry, values, traced)
+
+    def _take_over(self, carry: _carry.Carry, values: Sequence[Any], traced: _carry.Body) -> None:
+        """Gives variables their values after the loop."""
         for variable, value in zip(carry.variables, values[len(carry.slots) :], strict=True):
             self.parent.take_over(variable, value, traced.region)
 

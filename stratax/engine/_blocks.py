@@ -6,7 +6,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from stratax.core import _body, _capture
+from stratax.core import _loops
 from stratax.distribute import Strategy
 from stratax.distribute._values import PerReplica, is_per_replica
 
@@ -91,45 +91,4 @@ def _repeated(step: Step, steps: int, *, keep: bool = False) -> Step:
     """A step for several stacked batches: one loop; the last result, or, with `keep`, all of them stacked."""
     if steps == 1:
         return step
-    return lambda stacked: _loop(step, steps, stacked, keep)
-
-
-def _loop(step: Step, steps: int, stacked: Any, keep: bool) -> Any:
-    parent = _capture.current_region()
-    if parent is None:
-        raise AssertionError  # Only called while a program is traced.
-    region = _body.LoopRegion(parent)
-    structure: list[Any] = []
-
-    def body(values: list[Any]) -> list[Any]:
-        data = jax.tree.unflatten(jax.tree.structure(stacked), values)
-        leaves, treedef = jax.tree.flatten(step(data))
-        structure.append((treedef, len(leaves)))
-        written = list(region.writes.values())
-        return [
-            *map(jnp.asarray, leaves),
-            *[jnp.asarray(region.final_value(variable)) for variable in written],
-        ]
-
-    batches = jax.tree.leaves(stacked)
-    block = _body.trace_block(region, body, [jax.ShapeDtypeStruct(a.shape[1:], a.dtype) for a in batches])
-    treedef, count = structure[-1]
-    written = list(region.writes.values())
-    places = {id(variable): index for index, variable in enumerate(written)}
-    entry = [parent.get_current_value(variable) for variable in written]
-    empty = [] if keep else [jnp.zeros(result.shape, result.dtype) for result in block.results[:count]]
-
-    def once(carry: tuple[list[Any], list[Any]], values: list[Any]) -> Any:
-        current, _ = carry
-        inputs = [
-            current[places[id(source)]] if id(source) in places else parent.get_current_value(source)
-            for source in region.inputs
-        ]
-        results = block.run(inputs, values)
-        new = results[count:]
-        return ((new, []), results[:count]) if keep else ((new, results[:count]), None)
-
-    (final, last), every = jax.lax.scan(once, (entry, empty), batches, length=steps)
-    for variable, value in zip(written, final, strict=True):
-        parent.take_over(variable, value, region)
-    return jax.tree.unflatten(treedef, every if keep else last)
+    return lambda stacked: _loops.for_rows(stacked, step, keep=keep)
