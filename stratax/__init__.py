@@ -10,11 +10,13 @@ import os as _os
 
 import lazy_loader as _lazy_loader
 
+from stratax import _xla_flags
 from stratax._backend import choose_backend as _choose_backend
 from stratax._backend import hook_keras as _hook_keras
 
 _choose_backend()
 _hook_keras("stratax.keras", strategies="stratax.distribute")
+_xla_flags.install()
 
 if _os.environ.get("STRATAX_SIMULATE", "").strip():
     from stratax.cluster import simulate_from_environment as _simulate_from_environment

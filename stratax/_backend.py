@@ -47,8 +47,8 @@ def hook_keras(hooks: str, strategies: str) -> None:
             first model is compiled or predicts.
         strategies: The module without which there is no strategy to follow.
     """
-    _after_import(strategies, lambda: importlib.import_module(hooks))
-    _after_import("keras", lambda: _import_before_use(hooks))
+    after_import(strategies, lambda: importlib.import_module(hooks))
+    after_import("keras", lambda: _import_before_use(hooks))
 
 
 def _import_before_use(hooks: str) -> None:
@@ -78,8 +78,13 @@ def _importing(hooks: str, owner: type, name: str) -> Callable[..., Any]:
     return method
 
 
-def _after_import(name: str, then: Callable[[], object]) -> None:
-    """Calls `then` once the module `name` is imported: now, if it is already."""
+def after_import(name: str, then: Callable[[], object]) -> None:
+    """Calls a function once a module is imported: now, if it is already.
+
+    Args:
+        name: The module's full name.
+        then: The function.
+    """
     if name in sys.modules:
         then()
     else:
