@@ -101,7 +101,10 @@ class PreemptionCheckpointHandler:
         self._manager.checkpoint.track_own("preemption_run_calls", self._runs)
         self._manager.restore_or_initialize()
         self._count = int(np.asarray(self._runs))
-        self._agreement = _Agreement(self._cluster, self._count)
+        is_alone = self._cluster.num_processes == 1
+        self._agreement = (
+            _Agreement(self._cluster) if is_alone else _SharedAgreement(self._cluster, self._count)
+        )
         self._longest_run = 0.0
         self._notice = Notice(self._on_notice, self._config.termination_watcher_fn)
 
@@ -181,6 +184,21 @@ class PreemptionCheckpointHandler:
 
 
 class _Agreement:
+    """The step before which the only task of a cluster stops: the next one.
+
+    Args:
+        cluster: The cluster.
+    """
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+
+    def may_begin(self, step: int) -> bool:
+        """Whether a step may begin; False at the step that all agreed on."""
+        return self._cluster.stop_reason is None
+
+
+class _SharedAgreement(_Agreement):
     """The step before which all tasks stop.
 
     The tasks can't simply wait for one another before a step: one may be in the middle of the step before, which needs
@@ -193,20 +211,16 @@ class _Agreement:
     """
 
     def __init__(self, cluster: Cluster, step: int) -> None:
-        self._cluster = cluster
+        super().__init__(cluster)
         self._next = step
         self._stop: int | None = None
         self._error: BaseException | None = None
         self._lock = threading.Lock()
         self._is_asked = False
         self._is_agreed = threading.Event()
-        if cluster.num_processes > 1:
-            threading.Thread(target=self._watch, name="stratax-preemption-agreement", daemon=True).start()
+        threading.Thread(target=self._watch, name="stratax-preemption-agreement", daemon=True).start()
 
     def may_begin(self, step: int) -> bool:
-        """Whether a step may begin; False at the step that all agreed on."""
-        if self._cluster.num_processes == 1:
-            return self._cluster.stop_reason is None
         with self._lock:
             if not self._is_asked:
                 self._next = step + 1

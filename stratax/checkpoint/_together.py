@@ -7,7 +7,7 @@ from typing import Any
 
 from stratax import errors
 from stratax._shown import shown
-from stratax.cluster import _phases, current
+from stratax.cluster import Cluster, _phases, current
 from stratax.cluster._cluster import DEFAULT_SECONDS
 from stratax.data import _unfinished
 
@@ -18,9 +18,15 @@ _NEWS = "checkpoint/written/"
 _LISTED = 4
 
 
+def _group() -> Cluster | None:
+    """The cluster in which several processes save together; None where this process saves alone."""
+    cluster = current()
+    return None if cluster is None or cluster.num_processes == 1 else cluster
+
+
 def num_processes() -> int:
     """How many processes save together."""
-    cluster = current()
+    cluster = _group()
     return 1 if cluster is None else cluster.num_processes
 
 
@@ -54,8 +60,8 @@ def exchange(action: str, value: Any, timeout: float) -> list[Any]:
         ClusterTimeoutError: If a task does not do the same; the message names it.
         PeerLostError: If a task is lost, or keeps the others waiting for longer than a step may take.
     """
-    cluster = current()
-    if cluster is None or cluster.num_processes == 1:
+    cluster = _group()
+    if cluster is None:
         return [value]
     try:
         with _phases.waiting(f"{action!r} of a checkpoint"):
@@ -188,8 +194,8 @@ def telling_the_others(token: str) -> Iterator[None]:
         failure = _as_text(error)
         raise
     finally:
-        cluster = current()
-        if cluster is not None and cluster.num_processes > 1:
+        cluster = _group()
+        if cluster is not None:
             # Who is lost can't be told. The program learns of it from the next thing that the tasks do together.
             with contextlib.suppress(errors.PeerLostError, errors.ClusterTimeoutError):
                 cluster.broadcast(_NEWS + token, json.dumps(failure).encode())

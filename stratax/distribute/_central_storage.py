@@ -8,8 +8,9 @@ import jax
 from stratax import errors
 from stratax._shown import shown
 from stratax.cluster._devices import local_devices, resolve_device
-from stratax.distribute._extended import StrategyExtended
+from stratax.distribute._extended import on_devices
 from stratax.distribute._mirrored import resolve_devices
+from stratax.distribute._placement import OnDevices, OnOtherDevice, copies_on
 from stratax.distribute._strategy import Strategy
 
 
@@ -47,9 +48,7 @@ class CentralStorageStrategy(Strategy):
                 f"parameter_device={shown(parameter_device)}."
             )
 
-        super().__init__(
-            devices, extended=lambda strategy: _StoredElsewhere(strategy, self._parameter_device)
-        )
+        super().__init__(on_devices(self, devices, placement=_placement_on(self._parameter_device, devices)))
 
     @property
     def parameter_device(self) -> jax.Device:
@@ -57,21 +56,7 @@ class CentralStorageStrategy(Strategy):
         return self._parameter_device
 
 
-class _StoredElsewhere(StrategyExtended):
-    """Variables that are kept on one device, whichever compute.
-
-    Args:
-        strategy: The strategy.
-        device: Where variables are kept.
-    """
-
-    def __init__(self, strategy: Strategy, device: jax.Device) -> None:
-        super().__init__(strategy)
-        self._device = device
-
-    @property
-    def variable_storage(self) -> jax.sharding.Sharding:
-        """On the parameter device."""
-        if self._strategy.devices == (self._device,):
-            return self.variable_placement
-        return jax.sharding.SingleDeviceSharding(self._device)
+def _placement_on(device: jax.Device, compute_devices: list[jax.Device]) -> OnDevices:
+    if compute_devices == [device]:
+        return OnDevices(copies_on(compute_devices))
+    return OnOtherDevice(copies_on(compute_devices), jax.sharding.SingleDeviceSharding(device))

@@ -152,7 +152,7 @@ class ReplicaContext:
             What `merge_fn` returns; of a `PerReplica`, this replica's component.
         """
         kwargs = kwargs or {}
-        if len(self._strategy.devices) > 1:
+        if self._strategy.extended.execution.num_replicas > 1:
             args, kwargs = jax.tree.map(self._all_components, (args, kwargs))
         with entered(self._strategy, None):
             result = merge_fn(self._strategy, *args, **kwargs)

@@ -268,7 +268,7 @@ class DistributedIterator(_stream.Stream):
     def _buffered(self, place: "_readers.Place | None" = None) -> "_buffered_reader.BufferedReader":
         ahead = self._options.experimental_per_replica_buffer_size
         return _buffered_reader.BufferedReader(
-            self._source.open(place), ahead, self._strategy.extended.waiting
+            self._source.open(place), ahead, self._strategy.extended.membership.waiting
         )
 
     def close(self) -> None:

@@ -23,6 +23,7 @@ from keras.src.optimizers import base_optimizer, loss_scale_optimizer
 
 from stratax.core import _capture
 from stratax.distribute import _accumulation, _contexts, _ownership, _replica_region
+from stratax.distribute._placement import UpdatesOnce
 from stratax.distribute._reduce_op import ReduceOp
 from stratax.distribute._values import REPLICA_AXIS
 
@@ -39,6 +40,7 @@ def install() -> None:
     for owner in (base_optimizer.BaseOptimizer, loss_scale_optimizer.LossScaleOptimizer):
         _hook(owner, "apply", _apply_hook)
     _hook(jax_core.JaxVariable, "_initialize_layout", _ownership.noting)
+    _hook(jax_core.JaxVariable, "_initialize_with_initializer", _ownership.creating)
     _hook(batch_normalization.BatchNormalization, "__init__", _synchronized_init)
     _hook(batch_normalization.BatchNormalization, "_moments", _global_moments)
     _hook(reduction_metrics.Mean, "update_state", _weighted_mean_update)
@@ -102,9 +104,8 @@ def _apply_hook(original: Callable[..., None]) -> Callable[..., None]:
             original(self, grads, trainable_variables)
             return
         reduced = reduce_gradients(grads)
-        if (
-            isinstance(region, _replica_region.ReplicaRegion)
-            and _contexts.get_strategy().extended.updates_once
+        if isinstance(region, _replica_region.PostponesUpdates) and isinstance(
+            _contexts.get_strategy().extended.placement, UpdatesOnce
         ):
             _postpone(self, original, reduced, trainable_variables, region)
             return
@@ -119,7 +120,7 @@ def _postpone(
     original: Callable[..., None],
     grads: list[Any],
     variables: Any,
-    region: _replica_region.ReplicaRegion,
+    region: _replica_region.PostponesUpdates,
 ) -> None:
     """Leaves applying gradients to one place, after the replicas have computed them."""
     targets = list(variables) if variables is not None else list(optimizer._trainable_variables)

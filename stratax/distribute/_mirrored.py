@@ -9,6 +9,7 @@ from stratax import errors
 from stratax._shown import shown
 from stratax.cluster._devices import resolve_device
 from stratax.distribute._cross_device_ops_base import CrossDeviceOps
+from stratax.distribute._extended import on_devices
 from stratax.distribute._strategy import Strategy
 
 
@@ -37,7 +38,7 @@ class MirroredStrategy(Strategy):
     def __init__(
         self, devices: Sequence[Any] | None = None, cross_device_ops: CrossDeviceOps | None = None
     ) -> None:
-        super().__init__(resolve_devices(devices), cross_device_ops)
+        super().__init__(on_devices(self, resolve_devices(devices), cross_device_ops))
 
 
 def resolve_devices(devices: Sequence[Any] | None) -> list[jax.Device]:

@@ -3,13 +3,11 @@
 import logging
 from typing import Any
 
-import jax
-
 from stratax import errors
 from stratax._shown import shown
 from stratax.cluster import Cluster, ClusterResolver, TFConfigClusterResolver, _connection, check_jobs
 from stratax.distribute._communication import CommunicationOptions
-from stratax.distribute._workers import WorkersStrategy
+from stratax.distribute._workers import WorkersStrategy, devices_of, has_peers
 
 _JOBS = ("chief", "worker", "evaluator")
 _logger = logging.getLogger("stratax")
@@ -51,7 +49,7 @@ class MultiWorkerMirroredStrategy(WorkersStrategy):
         self._options = _checked_options(communication_options)
         self._resolver = _checked_resolver(cluster_resolver)
         cluster = _connect(self._resolver, self._options)
-        devices = jax.devices() if cluster.num_processes > 1 else jax.local_devices()
+        devices = devices_of(cluster)
         has_gpus = devices[0].platform in ("gpu", "cuda", "rocm")
         super().__init__(cluster, devices, self._options.cross_device_ops(has_gpus))
 
@@ -67,9 +65,9 @@ def _connect(resolver: Any, options: CommunicationOptions) -> Cluster:
         cluster = _connection.connect(resolver)
     else:
         cluster = _connection.connect(resolver, step_timeout=options.timeout_seconds)
-        if cluster.num_processes > 1:
+        if has_peers(cluster):
             cluster.set_step_timeout(options.timeout_seconds)
-    if cluster.num_processes == 1:
+    if not has_peers(cluster):
         _say_alone(cluster, type(resolver).__name__)
     return cluster
 

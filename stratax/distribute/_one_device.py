@@ -7,7 +7,8 @@ import jax
 
 from stratax.cluster._devices import resolve_device
 from stratax.distribute import _contexts
-from stratax.distribute._extended import StrategyExtended
+from stratax.distribute._extended import StrategyExtended, on_devices
+from stratax.distribute._placement import OnDevices
 from stratax.distribute._strategy import Strategy
 
 
@@ -29,23 +30,20 @@ class OneDeviceStrategy(Strategy):
     """
 
     def __init__(self, device: Any) -> None:
-        super().__init__([resolve_device(device)], extended=_OnOneDevice)
+        super().__init__(_on_one_device(self, resolve_device(device)))
 
 
 class DefaultStrategy(Strategy):
     """The strategy in force outside of every scope: JAX's default device, nothing distributed."""
 
     def __init__(self) -> None:
-        super().__init__([jax.local_devices()[0]], extended=_OnOneDevice)
+        super().__init__(_on_one_device(self, jax.local_devices()[0]))
 
 
-class _OnOneDevice(StrategyExtended):
-    """Variables that are on one device, without a mesh."""
-
-    @property
-    def variable_placement(self) -> jax.sharding.Sharding:
-        """On the one device."""
-        return jax.sharding.SingleDeviceSharding(self._strategy.devices[0])
+def _on_one_device(strategy: Strategy, device: jax.Device) -> StrategyExtended:
+    # Without a mesh in their types, variables can be computed with beside arrays of any program.
+    placement = OnDevices(jax.sharding.SingleDeviceSharding(device))
+    return on_devices(strategy, [device], placement=placement)
 
 
 @functools.cache

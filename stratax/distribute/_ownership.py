@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import jax
 import keras
 
-from stratax.core import _generator, _placement, _variable_store
+from stratax.core import _generator, _variable_store
 from stratax.distribute import _contexts
 
 if TYPE_CHECKING:
@@ -68,15 +68,15 @@ def placing_new_variables(strategy: "Strategy") -> Iterator[None]:
 
 
 def _place(variables: list[keras.Variable], strategy: "Strategy") -> None:
-    values = _variable_store.read_all(variables)
+    held = [variable for variable in variables if _variable_store.store_of(variable) is None]
     present = [
         (variable, value)
-        for variable, value in zip(variables, values, strict=True)
+        for variable, value in zip(held, _variable_store.read_all(held), strict=True)
         if isinstance(value, jax.Array) and not isinstance(value, jax.core.Tracer)
     ]
-    agreed = strategy.extended.agreed([value for _, value in present])
-    placed: list[Any] = _placement.place(agreed, strategy.extended.variable_storage)
-    _variable_store.write_all([variable for variable, _ in present], placed)
+    extended = strategy.extended
+    agreed = extended.membership.agreed([value for _, value in present])
+    extended.placement.place([variable for variable, _ in present], agreed)
 
 
 def own(variable: keras.Variable, strategy: "Strategy") -> None:
@@ -100,7 +100,37 @@ def noting(original: Callable[[Any], None]) -> Callable[[Any], None]:
             return
         if _contexts.has_strategy():
             own(self, _contexts.get_strategy())
+            _keep(self, _contexts.get_strategy())
         if _scopes.stack:
             _scopes.stack[-1].append(weakref.ref(self))
 
     return _initialize_layout
+
+
+def creating(original: Callable[..., None]) -> Callable[..., None]:
+    """Keras' method that computes a variable's first value, as one that asks first who is to keep it.
+
+    A store computes the first values of its variables by itself: they may be larger than this process' memory.
+    """
+
+    @functools.wraps(original)
+    def _initialize_with_initializer(self: Any, initializer: Callable[..., Any]) -> None:
+        # The class of a variable that a store keeps has a method of its own.
+        if (
+            _contexts.has_strategy()
+            and not _generator.is_made_now()
+            and _keep(self, _contexts.get_strategy())
+        ):
+            self._initialize_with_initializer(initializer)
+        else:
+            original(self, initializer)
+
+    return _initialize_with_initializer
+
+
+def _keep(variable: keras.Variable, strategy: "Strategy") -> bool:
+    """Hands a new variable to the store that the strategy has for it. Returns whether it has one."""
+    store = strategy.extended.placement.store_of(variable)
+    if store is not None:
+        _variable_store.keep(variable, store)
+    return store is not None

@@ -1,5 +1,6 @@
 """What variables mean inside one replica, and how the replicas' versions become one again (distribute layer)."""
 
+import abc
 import dataclasses
 from collections.abc import Callable
 from typing import Any
@@ -32,7 +33,15 @@ class PostponedUpdate:
     variables: frozenset[int]
 
 
-class ReplicaRegion(_capture.Region):
+class PostponesUpdates(abc.ABC):
+    """Capability of a region: an optimizer's update can be left to be made in one place, after what is traced in it."""
+
+    @abc.abstractmethod
+    def postpone(self, update: PostponedUpdate) -> None:
+        """Leave an update to be made once; one whose variables are used again is made at once."""
+
+
+class ReplicaRegion(_capture.Region, PostponesUpdates):
     """The region of a function that runs once per replica, inside `shard_map`.
 
     How a variable that replicas change differently becomes one value again follows its `aggregation`, as in
@@ -66,8 +75,7 @@ class ReplicaRegion(_capture.Region):
         self._catch_up(update[0])
         super().add_update(update)
 
-    def postpone(self, update: "PostponedUpdate") -> None:
-        """Leaves an update to be made once, after the replicas; one whose variables are used again is made at once."""
+    def postpone(self, update: PostponedUpdate) -> None:
         self.postponed.append(update)
 
     def _catch_up(self, variable: keras.Variable) -> None:

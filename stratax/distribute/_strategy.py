@@ -1,66 +1,47 @@
 """`Strategy`: what runs where, with one meaning for every kind of hardware (distribute layer)."""
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
-from jax.sharding import AxisType, Mesh
+from jax.sharding import Mesh
 from keras.src.backend.common import global_state  # The attribute that Keras' own distributions are kept in.
 
 from stratax import errors
 from stratax._shown import shown
 from stratax.cluster import ClusterResolver
 from stratax.cluster._devices import device_name
-from stratax.core import _capture, _function, _reads, _tracebacks
-from stratax.distribute import _contexts, _extended, _input, _ownership, _uneven
-from stratax.distribute._cross_device_ops import NcclAllReduce
+from stratax.core import _capture, _tracebacks
+from stratax.data._as_dataset import adopted
+from stratax.distribute import _contexts, _execution, _extended, _input, _ownership, _uneven
 from stratax.distribute._cross_device_ops_base import CrossDeviceOps
-from stratax.distribute._reduce_op import ReduceOp, as_reduce_op
-from stratax.distribute._values import REPLICA_AXIS, PerReplica, is_per_replica
+from stratax.distribute._reduce_op import as_reduce_op
+from stratax.distribute._values import PerReplica, is_per_replica
 
 
 class Strategy:
-    """Distributes a computation over devices; the one line of a program that changes.
+    """Distributes a computation; the one line of a program that changes.
 
-    Follows `tf.distribute.Strategy`. Subclasses say which devices there are and where variables live; what the
-    methods mean is the same for all of them.
+    Follows `tf.distribute.Strategy`. A strategy is composed of four parts, which subclasses choose: where variables
+    live, who takes part, how functions are run and how input is divided. What the methods mean is the same for all.
 
     Args:
-        devices: The devices of the replicas, in order. At least one.
-        cross_device_ops: How replicas' values are combined; None for XLA's own all-reduce.
-        extended: Makes what is behind :attr:`extended` of the strategy: where variables live, and which replicas are
-            this process's.
+        extended: The four parts.
+
+    Raises:
+        BadTypeError: If `extended` is something else.
     """
 
-    def __init__(
-        self,
-        devices: Sequence[jax.Device],
-        cross_device_ops: CrossDeviceOps | None = None,
-        *,
-        extended: Callable[["Strategy"], _extended.StrategyExtended] = _extended.StrategyExtended,
-    ) -> None:
-        if cross_device_ops is not None and not isinstance(cross_device_ops, CrossDeviceOps):
+    def __init__(self, extended: "_extended.StrategyExtended") -> None:
+        if not isinstance(extended, _extended.StrategyExtended):
             raise errors.BadTypeError(
-                "cross_device_ops must be a stratax.distribute.CrossDeviceOps (NcclAllReduce(), "
-                "HierarchicalCopyAllReduce(), ReductionToOneDevice(), RingAllReduce() or a subclass of your own). "
-                f"Received: cross_device_ops={shown(cross_device_ops)}."
+                "Strategy is made by its subclasses, of the four parts that they are composed of. Expected: a "
+                f"StrategyExtended. Received: extended={shown(extended)}. Use MirroredStrategy(devices), or another "
+                "strategy of stratax.distribute."
             )
-        self._devices = tuple(devices)
-        self._cross_device_ops = cross_device_ops or NcclAllReduce()
-        self._mesh = Mesh(np.asarray(self._devices), (REPLICA_AXIS,), axis_types=(AxisType.Auto,))
-        self._extended = extended(self)
-        self._compiled_run = _function.Function(
-            self._extended.call_for_each_replica, autograph=False, calls_argument=True
-        )
-        self._compiled_reduce = _function.Function(
-            self._reduce_in_program, autograph=False, traces_before_warning=0
-        )
-        self._compiled_gather = _function.Function(
-            self._gather_in_program, autograph=False, traces_before_warning=0
-        )
+        self._extended = extended
 
     # What there is.
 
@@ -71,27 +52,44 @@ class Strategy:
         Inside a function that `run` calls it is the number that takes part there: 1 while the remainder of a batch is
         computed, which one replica's meaning stands for (see `experimental_distribute_dataset`).
         """
-        return _contexts.num_participants(self) or len(self._devices)
+        return _contexts.num_participants(self) or self._extended.execution.num_replicas
 
     @property
     def devices(self) -> tuple[jax.Device, ...]:
-        """The replicas' devices, in order."""
-        return self._devices
+        """The replicas' devices, in order; none where this process knows of none."""
+        return self._extended.execution.devices
 
     @property
     def device_names(self) -> tuple[str, ...]:
         """The names of the replicas' devices, as TensorFlow writes them."""
-        return tuple(device_name(device) for device in self._devices)
+        return tuple(device_name(device) for device in self.devices)
 
     @property
     def mesh(self) -> Mesh:
-        """The one-dimensional mesh of the replicas; its axis is `"replica"`."""
-        return self._mesh
+        """The one-dimensional mesh of the replicas; its axis is `"replica"`.
+
+        Raises:
+            StrategyError: If the replicas are not devices that compute in step.
+        """
+        return self._over_mesh("mesh").mesh
 
     @property
     def cross_device_ops(self) -> CrossDeviceOps:
-        """How replicas' values are combined."""
-        return self._cross_device_ops
+        """How replicas' values are combined.
+
+        Raises:
+            StrategyError: If the replicas are not devices that compute in step.
+        """
+        return self._over_mesh("cross_device_ops").cross_device_ops
+
+    def _over_mesh(self, name: str) -> _execution.OverMesh:
+        execution = self._extended.execution
+        if isinstance(execution, _execution.OverMesh):
+            return execution
+        raise errors.StrategyError(
+            f"strategy.{name} belongs to strategies whose replicas are devices that compute in step. Expected: a "
+            f"MirroredStrategy or another one of that kind. Received: {shown(self)}."
+        )
 
     @property
     def cluster_resolver(self) -> ClusterResolver | None:
@@ -100,11 +98,12 @@ class Strategy:
 
     @property
     def extended(self) -> _extended.StrategyExtended:
-        """What the library itself needs of the strategy, where TensorFlow keeps it; programs need nothing of it."""
+        """The parts of the strategy, which the library itself needs; programs need nothing of it."""
         return self._extended
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} with {len(self._devices)} replicas on {', '.join(self.device_names)}>"
+        where = f" on {', '.join(self.device_names)}" if self.devices else ""
+        return f"<{type(self).__name__} with {self._extended.execution.num_replicas} replicas{where}>"
 
     # Scope.
 
@@ -159,16 +158,9 @@ class Strategy:
         kwargs = {} if kwargs is None else kwargs
         self._check_run(fn, args, kwargs)
         if _capture.current_region() is not None:
-            return self._extended.call_for_each_replica(fn, tuple(args), kwargs)
-        if len(self._devices) > 1 and _reads.has_listeners():
-            raise errors.StrategyError(
-                "strategy.run was called inside a GradientTape, which sees operations one by one; replicas run as one "
-                "program. Expected: the tape inside of the function that run calls, where gradients are a replica's. "
-                f"Received: fn={shown(fn)}. Move the tape there, or differentiate the whole with "
-                "`stratax.value_and_grad`."
-            )
+            return self._extended.execution.call_for_each_replica(fn, tuple(args), kwargs)
         try:
-            return self._compiled_run(fn, tuple(args), kwargs)
+            return self._extended.execution.run(fn, tuple(args), kwargs)
         except Exception as error:
             _tracebacks.shorten(error)
             raise
@@ -202,12 +194,13 @@ class Strategy:
                 f"Received: {shown(self)} inside the scope of {shown(_contexts.get_strategy())}. Leave that "
                 "scope first."
             )
+        num_replicas = self._extended.execution.num_replicas
         leaves = jax.tree.leaves((args, kwargs), is_leaf=is_per_replica)
         _uneven.check_none(leaves, "strategy.run")
         for leaf in leaves:
-            if isinstance(leaf, PerReplica) and not leaf.solo and leaf.num_components != len(self._devices):
+            if isinstance(leaf, PerReplica) and not leaf.solo and leaf.num_components != num_replicas:
                 raise errors.BadArgumentError(
-                    f"A per-replica argument has the wrong number of components. Expected: {len(self._devices)}, one "
+                    f"A per-replica argument has the wrong number of components. Expected: {num_replicas}, one "
                     f"for each replica of {shown(self)}. Received: {leaf.num_components} components of shape "
                     f"{leaf.shape}. "
                     "Make it with this strategy's experimental_distribute_dataset or "
@@ -243,25 +236,7 @@ class Strategy:
         op = as_reduce_op(reduce_op)
         axis = int(axis) if isinstance(axis, np.integer) else axis
         self._check_cross_replica("reduce", "get_replica_context().all_reduce")
-        # Of several workers, gather would tell; a reduction in every step must not wait for the others' shapes.
-        if axis is not None and _capture.current_region() is None and self._extended.share.processes == 1:
-            value = self._even(value, axis)
-        _uneven.check_none(jax.tree.leaves(value, is_leaf=is_per_replica), "strategy.reduce")
-        for leaf in jax.tree.leaves(value, is_leaf=is_per_replica):
-            self._check_reducible(op, leaf, axis)
-        if _capture.current_region() is not None:
-            return self._reduce_in_program(op, value, axis)
-        return self._compiled_reduce(op, value, axis)
-
-    def _check_reducible(self, op: ReduceOp, leaf: Any, axis: Any) -> None:
-        single = len(self._devices) == 1
-        if not isinstance(leaf, PerReplica) and not single and op is ReduceOp.SUM:
-            raise errors.BadArgumentError(
-                "strategy.reduce(SUM, ...) needs one value for each replica. Expected: what strategy.run returned. "
-                f"Received: value={shown(leaf)}, which is not per replica. Return it from the function that run calls."
-            )
-        if axis is not None:
-            _contexts.check_axis(axis, leaf.ndim if isinstance(leaf, PerReplica) else np.ndim(leaf))
+        return self._extended.execution.reduce(op, value, axis)
 
     def _check_cross_replica(self, method: str, instead: str) -> None:
         if _contexts.in_replica() and not _contexts.in_cross_replica_context():
@@ -269,23 +244,6 @@ class Strategy:
                 f"strategy.{method} was called inside a replica. Expected: outside of the function that strategy.run "
                 f"calls. Inside, use stratax.distribute.{instead}."
             )
-
-    def _reduce_in_program(self, op: ReduceOp, value: Any, axis: int | None) -> Any:
-        return jax.tree.map(
-            lambda leaf: self._extended.to_all(self._reduce_leaf(op, leaf, axis)),
-            value,
-            is_leaf=is_per_replica,
-        )
-
-    def _reduce_leaf(self, op: ReduceOp, leaf: Any, axis: int | None) -> Any:
-        if not isinstance(leaf, PerReplica) or leaf.solo:
-            array = jnp.asarray(leaf.array if isinstance(leaf, PerReplica) else leaf)
-            if axis is None:
-                return array
-            return jnp.sum(array, axis) if op is ReduceOp.SUM else jnp.mean(array, axis)
-        array = leaf.array
-        dims = 0 if axis is None else (0, 1 + _contexts.check_axis(axis, leaf.ndim))
-        return jnp.sum(array, dims) if op is ReduceOp.SUM else jnp.mean(array, dims)
 
     def gather(self, value: Any, axis: int) -> Any:
         """Concatenates the replicas' values along a dimension, in the order of the replicas.
@@ -314,34 +272,7 @@ class Strategy:
             [0, 0, 1]
         """
         self._check_cross_replica("gather", "get_replica_context().all_gather")
-        in_program = _capture.current_region() is not None
-        if not in_program:
-            value = self._even(value, axis)
-        leaves = jax.tree.leaves(value, is_leaf=is_per_replica)
-        _uneven.check_none(leaves, "strategy.gather in a compiled function")
-        for leaf in leaves:
-            _contexts.check_axis(axis, leaf.ndim if isinstance(leaf, PerReplica) else np.ndim(leaf))
-        if self._extended.share.processes > 1 and not in_program:
-            return self._compiled_gather(value, axis)
-        return self._gather_in_program(value, axis)
-
-    def _even(self, value: Any, axis: int) -> Any:
-        """A structure with what has components of several sizes gathered already, as one component for all."""
-        leaves, treedef = jax.tree.flatten(value, is_leaf=is_per_replica)
-        is_alone = self._extended.share.processes == 1
-        if is_alone and not any(isinstance(leaf, _uneven.UnevenPerReplica) for leaf in leaves):
-            return value
-        found = self._extended.specs_of_all([_uneven.specs_of(leaf) for leaf in leaves])
-        for index, specs in enumerate(found):
-            if specs and any(spec != specs[0] for spec in specs):
-                gathered = _uneven.gather(leaves[index], specs, axis, self._mesh, self._compiled_gather)
-                leaves[index] = PerReplica(gathered, solo=True)
-        return jax.tree.unflatten(treedef, leaves)
-
-    def _gather_in_program(self, value: Any, axis: int) -> Any:
-        return jax.tree.map(
-            lambda leaf: self._extended.to_all(_gathered(leaf, axis)), value, is_leaf=is_per_replica
-        )
+        return self._extended.execution.gather(value, axis)
 
     def experimental_local_results(self, value: Any) -> tuple[Any, ...]:
         """The components of a value that this process holds, as a tuple, in the order of the replicas.
@@ -384,9 +315,7 @@ class Strategy:
             BadTypeError: If `dataset` can't be iterated.
             DataError: If its elements are no batches.
         """
-        from stratax.data._as_dataset import adopted
-
-        return _input.DistributedDataset(self, self._extended.source_of_batches(adopted(dataset)), options)
+        return self._extended.input.distribute(adopted(dataset), options)
 
     def distribute_datasets_from_function(
         self, dataset_fn: Callable[["_input.InputContext"], Any], options: Any = None
@@ -406,15 +335,7 @@ class Strategy:
                 "distribute_datasets_from_function expects a function that takes an InputContext and returns a "
                 f"dataset. Received: dataset_fn={shown(dataset_fn)}."
             )
-        context = _input.InputContext(
-            num_input_pipelines=self._extended.share.processes,
-            input_pipeline_id=self._extended.share.index,
-            num_replicas_in_sync=len(self._devices),
-        )
-        from stratax.data._as_dataset import adopted
-
-        dataset = adopted(dataset_fn(context))
-        return _input.DistributedDataset(self, self._extended.source_of_replica_batches(dataset), options)
+        return self._extended.input.distribute_from_function(dataset_fn, options)
 
     def experimental_distribute_datasets_from_function(
         self, dataset_fn: Callable[["_input.InputContext"], Any], options: Any = None
@@ -432,20 +353,7 @@ class Strategy:
         Raises:
             StructureError: If the replicas' structures, numbers of dimensions or dtypes differ.
         """
-        count = len(self._devices)
-        contexts = [
-            _input.ValueContext(replica_id_in_sync_group=i, num_replicas_in_sync=count)
-            for i in range(count)[self._extended.share.of(count)]
-        ]
-        values = [value_fn(context) for context in contexts]
-        treedefs = {jax.tree.structure(value) for value in values}
-        if len(treedefs) > 1:
-            raise errors.StructureError(
-                f"value_fn must return the same structure for every replica. Received: {', '.join(map(str, treedefs))}."
-            )
-        if count == 1:
-            return values[0]
-        return jax.tree.map(lambda *parts: _uneven.from_components(parts, self._mesh), *values)
+        return self._extended.execution.values_from_function(value_fn)
 
     def make_experimental_numpy_dataset(self, numpy_input: Any, session: Any = None) -> Any:
         """A `stratax.data.Dataset` of the rows of NumPy arrays, to be batched and distributed."""
@@ -479,15 +387,3 @@ def _scope(strategy: Strategy) -> Iterator[Strategy]:
             yield strategy
     finally:
         global_state.set_global_attribute("distribution", before)
-
-
-def _gathered(leaf: Any, axis: int) -> Any:
-    """The components of a value one after another along a dimension."""
-    if not isinstance(leaf, PerReplica):
-        return jnp.asarray(leaf)
-    if leaf.solo:
-        return leaf.array
-    dim = _contexts.check_axis(axis, leaf.ndim)
-    moved = jnp.moveaxis(leaf.array, 0, dim)
-    shape = (*moved.shape[:dim], moved.shape[dim] * moved.shape[dim + 1], *moved.shape[dim + 2 :])
-    return moved.reshape(shape)

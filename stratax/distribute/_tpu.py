@@ -6,10 +6,10 @@ import jax
 
 from stratax import errors
 from stratax._shown import shown
-from stratax.cluster import _connection
+from stratax.cluster import Cluster, _connection
 from stratax.cluster._devices import local_devices
 from stratax.cluster._resolvers import TPUClusterResolver
-from stratax.distribute._workers import WorkersStrategy
+from stratax.distribute._workers import WorkersStrategy, devices_of
 
 
 class TPUStrategy(WorkersStrategy):
@@ -50,7 +50,7 @@ class TPUStrategy(WorkersStrategy):
             )
         self._resolver = tpu_cluster_resolver or TPUClusterResolver()
         cluster = _connection.connect(self._resolver)
-        super().__init__(cluster, _assigned_cores(experimental_device_assignment, cluster.num_processes))
+        super().__init__(cluster, _assigned_cores(experimental_device_assignment, cluster))
 
     @property
     def cluster_resolver(self) -> TPUClusterResolver:
@@ -58,10 +58,8 @@ class TPUStrategy(WorkersStrategy):
         return self._resolver
 
 
-def _assigned_cores(assignment: Any, num_hosts: int) -> list[jax.Device]:
-    cores = local_devices("TPU")
-    if num_hosts > 1:
-        cores = list(jax.devices(cores[0].platform))
+def _assigned_cores(assignment: Any, cluster: Cluster) -> list[jax.Device]:
+    cores = devices_of(cluster, local_devices("TPU"))
     if assignment is None:
         return cores
     unknown = [device for device in assignment if device not in cores]

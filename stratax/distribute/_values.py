@@ -6,7 +6,7 @@ from typing import Any, NoReturn, Protocol, Self, TypeVar
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.sharding import Mesh, NamedSharding, PartitionSpec
+from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 
 from stratax._shown import shown
 from stratax.errors import BadArgumentError, BadTypeError, StructureError
@@ -190,6 +190,11 @@ def refuse_use(cls: type[_Class]) -> type[_Class]:
 
 
 refuse_use(PerReplica)
+
+
+def mesh_of(devices: Sequence[jax.Device]) -> Mesh:
+    """Make the one-dimensional mesh of the replicas' devices, in their order."""
+    return Mesh(np.asarray(devices), (REPLICA_AXIS,), axis_types=(AxisType.Auto,))
 
 
 def per_replica_from_components(components: Sequence[Any], mesh: Mesh) -> PerReplica:

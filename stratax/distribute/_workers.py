@@ -21,8 +21,10 @@ from stratax.core import _dispatches
 from stratax.data import Dataset, _auto_shard
 from stratax.distribute import _loop, _progress, _readers, _worker_input
 from stratax.distribute._cross_device_ops_base import CrossDeviceOps
-from stratax.distribute._extended import StrategyExtended
+from stratax.distribute._extended import on_devices
+from stratax.distribute._membership import InStep
 from stratax.distribute._strategy import Strategy
+from stratax.distribute._strategy_input import InputOfReplicas
 
 _BYTES_AT_ONCE = 64 << 20
 _PURPOSES = {
@@ -51,68 +53,95 @@ class WorkersStrategy(Strategy):
         self, cluster: Cluster, devices: Sequence[jax.Device], cross_device_ops: CrossDeviceOps | None = None
     ) -> None:
         ordered = sorted(devices, key=lambda device: device.process_index)
-        is_shared = cluster.num_processes > 1
+        if not has_peers(cluster):
+            super().__init__(on_devices(self, ordered, cross_device_ops))
+            return
+        workers = Workers(cluster, ordered)
         super().__init__(
-            ordered,
-            cross_device_ops,
-            extended=(lambda strategy: WorkersExtended(strategy, cluster)) if is_shared else StrategyExtended,
+            on_devices(
+                self, ordered, cross_device_ops, membership=workers, input=InputOfWorkers(self, workers)
+            )
         )
 
     @property
     def num_workers(self) -> int:
         """How many workers train together."""
-        return self.extended.share.processes
+        return self.extended.membership.share.processes
 
 
-class WorkersExtended(StrategyExtended):
-    """What a strategy of several workers does together with the others.
+def has_peers(cluster: Cluster) -> bool:
+    """Return whether other processes take part; once a strategy is made, its membership knows."""
+    return cluster.num_processes > 1
+
+
+def devices_of(cluster: Cluster, local: Sequence[jax.Device] | None = None) -> list[jax.Device]:
+    """Return the devices of one kind of all processes of a cluster.
 
     Args:
-        strategy: The strategy.
+        cluster: The cluster, connected.
+        local: This process' devices of that kind; None for those of JAX's default kind.
+    """
+    own = jax.local_devices() if local is None else list(local)
+    return list(jax.devices(own[0].platform)) if has_peers(cluster) else own
+
+
+class Workers(InStep):
+    """The workers of a cluster, which take every step together.
+
+    Args:
         cluster: The workers, connected: two at least.
+        devices: The devices of all of them.
+
+    Raises:
+        ClusterError: If the workers do not have as many devices each.
     """
 
-    def __init__(self, strategy: Strategy, cluster: Cluster) -> None:
-        super().__init__(strategy)
+    def __init__(self, cluster: Cluster, devices: Sequence[jax.Device]) -> None:
         self._cluster = cluster
         self._agreements = itertools.count()
         _dispatches.observe(_progress.StepsForOthers())
-        self._check_devices()
+        self._check_devices(devices)
         self.agree_on_randomness()
 
     @property
+    def is_chief(self) -> bool:
+        return self._cluster.process_index == 0
+
+    @property
     def share(self) -> _readers.Share:
-        """Which of the replicas are this worker's."""
         return _readers.Share(processes=self._cluster.num_processes, index=self._cluster.process_index)
 
+    def next_name(self, purpose: str) -> str:
+        """Return a name for :meth:`exchange` that is new, and the same in all workers.
+
+        Args:
+            purpose: One of those in `_PURPOSES`.
+        """
+        return f"{purpose}/{next(self._agreements)}"
+
     def agreed(self, values: list[Any]) -> list[Any]:
-        """The chief's values, on every worker."""
         return _from_chief(values) if values else values
 
     def gathered(self, value: bytes) -> list[bytes]:
-        """Every worker's value, on every worker."""
-        return self.exchange(f"gathered/{next(self._agreements)}", value)
+        return self.exchange(self.next_name("gathered"), value)
 
     def phase(self, name: str) -> contextlib.AbstractContextManager[Any]:
-        """Says what the program does in a block: the other workers wait longer for an evaluation than for a step."""
+        # The others wait longer for an evaluation than for a step.
         return _phases.phase(name)
 
     def waiting(self, for_others: bool) -> contextlib.AbstractContextManager[Any]:
-        """Says whom this worker waits for: its own input, or the other workers."""
         return _phases.waiting(_PURPOSES["input"]) if for_others else _phases.phase("input")
 
     def loop(self) -> _loop.Loop:
-        """A loop of steps that all workers begin, and end before the same step."""
         return _loop.SharedLoop(self._cluster, f"loop/{next(self._agreements)}")
 
     def exchange(self, name: str, value: bytes, stop: threading.Event | None = None) -> list[bytes]:
-        """All workers' values under one name, which begins with one of those in `_PURPOSES`."""
+        # A name begins with its purpose, which a message about a worker that does not come tells.
         what = _PURPOSES[name.partition("/")[0]]
         return _progress.gather(self._cluster, f"strategy/{name}", what, value, stop)
 
     def specs_of_all(self, specs: list[Any]) -> list[Any]:
-        """See `StrategyExtended.specs_of_all`; all workers call it, and wait for one another."""
-        texts = self.exchange(f"shapes/{next(self._agreements)}", json.dumps(specs).encode())
+        texts = self.exchange(self.next_name("shapes"), json.dumps(specs).encode())
         found = [json.loads(text) for text in texts]
         if len({len(each) for each in found}) > 1 or any(
             len({part is None for part in column}) > 1 for column in zip(*found, strict=False)
@@ -126,52 +155,8 @@ class WorkersExtended(StrategyExtended):
             for column in zip(*found, strict=True)
         ]
 
-    def source_of_batches(self, dataset: Any) -> _readers.Source:
-        """The steps of a dataset of global batches, which is divided between the workers as its options say."""
-        num_replicas = len(self._strategy.devices)
-        if not isinstance(dataset, Dataset):
-            return _SharedBatches(dataset, num_replicas, self)
-        is_whole = _auto_shard.is_read_whole(dataset, self.share.processes)
-        part = self._agreed_part(dataset, is_whole)
-        if is_whole:
-            return _readers.GlobalBatches(part, num_replicas, self.share)
-        return _worker_input.own_global_batches(part, num_replicas, self.share, self.exchange)
-
-    def source_of_replica_batches(self, dataset: Any) -> _readers.Source:
-        """The steps of the workers' own datasets of per-replica batches."""
-        num_replicas = len(self._strategy.devices)
-        return _worker_input.own_replica_batches(dataset, num_replicas, self.share, self.exchange)
-
-    def _agreed_part(self, dataset: Dataset, is_whole: bool) -> Dataset:
-        """What this worker reads of a dataset; its shuffles have the chief's seeds: all read parts of one order.
-
-        How a dataset is divided, and whether it can be, depends on the files that a worker sees. The workers tell one
-        another before anybody reads.
-        """
-        failure: errors.DataError | None = None
-        part = dataset
-        try:
-            share = _readers.Share() if is_whole else self.share
-            part = _auto_shard.auto_shard(dataset, share.processes, share.index)
-        except errors.DataError as error:
-            failure = error
-        steps = "" if failure else "the whole" if is_whole else _auto_shard.steps_of(part)
-        own = [_auto_shard.shuffle_seeds(dataset), steps]
-        name = f"seeds/{next(self._agreements)}"
-        found = [json.loads(text) for text in self.exchange(name, json.dumps(own).encode())]
-        if failure is not None:
-            raise failure
-        if len({(len(seeds), plan) for seeds, plan in found}) > 1:
-            raise errors.DataError(
-                "The workers distribute different datasets, or divide them differently because they see different "
-                "files. Expected: the same pipeline and the same files in every worker, or "
-                f"distribute_datasets_from_function. Received: {shown(dataset)} here, of which this worker reads "
-                f"{shown(steps)}."
-            )
-        return _auto_shard.with_seeds(part, dataset, found[0][0])
-
-    def _check_devices(self) -> None:
-        own = sum(device.process_index == jax.process_index() for device in self._strategy.devices)
+    def _check_devices(self, devices: Sequence[jax.Device]) -> None:
+        own = sum(device.process_index == jax.process_index() for device in devices)
         counts = [int(text) for text in self.exchange("devices", str(own).encode())]
         if len(set(counts)) > 1:
             listing = ", ".join(
@@ -184,12 +169,70 @@ class WorkersExtended(StrategyExtended):
 
     def agree_on_randomness(self) -> None:
         """Gives every worker the same random state, drawn by the chief, unless all have the same already."""
-        name = f"random/{next(self._agreements)}"
+        name = self.next_name("random")
         digests = self.exchange(name, _random_digest())
         if len(set(digests)) == 1:
             return
         seeds = self.exchange(f"{name}/seed", str(random.SystemRandom().getrandbits(31)).encode())
         keras.utils.set_random_seed(int(seeds[0]))
+
+
+class InputOfWorkers(InputOfReplicas):
+    """Input of workers that take every step together.
+
+    Args:
+        strategy: The strategy.
+        workers: The workers.
+    """
+
+    def __init__(self, strategy: Strategy, workers: Workers) -> None:
+        super().__init__(strategy)
+        self._workers = workers
+
+    def source_of_batches(self, dataset: Any) -> _readers.Source:
+        # A dataset is divided between the workers as its options say.
+        if not isinstance(dataset, Dataset):
+            return _SharedBatches(dataset, self.num_replicas, self._workers)
+        is_whole = _auto_shard.is_read_whole(dataset, self._workers.share.processes)
+        part = self._agreed_part(dataset, is_whole)
+        if is_whole:
+            return _readers.GlobalBatches(part, self.num_replicas, self._workers.share)
+        return _worker_input.own_global_batches(
+            part, self.num_replicas, self._workers.share, self._workers.exchange
+        )
+
+    def source_of_replica_batches(self, dataset: Any) -> _readers.Source:
+        return _worker_input.own_replica_batches(
+            dataset, self.num_replicas, self._workers.share, self._workers.exchange
+        )
+
+    def _agreed_part(self, dataset: Dataset, is_whole: bool) -> Dataset:
+        """What this worker reads of a dataset; its shuffles have the chief's seeds: all read parts of one order.
+
+        How a dataset is divided, and whether it can be, depends on the files that a worker sees. The workers tell one
+        another before anybody reads.
+        """
+        failure: errors.DataError | None = None
+        part = dataset
+        try:
+            share = _readers.Share() if is_whole else self._workers.share
+            part = _auto_shard.auto_shard(dataset, share.processes, share.index)
+        except errors.DataError as error:
+            failure = error
+        steps = "" if failure else "the whole" if is_whole else _auto_shard.steps_of(part)
+        own = [_auto_shard.shuffle_seeds(dataset), steps]
+        name = self._workers.next_name("seeds")
+        found = [json.loads(text) for text in self._workers.exchange(name, json.dumps(own).encode())]
+        if failure is not None:
+            raise failure
+        if len({(len(seeds), plan) for seeds, plan in found}) > 1:
+            raise errors.DataError(
+                "The workers distribute different datasets, or divide them differently because they see different "
+                "files. Expected: the same pipeline and the same files in every worker, or "
+                f"distribute_datasets_from_function. Received: {shown(dataset)} here, of which this worker reads "
+                f"{shown(steps)}."
+            )
+        return _auto_shard.with_seeds(part, dataset, found[0][0])
 
 
 class _SharedBatches(_readers.GlobalBatches):
@@ -201,7 +244,7 @@ class _SharedBatches(_readers.GlobalBatches):
         workers: The workers.
     """
 
-    def __init__(self, dataset: Any, num_replicas: int, workers: WorkersExtended) -> None:
+    def __init__(self, dataset: Any, num_replicas: int, workers: Workers) -> None:
         super().__init__(dataset, num_replicas, workers.share)
         self._workers = workers
 

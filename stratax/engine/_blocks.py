@@ -29,7 +29,9 @@ def update_block(strategy: Strategy, step: Step, results: Callable[[], Any], ste
     own = _on_replicas(strategy, _repeated(step, steps), _by_replica(element, steps))
     if own is None:
         return results()
-    return jax.tree.map(lambda leaf: strategy.extended.to_all(_mean(leaf)), own, is_leaf=is_per_replica)
+    return jax.tree.map(
+        lambda leaf: strategy.extended.execution.to_all(_mean(leaf)), own, is_leaf=is_per_replica
+    )
 
 
 def predict_block(strategy: Strategy, step: Step, steps: int, element: Any) -> Any:
@@ -46,13 +48,15 @@ def predict_block(strategy: Strategy, step: Step, steps: int, element: Any) -> A
     """
     outputs = _on_replicas(strategy, _repeated(step, steps, keep=True), _by_replica(element, steps))
     return jax.tree.map(
-        lambda output: strategy.extended.to_all(_in_order(output, steps)), outputs, is_leaf=is_per_replica
+        lambda output: strategy.extended.execution.to_all(_in_order(output, steps)),
+        outputs,
+        is_leaf=is_per_replica,
     )
 
 
 def _on_replicas(strategy: Strategy, step: Step, element: Any) -> Any:
     """What a step that is written for one device gives on each replica, with gradients averaged over them."""
-    return strategy.extended.call_for_each_replica(step, (element,), {}, averages_gradients=True)
+    return strategy.extended.execution.call_for_each_replica(step, (element,), {}, averages_gradients=True)
 
 
 def _by_replica(element: Any, steps: int) -> Any:

@@ -57,7 +57,9 @@ class DatasetPasses(NumberedPasses):
 
     def __init__(self, strategy: Strategy, dataset: Dataset, origin: Dataset) -> None:
         # A worker may have looked at its Dataset by itself, and all have to read parts of one order.
-        (counts,) = strategy.extended.agreed([np.asarray([count_of_passes(origin), epochs_trained(origin)])])
+        (counts,) = strategy.extended.membership.agreed(
+            [np.asarray([count_of_passes(origin), epochs_trained(origin)])]
+        )
         upcoming, self.trained = map(int, counts)
         self._origin = origin
         self._passes = Passes(dataset, upcoming)

@@ -23,7 +23,7 @@ def describe(
         steps_per_epoch: The number of steps of an epoch; None where it is unknown.
         steps_per_dispatch: How many steps one program runs.
     """
-    replicas = len(strategy.devices)
+    replicas = strategy.num_replicas_in_sync
     parts = [f"{replicas} replicas", f"global batch {_divided(batch_size, replicas)}"]
     parts.append(
         "steps per epoch unknown" if steps_per_epoch is None else f"{steps_per_epoch} steps per epoch"

@@ -80,8 +80,8 @@ class Backup:
 
     def save(self) -> None:
         """Writes the backup: the chief, with what every worker says of its own position."""
-        parts = self._strategy.extended.gathered(json.dumps(self._own_part()).encode())
-        if self._strategy.extended.share.index:
+        parts = self._strategy.extended.membership.gathered(json.dumps(self._own_part()).encode())
+        if not self._strategy.extended.membership.is_chief:
             return
         state = {
             "version": _VERSION,
@@ -90,7 +90,7 @@ class Backup:
             "logs": {} if self._is_epoch_over else {name: _number(v) for name, v in self._logs.items()},
             "workers": [json.loads(part) for part in parts],
         }
-        with self._strategy.extended.phase("saving"):
+        with self._strategy.extended.membership.phase("saving"):
             self._write(state)
 
     def _own_part(self) -> dict[str, Any]:
@@ -129,13 +129,13 @@ class Backup:
                 with self._strategy.scope():
                     each.build(model.trainable_variables)
                     _accumulation.prepare(each)
-        state = self._read() if extended.share.index == 0 else None
+        state = self._read() if extended.membership.is_chief else None
         state = _from_chief(self._strategy, state)
         if state is None:
             return
         slots = [variable for each in optimizer for variable in each.variables]
         variables = [*model.variables, *slots, *model.metrics_variables]
-        values = extended.agreed([variable.numpy() for variable in variables])
+        values = extended.membership.agreed([variable.numpy() for variable in variables])
         for variable, value in zip(variables, values, strict=True):
             variable.assign(value)
         model._initial_epoch = callback._current_epoch = state["epoch"]
@@ -145,7 +145,7 @@ class Backup:
             self._steps.skip_to(state["epoch"])
 
     def _resume(self, state: dict[str, Any]) -> None:
-        parts, share, model = state["workers"], self._strategy.extended.share, self._callback.model
+        parts, share, model = state["workers"], self._strategy.extended.membership.share, self._callback.model
         own = parts[share.index] if len(parts) == share.processes else parts[0]
         set_random_state(own["random"])
         # Keras resets the metrics when the epoch begins, and opening the input may draw random numbers.
@@ -280,11 +280,11 @@ def _check_built(model: keras.Model) -> None:
 
 def _from_chief(strategy: Strategy, state: dict[str, Any] | None) -> dict[str, Any] | None:
     text = json.dumps(state).encode()
-    (size,) = strategy.extended.agreed([np.asarray([len(text)])])
+    (size,) = strategy.extended.membership.agreed([np.asarray([len(text)])])
     buffer = np.zeros(int(size[0]), np.uint8)
-    if strategy.extended.share.index == 0:
+    if strategy.extended.membership.is_chief:
         buffer[:] = np.frombuffer(text, np.uint8)
-    (sent,) = strategy.extended.agreed([buffer])
+    (sent,) = strategy.extended.membership.agreed([buffer])
     found: dict[str, Any] | None = json.loads(sent.tobytes())
     return found
 

@@ -81,7 +81,7 @@ def _watching(callbacks: Any, strategy: Strategy) -> list[keras.callbacks.Callba
     """What looks at the loss of a training, in one worker, unless something does already."""
     watches = (keras.callbacks.TerminateOnNaN, _nan_loss.WarnOfNaN)
     has_one = any(isinstance(each, watches) for each in _listed(callbacks))
-    return [] if has_one or strategy.extended.share.index else [_nan_loss.WarnOfNaN()]
+    return [] if has_one or not strategy.extended.membership.is_chief else [_nan_loss.WarnOfNaN()]
 
 
 def _listens(callback: keras.callbacks.Callback, phase: str) -> bool:

@@ -81,8 +81,8 @@ class StepAdapter(StepInput, data_adapter.DataAdapter):
             class_weight=class_weight,
         )
         arrays = ArrayPasses(inner) if isinstance(inner, ArrayDataAdapter) else None
-        source = strategy.extended.source_of_batches(arrays or _Passes(inner))
-        return cls(strategy, DistributedDataset(strategy, source), inner.num_batches, inner, arrays)
+        dataset = strategy.extended.input.distribute(arrays or _Passes(inner))
+        return cls(strategy, dataset, inner.num_batches, inner, arrays)
 
     @classmethod
     def _of_dataset(cls, strategy: Strategy, x: Any, class_weight: Any) -> "StepAdapter":

@@ -11,6 +11,7 @@ import keras
 
 from stratax.distribute import Strategy
 from stratax.distribute._loop import Loop
+from stratax.distribute._membership import InStep
 
 _ATTRIBUTES = {"train": "stop_training", "test": "stop_evaluating", "predict": "stop_predicting"}
 
@@ -23,7 +24,7 @@ def install(callbacks: keras.callbacks.CallbackList, model: keras.Model, strateg
         model: The model that is trained, tested or used.
         strategy: The model's strategy.
     """
-    if strategy.extended.share.processes == 1:
+    if not isinstance(strategy.extended.membership, InStep):
         return
     for phase, attribute in _ATTRIBUTES.items():
         _Agreement(model, strategy, attribute).watch(callbacks, phase)
@@ -66,7 +67,7 @@ class _Agreement:
             callbacks.__dict__[name] = _followed(before, hook)
 
     def _begin(self) -> None:
-        self._loop = self._strategy.extended.loop()
+        self._loop = self._strategy.extended.membership.loop()
         self._steps, self._wanted = 0, False
 
     def _end_batch(self) -> None:

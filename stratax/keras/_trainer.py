@@ -23,6 +23,7 @@ from stratax._shown import shown
 from stratax.core import _function
 from stratax.distribute import Strategy, _contexts, _ownership
 from stratax.distribute import _accumulation as _accumulation_state
+from stratax.distribute._membership import InStep
 from stratax.keras import (
     _accumulation,
     _callback_list,
@@ -201,7 +202,7 @@ class Trainer:
                     False,
                     None,
                 )
-            if verbose and len(self.strategy.devices) > 1:
+            if verbose and self.strategy.num_replicas_in_sync > 1:
                 plan = engine.describe(
                     self.strategy,
                     batch_size=steps.global_batch_size(),
@@ -262,7 +263,7 @@ class Trainer:
         cached = kwargs.get("_use_cached_eval_dataset", False)
         adapter = x if cached else self._adapter(x, y, sample_weight, batch_size, steps, False, None)
         verbose = self._shown(verbose)
-        with self._computing(adapter), self.strategy.extended.phase("evaluating"):
+        with self._computing(adapter), self.strategy.extended.membership.phase("evaluating"):
             return _KERAS["evaluate"](
                 self.model,
                 adapter,
@@ -329,7 +330,8 @@ class Trainer:
 
     def _callbacks(self, callbacks: Any, verbose: Any, steps: int | None) -> Any:
         """The callbacks of `evaluate` and `predict`: as Keras makes them, unless several workers stop together."""
-        if self.strategy.extended.share.processes == 1 or isinstance(callbacks, keras.callbacks.CallbackList):
+        is_agreed_on = isinstance(self.strategy.extended.membership, InStep)
+        if not is_agreed_on or isinstance(callbacks, keras.callbacks.CallbackList):
             return callbacks
         return _callback_list.callback_list(
             callbacks,
@@ -343,7 +345,7 @@ class Trainer:
 
     def _shown(self, verbose: Any) -> Any:
         """How much to show: with `"auto"`, one worker of several shows the progress of all."""
-        return 0 if verbose == "auto" and self.strategy.extended.share.index else verbose
+        return 0 if verbose == "auto" and not self.strategy.extended.membership.is_chief else verbose
 
     def _on_batch(self, name: str, batch: Any, *, reset: bool) -> Any:
         adapter = _epochs.StepAdapter.of_iterable([batch], self.strategy)

@@ -8,6 +8,7 @@ from typing import Any
 import keras
 
 from stratax.distribute import Strategy
+from stratax.distribute._membership import InStep
 from stratax.engine import StepInput
 from stratax.keras import _backup
 
@@ -22,7 +23,7 @@ def of_this_worker(callbacks: list[Any], strategy: Strategy) -> list[Any]:
         callbacks: The callbacks of a user, before they know their model: some open files then.
         strategy: The model's strategy.
     """
-    if strategy.extended.share.index == 0:
+    if strategy.extended.membership.is_chief:
         return callbacks
     return [callback for callback in callbacks if not isinstance(callback, _WRITERS)]
 
@@ -54,24 +55,25 @@ def following_strategy(
                 stack.enter_context(_replaced(callback, name, method))
         stack.callback(callbacks.callbacks.__setitem__, slice(None), everybody)
         yield
-        if strategy.extended.share.processes > 1:
+        if isinstance(strategy.extended.membership, InStep):
             # Workers may give different callbacks, so it does not depend on them.
-            strategy.extended.loop().ends_now(False)
+            strategy.extended.membership.loop().ends_now(False)
 
 
 def _replacements(
     callback: keras.callbacks.Callback, strategy: Strategy, steps: StepInput
 ) -> dict[str, Callable[..., Any]]:
     """What a callback does in this worker instead, by the names of its methods."""
-    share = strategy.extended.share
+    membership = strategy.extended.membership
     found: dict[str, Callable[..., Any]] = {}
     if isinstance(callback, keras.callbacks.BackupAndRestore):
         found.update(_backup.Backup(callback, strategy, steps).methods())
-        if share.index:
+        if not membership.is_chief:
             found["on_train_end"] = _nothing
-    elif isinstance(callback, keras.callbacks.ModelCheckpoint) and share.processes > 1:
-        saves = share.index == 0
-        found["_save_model"] = _saving(callback, strategy) if saves else functools.partial(_decide, callback)
+    elif isinstance(callback, keras.callbacks.ModelCheckpoint) and isinstance(membership, InStep):
+        found["_save_model"] = (
+            _saving(callback, strategy) if membership.is_chief else functools.partial(_decide, callback)
+        )
     return found
 
 
@@ -80,7 +82,7 @@ def _saving(callback: Any, strategy: Strategy) -> Callable[..., None]:
     save = callback._save_model
 
     def save_in_phase(*args: Any, **kwargs: Any) -> None:
-        with strategy.extended.phase("saving"):
+        with strategy.extended.membership.phase("saving"):
             save(*args, **kwargs)
 
     return save_in_phase

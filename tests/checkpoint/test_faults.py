@@ -193,7 +193,7 @@ import numpy as np
 import stratax as sx
 from stratax import errors
 strategy = sx.distribute.MultiWorkerMirroredStrategy()
-rank = strategy.extended.share.index
+rank = strategy.extended.membership.share.index
 folder = sys.argv[1]
 quick = sx.train.CheckpointOptions(timeout_seconds=2.0)
 with strategy.scope():

@@ -9,7 +9,7 @@ import pytest
 
 import stratax as sx
 from stratax import errors
-from stratax.checkpoint._preemption import _Agreement
+from stratax.checkpoint._preemption import _SharedAgreement
 from stratax.cluster import ClusterSpec, ExitCode, SimpleClusterResolver, is_retryable
 from stratax.train import Checkpoint, CheckpointManager, PreemptionCheckpointHandler, TerminationConfig
 from tests.cluster.processes import tasks
@@ -134,7 +134,7 @@ class Peers:
 
 
 def test_whatever_goes_wrong_in_agreeing_ends_the_wait_for_it():
-    agreement = _Agreement(Peers(), 0)
+    agreement = _SharedAgreement(Peers(), 0)
     while not agreement._is_asked:
         time.sleep(0.01)
     with pytest.raises(RuntimeError, match="the connection broke"):

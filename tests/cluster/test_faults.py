@@ -29,7 +29,7 @@ def fault():
 
 class Fault(keras.callbacks.Callback):
     def on_epoch_end(self, epoch, logs=None):
-        if epoch == 5 and strategy.extended.share.index == {victim}:
+        if epoch == 5 and strategy.extended.membership.share.index == {victim}:
             link = sx.cluster.current()._link
             while not link._signs or link._signs[{victim}].last_step is None:  # Until the other has heard of a step.
                 time.sleep(0.01)

@@ -46,7 +46,7 @@ def train(batch):
 
 found = [float(train(batch)) for _ in range(2) for batch in dataset]
 report(losses=found, accuracy=float(accuracy.result()), weights=[w.tolist() for w in model.get_weights()],
-       replicas=strategy.num_replicas_in_sync, share=strategy.extended.share.index)
+       replicas=strategy.num_replicas_in_sync, share=strategy.extended.membership.share.index)
 """
 
 
@@ -362,7 +362,7 @@ for _ in range(2):
     seen = []
     for batch in strategy.experimental_distribute_dataset(dataset):
         rows = np.concatenate([np.ravel(v) for v in strategy.experimental_local_results(batch)]).tolist()
-        seen += rows if batch.num_components > 1 or strategy.extended.share.index == 0 else []
+        seen += rows if batch.num_components > 1 or strategy.extended.membership.share.index == 0 else []
     report(**{f"pass{_}": seen})
 """
 

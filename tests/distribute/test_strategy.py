@@ -415,7 +415,7 @@ def test_numpy_datasets_are_rows(four):
 
 def test_a_strategy_says_what_it_is(four):
     assert four.num_replicas_in_sync == 4
-    assert four.extended.share.of(4) == slice(0, 4)
+    assert four.extended.membership.share.of(4) == slice(0, 4)
     assert len(four.device_names) == 4
     assert "MirroredStrategy with 4 replicas" in repr(four)
     assert isinstance(four, Strategy)

@@ -3,8 +3,9 @@
 import keras
 import pytest
 
-from stratax.distribute import Strategy, _readers
-from stratax.distribute._extended import StrategyExtended
+from stratax.distribute import Strategy
+from stratax.distribute._extended import on_devices
+from stratax.distribute._membership import Alone, InStep
 from stratax.keras import _stop_together
 from tests.cluster.processes import run_tasks
 
@@ -15,7 +16,7 @@ import numpy as np, keras, random
 import stratax as sx
 options = sx.distribute.CommunicationOptions(timeout_seconds=20.0)
 strategy = sx.distribute.MultiWorkerMirroredStrategy(communication_options=options)
-worker = strategy.extended.share.index
+worker = strategy.extended.membership.share.index
 x = np.random.default_rng(0).normal(size=(400, 4)).astype("float32")
 y = x[:, :1]
 
@@ -105,19 +106,29 @@ def test_blocks_of_steps_validation_evaluate_and_predict_stop_together_too(repor
 
 
 def test_a_list_of_callbacks_that_is_used_twice_is_not_watched_twice(mirrored):
-    class Extended(StrategyExtended):
-        share = _readers.Share(processes=2)
+    class Two(Alone, InStep):
         loops = 0
 
         def loop(self):
-            Extended.loops += 1
+            self.loops += 1
             return super().loop()
 
-    strategy = Strategy(mirrored(1).devices, extended=Extended)
+        def exchange(self, name, value, stop=None):
+            return [value, value]
+
+        def specs_of_all(self, specs):
+            return specs
+
+    class InStepWithNobody(Strategy):
+        def __init__(self, membership):
+            super().__init__(on_devices(self, mirrored(1).devices, membership=membership))
+
+    two = Two()
+    strategy = InStepWithNobody(two)
     model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(1)])
     callbacks = keras.callbacks.CallbackList([keras.callbacks.Callback()], model=model)
     for _ in range(2):
         _stop_together.install(callbacks, model, strategy)
     callbacks.on_train_begin()
     callbacks.on_train_end()
-    assert Extended.loops == 1
+    assert two.loops == 1

@@ -13,7 +13,7 @@ import numpy as np, keras, pathlib
 import stratax as sx
 strategy = sx.distribute.MultiWorkerMirroredStrategy()
 folder = pathlib.Path(sys.argv[1])
-own = folder / f"worker{strategy.extended.share.index}"  # As if it were on a disk of this worker's.
+own = folder / f"worker{strategy.extended.membership.share.index}"  # As if it were on a disk of this worker's.
 x = np.random.default_rng(0).normal(size=(64, 4)).astype("float32")
 y = x[:, :1]
 

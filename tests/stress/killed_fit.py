@@ -91,7 +91,7 @@ def main() -> None:
     with strategy.scope():
         model = keras.Sequential([keras.Input((8,)), Layer(16, "relu"), keras.layers.Dropout(0.3), Layer(1)])
         model.compile(keras.optimizers.Adam(0.01), "mse", metrics=["mae"])
-    worker = strategy.extended.share.index
+    worker = strategy.extended.membership.share.index
     path = options.folder / f"worker{worker}.steps"
     if not path.exists():
         Layer.saves_left = 2 * options.die_in_save - 1  # Between the two layers' variables.

@@ -61,7 +61,7 @@ def distributed(strategy: sx.distribute.Strategy, kind: str) -> Any:
         return strategy.experimental_distribute_dataset(
             examples().shuffle(ROWS, seed=5).batch(BATCH).repeat(EPOCHS)
         )
-    worker = strategy.extended.share.index
+    worker = strategy.extended.membership.share.index
     if kind == "sharded":
         options = sx.data.Options()
         options.experimental_distribute.auto_shard_policy = sx.data.AutoShardPolicy.DATA
@@ -113,7 +113,7 @@ def main() -> None:
     def train(batch: Any) -> Any:
         return strategy.run(replica_step, args=batch)
 
-    worker = strategy.extended.share.index
+    worker = strategy.extended.membership.share.index
     with (options.folder / f"worker{worker}.steps").open("a") as notes:
         print("attempt", os.getpid(), file=notes, flush=True)
         while (batch := next(iterator, None)) is not None:
