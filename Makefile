@@ -2,6 +2,7 @@
 #
 #   make demo     a network learns handwritten digits on 8 simulated TPU cores, then with another strategy
 #   make test     the tests                     (ARGS="-k name" is handed to pytest; WORKERS=1 for one process)
+#   make stress   what is done many times because it rarely goes wrong, and the tests of numbers with XLA as users have it
 #   make check    format, lint, types, import contract, doctests
 #   make bench    the figures, as a table and as JSON
 #   make api      rewrites tests/public_api.txt after an intended change of the public API
@@ -18,7 +19,7 @@ CODE := $(wildcard stratax tests tools benchmarks examples)
 PIP := -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check format-check lint types contract doctest bench api format lock clean
+.PHONY: help setup demo test stress check format-check lint types contract doctest bench api format lock clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -39,7 +40,11 @@ demo: setup
 	@$(BIN)/stratax demo --strategy mirrored --simulate gpu:4
 
 test: setup
-	@$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal $(ARGS)
+	@$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal -m "not stress" $(ARGS)
+
+# An empty XLA_FLAGS leaves XLA as users have it: tests/conftest.py.
+stress: setup
+	@XLA_FLAGS= $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal -m "stress or exact" $(ARGS)
 
 check: format-check lint types contract doctest
 	@echo "check: all passed"

@@ -13,11 +13,20 @@ os.environ["KERAS_BACKEND"] = "jax"
 os.environ.setdefault("STRATAX_SIMULATE", "cpu:8")
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
+# Most of the time of these tests would be XLA's, which compiles thousands of tiny programs. These settings compile them
+# three to five times faster; that they run slower is not noticed. `make stress` leaves XLA_FLAGS empty, as users have
+# it, for the tests that compare numbers (the marker `exact`). A jaxlib that has lost one of the flags says so and ends.
+os.environ.setdefault(
+    "XLA_FLAGS",
+    "--xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1 --xla_backend_optimization_level=0",
+)
+
 import psutil
 import pytest
 from hypothesis import HealthCheck, settings
 
 import stratax  # noqa: F401  (applies STRATAX_SIMULATE, whatever a test imports first)
+from tests.cluster import forks
 
 # A shell starts what it runs in the background with Ctrl-C ignored, and children inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -28,6 +37,12 @@ settings.register_profile("reproducible", settings.get_profile("search"), derand
 settings.load_profile("reproducible")
 
 CHECKOUT = pathlib.Path(__file__).resolve().parent.parent
+
+
+def pytest_collection_finish() -> None:
+    """Has collections of garbage look no more through what the tests import, which stays."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")
@@ -43,6 +58,7 @@ def shared() -> pathlib.Path:
 def _no_process_is_left() -> Iterator[None]:
     """No test leaves a process behind: neither one that it started, nor one that such a one started."""
     yield
+    forks.close()
     gc.collect()  # Workers end with their iterators, of which an error that was raised may still hold some.
     deadline = time.monotonic() + 60
     while (left := _started()) and time.monotonic() < deadline:

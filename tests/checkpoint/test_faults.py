@@ -83,7 +83,9 @@ def check(folder, written):
 
 
 @pytest.mark.processes
-@pytest.mark.parametrize("part", [0, *(pytest.param(part, marks=pytest.mark.slow) for part in range(1, 10))])
+@pytest.mark.parametrize(
+    "part", [0, *(pytest.param(part, marks=pytest.mark.stress) for part in range(1, 10))]
+)
 def test_a_process_killed_while_it_writes_leaves_whole_checkpoints_only(tmp_path, part):
     moments = random.Random(part)
     for _ in range(2):  # Twenty times in all.

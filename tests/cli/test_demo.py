@@ -9,6 +9,7 @@ import pytest
 
 from stratax.cli._demo import _speed
 from stratax.cli._plan import Plan
+from tests.cluster import forks
 
 
 def command(*arguments, simulate=""):
@@ -18,7 +19,7 @@ def command(*arguments, simulate=""):
 
 def run(*arguments, **environment):
     line, variables = command(*arguments, **environment)
-    return subprocess.run(line, env=variables, capture_output=True, text=True, timeout=240, check=False)
+    return forks.run(line[1:], variables)
 
 
 def make_plan(**changes):

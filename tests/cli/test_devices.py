@@ -1,23 +1,18 @@
 import json
 import os
-import subprocess
-import sys
 
 import pytest
 
 from stratax._version import __version__
 from stratax.cli import _devices, _main
+from tests.cluster import forks
 
 
 def run_devices(*arguments, simulate=""):
-    return subprocess.run(
-        [sys.executable, "-m", "stratax.cli", "devices", *arguments],
-        env=os.environ | {"STRATAX_SIMULATE": simulate, "COLUMNS": "120"},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=True,
-    ).stdout
+    environment = os.environ | {"STRATAX_SIMULATE": simulate, "COLUMNS": "120"}
+    done = forks.run(["-m", "stratax.cli", "devices", *arguments], environment)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 def test_processes_that_simulate_a_tpu_list_its_cores_and_versions_as_json():

@@ -25,6 +25,8 @@ import time
 
 import pytest
 
+from tests.cluster import forks
+
 CHECKOUT = pathlib.Path(__file__).resolve().parent.parent.parent
 LIMIT = 200.0
 
@@ -87,16 +89,8 @@ class Tasks:
         index = len(self._processes)
         source = self._folder / f"task{index}.py"
         source.write_text(_PREAMBLE + textwrap.dedent(program))
-        with self._file(index, "out", "wb") as out, self._file(index, "err", "wb") as err:
-            process = subprocess.Popen(
-                [*before, sys.executable, str(source), *arguments],
-                stdin=subprocess.DEVNULL,
-                stdout=out,
-                stderr=err,
-                env=environment,
-                cwd=CHECKOUT,
-                start_new_session=True,
-            )
+        out, err = (self._folder / f"task{index}.{kind}" for kind in ("out", "err"))
+        process = forks.start([source, *arguments], environment, CHECKOUT, out, err, before=before)
         self._processes.append(process)
         self._began.append(time.monotonic())
         return index
@@ -246,18 +240,12 @@ def environment(cluster, kind, index, *, devices=1, variables=None):
 
     There is a secret, so that no task warns that there is none.
     """
-    ours = ("STRATAX_", "JAX_", "XLA_", "TF_CONFIG", "PJRT_NPROC", "NPROC", "KERAS_")
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
     config = {"cluster": cluster, "task": {"type": kind, "index": index}}
     return {
-        **inherited,
-        "KERAS_BACKEND": "jax",
-        "JAX_PLATFORMS": "cpu",
+        **forks.environment_of_a_task(),
         "STRATAX_SIMULATE": f"cpu:{devices}",
         "TF_CONFIG": json.dumps(config),
         "STRATAX_CLUSTER_SECRET": "of the tests, and long enough",
-        "PYTHONPATH": str(CHECKOUT),
-        "PYTHONUNBUFFERED": "1",
         **(variables or {}),
     }
 

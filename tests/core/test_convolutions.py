@@ -9,7 +9,7 @@ from jax.extend import core as jax_core
 import stratax as sx
 from stratax.core import _convolutions
 
-pytestmark = pytest.mark.skipif(jax.default_backend() != "cpu", reason="only on CPUs")
+pytestmark = [pytest.mark.exact, pytest.mark.skipif(jax.default_backend() != "cpu", reason="only on CPUs")]
 
 
 def _convolutions_in(jaxpr):

@@ -8,6 +8,8 @@ from jax.extend import core as jax_core
 from stratax import core, errors
 from stratax.core import _capture
 
+pytestmark = pytest.mark.exact
+
 
 class ListStream(core.Stream):
     """A stream over a list of arrays."""

@@ -14,6 +14,8 @@ from stratax.core import _capture
 from stratax.core._tape import GradientTape
 from stratax.core._tape_trace import TapeTrace
 
+pytestmark = pytest.mark.exact
+
 RNG = np.random.default_rng(0)
 FLAT = RNG.normal(size=(8, 6)).astype("float32")
 IMAGES = RNG.normal(size=(4, 8, 8, 2)).astype("float32")

@@ -1,21 +1,23 @@
 """Which processes a test has started."""
 
 import gc
+import re
 import time
 
 import psutil
 
 
 def children(process=None):
-    """The workers that a process has started: without the one that looks after loky's semaphores."""
+    """The workers that a process has started: without what looks after loky's semaphores, and what forks tasks."""
     found = psutil.Process(process).children(recursive=True)
     return [child for child in found if _is_worker(child)]
 
 
 def _is_worker(process):
     try:
-        return process.status() != psutil.STATUS_ZOMBIE and "resource_tracker" not in " ".join(
-            process.cmdline()
+        line = " ".join(process.cmdline())
+        return process.status() != psutil.STATUS_ZOMBIE and not re.search(
+            r"resource_tracker|forks\.serve", line
         )
     except psutil.Error:
         return False

@@ -215,7 +215,7 @@ def test_a_hundred_thousand_records_are_shuffled_without_reading_them_before(tmp
     check_a_shuffle_of(100_000, tmp_path, 3)
 
 
-@pytest.mark.slow
+@pytest.mark.stress
 def test_ten_million_records_are_shuffled_without_a_table(tmp_path):
     check_a_shuffle_of(10_000_000, tmp_path, 5)
     permutation = Permutation(10_000_000, (3,))

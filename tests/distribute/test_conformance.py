@@ -25,6 +25,8 @@ from stratax.distribute import (
 )
 from tests.distribute.conformance import EPOCHS, RNG, Training, check
 
+pytestmark = pytest.mark.exact
+
 
 class TreeSum(AllReduceCrossDeviceOps):
     """A user's own: gathers everything and adds it up."""

@@ -21,6 +21,8 @@ from stratax.distribute._reduce_op import ReduceOp
 from stratax.distribute._values import REPLICA_AXIS, PerReplica, per_replica_from_components
 from stratax.errors import BadArgumentError, BadTypeError, DeviceError, StructureError
 
+pytestmark = pytest.mark.exact
+
 SHAPES = [(), (7,), (3, 5), (0, 3), (64,)]
 DTYPES = ["float32", "bfloat16", "int32", "complex64", "bool"]
 DEFAULT_OPS = [NcclAllReduce(), HierarchicalCopyAllReduce(), RingAllReduce(), ReductionToOneDevice()]

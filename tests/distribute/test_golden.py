@@ -10,6 +10,8 @@ import pytest
 import stratax as sx
 from stratax.distribute import MirroredStrategy, ReduceOp, compute_average_loss
 
+pytestmark = pytest.mark.exact
+
 BATCH, EPOCHS = 40, 2
 OPTIMIZERS = {
     "sgd": lambda: keras.optimizers.SGD(0.1, momentum=0.9),

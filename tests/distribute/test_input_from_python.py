@@ -3,10 +3,10 @@
 import json
 import os
 import pathlib
-import subprocess
-import sys
 
 import pytest
+
+from tests.cluster import forks
 
 CHECKOUT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = """
@@ -43,15 +43,8 @@ print(json.dumps(found))
 def test_one_generator_feeds_the_strategies_of_every_kind_of_device(kind, tmp_path):
     path = tmp_path / "numbers.txt"
     path.write_text("\n".join(map(str, range(10))))
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, str(path)],
-        cwd=CHECKOUT,
-        env=os.environ | {"STRATAX_SIMULATE": f"{kind}:2", "PYTHONPATH": str(CHECKOUT)},
-        capture_output=True,
-        text=True,
-        timeout=240,
-        check=False,
-    )
+    environment = os.environ | {"STRATAX_SIMULATE": f"{kind}:2", "PYTHONPATH": str(CHECKOUT)}
+    done = forks.run(["-c", PROGRAM, path], environment)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout.splitlines()[-1])
     names = ["OneDeviceStrategy", "MirroredStrategy", *(["TPUStrategy"] if kind == "tpu" else [])]

@@ -2,10 +2,10 @@
 
 import os
 import pathlib
-import subprocess
-import sys
 
 import pytest
+
+from tests.cluster import forks
 
 CHECKOUT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = """
@@ -39,9 +39,7 @@ print("all is well")
 
 def run(*command):
     environment = os.environ | {"STRATAX_SIMULATE": "tpu:4", "PYTHONPATH": str(CHECKOUT)}
-    return subprocess.run(
-        [sys.executable, *command], cwd=CHECKOUT, env=environment, capture_output=True, text=True, timeout=240
-    )
+    return forks.run(command, environment)
 
 
 @pytest.mark.processes

@@ -2,13 +2,12 @@ import os
 import pathlib
 import re
 import shlex
-import subprocess
-import sys
 
 import pytest
 
 from stratax import errors
 from stratax.cli import _main
+from tests.cluster import forks
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 GUIDES = sorted((ROOT / "docs").glob("*.md"))
@@ -58,20 +57,12 @@ def run(path, folder):
     simulated = re.search(r"STRATAX_SIMULATE=(\w+:\d+)", path.read_text())
     program = folder / f"{path.stem}.py"
     program.write_text(program_of(path))
-    return subprocess.run(
-        [sys.executable, str(program)],
-        env=os.environ
-        | {
-            "STRATAX_SIMULATE": simulated[1] if simulated else "",
-            "PYTHONPATH": str(ROOT),
-            "JAX_PLATFORMS": "cpu",
-        },
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=280,
-        check=False,
-    )
+    environment = os.environ | {
+        "STRATAX_SIMULATE": simulated[1] if simulated else "",
+        "PYTHONPATH": str(ROOT),
+        "JAX_PLATFORMS": "cpu",
+    }
+    return forks.run([program], environment, cwd=folder, timeout=280)
 
 
 @pytest.mark.processes

@@ -12,6 +12,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from tests.cluster import forks
+
 CHECKOUT = pathlib.Path(__file__).parents[2]
 MINIMUM = "0.0022596875205636024 @ [0.01152921 0.04611686]"
 SMALL = ("--limit", "80", "--batch-size", "40", "--width", "2", "--epochs", "1")
@@ -25,14 +27,7 @@ def run(program, *arguments, simulate="tpu:2", folder=None):
     environment = {**os.environ, "STRATAX_SIMULATE": simulate, "PYTHONPATH": str(CHECKOUT)}
     if folder is not None:
         environment["HOME"] = str(folder)
-    done = subprocess.run(
-        [sys.executable, CHECKOUT / "examples" / program, *arguments],
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=240,
-        check=False,
-    )
+    done = forks.run([CHECKOUT / "examples" / program, *arguments], environment)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

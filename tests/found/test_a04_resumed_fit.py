@@ -7,6 +7,8 @@ from keras import layers
 
 import stratax as sx
 
+pytestmark = pytest.mark.exact
+
 ROWS, BATCH, EPOCHS = 22, 4, 4
 STEPS = -(-ROWS // BATCH)
 X = np.random.default_rng(0).normal(size=(ROWS, 3)).astype("float32")

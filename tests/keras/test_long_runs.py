@@ -16,7 +16,7 @@ from keras import layers
 import stratax as sx
 
 
-@pytest.mark.slow
+@pytest.mark.stress
 def test_two_hundred_short_epochs_leave_memory_flat(mirrored, data, tmp_path):
     x, y = data
     with mirrored(4).scope():

@@ -5,6 +5,8 @@ import numpy as np
 import pytest
 from keras import layers
 
+pytestmark = pytest.mark.exact
+
 
 @pytest.fixture
 def policy(request):

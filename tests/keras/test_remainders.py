@@ -5,6 +5,8 @@ import numpy as np
 import pytest
 from keras import layers
 
+pytestmark = pytest.mark.exact
+
 RATE, BATCH = 0.1, 12
 START = np.array([[0.5], [-0.25]], "float32")
 

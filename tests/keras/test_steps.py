@@ -7,6 +7,8 @@ from keras import layers, ops
 
 import stratax as sx
 
+pytestmark = pytest.mark.exact
+
 
 def net():
     return [layers.Dense(8, activation="tanh"), layers.Dense(1, activation="sigmoid")]

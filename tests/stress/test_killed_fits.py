@@ -5,7 +5,7 @@ import pytest
 
 from tests.stress import killed_fits
 
-pytestmark = pytest.mark.processes
+pytestmark = [pytest.mark.stress, pytest.mark.processes]
 
 
 def test_a_fit_that_is_killed_in_the_write_of_a_backup_ends_as_the_undisturbed_one(tmp_path):

@@ -8,7 +8,7 @@ import pytest
 
 from tests.stress import killed_workers
 
-pytestmark = pytest.mark.processes
+pytestmark = [pytest.mark.stress, pytest.mark.processes]
 
 KIND = "uneven"
 
