@@ -10,8 +10,8 @@ from typing import Any
 from stratax import errors
 from stratax._shown import shown
 from stratax.checkpoint import _commit
-from stratax.data import _unfinished
-from stratax.data._files import local_path
+from stratax.data.files import _unfinished
+from stratax.data.files._access import local_path
 
 _logger = logging.getLogger("stratax")
 _ASIDE = re.compile(r"^\.(.+)\.replaced$")

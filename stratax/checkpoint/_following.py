@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from stratax import errors
 from stratax._shown import shown
 from stratax.checkpoint import _commit, _folder
-from stratax.data import _unfinished
+from stratax.data.files import _unfinished
 
 _POLL_SECONDS = 1.0
 

@@ -16,8 +16,8 @@ from stratax import errors
 from stratax._shown import shown
 from stratax.checkpoint import _commit, _folder, _store, _together
 from stratax.checkpoint._checkpoint import Checkpoint, CheckpointOptions
-from stratax.data import _unfinished
-from stratax.data._whole_files import write_file
+from stratax.data.files import _unfinished
+from stratax.data.files._whole import write_file
 
 _logger = logging.getLogger("stratax")
 _KEPT = "kept_checkpoints.json"

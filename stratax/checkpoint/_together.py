@@ -9,7 +9,7 @@ from stratax import errors
 from stratax._shown import shown
 from stratax.cluster import Cluster, _phases, current
 from stratax.cluster._cluster import DEFAULT_SECONDS
-from stratax.data import _unfinished
+from stratax.data.files import _unfinished
 
 RESTORED = "restore/done"
 """The end of a restore, which all tasks come to together."""

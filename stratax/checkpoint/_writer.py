@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from stratax import errors
 from stratax._shown import shown
 from stratax.checkpoint import _together
-from stratax.data import _unfinished
+from stratax.data.files import _unfinished
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from stratax import errors
 from stratax._shown import shown
 from stratax.convert._settings import check_classes
-from stratax.data._files import reading
-from stratax.data._whole_files import read_file
+from stratax.data.files._access import reading
+from stratax.data.files._whole import read_file
 
 IMAGE_SUFFIXES = (".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".bmp", ".gif", ".webp")
 """Names that end so, in small or capital letters, are taken for images."""

@@ -21,7 +21,7 @@ from stratax.convert._settings import (
     shard_name,
 )
 from stratax.convert._shard import read_image, write_text
-from stratax.data._tfrecord_writer import TFRecordWriter
+from stratax.data.records._tfrecord_writer import TFRecordWriter
 
 try:
     import apache_beam as beam

@@ -14,7 +14,7 @@ from stratax._shown import shown
 from stratax.cluster import ClusterResolver
 from stratax.cluster._devices import device_name
 from stratax.core import _capture, _tracebacks
-from stratax.data._as_dataset import adopted
+from stratax.data.foreign._as_dataset import adopted
 from stratax.distribute import _contexts, _execution, _extended, _input, _ownership, _uneven
 from stratax.distribute._cross_device_ops_base import CrossDeviceOps
 from stratax.distribute._reduce_op import as_reduce_op

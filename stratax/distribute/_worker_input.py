@@ -17,7 +17,7 @@ import jax
 import numpy as np
 
 from stratax import errors
-from stratax.data._element_codec import decode_records, encode_columns
+from stratax.data.elements._codec import decode_records, encode_columns
 from stratax.distribute._readers import (
     Block,
     GlobalBatches,

@@ -18,7 +18,8 @@ from stratax import errors
 from stratax._shown import shown
 from stratax.cluster import Cluster, _phases
 from stratax.core import _dispatches
-from stratax.data import Dataset, _auto_shard
+from stratax.data import Dataset
+from stratax.data.dataset import _auto_shard
 from stratax.distribute import _loop, _progress, _readers, _worker_input
 from stratax.distribute._cross_device_ops_base import CrossDeviceOps
 from stratax.distribute._extended import on_devices

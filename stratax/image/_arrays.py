@@ -11,8 +11,8 @@ import array_api_compat
 import numpy as np
 
 from stratax._shown import shown
-from stratax.data._element_array import as_plain
-from stratax.data._structure import as_array
+from stratax.data.elements._array import as_plain
+from stratax.data.elements._structure import as_array
 from stratax.errors import BadArgumentError, BadTypeError
 
 Namespace = Any

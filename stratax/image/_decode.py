@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from stratax._shown import cut, shown
-from stratax.data._spec import as_dtype
+from stratax.data.elements._spec import as_dtype
 from stratax.errors import BadArgumentError
 from stratax.image import _animations, _pillow
 from stratax.image._arrays import static_sizes

@@ -18,7 +18,7 @@ from keras.src.trainers.data_adapters.py_dataset_adapter import PyDatasetAdapter
 from stratax import errors
 from stratax._shown import shown
 from stratax.data import Dataset
-from stratax.data._as_dataset import adopted
+from stratax.data.foreign._as_dataset import adopted
 from stratax.distribute import DistributedDataset, Strategy
 from stratax.engine import DatasetPasses, NumberedPasses, StepInput, StepIterator, check_strategy
 from stratax.keras import _weighted

@@ -8,7 +8,7 @@ from typing import Any
 
 import keras
 
-from stratax.data._whole_files import local_path, replaced_file
+from stratax.data.files._whole import local_path, replaced_file
 
 _SAVES = ("save", "save_weights")
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from stratax.data._element_array import check_divisor, quotient_dtype
+from stratax.data.elements._array import check_divisor, quotient_dtype
 from stratax.tf._host import is_on_host, is_traced
 from stratax.tf._keras_ops import ops
 from stratax.tf._text import as_text, holds_text

@@ -3,9 +3,9 @@
 import numpy as np
 
 from stratax.data import Dataset, TensorSpec
-from stratax.data._block import Columns
-from stratax.data._cursor import Cursor
-from stratax.data._node import Node
+from stratax.data.elements._block import Columns
+from stratax.data.plan._node import Node
+from stratax.data.position._cursor import Cursor
 
 
 class Records(Node):

@@ -5,7 +5,7 @@ import time
 import numpy as np
 
 from stratax.data import Dataset
-from stratax.data._element_random import element_generator
+from stratax.data.elements._random import element_generator
 
 
 def stream(n=37):

@@ -11,7 +11,7 @@ import pytest
 import stratax as sx
 from stratax import errors
 from stratax.checkpoint import _store
-from stratax.data import _unfinished
+from stratax.data.files import _unfinished
 from stratax.tf.io import gfile
 from stratax.train import Checkpoint, CheckpointManager, CheckpointOptions, latest_checkpoint, load_checkpoint
 from tests.cluster.processes import CHECKOUT
@@ -197,7 +197,7 @@ def test_what_runs_in_a_write_may_read_it_while_the_next_one_waits(tmp_path):
 def test_a_forked_process_does_not_wait_for_its_parents_writes():
     program = """
 import os, threading
-from stratax.data import _unfinished
+from stratax.data.files import _unfinished
 go = threading.Event()
 _unfinished.begin("/nowhere/ckpt", lambda: go.wait(60) and None)
 child = os.fork()

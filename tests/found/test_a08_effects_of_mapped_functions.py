@@ -11,7 +11,7 @@ import pytest
 
 import stratax as sx
 import stratax.tf as tf
-from stratax.data._purity import is_pure, prove
+from stratax.data.vectorise._purity import is_pure, prove
 
 TABLE = np.zeros(3)
 NUMBERS = [1.0, 2.0]

@@ -14,8 +14,8 @@ from stratax.data import (
     TFRecordDataset,
     TFRecordWriter,
 )
-from stratax.data._files import open_bytes
-from stratax.data._node import Run
+from stratax.data.files._access import open_bytes
+from stratax.data.plan._node import Run
 from stratax.errors import BadArgumentError, DataLossError
 
 MADE_UP = "/proc/self/limits"

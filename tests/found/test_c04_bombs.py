@@ -11,16 +11,10 @@ import pytest
 from PIL import Image
 
 import stratax.tf as tf
-from stratax.data import (
-    CsvDataset,
-    TextLineDataset,
-    TFRecordDataset,
-    TFRecordWriter,
-    image,
-    make_csv_dataset,
-)
-from stratax.data._files import LocalBytes, open_bytes
-from stratax.data._tfrecord_reader import header_of
+from stratax import image
+from stratax.data import CsvDataset, TextLineDataset, TFRecordDataset, TFRecordWriter, make_csv_dataset
+from stratax.data.files._access import LocalBytes, open_bytes
+from stratax.data.records._tfrecord_reader import header_of
 from stratax.errors import BadArgumentError, DataLossError
 
 MEGABYTE = 1 << 20

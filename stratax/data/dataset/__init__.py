@@ -1,0 +1,1 @@
+"""Offer the operations as `Dataset`, with options and automatic sharding."""

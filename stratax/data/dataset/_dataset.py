@@ -1,0 +1,651 @@
+"""Dataset: a pipeline of elements with tf.data's names and meaning (data layer)."""
+
+import os
+from collections.abc import Callable, Hashable
+from typing import Any
+
+import numpy as np
+
+from stratax._shown import shown
+from stratax._tracing import TRACING
+from stratax.data.dataset._options import Options
+from stratax.data.dataset._reduction import State
+from stratax.data.elements._array import as_element
+from stratax.data.elements._spec import INFINITE_CARDINALITY, Nested
+from stratax.data.elements._structure import Structure, as_components, flatten, unflatten
+from stratax.data.files._glob import matching_files
+from stratax.data.iteration._iterator import DatasetIterator, Epochs
+from stratax.data.iteration._stream_elements import tracing_region
+from stratax.data.ops._ignore_errors import IgnoreErrors
+from stratax.data.ops._index_ops import Concatenate, Zip
+from stratax.data.ops._streaming import Filter, Window
+from stratax.data.ops._transform import (
+    as_count,
+    check_callable,
+    has_known_spec,
+    make_batch,
+    make_cache,
+    make_generator,
+    make_interleave,
+    make_map,
+    make_order,
+    make_padded_batch,
+    make_prefetch,
+    make_range,
+    make_repeat,
+    make_shard,
+    make_shuffle,
+    make_skip,
+    make_take,
+    make_unbatch,
+    threads_of,
+)
+from stratax.data.ops.interleave._node import FlatMap
+from stratax.data.plan._node import Node, walk
+from stratax.data.sources._memory import Random, Range, as_slices
+from stratax.data.vectorise._function import on_host
+from stratax.data.vectorise._user_code import name_of, user_code
+from stratax.errors import BadTypeError, DataError
+
+
+class Dataset(Nested):
+    """A sequence of elements, described by what is to be done; nothing happens before it is iterated.
+
+    Names, arguments, defaults and meaning are those of `tf.data.Dataset`. An element is an array or a structure
+    (tuple, namedtuple, dict) of arrays. What iterating gives are NumPy arrays on the host; no device is started for
+    it unless a function given to `map` does.
+
+    Over arrays in memory a pipeline is index arithmetic, and a batch is one gather per component. Differences from
+    TensorFlow that follow, and others:
+
+    * `shuffle` permutes all of an in-memory Dataset, whatever `buffer_size` (except 1, which does nothing).
+    * An iteration's order is a function of (seed, how often this Dataset object was iterated before).
+    * Functions get NumPy arrays, are called anew in every pass, and only for elements that are asked for. Only
+      those known to have neither side effects nor hidden inputs are called once for many elements.
+    * `prefetch` in the middle of an in-memory pipeline reads the whole pipeline ahead.
+
+    Example:
+        >>> import numpy as np
+        >>> from stratax.data import Dataset
+        >>> ds = Dataset.from_tensor_slices(np.arange(5.0)).map(lambda x: x * 2).batch(2)
+        >>> [batch.tolist() for batch in ds]
+        [[0.0, 2.0], [4.0, 6.0], [8.0]]
+    """
+
+    def __init__(self, node: Node, options: Options | None = None) -> None:
+        self._node = node
+        self._options = options or Options()
+        self._epochs = Epochs()
+
+    def _derived(self, node: Node, *others: "Dataset") -> "Dataset":
+        """A Dataset over this one's elements, and those of others, whose options take precedence as in TensorFlow."""
+        options = self._options
+        for other in others:
+            options = options.merge(other._options)
+        return Dataset(node, options)
+
+    # Sources
+
+    @staticmethod
+    def from_tensors(tensors: Any, name: str | None = None) -> "Dataset":
+        """One element: `tensors` whole."""
+        return Dataset(as_slices("Tensor", tensors, add_axis=True))
+
+    @staticmethod
+    def from_tensor_slices(tensors: Any, name: str | None = None) -> "Dataset":
+        """The slices of an array, or of all arrays of a structure, along the first axis.
+
+        Args:
+            tensors: Arrays with the same first dimension; kept, not copied, so leave them unchanged. A list is data.
+            name: Ignored.
+
+        Raises:
+            DataError: First dimensions differ, or a component has none.
+        """
+        return Dataset(as_slices("TensorSlice", tensors, add_axis=False))
+
+    @staticmethod
+    def from_generator(
+        generator: Callable[..., Any],
+        output_types: Any = None,
+        output_shapes: Any = None,
+        args: Any = None,
+        output_signature: Any = None,
+        name: str | None = None,
+    ) -> "Dataset":
+        """The elements of the iterable that `generator(*args)` gives; it is called for every iteration.
+
+        Args:
+            generator: Gives an iterable.
+            output_types: Structure of dtypes, the older form of `output_signature`.
+            output_shapes: Structure of shapes, with `output_types`.
+            args: Arguments for `generator`, as NumPy arrays.
+            output_signature: Structure of TensorSpec that every element fits.
+            name: Ignored.
+        """
+        return Dataset(make_generator(generator, output_types, output_shapes, args, output_signature))
+
+    @staticmethod
+    def range(*args: Any, output_type: Any = np.int64, name: str | None = None) -> "Dataset":
+        """The numbers of `range(*args)`, int64 unless `output_type` says otherwise."""
+        return Dataset(make_range(args, output_type))
+
+    @staticmethod
+    def random(
+        seed: int | None = None, rerandomize_each_iteration: bool | None = None, name: str | None = None
+    ) -> "Dataset":
+        """Endless random integers from 0 to 2**32 - 1 (int64), the same in every iteration unless rerandomized."""
+        return Dataset(Random(make_order(seed, bool(rerandomize_each_iteration))))
+
+    @staticmethod
+    def list_files(
+        file_pattern: Any, shuffle: bool | None = None, seed: int | None = None, name: str | None = None
+    ) -> "Dataset":
+        """The names (bytes) of the files that fit a pattern, as they are found now.
+
+        Args:
+            file_pattern: A path or URL, or a list of them, with `*`, `?` and `[...]`.
+            shuffle: Whether each iteration has another order; None means True. If False, the names are sorted.
+            seed: Fixes the order.
+            name: Ignored.
+
+        Raises:
+            FileMissingError: No file fits.
+        """
+        names = matching_files(file_pattern)
+        if shuffle is not None and not shuffle:
+            return Dataset(names)
+        return Dataset(make_shuffle(names, names.length, seed, True))
+
+    @staticmethod
+    def zip(*args: Any, datasets: Any = None, name: str | None = None) -> "Dataset":
+        """Elements of several Datasets side by side, as long as the shortest.
+
+        Args:
+            *args: Datasets, or one structure (tuple, dict) of Datasets.
+            datasets: The structure, in TensorFlow's older form.
+            name: Ignored.
+        """
+        if bool(args) == (datasets is not None):
+            raise BadTypeError(
+                "zip takes Datasets as arguments, or `datasets`. "
+                f"Received: args={shown(args)}, datasets={shown(datasets)}. Pass Dataset.zip(a, b)."
+            )
+        nest = datasets if datasets is not None else args[0] if len(args) == 1 else args
+        members, structure = flatten(nest)
+        for member in members:
+            _check_dataset("zip", member)
+        if not members:
+            raise DataError(f"zip needs at least one Dataset. Received: datasets={shown(nest)}.")
+        first, *others = members
+        return first._derived(Zip(tuple(member._node for member in members), structure), *others)
+
+    # Which elements, and in which order
+
+    def concatenate(self, dataset: "Dataset", name: str | None = None) -> "Dataset":
+        """The elements of `dataset` after this one's; both need the same structure and dtypes."""
+        _check_dataset("concatenate", dataset)
+        node = Concatenate(self._node, dataset._node)
+        if self._has_known_spec and dataset._has_known_spec:
+            _ = node.spec
+        return self._derived(node, dataset)
+
+    def repeat(self, count: int | None = None, name: str | None = None) -> "Dataset":
+        """`count` passes one after another; without an end if `count` is None or -1, unless one is empty."""
+        return self._derived(make_repeat(self._node, count))
+
+    def shuffle(
+        self,
+        buffer_size: int,
+        seed: int | None = None,
+        reshuffle_each_iteration: bool | None = True,
+        name: str | None = None,
+    ) -> "Dataset":
+        """A random order.
+
+        Args:
+            buffer_size: Over a stream, how many elements the next one is drawn from; UNKNOWN_CARDINALITY for all of
+                them, which are kept in memory. In memory the order is a permutation of all elements and only 1 (no
+                shuffling) matters.
+            seed: Fixes the order. If None, a seed is drawn from Python's `random` now. Processes that each take a
+                shard of the shuffled elements have to give the same seed.
+            reshuffle_each_iteration: Whether every iteration, and every pass of a later `repeat`, has a new order.
+            name: Ignored.
+        """
+        return self._derived(make_shuffle(self._node, buffer_size, seed, reshuffle_each_iteration))
+
+    def take(self, count: int, name: str | None = None) -> "Dataset":
+        """The first `count` elements; all if -1."""
+        return self._derived(make_take(self._node, count))
+
+    def skip(self, count: int, name: str | None = None) -> "Dataset":
+        """Without the first `count` elements; none if -1."""
+        return self._derived(make_skip(self._node, count))
+
+    def shard(self, num_shards: int, index: int, name: str | None = None) -> "Dataset":
+        """Every `num_shards`-th element from `index` on; the shards together are the whole, without duplicates."""
+        return self._derived(make_shard(self._node, num_shards, index))
+
+    def filter(self, predicate: Callable[..., Any], name: str | None = None) -> "Dataset":
+        """The elements for which `predicate` (of one element, unpacked like in `map`) gives True."""
+        check_callable("predicate", predicate, self._node)
+        return self._derived(Filter(self._node, predicate))
+
+    # Elements made of others
+
+    def map(
+        self,
+        map_func: Callable[..., Any],
+        num_parallel_calls: int | None = None,
+        deterministic: bool | None = None,
+        synchronous: bool | None = None,
+        use_unbounded_threadpool: bool = False,
+        name: str | None = None,
+        *,
+        num_processes: int | None = None,
+    ) -> "Dataset":
+        """`map_func` of every element.
+
+        The function gets the components of one element as NumPy arrays (a tuple's as several arguments, a dict as
+        one) and may use NumPy, `jax.numpy` or `keras.ops`, which run on the CPU. It is called once for a whole block of
+        elements if all that its code reaches is proved to be pure, and if that gives the same as calling it for the
+        first elements one by one. A function that uses variables, random numbers, files or objects, or that changes
+        something outside is called exactly once for each element, in the order in which elements are asked for.
+
+        Args:
+            map_func: The function.
+            num_parallel_calls: Threads for a function that is called one by one, or AUTOTUNE. It then has to be
+                thread-safe. The order stays.
+            deterministic: Accepted; the order is always deterministic.
+            synchronous: Ignored.
+            use_unbounded_threadpool: Ignored.
+            name: Ignored.
+            num_processes: Worker processes that call the function instead of this one, or AUTOTUNE; for Python
+                functions that hold the interpreter's lock. The order, and what is drawn at random, stay. The function
+                and its variables are sent by cloudpickle, elements and results through pipes; a function that changes
+                something changes it in a worker only. The processes start with each iterator, in about half a second,
+                and end with it; they import no JAX unless the function does. TensorFlow has no such argument.
+
+        Raises:
+            WorkerError: While iterating: a worker process died.
+            DataError: `map_func` does not take an element. While iterating: its results differ in structure, dtype
+                or rank. What `map_func` raises itself is raised with a note that names the element.
+        """
+        return self._derived(make_map(self._node, map_func, num_parallel_calls, num_processes))
+
+    def flat_map(self, map_func: Callable[..., Any], name: str | None = None) -> "Dataset":
+        """The elements of the Datasets that `map_func` makes of each element, one Dataset after another.
+
+        Shuffles inside that were given no seed get one that belongs to the element.
+        """
+        check_callable("map_func", map_func, self._node)
+        return self._derived(FlatMap(self._node, map_func, lambda dataset: dataset._node))
+
+    def interleave(
+        self,
+        map_func: Callable[..., Any],
+        cycle_length: int | None = None,
+        block_length: int | None = None,
+        num_parallel_calls: int | None = None,
+        deterministic: bool | None = None,
+        name: str | None = None,
+    ) -> "Dataset":
+        """The elements of the Datasets that `map_func` makes of each element, in turns.
+
+        `cycle_length` Datasets are open at a time and give `block_length` elements each in turn; one that ends leaves
+        its place to the next. The order is exactly TensorFlow's, whatever `num_parallel_calls` is.
+
+        Args:
+            map_func: Makes a Dataset of an element, of one file's name for instance.
+            cycle_length: How many take turns. If None or AUTOTUNE, as in TensorFlow: the number of cores, at most
+                `num_parallel_calls`, or a third of the cores if that is AUTOTUNE. The order depends on it, so a
+                position can't be restored on a machine with another number of cores then.
+            block_length: Elements in a turn; 1 if None.
+            num_parallel_calls: How many of them are read at a time, a little ahead, on threads; or AUTOTUNE. None for
+                no threads.
+            deterministic: Accepted; the order is always deterministic.
+            name: Ignored.
+
+        Returns:
+            A Dataset of unknown length that can only be iterated. Shuffles that `map_func` makes without a seed get
+            one that belongs to the element, so their order is restored too.
+
+        Example:
+            >>> from stratax.data import Dataset
+            >>> ds = Dataset.range(1, 4).interleave(lambda x: Dataset.from_tensors(x).repeat(3), 2, 2)
+            >>> [int(x) for x in ds]
+            [1, 1, 2, 2, 1, 2, 3, 3, 3]
+        """
+        return self._derived(
+            make_interleave(
+                self._node,
+                map_func,
+                cycle_length,
+                block_length,
+                num_parallel_calls,
+                lambda dataset: dataset._node,
+            )
+        )
+
+    def ignore_errors(self, log_warning: bool = False, name: str | None = None) -> "Dataset":
+        """Without the elements that raise an error when they are made.
+
+        Of a record file that is a damaged record where the format allows to find the next one, else the rest of that
+        file. An iterator counts them: `num_ignored_errors`. The death of a worker process is not ignored.
+
+        Args:
+            log_warning: Whether each error is logged (logger `stratax`).
+            name: Ignored.
+
+        Example:
+            >>> from stratax.data import Dataset
+            >>> iterator = iter(Dataset.range(4).map(lambda x: 6 // int(x - 2)).ignore_errors())
+            >>> [int(x) for x in iterator], iterator.num_ignored_errors
+            ([-3, -6, 6], 1)
+        """
+        return self._derived(IgnoreErrors(self._node, bool(log_warning)))
+
+    def enumerate(self, start: int = 0, name: str | None = None) -> "Dataset":
+        """Pairs of an int64 count from `start` and an element."""
+        first = as_count("start", start, None)
+        numbers = Range(first, 1, INFINITE_CARDINALITY, np.dtype(np.int64))
+        return self._derived(Zip((numbers, self._node), flatten((0, 0))[1]))
+
+    def apply(self, transformation_func: Callable[["Dataset"], "Dataset"]) -> "Dataset":
+        """`transformation_func(self)`, which has to be a Dataset."""
+        check_callable("transformation_func", transformation_func)
+        result = transformation_func(self)
+        _check_dataset("apply (as the result of transformation_func)", result)
+        return result
+
+    # Groups
+
+    def batch(
+        self,
+        batch_size: int,
+        drop_remainder: bool = False,
+        num_parallel_calls: int | None = None,
+        deterministic: bool | None = None,
+        name: str | None = None,
+    ) -> "Dataset":
+        """`batch_size` consecutive elements stacked on a new leading axis.
+
+        Args:
+            batch_size: Elements of a batch, at least 1. For a strategy it is the global batch.
+            drop_remainder: Whether the last batch is left out if it is short.
+            num_parallel_calls: Checked, not needed.
+            deterministic: Accepted; the order is always deterministic.
+            name: Ignored.
+        """
+        threads_of(num_parallel_calls)
+        return self._derived(make_batch(self._node, batch_size, drop_remainder))
+
+    def padded_batch(
+        self,
+        batch_size: int,
+        padded_shapes: Any = None,
+        padding_values: Any = None,
+        drop_remainder: bool = False,
+        name: str | None = None,
+    ) -> "Dataset":
+        """`batch_size` consecutive elements, padded at the ends of their axes to one shape, and stacked.
+
+        Args:
+            batch_size: Elements of a batch, at least 1.
+            padded_shapes: For each component a shape, with None or -1 for the longest in the batch; default all None.
+            padding_values: One value, or one for each component; default zeros (or empty, or False).
+            drop_remainder: Whether the last batch is left out if it is short.
+            name: Ignored.
+        """
+        node = make_padded_batch(self._node, batch_size, padded_shapes, padding_values, drop_remainder)
+        return self._derived(node)
+
+    def unbatch(self, name: str | None = None) -> "Dataset":
+        """The slices of each element along its first axis."""
+        return self._derived(make_unbatch(self._node))
+
+    def rebatch(self, batch_size: int, drop_remainder: bool = False, name: str | None = None) -> "Dataset":
+        """Batches of another size with the same elements in the same order."""
+        as_count("batch_size", batch_size, 1)
+        return self.unbatch().batch(batch_size, drop_remainder)
+
+    def window(
+        self,
+        size: int,
+        shift: int | None = None,
+        stride: int = 1,
+        drop_remainder: bool = False,
+        name: str | None = None,
+    ) -> "Dataset":
+        """Groups of `size` elements; each component of a group is a Dataset.
+
+        Args:
+            size: Elements of a window, at least 1.
+            shift: Distance of the starts of two windows; `size` if None.
+            stride: Distance of the elements of one window.
+            drop_remainder: Whether windows at the end that are short are left out.
+            name: Ignored.
+        """
+        width = as_count("size", size, 1)
+        node = Window(
+            self._node,
+            width,
+            width if shift is None else as_count("shift", shift, 1),
+            as_count("stride", stride, 1),
+            bool(drop_remainder),
+            Dataset,
+        )
+        return self._derived(node)
+
+    # How it runs
+
+    def cache(self, filename: str | os.PathLike[str] = "", name: str | None = None) -> "Dataset":
+        """Keeps every element once it was made; the order below stays that of the first iteration.
+
+        Args:
+            filename: Nothing to keep elements in memory; else a folder, or URL of one, that the first whole pass
+                writes and every later pass reads, in this process or another. A pass that is not whole leaves
+                nothing that counts. Of several that are written at a time the first to end stays.
+            name: Ignored.
+
+        Raises:
+            DataError: While iterating: the folder holds elements of another structure, dtype or number.
+        """
+        return self._derived(make_cache(self._node, filename))
+
+    def save(
+        self,
+        path: str | os.PathLike[str],
+        compression: str | None = None,
+        shard_func: Callable[..., Any] | None = None,
+        checkpoint_args: Any = None,
+    ) -> None:
+        """Writes all elements into a folder, for :meth:`load`.
+
+        The folder counts as written only when all is there; what was saved there before stays until then.
+
+        Args:
+            path: The folder, or URL of one that fsspec writes to.
+            compression: None or "NONE", "GZIP" or "ZLIB"; without, on this machine, what is loaded is indexable.
+            shard_func: The number of an element's file, an integer from 0; one file if None.
+            checkpoint_args: Not supported: a save that was interrupted begins anew.
+
+        Raises:
+            DataError: A component is a Dataset, or of a structure or dtype that files can't hold.
+
+        Example:
+            >>> import tempfile
+            >>> from stratax.data import Dataset
+            >>> folder = tempfile.mkdtemp()
+            >>> Dataset.range(3).map(lambda n: {"n": n}).save(folder)
+            >>> list(Dataset.load(folder))
+            [{'n': np.int64(0)}, {'n': np.int64(1)}, {'n': np.int64(2)}]
+        """
+        from stratax.data.snapshots._save_load import save
+
+        save(iter(self), self.element_spec, path, compression, shard_func, checkpoint_args)
+
+    @staticmethod
+    def load(
+        path: str | os.PathLike[str],
+        element_spec: Any = None,
+        compression: str | None = None,
+        reader_func: Callable[["Dataset"], "Dataset"] | None = None,
+    ) -> "Dataset":
+        """The elements that :meth:`save` wrote, file after file, as they were: structure, dtypes, strings.
+
+        Uncompressed files of this machine are read at any position, so a `shuffle` is one of all elements, and a
+        pipeline over them is restored at once. A namedtuple comes back with its names, as a class of its own unless
+        `element_spec` brings the old one.
+
+        Args:
+            path: The folder, or URL of one that fsspec reads.
+            element_spec: Checked against what was saved; what was saved if None.
+            compression: Checked likewise.
+            reader_func: Makes a Dataset of a Dataset of Datasets, one for each file.
+
+        Raises:
+            FileMissingError: Nothing was saved there, or not to its end.
+            DataError: The elements are others than `element_spec` says.
+            DataLossError: A file is damaged; where it is an element, while iterating.
+        """
+        from stratax.data.snapshots._save_load import load
+
+        loaded: Dataset = load(path, element_spec, compression, reader_func, Dataset)
+        return loaded
+
+    def prefetch(self, buffer_size: int | None, name: str | None = None) -> "Dataset":
+        """Makes up to `buffer_size` elements ahead on a background thread.
+
+        Args:
+            buffer_size: How many; 0 for none, AUTOTUNE or None for a good depth.
+            name: Ignored.
+        """
+        return self._derived(make_prefetch(self._node, buffer_size))
+
+    def with_options(self, options: Options, name: str | None = None) -> "Dataset":
+        """The same Dataset with options; later ones take precedence."""
+        if not isinstance(options, Options):
+            raise BadTypeError(
+                f"with_options takes stratax.data.Options. Received: options={shown(options)} of type "
+                f"{type(options).__name__}."
+            )
+        return Dataset(self._node, self._options.merge(options))
+
+    def options(self) -> Options:
+        """The options in force (a copy)."""
+        return self._options.merge(Options())
+
+    # What it is
+
+    @property
+    def element_spec(self) -> Any:
+        """Structure of TensorSpec of the elements.
+
+        A size is None where it differs between elements: the leading one of batches where the last may be short.
+        Behind a function that was not called before, it is called on the first element (and on the last, in memory);
+        a size that turns out to differ between its results becomes None when that is seen. Datasets that a function
+        makes for `flat_map` or `interleave` are taken to differ in their numbers of elements.
+        """
+        return self._node.spec
+
+    @property
+    def batch_size(self) -> int | None:
+        """The size of full batches if the elements are batches of a known size, else None."""
+        return self._node.batch_size
+
+    @property
+    def is_indexable(self) -> bool:
+        """Whether any position is reached at once: the pipeline is index arithmetic over data in memory."""
+        return self._node.is_indexable
+
+    def cardinality(self, name: str | None = None) -> int:
+        """The number of elements, INFINITE_CARDINALITY (-1) or UNKNOWN_CARDINALITY (-2)."""
+        return self._node.length
+
+    def __len__(self) -> int:
+        length = self._node.length
+        if length < 0:
+            raise BadTypeError(
+                f"This Dataset has {'no end' if length == -1 else 'an unknown length'}, so it has no len(). "
+                f"Received: cardinality={length}. Use cardinality(), or take(n) first."
+            )
+        return length
+
+    def __bool__(self) -> bool:
+        return True
+
+    @property
+    def _has_known_spec(self) -> bool:
+        return has_known_spec(self._node)
+
+    def __repr__(self) -> str:
+        spec = repr(self.element_spec) if self._has_known_spec else "known when its functions are called"
+        return f"<{self._node.label}Dataset element_spec={spec}>"
+
+    # Use
+
+    @property
+    def stream_signature(self) -> Hashable:
+        """What two Datasets have in common when one compiled function serves both as its argument."""
+        return (Dataset, repr(self.element_spec) if self._has_known_spec else None)
+
+    def __iter__(self) -> DatasetIterator:
+        if TRACING.depth and (region := tracing_region()) is not None:
+            found: DatasetIterator = region.iterate(self)
+            return found
+        return self._iterator()
+
+    def _iterator(self) -> DatasetIterator:
+        for node in walk(self._node):
+            if isinstance(node, Concatenate):
+                _ = node.spec
+        return DatasetIterator(self._node, self._epochs, self._options.threading.private_threadpool_size)
+
+    def as_numpy_iterator(self) -> DatasetIterator:
+        """The same as `iter`: elements are NumPy arrays."""
+        return iter(self)
+
+    def reduce(
+        self, initial_state: Any, reduce_func: Callable[[Any, Any], Any], name: str | None = None
+    ) -> Any:
+        """Folds the elements into one: `state = reduce_func(state, element)` for each.
+
+        Args:
+            initial_state: Array or structure of arrays. An array on a device has no 64-bit dtype, so `reduce_func` may
+                give the one of 64 bits instead: `tf.constant(0, tf.int64)` is the beginning of a sum of int64.
+            reduce_func: Gives the new state, of the structure, dtypes and ranks of the old one.
+            name: Ignored.
+
+        Returns:
+            The last state, of NumPy arrays; in a compiled function an array that it computes.
+
+        Raises:
+            DataError: If the function gives a state of another structure, dtype or rank.
+        """
+        check_callable("reduce_func", reduce_func)
+        if TRACING.depth and tracing_region() is not None:
+            from stratax.core import _autograph, _loops
+
+            return _loops.reduce(self, initial_state, _autograph.convert(reduce_func))
+        state = State(initial_state)
+        with iter(self) as elements:
+            for element in elements:
+                with on_host(), user_code(name_of(reduce_func)):
+                    given = unflatten(*_as_elements(element))
+                    new = as_components(reduce_func(unflatten(*_as_elements(state.value())), given))
+                state.follow(new)
+        return state.value()
+
+
+def _as_elements(element: Any) -> tuple[Structure, list[Any]]:
+    leaves, structure = flatten(element)
+    return structure, [as_element(leaf) for leaf in leaves]
+
+
+def _check_dataset(where: str, value: Any) -> None:
+    if not isinstance(value, Dataset):
+        raise BadTypeError(
+            f"{where} needs a Dataset. Received: {shown(value)} of type {type(value).__name__}. "
+            "Make one with Dataset.from_tensor_slices or Dataset.from_tensors."
+        )

@@ -1,0 +1,88 @@
+"""Plans that read some of their files only (data layer)."""
+
+from collections.abc import Callable
+
+from stratax.data.ops._cache import Cache
+from stratax.data.ops._index_ops import Concatenate, Repeat, Shuffle, Zip
+from stratax.data.ops._named_columns import NamedColumns
+from stratax.data.ops._prefetch import Prefetch
+from stratax.data.ops._streaming import Filter
+from stratax.data.ops.batch._node import Batch, PaddedBatch, Unbatch
+from stratax.data.ops.interleave._node import Interleave
+from stratax.data.ops.map._node import Map
+from stratax.data.plan._node import Node, walk
+from stratax.data.sources._memory import Range
+from stratax.data.sources._named_files import NamedFiles
+
+_COMMUTING = (
+    Batch,
+    Cache,
+    Concatenate,
+    Filter,
+    Interleave,
+    Map,
+    NamedColumns,
+    PaddedBatch,
+    Prefetch,
+    Repeat,
+    Shuffle,
+    Unbatch,
+)
+"""Steps whose elements are the same ones all together when each worker reads some of the files."""
+
+
+class FileShards:
+    """Rewrites a plan so that it reads some of its files only.
+
+    Args:
+        part: Gives a part of a node.
+        over: Puts a step over other nodes.
+
+    Attributes:
+        counts: For each place where files are read, how many there are.
+        obstacle: A step that means something else over some of the files; empty if there is none.
+        has_unpaired: Whether files are zipped with something that is not divided with them.
+    """
+
+    def __init__(self, part: Callable[[Node], Node], over: Callable[..., Node]) -> None:
+        self._part = part
+        self._over = over
+        self._done: dict[int, Node] = {}
+        self.counts: list[int] = []
+        self.obstacle = ""
+        self.has_unpaired = False
+
+    def of(self, node: Node) -> Node:
+        """The plan over some of its files; a node that several others read from stays one."""
+        if id(node) not in self._done:
+            self._done[id(node)] = self._new(node)
+        return self._done[id(node)]
+
+    def _new(self, node: Node) -> Node:
+        if isinstance(node, NamedFiles):
+            return node.with_names(self._named(node.names))
+        children = [self.of(child) for child in node.children]
+        pairs = list(zip(children, node.children, strict=True))
+        if any(new is not old for new, old in pairs):
+            return self._over(node, *self._completed(node, pairs))
+        if isinstance(node, Interleave) and _reads_files(node.first_inner()):
+            return self._over(node, self._named(node.children[0]))
+        return node
+
+    def _completed(self, node: Node, pairs: list[tuple[Node, Node]]) -> list[Node]:
+        """A step's nodes, those divided that read no files where they have to be."""
+        if not isinstance(node, _COMMUTING):
+            self.obstacle = node.label
+        if isinstance(node, Zip):
+            self.has_unpaired |= any(new is old and not isinstance(old, Range) for new, old in pairs)
+        if isinstance(node, Concatenate):
+            return [self._part(old) if new is old else new for new, old in pairs]
+        return [new for new, _ in pairs]
+
+    def _named(self, names: Node) -> Node:
+        self.counts.append(names.length)
+        return self._part(names)
+
+
+def _reads_files(node: Node | None) -> bool:
+    return node is not None and any(isinstance(step, NamedFiles) for step in walk(node))

@@ -1,0 +1,166 @@
+"""Several elements at once: stacked columns, or rows where they can't be stacked (data layer)."""
+
+import abc
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from stratax._shown import shown
+from stratax.data.elements._structure import Row
+from stratax.errors import DataError
+
+
+class Block(abc.ABC):
+    """Some consecutive elements of a pipeline.
+
+    Attributes:
+        count: How many.
+    """
+
+    count: int
+
+    @abc.abstractmethod
+    def columns(self) -> list[np.ndarray]:
+        """One array per component, the elements stacked on its leading axis; raises if they can't be."""
+
+    @abc.abstractmethod
+    def row(self, index: int) -> Row:
+        """The components of one element."""
+
+    @abc.abstractmethod
+    def slice(self, start: int, stop: int) -> "Block":
+        """The elements from `start` to before `stop`."""
+
+    @property
+    @abc.abstractmethod
+    def shapes(self) -> tuple[tuple[int, ...], ...] | None:
+        """The shapes of the first element's components; None if it failed."""
+
+
+class Columns(Block):
+    """Elements that were gathered together: component arrays with a leading axis of `count`."""
+
+    def __init__(self, leaves: Sequence[np.ndarray], count: int) -> None:
+        self.leaves = list(leaves)
+        self.count = count
+
+    def columns(self) -> list[np.ndarray]:
+        """The arrays themselves."""
+        return self.leaves
+
+    def row(self, index: int) -> Row:
+        """Views of one element."""
+        return [leaf[index] for leaf in self.leaves]
+
+    def slice(self, start: int, stop: int) -> Block:
+        """Views."""
+        return Columns([leaf[start:stop] for leaf in self.leaves], stop - start)
+
+    @property
+    def shapes(self) -> tuple[tuple[int, ...], ...]:
+        """The same for all."""
+        return tuple(leaf.shape[1:] for leaf in self.leaves)
+
+
+class Rows(Block):
+    """Elements one by one, as a Python function gave them.
+
+    Args:
+        rows: The elements.
+        failure: What the function raised on the element after the last row; raised when that one is asked for.
+    """
+
+    def __init__(self, rows: Sequence[Row], failure: BaseException | None = None) -> None:
+        self.rows = list(rows)
+        self.failure = failure
+        self.count = len(self.rows) + (failure is not None)
+
+    def columns(self) -> list[np.ndarray]:
+        """Stacked copies."""
+        if self.failure is not None:
+            raise self.failure
+        return stack_rows(self.rows)
+
+    def split(self, limit: int) -> "tuple[Rows, Rows | None]":
+        """The leading elements of one shape, at most `limit`, and the others; a failure stands alone."""
+        if not self.rows or (self.count == 1 and self.failure is None):
+            return self, None
+        first, count = shapes_of(self.rows[0]), 1
+        while count < min(limit, len(self.rows)) and shapes_of(self.rows[count]) == first:
+            count += 1
+        if count == self.count:
+            return self, None
+        return Rows(self.rows[:count]), Rows(self.rows[count:], self.failure)
+
+    def row(self, index: int) -> Row:
+        """One element."""
+        if index == len(self.rows) and self.failure is not None:
+            raise self.failure
+        return self.rows[index]
+
+    def slice(self, start: int, stop: int) -> Block:
+        """Some of the rows, with the failure if it is among them."""
+        return Rows(self.rows[start:stop], self.failure if stop == self.count else None)
+
+    @property
+    def shapes(self) -> tuple[tuple[int, ...], ...] | None:
+        """Of the first row."""
+        return shapes_of(self.rows[0]) if self.rows else None
+
+
+def stack_rows(rows: Sequence[Row]) -> list[np.ndarray]:
+    """Stacks elements component by component.
+
+    Raises:
+        DataError: The shapes of a component differ between the elements.
+    """
+    return [_stack([row[i] for row in rows], i) for i in range(len(rows[0]))]
+
+
+def _stack(parts: list[Any], component: int) -> np.ndarray:
+    shapes = {np.shape(part) for part in parts}
+    if len(shapes) > 1:
+        raise DataError(
+            "Elements of one batch need components of one shape. "
+            f"Received: component {component} with shapes={shown(sorted(shapes))}. "
+            "Use padded_batch, or make the shapes equal in a map."
+        )
+    if isinstance(parts[0], bytes):
+        return as_objects(parts)
+    if not isinstance(parts[0], np.ndarray | np.generic):
+        raise DataError(
+            f"Datasets can't be stacked into a batch. Received: component {component} of type "
+            f"{type(parts[0]).__name__}. Flatten the windows first: ds.flat_map(lambda window: window.batch(n))."
+        )
+    return np.stack(parts)
+
+
+def as_objects(values: Sequence[Any]) -> np.ndarray:
+    """Python objects, such as byte strings, in an array of their own: object [n]."""
+    array = np.empty(len(values), object)
+    array[:] = values
+    return array
+
+
+def shapes_of(row: Row) -> tuple[tuple[int, ...], ...]:
+    """The shapes of an element's components."""
+    return tuple([leaf.shape if isinstance(leaf, np.ndarray) else () for leaf in row])
+
+
+def concatenate_blocks(blocks: Sequence[Block]) -> Block:
+    """One block with the elements of `blocks`, in order."""
+    if len(blocks) == 1:
+        return blocks[0]
+    if any(isinstance(block, Rows) for block in blocks):
+        return Rows([block.row(i) for block in blocks for i in range(block.count)])
+    parts = [block.columns() for block in blocks]
+    leaves = [np.concatenate([part[i] for part in parts]) for i in range(len(parts[0]))]
+    return Columns(leaves, sum(block.count for block in blocks))
+
+
+def beside(blocks: Sequence[Block]) -> Block:
+    """One block whose elements have the components of each of `blocks`, which are equally long."""
+    if all(isinstance(block, Columns) for block in blocks):
+        return Columns([leaf for block in blocks for leaf in block.columns()], blocks[0].count)
+    return Rows([[leaf for block in blocks for leaf in block.row(i)] for i in range(blocks[0].count)])

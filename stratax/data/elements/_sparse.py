@@ -1,0 +1,133 @@
+"""SparseTensor: values with their indices, as `VarLenFeature` gives them (data layer)."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from stratax._shown import shown
+from stratax.data.elements._structure import as_array
+from stratax.errors import BadArgumentError, BadTypeError
+
+
+class SparseTensor(NamedTuple):
+    """Values and where they stand in an array that is mostly empty, as `tf.sparse.SparseTensor`; NumPy, on the host.
+
+    A namedtuple, so it may be (part of) an element of a Dataset. Elements whose numbers of values differ can't be
+    batched as they are: parse batches with `parse_example`, or make them dense and use `padded_batch`.
+
+    Attributes:
+        indices: int64, shape `(values, rank)`, in row-major order.
+        values: Shape `(values,)`.
+        dense_shape: int64, shape `(rank,)`.
+
+    Example:
+        >>> import numpy as np
+        >>> from stratax.data import SparseTensor, sparse_to_dense
+        >>> sparse_to_dense(SparseTensor(np.array([[0, 1], [1, 0]]), np.array([5, 6]), np.array([2, 2])))
+        array([[0, 5],
+               [6, 0]])
+    """
+
+    indices: np.ndarray
+    values: np.ndarray
+    dense_shape: np.ndarray
+
+    @property
+    def dtype(self) -> np.dtype:
+        """The dtype of the values."""
+        return np.asarray(self.values).dtype
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The dense shape as a tuple."""
+        return tuple(int(size) for size in self.dense_shape)
+
+
+def sparse_to_dense(
+    sp_input: SparseTensor, default_value: Any = None, validate_indices: bool = True, name: str | None = None
+) -> np.ndarray:
+    """The dense array of a SparseTensor, as `tf.sparse.to_dense`.
+
+    Args:
+        sp_input: The SparseTensor.
+        default_value: What stands where there is no value; None for 0, or an empty byte string.
+        validate_indices: Whether indices have to be in row-major order and different. They are always within the shape.
+        name: Ignored.
+
+    Returns:
+        An array of the dense shape and the dtype of the values, on the host.
+
+    Raises:
+        BadTypeError: `sp_input` is no SparseTensor, or the default not of the dtype of its values.
+        BadArgumentError: Its parts do not agree, or an index is outside of the shape, repeated or out of order.
+    """
+    if not isinstance(sp_input, SparseTensor):
+        raise BadTypeError(
+            f"to_dense takes a SparseTensor. Received: sp_input={shown(sp_input)}. "
+            "Pass what a VarLenFeature was parsed to, or SparseTensor(indices, values, dense_shape)."
+        )
+    shape, values = sp_input.shape, np.asarray(as_array(sp_input.values))
+    indices = np.asarray(sp_input.indices, np.int64)
+    indices = indices if indices.size else indices.reshape(0, len(shape))
+    _check_parts(indices, values, shape)
+    _check_inside(indices, shape)
+    if validate_indices:
+        _check_order(indices, shape)
+    dense = np.full(shape, _default_of(default_value, values.dtype), values.dtype)
+    dense[tuple(indices.T)] = values
+    return dense
+
+
+def empty_value(dtype: np.dtype) -> Any:
+    """What stands for nothing: an empty byte string among strings, else 0."""
+    return b"" if dtype.kind == "O" else 0
+
+
+def _default_of(value: Any, dtype: np.dtype) -> Any:
+    """The value that stands where there is none, of the dtype of the others."""
+    if value is None:
+        return empty_value(dtype)
+    given = as_array(value)
+    is_string = isinstance(given, bytes)
+    if np.ndim(given) or is_string != (dtype.kind == "O") or not (is_string or _keeps(given, dtype)):
+        raise BadTypeError(
+            f"The default is one value of the dtype of the SparseTensor. Expected: {dtype}. "
+            f"Received: default_value={shown(value)}. Pass such a value, or cast the values."
+        )
+    return given
+
+
+def _keeps(number: Any, dtype: np.dtype) -> bool:
+    """Whether a whole number stays the same in a dtype; others are rounded."""
+    return dtype.kind not in "iub" or bool(np.asarray(number).astype(dtype) == number)
+
+
+def _check_parts(indices: np.ndarray, values: np.ndarray, shape: tuple[int, ...]) -> None:
+    if not shape or min(shape) < 0 or values.ndim != 1 or indices.shape != (len(values), len(shape)):
+        raise BadArgumentError(
+            "A SparseTensor has a row of indices for each value, and a column for each size of dense_shape, which are "
+            f"at least 0. Received: indices of shape {indices.shape}, values of shape {values.shape}, "
+            f"dense_shape={shape}. Make them agree."
+        )
+
+
+def _check_inside(indices: np.ndarray, shape: tuple[int, ...]) -> None:
+    outside = ((indices < 0) | (indices >= np.array(shape, np.int64))).any(axis=1)
+    if outside.any():
+        first = int(outside.argmax())
+        raise BadArgumentError(
+            f"The indices of a SparseTensor lie within its shape. Expected: 0 <= index < {shape}. "
+            f"Received: indices[{first}]={shown(indices[first].tolist())}. Mend the indices or dense_shape."
+        )
+
+
+def _check_order(indices: np.ndarray, shape: tuple[int, ...]) -> None:
+    places = np.ravel_multi_index(tuple(indices.T), shape) if len(indices) else np.zeros(0, np.int64)
+    wrong = np.diff(places) <= 0
+    if wrong.any():
+        first = int(wrong.argmax()) + 1
+        raise BadArgumentError(
+            "The indices of a SparseTensor are in row-major order and different from one another. "
+            f"Received: indices[{first}]={shown(indices[first].tolist())} after {shown(indices[first - 1].tolist())}. "
+            "Sort them, or pass validate_indices=False, with which the last of equal ones counts."
+        )

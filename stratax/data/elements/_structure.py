@@ -1,0 +1,254 @@
+"""Elements as structures of leaves: flattening, naming, conversion to NumPy (data layer).
+
+Tuples, namedtuples, dicts and None are structure, as in TensorFlow; a list is data and becomes an array, but for one
+that a function returns: its parts are the components. Structure is also what a program registered as a pytree with
+JAX. optree does the work, because pipelines and their worker processes need no JAX.
+"""
+
+import collections
+import contextlib
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import optree
+
+from stratax._shown import cut, shown
+from stratax._tracing import TRACING
+from stratax.data.elements._array import ElementArray, as_plain
+from stratax.data.elements._spec import DatasetSpec, Nested, TensorSpec
+from stratax.errors import DataError, TracingError
+
+Structure = Any
+"""An `optree.PyTreeSpec`; two are equal if the same leaves stand in the same places (keys of a dict in any order)."""
+Row = list[Any]
+"""The leaves of one element, in the order of its structure."""
+
+_NAMESPACE = "stratax"
+_SINGLE = optree.tree_structure(0, namespace=_NAMESPACE)
+
+
+def _is_data(value: Any) -> bool:
+    return isinstance(value, list | collections.deque)
+
+
+def flatten(value: Any, is_leaf: Callable[[Any], bool] = _is_data) -> tuple[Row, Structure]:
+    """The leaves of `value` and what puts them together again; by default a list counts as a leaf."""
+    leaves, structure = optree.tree_flatten(value, is_leaf, namespace=_NAMESPACE)
+    unknown = {type(leaf): leaf for leaf in leaves if _is_node_of_jax(leaf) and not is_leaf(leaf)}
+    if not unknown:
+        return leaves, structure
+    for leaf in unknown.values():
+        _adopt(leaf)
+    return flatten(value, is_leaf)
+
+
+def _is_node_of_jax(leaf: Any) -> bool:
+    """Whether a program has told JAX, if it uses JAX at all, that such values are structure."""
+    if isinstance(leaf, np.ndarray | np.generic | int | float | list) or "jax" not in sys.modules:
+        return False
+    from jax import tree_util
+
+    return not tree_util.all_leaves([leaf])
+
+
+def _adopt(example: Any) -> None:
+    """Takes the values of a type apart as JAX does."""
+    from jax import tree_util
+
+    def to_parts(value: Any) -> tuple[list[Any], Any]:
+        return tree_util.tree_flatten(value, is_leaf=lambda part: part is not value)
+
+    # Another thread may have been quicker.
+    with contextlib.suppress(ValueError):
+        optree.register_pytree_node(type(example), to_parts, tree_util.tree_unflatten, namespace=_NAMESPACE)
+
+
+def unflatten(structure: Structure, leaves: Sequence[Any]) -> Any:
+    """The value whose leaves were taken apart by :func:`flatten`."""
+    return optree.tree_unflatten(structure, leaves)
+
+
+def names_of_fields(structure: Structure) -> set[str] | None:
+    """The names of fields of its namedtuples; None if it has a type that a program has registered as structure."""
+    if structure.kind == optree.PyTreeKind.CUSTOM:
+        return None
+    is_named = structure.kind == optree.PyTreeKind.NAMEDTUPLE
+    names = set(structure.type._fields) if is_named else set()
+    for part in structure.children():
+        inner = names_of_fields(part)
+        if inner is None:
+            return None
+        names |= inner
+    return names
+
+
+def leaf_names(structure: Structure) -> list[str]:
+    """A readable name for every leaf: `element['image']`, `element[1]`, or `element` if there is one only."""
+    return [accessor.codify("element") for accessor in structure.accessors()]
+
+
+def as_array(value: Any) -> Any:
+    """A leaf as a NumPy array or scalar on the host; a string as `bytes`, or an object array of them.
+
+    Python floats become float32 and Python integers int32 (int64 where they don't fit), as in TensorFlow; arrays of
+    NumPy, JAX or Keras keep their dtype. Text becomes UTF-8.
+    """
+    if isinstance(value, bytes):
+        return bytes(value)
+    if type(value) in _SCALARS and (scalar := _SCALARS[type(value)](value)) is not None:
+        return scalar
+    if isinstance(value, ElementArray):
+        return as_plain(value)
+    if isinstance(value, np.ndarray | np.generic):
+        return value if value.dtype.kind not in "USO" else _as_strings(value)
+    if isinstance(value, Nested):
+        return value
+    if isinstance(value, str):
+        return value.encode()
+    try:
+        array = np.asarray(value)
+    except TypeError as e:
+        if not TRACING.depth:
+            raise
+        raise TracingError(
+            "A dataset is made of a value that a compiled function computes, or is given, and that has no content "
+            f"while it is traced. Received: {shown(value)}. Make the dataset outside of the function and pass it, or "
+            "go through the array itself: `for row in array`."
+        ) from e
+    except ValueError as e:
+        raise DataError(
+            f"A component of an element has to be an array or a number. Received: component={shown(value)}, which "
+            f"NumPy can't make an array of ({cut(str(e))}). Make the nested lists equally long, or pass a tuple "
+            "of arrays."
+        ) from e
+    if array.dtype.kind in "USO":
+        # NumPy cuts zero bytes off the ends of byte strings unless they stay objects.
+        return _as_strings(np.array(value, dtype=object), value)
+    if not hasattr(value, "dtype"):
+        array = (
+            _as_tensorflow_would(array)
+            if (dtype := _dtype_in(value)) is None
+            else _packed(array, dtype, value)
+        )
+    return array if array.ndim else array[()]
+
+
+def _dtype_in(value: Any) -> np.dtype | None:
+    """The dtype of the elements' components in nested lists; None if there are none."""
+    found: np.dtype | None = None
+    kinds = set(map(type, value)) if isinstance(value, list | tuple | collections.deque) else set()
+    if not any(issubclass(kind, ElementArray | list | tuple) for kind in kinds):
+        return None
+    for part in value:
+        dtype = part.dtype if isinstance(part, ElementArray) else _dtype_in(part)
+        if None not in (found, dtype) and found != dtype:
+            raise DataError(
+                f"The parts of a list that becomes an array need one dtype. Received: {found} and {dtype} in "
+                f"{shown(value)}. Return a tuple, whose parts keep their dtypes, or convert them with tf.cast."
+            )
+        found = dtype if found is None else found
+    return found
+
+
+def _packed(array: np.ndarray, dtype: np.dtype, value: Any) -> np.ndarray:
+    """What components and constants side by side make: constants take the dtype, as in TensorFlow."""
+    if array.dtype.kind == "f" and dtype.kind in "iub":
+        raise DataError(
+            f"The parts of a list that becomes an array need one dtype. Received: {dtype} beside fractions in "
+            f"{shown(value)}. Return a tuple, whose parts keep their dtypes, or convert them with tf.cast."
+        )
+    return array.astype(dtype)
+
+
+def _as_int32(value: int) -> np.int32 | None:
+    return np.int32(value) if -(1 << 31) <= value < 1 << 31 else None
+
+
+_SCALARS: dict[type, Callable[[Any], Any]] = {bool: np.bool_, float: np.float32, int: _as_int32}
+"""A short way for what functions often return."""
+
+
+def _as_strings(array: Any, value: Any = None) -> Any:
+    """An array of text, byte strings or objects with every string as `bytes`."""
+    array = np.asarray(array)
+    if array.ndim and array.dtype.kind == "O" and set(map(type, array.reshape(-1).tolist())) == {bytes}:
+        return array
+    flat = array.astype(object).reshape(-1)
+    for i, part in enumerate(flat):
+        if isinstance(part, str):
+            flat[i] = part.encode()
+        elif not isinstance(part, bytes):
+            value = array if value is None else value
+            raise DataError(
+                "A component of an element has to be an array, a number or a string. Received: "
+                f"component={shown(value)} of "
+                f"type {type(value).__name__}. Convert it to a NumPy array of numbers or strings first."
+            )
+    return flat.reshape(np.shape(array)) if np.ndim(array) else flat[0]
+
+
+def _as_tensorflow_would(array: np.ndarray) -> np.ndarray:
+    if array.dtype == np.float64:
+        return array.astype(np.float32)
+    if array.dtype == np.int64:
+        narrow = array.astype(np.int32)
+        return narrow if np.array_equal(narrow, array) else array
+    return array
+
+
+def as_components(value: Any) -> Any:
+    """What a function has returned as an element: a list is a tuple of components, as in TensorFlow."""
+    return tuple(value) if isinstance(value, list) else value
+
+
+def as_row(value: Any) -> tuple[Row, Structure]:
+    """The leaves of one element as NumPy arrays, and its structure."""
+    if isinstance(value, np.ndarray | np.generic | bytes | int | float):
+        return [as_array(value)], _SINGLE
+    leaves, structure = flatten(value)
+    return [as_array(leaf) for leaf in leaves], structure
+
+
+def spec_of_row(row: Row, structure: Structure) -> Any:
+    """The structure of specs that describes one element."""
+    return unflatten(structure, [spec_of_leaf(leaf) for leaf in row])
+
+
+def spec_of_leaf(leaf: Any) -> TensorSpec | DatasetSpec:
+    """The spec of one component: of an array, or of an inner Dataset."""
+    if isinstance(leaf, Nested):
+        return DatasetSpec(leaf.element_spec)
+    return TensorSpec.from_array(leaf)
+
+
+def check_same(row: Row, structure: Structure, spec: Any, where: str) -> None:
+    """Raises unless an element has the structure, dtypes and ranks (known sizes may differ) of `spec`.
+
+    Args:
+        row: Leaves of the element.
+        structure: Structure of the element.
+        spec: Structure of TensorSpec that earlier elements had.
+        where: Who made the element, for the message.
+
+    Raises:
+        DataError: The two differ; the message names both.
+    """
+    specs, expected = flatten(spec)
+    if structure != expected:
+        raise DataError(
+            f"{where} gave elements of different structure. Expected, as before: {shown(spec)}. "
+            f"Received: element={shown(spec_of_row(row, structure))}. Return the same structure for every element."
+        )
+    for leaf, want, name in zip(row, specs, leaf_names(structure), strict=True):
+        have = spec_of_leaf(leaf)
+        if isinstance(want, DatasetSpec) or isinstance(have, DatasetSpec):
+            continue
+        ranks_differ = want.shape is not None and len(want.shape) != len(have.shape or ())
+        if have.dtype != want.dtype or ranks_differ:
+            raise DataError(
+                f"{where} gave elements of different {'shape rank' if ranks_differ else 'dtype'}. Expected, as "
+                f"before: {name}={shown(want)}. Received: {name}={shown(have)}. Return the same for every element, for "
+                "instance with an explicit dtype."
+            )

@@ -1,0 +1,1 @@
+"""Parse `tf.train.Example` and what else a record may hold."""

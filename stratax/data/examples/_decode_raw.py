@@ -1,0 +1,101 @@
+"""`decode_raw`: bytes as the numbers that they hold (data layer)."""
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from stratax._shown import shown
+from stratax.data.elements._spec import as_dtype
+from stratax.errors import BadArgumentError, BadTypeError, DataError
+
+
+def decode_raw(
+    input_bytes: Any,
+    out_type: Any,
+    little_endian: bool = True,
+    fixed_length: int | None = None,
+    name: str | None = None,
+) -> np.ndarray:
+    r"""The numbers that byte strings hold, as `tf.io.decode_raw`.
+
+    Args:
+        input_bytes: `bytes`, or an array (dtype object) or list of equally long ones.
+        out_type: The dtype of the numbers; for bool every byte but 0 is True.
+        little_endian: The order of bytes within a number.
+        fixed_length: Bytes that are taken from each string; shorter ones are filled up with zeros.
+        name: Ignored.
+
+    Returns:
+        An array of shape `(*shape of input_bytes, numbers in each)`, a copy, on the host.
+
+    Raises:
+        BadTypeError: `input_bytes` is not made of `bytes`.
+        BadArgumentError: `out_type` is not a dtype of numbers, or `fixed_length` not a multiple of its size.
+        DataError: The strings differ in length, or do not divide into numbers.
+
+    Example:
+        >>> from stratax.data import decode_raw
+        >>> decode_raw(b"\x01\x00\x02\x00", "int16")
+        array([1, 2], dtype=int16)
+    """
+    dtype = as_dtype(out_type)
+    # The small floats of ml_dtypes are numbers though their kind is that of raw memory.
+    if dtype.kind in "OSUMm" or not dtype.itemsize or dtype.type is np.void:
+        raise BadArgumentError(
+            f"Bytes are decoded to numbers. Received: out_type={shown(out_type)}. Pass a dtype of numbers such "
+            "as 'uint8'."
+        )
+    if isinstance(input_bytes, bytes):
+        return _numbers(_joined([input_bytes], fixed_length, dtype), dtype, little_endian)
+    strings = np.asarray(input_bytes, object)
+    values = _checked(strings)
+    joined = _joined(values, fixed_length, dtype)
+    size = fixed_length or (len(values[0]) if values else 0)
+    return _numbers(joined, dtype, little_endian).reshape(*strings.shape, size // dtype.itemsize)
+
+
+def _checked(strings: np.ndarray) -> list[bytes]:
+    values = strings.reshape(-1).tolist()
+    for value in values:
+        if not isinstance(value, bytes):
+            raise BadTypeError(
+                f"decode_raw takes `bytes`. Received: {shown(value)} of type {type(value).__name__} in input_bytes. "
+                "Encode text first: text.encode()."
+            )
+    return values
+
+
+def _joined(values: Sequence[bytes], fixed_length: int | None, dtype: np.dtype) -> bytes:
+    """All strings one after another, once their lengths are right."""
+    if fixed_length is not None:
+        is_number = isinstance(fixed_length, int | np.integer) and not isinstance(fixed_length, bool)
+        if not is_number or fixed_length <= 0 or fixed_length % dtype.itemsize:
+            raise BadArgumentError(
+                f"fixed_length is a multiple of the size of a number. Expected: a multiple of {dtype.itemsize} for "
+                f"{dtype}, above 0. Received: fixed_length={shown(fixed_length)}."
+            )
+        return b"".join(value[:fixed_length].ljust(fixed_length, b"\0") for value in values)
+    for index, value in enumerate(values):
+        if len(value) != len(values[0]):
+            raise DataError(
+                "Byte strings that are decoded together are equally long. Expected: "
+                f"{len(values[0])} bytes, as the first. Received: {len(value)} bytes in input_bytes[{index}]. "
+                "Pass fixed_length, or decode them one by one."
+            )
+        if len(value) % dtype.itemsize:
+            raise DataError(
+                f"A byte string divides into numbers. Expected: a multiple of {dtype.itemsize} bytes for {dtype}. "
+                f"Received: {len(value)} bytes. Mend out_type, or pass fixed_length."
+            )
+    return b"".join(values)
+
+
+def _numbers(data: bytes, dtype: np.dtype, little_endian: bool) -> np.ndarray:
+    if dtype.kind == "b":
+        return np.frombuffer(data, np.uint8) != 0
+    if little_endian == (sys.byteorder == "little"):
+        return np.frombuffer(data, dtype).copy()
+    part = dtype.itemsize // 2 if dtype.kind == "c" else dtype.itemsize
+    return np.frombuffer(data, f"u{part}").byteswap().view(dtype)

@@ -1,0 +1,370 @@
+"""What to make of a feature of an Example: FixedLenFeature, FixedLenSequenceFeature, VarLenFeature (data layer).
+
+However the records are read, the values of a feature arrive here as one flat array with a count for each Example.
+"""
+
+import abc
+import dataclasses
+import enum
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple, NoReturn
+
+import numpy as np
+
+from stratax._shown import shown
+from stratax.data.elements._block import as_objects
+from stratax.data.elements._sparse import SparseTensor, empty_value
+from stratax.data.elements._spec import as_dtype, as_shape
+from stratax.errors import BadArgumentError, BadTypeError, DataError
+
+
+class Kind(enum.Enum):
+    """The three kinds of values that a Feature may hold; the same objects in every process, also when pickled.
+
+    Attributes:
+        dtype: NumPy's dtype of the values.
+        field: The field of `Feature`.
+        tag: What the field begins with on the wire.
+        label: What messages call it.
+    """
+
+    BYTES = (np.dtype(object), "bytes_list", 0x0A, "string")
+    FLOAT = (np.dtype(np.float32), "float_list", 0x12, "float32")
+    INT64 = (np.dtype(np.int64), "int64_list", 0x1A, "int64")
+
+    def __init__(self, dtype: np.dtype, field: str, tag: int, label: str) -> None:
+        self.dtype = dtype
+        self.field = field
+        self.tag = tag
+        self.label = label
+
+
+BYTES, FLOAT, INT64 = Kind.BYTES, Kind.FLOAT, Kind.INT64
+KINDS = {kind.field: kind for kind in Kind}
+
+
+class Ragged(NamedTuple):
+    """The values of one feature in several Examples.
+
+    Attributes:
+        values: All of them, one after another, 1-D.
+        counts: int64, how many belong to each Example; 0 where it is missing.
+        missing: bool, which Examples do not have the feature.
+    """
+
+    values: np.ndarray
+    counts: np.ndarray
+    missing: np.ndarray
+
+
+class Where(NamedTuple):
+    """What messages say about a place: which feature of which Example.
+
+    Attributes:
+        feature: The feature's name.
+        names: Names of the Examples, None where they have none.
+        single: Whether there is one Example, not a batch.
+    """
+
+    feature: str
+    names: Sequence[Any] | None = None
+    single: bool = False
+
+    def of(self, index: int) -> str:
+        """The feature in one Example."""
+        named = (
+            f" (named {shown(self.names[index])})"
+            if self.names is not None and index < len(self.names)
+            else ""
+        )
+        place = "the Example" if self.single else f"Example {index} of the batch"
+        return f"Feature {shown(self.feature)} of {place}{named}"
+
+
+def error_about(index: int, message: str, kind: type[DataError] = DataError) -> DataError:
+    """An error that one Example of a batch is to blame for, with its index."""
+    error = kind(message)
+    error.element = index
+    return error
+
+
+class ParsedFeature(abc.ABC):
+    """How the values of one feature become an array; the kinds of it are in this file."""
+
+    kind: Kind
+
+    @abc.abstractmethod
+    def one(self, values: np.ndarray | None, where: Where) -> Any:
+        """The result for one Example; `values` is None where the feature is missing."""
+
+    @abc.abstractmethod
+    def many(self, ragged: Ragged, where: Where) -> Any:
+        """The result for a batch of Examples."""
+
+
+_LARGEST_FLOAT = np.finfo(np.float32).max
+_LARGEST_INT64 = np.iinfo(np.int64).max
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class FixedLenFeature(ParsedFeature):
+    """A feature with the same shape in every Example, as `tf.io.FixedLenFeature`.
+
+    Args:
+        shape: The shape of its values, all sizes known; `[]` for one value.
+        dtype: int64, float32 or string (`object`, values are `bytes`).
+        default_value: What an Example without the feature gets: as many values as the shape has. None: it is required.
+
+    Raises:
+        BadArgumentError: A size is unknown, the dtype is another one, or the default has another size.
+
+    Example:
+        >>> from stratax.data import FixedLenFeature
+        >>> FixedLenFeature([2], "float32", default_value=[0.0, 1.0])
+        FixedLenFeature(shape=(2,), dtype=dtype('float32'), default_value=[0.0, 1.0])
+    """
+
+    shape: Any
+    dtype: Any
+    default_value: Any = None
+
+    def __post_init__(self) -> None:
+        shape = _known_shape(self.shape, "Use FixedLenSequenceFeature for a first size that differs.")
+        _set(self, shape=shape, **_dtype_and_kind(self.dtype), size=math.prod(shape))
+        _set(self, default=_default_of(self.default_value, self.kind, shape))
+
+    size: int = dataclasses.field(init=False, repr=False)
+    default: np.ndarray | None = dataclasses.field(init=False, repr=False)
+    kind: Kind = dataclasses.field(init=False, repr=False)
+
+    def one(self, values: np.ndarray | None, where: Where) -> Any:
+        """An array of the shape; for `[]` a NumPy scalar, or `bytes`."""
+        if values is None:
+            if self.default is None:
+                self._raise_missing(where, 0)
+            values = self.default.copy()
+        elif len(values) != self.size:
+            self._raise_size(where, 0, len(values))
+        return values.reshape(self.shape) if self.shape else values[0]
+
+    def many(self, ragged: Ragged, where: Where) -> np.ndarray:
+        """An array of shape `(examples, *shape)`."""
+        values, counts, missing = ragged
+        wrong = (counts != self.size) & ~missing
+        if wrong.any():
+            first = int(wrong.argmax())
+            self._raise_size(where, first, int(counts[first]))
+        if missing.any():
+            if self.default is None:
+                self._raise_missing(where, int(missing.argmax()))
+            values = self._with_defaults(values, missing)
+        return values.reshape(len(counts), *self.shape)
+
+    def _with_defaults(self, values: np.ndarray, missing: np.ndarray) -> np.ndarray:
+        filled = np.empty((len(missing), self.size), self.kind.dtype)
+        filled[missing] = self.default
+        filled[~missing] = (
+            values.reshape(-1, self.size) if self.size else values.reshape(int((~missing).sum()), 0)
+        )
+        return filled
+
+    def _raise_missing(self, where: Where, index: int) -> NoReturn:
+        raise error_about(
+            index,
+            f"{where.of(index)} is required but missing. Expected: {shown(self)}. Received: no such feature, or one "
+            "without values of any kind. Give FixedLenFeature a default_value, or write the feature.",
+        )
+
+    def _raise_size(self, where: Where, index: int, count: int) -> NoReturn:
+        raise error_about(
+            index,
+            f"{where.of(index)} has another number of values than its shape. Expected: {self.size} "
+            f"value(s) of {self.kind.label} for shape {self.shape}. Received: {count} value(s). Mend the shape, or "
+            "use FixedLenSequenceFeature or VarLenFeature where the number differs.",
+        )
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class FixedLenSequenceFeature(ParsedFeature):
+    """A feature that is a sequence of values of one shape, as `tf.io.FixedLenSequenceFeature`.
+
+    In `parse_example` shorter sequences are padded to the longest of the batch.
+
+    Args:
+        shape: The shape of one value of the sequence, all sizes known; `[]` for numbers.
+        dtype: int64, float32 or string (`object`, values are `bytes`).
+        allow_missing: Whether the feature may be missing, and counts as an empty sequence then. `parse_example` and
+            `parse_single_example` need True, as in TensorFlow.
+        default_value: One value that sequences are padded with; None for 0, or an empty byte string.
+
+    Raises:
+        BadArgumentError: A size is unknown, the dtype is another one, or the default is not one value.
+    """
+
+    shape: Any
+    dtype: Any
+    allow_missing: bool = False
+    default_value: Any = None
+
+    def __post_init__(self) -> None:
+        shape = _known_shape(
+            self.shape, "Pass the shape of one value; the length of the sequence is not part of it."
+        )
+        _set(self, shape=shape, **_dtype_and_kind(self.dtype), size=math.prod(shape))
+        given = empty_value(self.kind.dtype) if self.default_value is None else self.default_value
+        _set(self, default=_default_of(given, self.kind, ()))
+
+    size: int = dataclasses.field(init=False, repr=False)
+    default: np.ndarray = dataclasses.field(init=False, repr=False)
+    kind: Kind = dataclasses.field(init=False, repr=False)
+
+    def one(self, values: np.ndarray | None, where: Where) -> np.ndarray:
+        """An array of shape `(length, *shape)`."""
+        values = np.empty(0, self.kind.dtype) if values is None else values
+        return values.reshape(self._length(len(values), where, 0), *self.shape)
+
+    def many(self, ragged: Ragged, where: Where) -> np.ndarray:
+        """An array of shape `(examples, longest, *shape)`."""
+        values, counts, _ = ragged
+        wrong = counts % self.size != 0 if self.size else counts != 0
+        if wrong.any():
+            first = int(wrong.argmax())
+            self._length(int(counts[first]), where, first)
+        longest = int(counts.max(initial=0))
+        return self.padded(values, counts, longest).reshape(
+            len(counts), longest // max(1, self.size), *self.shape
+        )
+
+    def padded(self, values: np.ndarray, counts: np.ndarray, longest: int) -> np.ndarray:
+        """Rows of `longest` values, filled up with the default."""
+        if (counts == longest).all():
+            return values.reshape(len(counts), longest)
+        rows = np.full((len(counts), longest), self.default[0], self.kind.dtype)
+        rows[np.arange(longest) < counts[:, None]] = values
+        return rows
+
+    def _length(self, count: int, where: Where, index: int) -> int:
+        if self.size and count % self.size == 0:
+            return count // self.size
+        if count == 0:
+            return 0
+        raise error_about(
+            index,
+            f"{where.of(index)} does not divide into values of its shape. Expected: a multiple of {self.size} "
+            f"value(s) of {self.kind.label} for shape {self.shape}. Received: {count} value(s). Mend the shape, or use "
+            "VarLenFeature.",
+        )
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class VarLenFeature(ParsedFeature):
+    """A feature with any number of values, as `tf.io.VarLenFeature`; it is parsed to a `SparseTensor`.
+
+    Args:
+        dtype: int64, float32 or string (`object`, values are `bytes`).
+
+    Raises:
+        BadArgumentError: The dtype is another one.
+    """
+
+    dtype: Any
+
+    def __post_init__(self) -> None:
+        _set(self, **_dtype_and_kind(self.dtype))
+
+    kind: Kind = dataclasses.field(init=False, repr=False)
+
+    def one(self, values: np.ndarray | None, where: Where) -> SparseTensor:
+        """A SparseTensor of shape `(values,)`."""
+        values = np.empty(0, self.kind.dtype) if values is None else values
+        return SparseTensor(np.arange(len(values))[:, None], values, np.array([len(values)]))
+
+    def many(self, ragged: Ragged, where: Where) -> SparseTensor:
+        """A SparseTensor of shape `(examples, most values)`."""
+        indices = places_in_rows(ragged.counts)
+        shape = np.array([len(ragged.counts), int(ragged.counts.max(initial=0))])
+        return SparseTensor(indices, ragged.values, shape)
+
+
+def places_in_rows(counts: np.ndarray) -> np.ndarray:
+    """Row and column of every value, int64 of shape `(values, 2)`, where row i has `counts[i]` values."""
+    rows = np.arange(len(counts)).repeat(counts)
+    places = np.empty((len(rows), 2), np.int64)
+    places[:, 0] = rows
+    places[:, 1] = np.arange(len(rows)) - (counts.cumsum() - counts).repeat(counts)
+    return places
+
+
+def _set(feature: Any, **values: Any) -> None:
+    for name, value in values.items():
+        object.__setattr__(feature, name, value)
+
+
+def _known_shape(shape: Any, advice: str) -> tuple[int, ...]:
+    sizes = as_shape(shape)
+    if sizes is None or None in sizes:
+        raise BadArgumentError(
+            f"The sizes of a feature's shape are all known. Received: shape={shown(shape)}. {advice}"
+        )
+    return tuple(size for size in sizes if size is not None)
+
+
+def value_dtype(dtype: Any) -> np.dtype:
+    """The dtype that arrays have where `dtype` is asked for: `object` for strings, by whatever name."""
+    if isinstance(dtype, str) and dtype == "string":
+        return BYTES.dtype
+    found = as_dtype(dtype)
+    return BYTES.dtype if found.kind in "SU" else found
+
+
+def _dtype_and_kind(dtype: Any) -> dict[str, Any]:
+    found = value_dtype(dtype)
+    for kind in Kind:
+        if kind.dtype == found:
+            return {"dtype": found, "kind": kind}
+    raise BadArgumentError(
+        f"Features hold int64, float32 or byte strings. Received: dtype={shown(dtype)}. Parse as one of them "
+        "and cast then."
+    )
+
+
+def _default_of(value: Any, kind: Kind, shape: tuple[int, ...]) -> np.ndarray | None:
+    """The default as a flat array of the kind."""
+    if value is None:
+        return None
+    array = np.array(value, object).reshape(-1) if kind is BYTES else np.asarray(value).reshape(-1)
+    if kind is BYTES:
+        array = _as_byte_strings(array)
+    elif array.size and not _fits(array, kind):
+        raise BadTypeError(
+            f"The default has the dtype of its feature. Expected: {kind.label}. Received: "
+            f"default_value={shown(value)}. "
+            "Pass a value of that dtype, within its range."
+        )
+    if array.size != math.prod(shape):
+        raise BadArgumentError(
+            f"The default has as many values as the feature's shape. Expected: {math.prod(shape)} for shape {shape}. "
+            f"Received: default_value={shown(value)}. Pass one value for each."
+        )
+    return array.astype(kind.dtype)
+
+
+def _fits(values: np.ndarray, kind: Kind) -> bool:
+    """Whether numbers are of the kind, and none is too large for it."""
+    if kind is FLOAT:
+        return (
+            values.dtype.kind in "iubf" and not (np.isfinite(values) & (abs(values) > _LARGEST_FLOAT)).any()
+        )
+    return values.dtype.kind in "iub" and bool((values <= _LARGEST_INT64).all())
+
+
+def _as_byte_strings(values: np.ndarray) -> np.ndarray:
+    encoded = [value.encode() if isinstance(value, str) else value for value in values]
+    if not all(isinstance(value, bytes) for value in encoded):
+        raise BadTypeError(
+            "The default of a string feature is made of byte strings. Received: "
+            f"default_value={shown(values.tolist())}. "
+            "Pass bytes."
+        )
+    return as_objects([bytes(value) for value in encoded])

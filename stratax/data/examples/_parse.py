@@ -1,0 +1,331 @@
+"""Parsing of serialized Examples and SequenceExamples to arrays (data layer).
+
+The meaning stands here, on protobuf's messages; `_columnar_parse.py` is the quick way for batches of Examples that are
+alike, and whatever it does not recognise comes here.
+"""
+
+import abc
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from google.protobuf.message import DecodeError
+
+from stratax._shown import shown
+from stratax.data.elements._block import as_objects
+from stratax.data.examples._columnar_parse import parse_columns
+from stratax.data.examples._example import Example
+from stratax.data.examples._features import (
+    BYTES,
+    KINDS,
+    FixedLenSequenceFeature,
+    Kind,
+    ParsedFeature,
+    Ragged,
+    Where,
+    error_about,
+)
+from stratax.errors import BadArgumentError, BadTypeError, DataLossError
+
+Parsed = dict[str, Any]
+_SHOWN_BYTES = 32
+# Below and above these the quick way is not quicker: it has a fixed cost, and copies the whole batch once.
+_FEWEST_COLUMNAR = 24
+_LONGEST_COLUMNAR = 1 << 14
+
+
+def parse_single_example(
+    serialized: Any, features: Mapping[str, ParsedFeature], example_names: Any = None, name: str | None = None
+) -> Parsed:
+    """The features of one serialized Example as arrays, as `tf.io.parse_single_example`.
+
+    Batches are parsed many times faster: batch first, then `map(lambda records: parse_example(records, features))`.
+
+    Args:
+        serialized: The record: `bytes`.
+        features: What to make of each feature, by name; others are passed over.
+        example_names: The Example's name, for messages.
+        name: Ignored.
+
+    Returns:
+        A dict with an array (a scalar, or `bytes`, for shape `[]`; a `SparseTensor` for a `VarLenFeature`) for each of
+        `features`, on the host.
+
+    Raises:
+        DataLossError: `serialized` is no Example.
+        DataError: A feature is missing, of another dtype or of another size; the message names it.
+        BadArgumentError: `features` is empty, or has a sequence without `allow_missing=True`.
+        BadTypeError: `serialized` is not `bytes`, or `features` not made of features.
+
+    Example:
+        >>> from stratax.data import Example, Feature, Features, FixedLenFeature, Int64List, parse_single_example
+        >>> example = Example(features=Features(feature={"label": Feature(int64_list=Int64List(value=[7]))}))
+        >>> parse_single_example(example.SerializeToString(), {"label": FixedLenFeature([], "int64")})
+        {'label': np.int64(7)}
+    """
+    check_features(features)
+    data = as_record(serialized)
+    held = decoded(Example, data, 0, single=True).features.feature
+    names = None if example_names is None else [example_names]
+    parsed = {}
+    for key, feature in features.items():
+        where = Where(key, names, single=True)
+        values = values_of(held[key], feature.kind, where, 0) if key in held else None
+        parsed[key] = feature.one(values, where)
+    return parsed
+
+
+def parse_example(
+    serialized: Any, features: Mapping[str, ParsedFeature], example_names: Any = None, name: str | None = None
+) -> Parsed:
+    """The features of a batch of serialized Examples as arrays, as `tf.io.parse_example`.
+
+    Where a pure function given to `map` does nothing but this, small batches are parsed several at a time.
+
+    Args:
+        serialized: The records: a sequence of `bytes`, or a 1-D array of them (dtype object). A single record is parsed
+            as :func:`parse_single_example` does.
+        features: What to make of each feature, by name; others are passed over.
+        example_names: A name for each Example, for messages.
+        name: Ignored.
+
+    Returns:
+        A dict with one array for each of `features`, on the host: shape `(examples, *shape)` for a `FixedLenFeature`,
+        `(examples, longest, *shape)` for a `FixedLenSequenceFeature`, a `SparseTensor` of shape
+        `(examples, most values)` for a `VarLenFeature`.
+
+    Raises:
+        DataLossError: A record is no Example; the message gives its index in the batch.
+        DataError: A feature is missing, of another dtype or of another size; the message names it and the index.
+        BadArgumentError: `features` is empty, or has a sequence without `allow_missing=True`.
+        BadTypeError: `serialized` is not made of `bytes`, or `features` not of features.
+
+    Example:
+        >>> from stratax.data import Example, Feature, Features, FixedLenFeature, Int64List, parse_example
+        >>> records = [
+        ...     Example(features=Features(feature={"n": Feature(int64_list=Int64List(value=[n]))})).SerializeToString()
+        ...     for n in range(3)
+        ... ]
+        >>> parse_example(records, {"n": FixedLenFeature([], "int64")})
+        {'n': array([0, 1, 2])}
+    """
+    if isinstance(serialized, RecordsToCome):
+        return serialized.parse(features, example_names)
+    if isinstance(serialized, bytes) or (not isinstance(serialized, list) and np.ndim(serialized) == 0):
+        return parse_single_example(serialized, features, example_names)
+    check_features(features)
+    records = as_records(serialized)
+    names = as_names(example_names)
+    found = _parse_batch(records, features, names)
+    return {key: feature.many(found[key], Where(key, names)) for key, feature in features.items()}
+
+
+class RecordsToCome(abc.ABC):
+    """Stands for a batch of records that nobody has yet, in a function that is found out about."""
+
+    @abc.abstractmethod
+    def parse(self, features: Mapping[str, ParsedFeature], example_names: Any) -> Parsed:
+        """What `parse_example` gives for it."""
+
+
+def parse_batches(batches: Sequence[Any], features: Mapping[str, ParsedFeature]) -> list[Parsed]:
+    """What :func:`parse_example` gives for each of several batches, parsed as one.
+
+    Args:
+        batches: The batches, each as `parse_example` takes it; together at least one record.
+        features: As for `parse_example`.
+
+    Returns:
+        A result for each batch.
+
+    Raises:
+        DataError: As `parse_example` does; which record is to blame is not told rightly.
+    """
+    listed = [as_records(batch) for batch in batches]
+    found = _parse_batch([record for records in listed for record in records], features, None)
+    borders = np.cumsum([0, *map(len, listed)])
+    cut = {key: _cut(ragged, borders) for key, ragged in found.items()}
+    return [
+        {key: feature.many(cut[key][i], Where(key)) for key, feature in features.items()}
+        for i in range(len(listed))
+    ]
+
+
+def _cut(ragged: Ragged, borders: np.ndarray) -> list[Ragged]:
+    """The values of several batches, each on its own."""
+    ends = np.concatenate([np.zeros(1, np.int64), ragged.counts.cumsum()])[borders]
+    return [
+        Ragged(ragged.values[first:last], ragged.counts[start:stop], ragged.missing[start:stop])
+        for start, stop, first, last in zip(
+            *(side.tolist() for side in (borders[:-1], borders[1:], ends[:-1], ends[1:])), strict=True
+        )
+    ]
+
+
+def _parse_batch(
+    records: list[bytes], features: Mapping[str, ParsedFeature], names: Sequence[Any] | None
+) -> dict[str, Ragged]:
+    """The values of some features in a batch: the quick way for as many Examples as it understands."""
+    is_worth_it = (
+        len(records) >= _FEWEST_COLUMNAR and sum(map(len, records)) < len(records) * _LONGEST_COLUMNAR
+    )
+    columns = parse_columns(records, features) if is_worth_it else None
+    if columns is None:
+        return parse_messages(records, features, range(len(records)), names)
+    found, understood = columns
+    if understood.all():
+        return found
+    others = parse_messages(records, features, np.flatnonzero(~understood).tolist(), names)
+    return {key: _merged(ragged, others[key], understood) for key, ragged in found.items()}
+
+
+def _merged(ragged: Ragged, other: Ragged, is_first: np.ndarray) -> Ragged:
+    """The values of two groups of Examples in their order."""
+    which = np.concatenate([np.flatnonzero(is_first), np.flatnonzero(~is_first)])
+    back = np.argsort(which)
+    counts = np.concatenate([ragged.counts, other.counts])
+    order = np.argsort(np.repeat(which, counts), kind="stable")
+    values = np.concatenate([ragged.values, other.values])[order]
+    return Ragged(values, counts[back], np.concatenate([ragged.missing, other.missing])[back])
+
+
+def parse_messages(
+    records: Sequence[bytes],
+    features: Mapping[str, ParsedFeature],
+    indices: Iterable[int],
+    names: Sequence[Any] | None,
+) -> dict[str, Ragged]:
+    """The values of some features in some Examples, read by protobuf.
+
+    Args:
+        records: All Examples of the batch, serialized.
+        features: The features to read.
+        indices: Which Examples.
+        names: The names of all Examples.
+
+    Returns:
+        The values by name of the feature.
+    """
+    columns: dict[str, list[np.ndarray | None]] = {key: [] for key in features}
+    for index in indices:
+        held = decoded(Example, records[index], index).features.feature
+        for key, feature in features.items():
+            values = values_of(held[key], feature.kind, Where(key, names), index) if key in held else None
+            columns[key].append(values)
+    return {key: as_ragged(column, features[key].kind) for key, column in columns.items()}
+
+
+def as_ragged(column: Sequence[np.ndarray | None], kind: Kind) -> Ragged:
+    """Values of Examples one by one, None where they are missing, as one array."""
+    there = [values for values in column if values is not None]
+    joined = np.concatenate(there) if there else np.empty(0, kind.dtype)
+    counts = np.array([0 if values is None else len(values) for values in column], np.int64)
+    return Ragged(joined, counts, np.array([values is None for values in column], bool))
+
+
+def decoded(message: Any, data: bytes, index: int, *, single: bool = False) -> Any:
+    """A message of a class; raises a DataLossError that gives the index if `data` is none."""
+    try:
+        return message.FromString(data)
+    except DecodeError as e:
+        place = "The record" if single else f"Record {index} of the batch"
+        raise error_about(
+            index,
+            f"{place} is not a serialized {message.DESCRIPTOR.name}, or it is damaged ({e}). "
+            f"Received: {len(data)} bytes that begin with {shown(data[:_SHOWN_BYTES])}. Check what the file "
+            "holds, and that "
+            "its compression_type is right.",
+            DataLossError,
+        ) from e
+
+
+def values_of(feature: Any, kind: Kind, where: Where, index: int) -> np.ndarray | None:
+    """The values of a `Feature` message; None if it has none of any kind."""
+    held = feature.WhichOneof("kind")
+    if held == kind.field:
+        return as_values(getattr(feature, held).value, kind)
+    if held is None:
+        return None
+    other = KINDS[held]
+    raise error_about(
+        index,
+        f"{where.of(index)} has another dtype. Expected: values of {kind.label}. Received: "
+        f"{len(getattr(feature, held).value)} value(s) of {other.label}. Mend the dtype in features.",
+    )
+
+
+def as_values(values: Sequence[Any], kind: Kind) -> np.ndarray:
+    """A repeated field as a 1-D array."""
+    if kind is BYTES:
+        return as_objects(values)
+    return np.array(values, kind.dtype)
+
+
+def check_features(features: Any) -> None:
+    """Raises unless `features` says what to make of at least one feature of an Example."""
+    if not isinstance(features, Mapping):
+        raise BadTypeError(
+            "features is a dict of FixedLenFeature, FixedLenSequenceFeature and VarLenFeature by name. "
+            f"Received: features={shown(features)}."
+        )
+    if not features:
+        raise BadArgumentError(
+            f"features names at least one feature. Received: features={shown(features)}. Pass, for instance, "
+            "{'label': FixedLenFeature([], 'int64')}."
+        )
+    for key, feature in features.items():
+        if not isinstance(key, str) or not isinstance(feature, ParsedFeature):
+            raise BadTypeError(
+                "features is a dict of FixedLenFeature, FixedLenSequenceFeature and VarLenFeature by name. "
+                f"Received: features[{shown(key)}]={shown(feature)}."
+            )
+        if isinstance(feature, FixedLenSequenceFeature) and not feature.allow_missing:
+            raise BadArgumentError(
+                "A FixedLenSequenceFeature of an Example needs allow_missing=True. "
+                f"Received: features[{shown(key)}]={shown(feature)}. "
+                "Pass allow_missing=True: a missing feature is an empty sequence."
+            )
+
+
+def as_record(serialized: Any) -> bytes:
+    """One record as `bytes`."""
+    value = serialized[()] if isinstance(serialized, np.ndarray) and serialized.ndim == 0 else serialized
+    if not isinstance(value, bytes) or isinstance(value, np.bytes_):
+        raise BadTypeError(
+            f"A serialized Example is one `bytes`. Received: serialized={shown(serialized)} of type "
+            f"{type(serialized).__name__}. Use parse_example for a batch of them."
+        )
+    return value
+
+
+def as_records(serialized: Any) -> list[bytes]:
+    """A batch of records as a list of `bytes`."""
+    if isinstance(serialized, np.ndarray) and (serialized.dtype != object or serialized.ndim != 1):
+        raise BadTypeError(
+            "A batch of serialized Examples is a 1-D array of dtype object, or a list of `bytes` (NumPy's fixed-length "
+            f"strings lose zeros at the end). Received: an array of dtype {serialized.dtype} and shape "
+            f"{serialized.shape}. Pass a list of `bytes`."
+        )
+    try:
+        records = serialized.tolist() if isinstance(serialized, np.ndarray) else list(serialized)
+    except TypeError:
+        records = [serialized]
+    if not set(map(type, records)) <= {bytes}:
+        first = next(record for record in records if type(record) is not bytes)
+        raise BadTypeError(
+            f"A batch of serialized Examples is made of `bytes`. Received: {shown(first)} of type "
+            f"{type(first).__name__} in serialized."
+        )
+    return records
+
+
+def as_names(example_names: Any) -> list[Any] | None:
+    """The names of a batch of Examples as a list; None if they have none."""
+    if example_names is None:
+        return None
+    if isinstance(example_names, str | bytes) or np.ndim(example_names) != 1:
+        raise BadTypeError(
+            f"example_names has a name for each Example. Received: example_names={shown(example_names)} of type "
+            f"{type(example_names).__name__}. Pass a list of names."
+        )
+    return np.asarray(example_names).tolist()

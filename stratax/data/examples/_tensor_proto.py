@@ -1,0 +1,221 @@
+"""Arrays as serialized `TensorProto` and back, wire-compatible with TensorFlow (data layer)."""
+
+import math
+from typing import Any, NoReturn
+
+import ml_dtypes
+import numpy as np
+from google.protobuf.message import DecodeError
+
+from stratax._shown import shown
+from stratax.data.elements._block import as_objects
+from stratax.data.elements._structure import as_array
+from stratax.data.examples._features import value_dtype
+from stratax.data.examples._messages import make_messages
+from stratax.errors import BadArgumentError, BadTypeError, DataError, DataLossError
+
+# A few bytes can stand for an array that is one value over and over; as long as this they are taken for damage.
+_MOST_EXPANDED_BYTES = 1 << 30
+
+_MESSAGES = make_messages(
+    "stratax/tensor.proto",
+    {
+        "Dim": {"size": (1, "int64"), "name": (2, "string")},
+        "TensorShapeProto": {"dim": (2, "repeated Dim"), "unknown_rank": (3, "bool")},
+        "TensorProto": {
+            "dtype": (1, "int32"),
+            "tensor_shape": (2, "TensorShapeProto"),
+            "version_number": (3, "int32"),
+            "tensor_content": (4, "bytes"),
+            "float_val": (5, "repeated float"),
+            "double_val": (6, "repeated double"),
+            "int_val": (7, "repeated int32"),
+            "string_val": (8, "repeated bytes"),
+            "scomplex_val": (9, "repeated float"),
+            "int64_val": (10, "repeated int64"),
+            "bool_val": (11, "repeated bool"),
+            "dcomplex_val": (12, "repeated double"),
+            "half_val": (13, "repeated int32"),
+            "uint32_val": (16, "repeated uint32"),
+            "uint64_val": (17, "repeated uint64"),
+        },
+    },
+)
+_TensorProto = _MESSAGES["TensorProto"]
+
+_STRING = np.dtype(object)
+_KINDS = {
+    1: (np.dtype("float32"), "float_val"),
+    2: (np.dtype("float64"), "double_val"),
+    3: (np.dtype("int32"), "int_val"),
+    4: (np.dtype("uint8"), "int_val"),
+    5: (np.dtype("int16"), "int_val"),
+    6: (np.dtype("int8"), "int_val"),
+    7: (_STRING, "string_val"),
+    8: (np.dtype("complex64"), "scomplex_val"),
+    9: (np.dtype("int64"), "int64_val"),
+    10: (np.dtype("bool"), "bool_val"),
+    14: (np.dtype(ml_dtypes.bfloat16), "half_val"),
+    17: (np.dtype("uint16"), "int_val"),
+    18: (np.dtype("complex128"), "dcomplex_val"),
+    19: (np.dtype("float16"), "half_val"),
+    22: (np.dtype("uint32"), "uint32_val"),
+    23: (np.dtype("uint64"), "uint64_val"),
+}
+"""dtype and field of the values by TensorFlow's number of the dtype."""
+_NUMBERS = {dtype: number for number, (dtype, _) in _KINDS.items()}
+
+
+def serialize_tensor(tensor: Any, name: str | None = None) -> bytes:
+    """An array as bytes that :func:`parse_tensor` and TensorFlow read, as `tf.io.serialize_tensor`.
+
+    Args:
+        tensor: An array (it is copied to the host), a number, `bytes`, or nested lists of them; text becomes UTF-8.
+        name: Ignored.
+
+    Returns:
+        A serialized `TensorProto`, byte for byte as TensorFlow's.
+
+    Raises:
+        BadArgumentError: The dtype is none of those that the message names.
+        BadTypeError: An array of objects holds something else than `bytes` and text, or lists are not equally long.
+
+    Example:
+        >>> import numpy as np
+        >>> from stratax.data import parse_tensor, serialize_tensor
+        >>> parse_tensor(serialize_tensor(np.array([[1.5, 2.0]])), "float64")
+        array([[1.5, 2. ]])
+    """
+    array = _as_tensor(tensor)
+    array = array.astype(array.dtype.newbyteorder("="), copy=False)
+    if array.dtype not in _NUMBERS:
+        raise BadArgumentError(
+            f"Arrays of this dtype can't be serialized. Expected: one of {', '.join(map(str, _NUMBERS))}. "
+            f"Received: an array of dtype {array.dtype}. Cast it."
+        )
+    message = _TensorProto(dtype=_NUMBERS[array.dtype])
+    message.tensor_shape.SetInParent()
+    for size in array.shape:
+        message.tensor_shape.dim.add(size=size)
+    if array.dtype == _STRING:
+        message.string_val.extend(array.reshape(-1).tolist())
+    else:
+        message.tensor_content = np.asarray(array, array.dtype.newbyteorder("<")).tobytes()
+    return message.SerializeToString(deterministic=True)
+
+
+def _as_tensor(value: Any) -> np.ndarray:
+    try:
+        array = np.asarray(value)
+    except ValueError as e:
+        raise BadTypeError(
+            f"A tensor is a whole array. Received: tensor={shown(value)}, which NumPy can't make an array of ({e}). "
+            "Make the nested lists equally long."
+        ) from e
+    if array.dtype.kind not in "OSU":
+        return np.asarray(as_array(value))
+    array = np.array(value, object)
+    strings = [item.encode() if isinstance(item, str) else item for item in array.reshape(-1)]
+    wrong = [item for item in strings if not isinstance(item, bytes)]
+    if wrong:
+        raise BadTypeError(
+            f"An array of objects is serialized if they are `bytes` or text. Received: {shown(wrong[0])} of type "
+            f"{type(wrong[0]).__name__} in tensor. Convert it to an array of numbers."
+        )
+    return as_objects(strings).reshape(array.shape)
+
+
+def parse_tensor(serialized: Any, out_type: Any, name: str | None = None) -> Any:
+    """The array that was serialized by `serialize_tensor`, here or in TensorFlow, as `tf.io.parse_tensor`.
+
+    Args:
+        serialized: A serialized `TensorProto`: `bytes`.
+        out_type: Its dtype; `object` for byte strings.
+        name: Ignored.
+
+    Returns:
+        An array on the host; a NumPy scalar or `bytes` where the shape is `()`.
+
+    Raises:
+        BadTypeError: `serialized` is not `bytes`.
+        DataLossError: They are no `TensorProto`, or its parts do not agree.
+        DataError: It holds another dtype.
+    """
+    data = serialized[()] if isinstance(serialized, np.ndarray) and serialized.ndim == 0 else serialized
+    if not isinstance(data, bytes):
+        raise BadTypeError(
+            f"parse_tensor takes `bytes`. Received: serialized of type {type(serialized).__name__}. Pass what "
+            "serialize_tensor gave."
+        )
+    message = _decoded(data)
+    if message.dtype not in _KINDS:
+        _raise_damaged(data, f"its dtype has the number {message.dtype}, expected one of {sorted(_KINDS)}")
+    dtype, field = _KINDS[message.dtype]
+    if dtype != value_dtype(out_type):
+        raise DataError(
+            f"A serialized tensor is parsed with its own dtype. Expected: out_type={shown(str(dtype))}. "
+            f"Received: out_type={shown(out_type)}. Pass that, and cast the result."
+        )
+    shape = _shape_of(message, data)
+    values = _values_of(message, dtype, field, math.prod(shape), data)
+    return values.reshape(shape) if shape else values[0]
+
+
+def _decoded(data: bytes) -> Any:
+    try:
+        return _TensorProto.FromString(data)
+    except DecodeError as e:
+        raise DataLossError(
+            f"The bytes are not a serialized tensor, or they are damaged ({e}). Expected: what serialize_tensor gave. "
+            f"Received: {len(data)} bytes. Use decode_raw for bare numbers."
+        ) from e
+
+
+def _shape_of(message: Any, data: bytes) -> tuple[int, ...]:
+    shape = tuple(dim.size for dim in message.tensor_shape.dim)
+    if message.tensor_shape.unknown_rank or any(size < 0 for size in shape):
+        _raise_damaged(data, f"its shape {shape} is not known in full")
+    return shape
+
+
+def _values_of(message: Any, dtype: np.dtype, field: str, count: int, data: bytes) -> np.ndarray:
+    """The values as a flat array, from the bytes or from the list of the dtype."""
+    if message.tensor_content and dtype != _STRING:
+        if len(message.tensor_content) != count * dtype.itemsize:
+            _raise_damaged(
+                data,
+                f"it has {len(message.tensor_content)} bytes of values, expected {count} of {dtype.itemsize} each",
+            )
+        return np.frombuffer(message.tensor_content, dtype.newbyteorder("<")).astype(dtype)
+    values = _listed(getattr(message, field), dtype)
+    if len(values) < count:
+        if count * dtype.itemsize > _MOST_EXPANDED_BYTES:
+            _raise_damaged(data, f"{len(values)} value(s) are to fill an array of {count}")
+        return _filled(values, count, dtype)
+    return values[:count]
+
+
+def _listed(values: Any, dtype: np.dtype) -> np.ndarray:
+    if dtype == _STRING:
+        return as_objects(values)
+    if dtype.kind == "c":
+        parts = np.array(values, np.dtype(f"float{dtype.itemsize * 4}"))
+        return parts[: len(parts) // 2 * 2].view(dtype)
+    if dtype.itemsize == 2 and dtype.kind not in "iu":
+        return np.array(values, np.int32).astype(np.uint16).view(dtype)
+    return np.array(values, np.int32 if dtype.kind in "iu" and dtype.itemsize < 4 else dtype).astype(dtype)
+
+
+def _filled(values: np.ndarray, count: int, dtype: np.dtype) -> np.ndarray:
+    """Values that are left out are as the last one, or 0 where there is none."""
+    last = values[-1] if len(values) else (b"" if dtype == _STRING else 0)
+    filled = np.full(count, last, dtype)
+    filled[: len(values)] = values
+    return filled
+
+
+def _raise_damaged(data: bytes, what: str) -> NoReturn:
+    raise DataLossError(
+        f"A serialized tensor is damaged, or made by something else: {what}. Expected: what serialize_tensor gave. "
+        f"Received: {len(data)} bytes."
+    )

@@ -1,0 +1,259 @@
+"""The nodes over pipelines and collections of other libraries (data layer)."""
+
+import json
+import threading
+from typing import Any
+
+import numpy as np
+
+from stratax.data.elements._block import Block, Columns, Rows
+from stratax.data.elements._spec import TensorSpec
+from stratax.data.elements._structure import Row, as_row, check_same, flatten, spec_of_row, unflatten
+from stratax.data.foreign._adapter import Items, Reader, Stream
+from stratax.data.foreign._elements import as_element
+from stratax.data.plan._node import Node, Passes, Run
+from stratax.data.plan._owning_cursor import OwningCursor
+from stratax.data.position._cursor import Cursor, State
+from stratax.data.vectorise._user_code import user_code
+from stratax.errors import DataError
+
+
+class ForeignItems(Node):
+    """The elements of a collection, at any position.
+
+    Args:
+        items: The collection.
+    """
+
+    label = "Foreign"
+    is_indexable = True
+    is_uniform = False
+    batch_size = None
+
+    def __init__(self, items: Items) -> None:
+        self._items = items
+        self._spec: Any = None
+
+    @property
+    def length(self) -> int:
+        """How many there are."""
+        return self._items.length
+
+    @property
+    def spec(self) -> Any:
+        """What the first and the last element have in common."""
+        if self._spec is None:
+            if not self.length:
+                raise DataError(
+                    f"The element_spec of an empty collection can't be found. Received: {self._items.name} of length 0."
+                )
+            numbers = [0, self.length - 1] if self.length > 1 else [0]
+            with user_code(self._items.name):
+                self._spec = _common_spec([as_row(as_element(value)) for value in self._items.get(numbers)])
+        return self._spec
+
+    def describe(self) -> str:
+        """What it is, and how many."""
+        return f"Foreign({self._items.name}, {self.length})"
+
+    def gather(self, indices: np.ndarray, passes: Passes, run: Run) -> Block:
+        """Asks the collection, for whole columns where it has them."""
+        with user_code(self._items.name):
+            return self._gathered(indices)
+
+    def _gathered(self, indices: np.ndarray) -> Block:
+        columns = self._items.columns(indices.tolist())
+        if columns is None:
+            return Rows([self._row(value) for value in self._items.get(indices.tolist())])
+        if all(isinstance(column, np.ndarray) for column in columns.values()):
+            leaves = [leaf if leaf.flags.writeable else leaf.copy() for leaf in flatten(columns)[0]]
+            return Columns(leaves, len(indices))
+        return Rows(
+            [self._row({name: column[i] for name, column in columns.items()}) for i in range(len(indices))]
+        )
+
+    def _row(self, value: Any) -> Row:
+        row, structure = as_row(as_element(value))
+        check_same(row, structure, self.spec, self._items.name)
+        return [leaf.copy() if isinstance(leaf, np.ndarray) else leaf for leaf in row]
+
+
+def _common_spec(rows: list[tuple[Row, Any]]) -> Any:
+    row, structure = rows[0]
+    specs = flatten(spec_of_row(row, structure))[0]
+    for other, found in rows[1:]:
+        if found == structure:
+            theirs = flatten(spec_of_row(other, found))[0]
+            specs = [a.merged(b) if a.dtype == b.dtype else a for a, b in zip(specs, theirs, strict=True)]
+    return unflatten(structure, specs)
+
+
+class ForeignStream(Node):
+    """The elements of a pipeline of another library, in its order.
+
+    Args:
+        source: The pipeline.
+    """
+
+    label = "Foreign"
+    is_indexable = False
+    is_uniform = False
+    reads_ahead = 1
+
+    def __init__(self, source: Stream) -> None:
+        self._source = source
+        self._spec: Any = source.spec
+        self._peeked: _Pass | None = None
+        self._lock = threading.Lock()
+
+    @property
+    def name(self) -> str:
+        """What it is."""
+        return self._source.name
+
+    @property
+    def batch_size(self) -> int | None:
+        """As the pipeline says."""
+        return self._source.batch_size
+
+    @property
+    def length(self) -> int:
+        """As the pipeline says."""
+        return self._source.length
+
+    @property
+    def spec(self) -> Any:
+        """As the pipeline says, or as its first element is; that one begins the next pass."""
+        if self._spec is None:
+            begun = self._take() or _Pass(self._source.open())
+            try:
+                self.learn(begun.peek())
+            except StopIteration as e:
+                raise DataError(
+                    f"The element_spec of an empty pipeline can't be found. Received: {self.name} without elements."
+                ) from e
+            self._peeked = begun
+        return self._spec
+
+    def learn(self, value: Any) -> None:
+        """Takes the spec from an element if none is known; sizes of first axes may differ in others."""
+        if self._spec is None:
+            row, structure = as_row(as_element(value))
+            specs = flatten(spec_of_row(row, structure))[0]
+            self._spec = unflatten(structure, [_with_open_size(spec) for spec in specs])
+
+    def describe(self) -> str:
+        """What it is."""
+        return f"Foreign({self.name})"
+
+    def _take(self) -> "_Pass | None":
+        with self._lock:
+            begun, self._peeked = self._peeked, None
+            return begun
+
+    def begin(self) -> "_Pass":
+        """A pass, the one that was looked into if there is one."""
+        return self._take() or self.begin_anew()
+
+    def begin_anew(self) -> "_Pass":
+        """A pass that nobody looked into."""
+        with user_code(self._source.name):
+            return _Pass(self._source.open())
+
+    def stream(self, run: Run, passes: int) -> Cursor:
+        """A pass."""
+        return ForeignCursor(self, run)
+
+
+def _with_open_size(spec: Any) -> Any:
+    if not isinstance(spec, TensorSpec) or not spec.shape:
+        return spec
+    return TensorSpec((None, *spec.shape[1:]), spec.dtype)
+
+
+class _Pass:
+    """A reader whose first element can be looked at before it is read."""
+
+    def __init__(self, reader: Reader) -> None:
+        self.reader = reader
+        self._held: list[Any] = []
+        self._before: Any = None
+        self._error: DataError | None = None
+
+    def peek(self) -> Any:
+        if not self._held:
+            try:
+                self._before = self.reader.get_state()
+            except DataError as e:
+                self._error = e
+            self._held.append(self.reader.next())
+        return self._held[0]
+
+    def next(self) -> Any:
+        return self._held.pop() if self._held else self.reader.next()
+
+    def get_state(self) -> Any:
+        if not self._held:
+            return self.reader.get_state()
+        if self._error is not None:
+            raise self._error
+        return self._before
+
+
+class ForeignCursor(OwningCursor):
+    """One pass over a pipeline of another library.
+
+    Args:
+        node: The node.
+        run: What the iterator shares.
+    """
+
+    def __init__(self, node: ForeignStream, run: Run) -> None:
+        self._node = node
+        self._pass: _Pass | None = None
+        self._number = 0
+        self._has_ended = False
+        super().__init__(run)
+
+    def _begun(self) -> _Pass:
+        if self._pass is None:
+            self._pass = self._node.begin()
+        return self._pass
+
+    def read(self, limit: int) -> Block:
+        """The next element: the pipeline may take its time for another."""
+        if self._has_ended:
+            raise StopIteration
+        try:
+            value = self._begun().next()
+        except StopIteration:
+            self._has_ended = True
+            raise
+        self._number += 1
+        with user_code(self._node.name):
+            self._node.learn(value)
+            row, structure = as_row(as_element(value))
+            check_same(row, structure, self._node.spec, self._node.name)
+        return Rows([[leaf.copy() if isinstance(leaf, np.ndarray) else leaf for leaf in row]])
+
+    def get_state(self) -> State:
+        """The pipeline's own."""
+        return {
+            "foreign": json.dumps(self._begun().get_state()),
+            "number": self._number,
+            "ended": self._has_ended,
+        }
+
+    def set_state(self, state: State) -> None:
+        """The pipeline goes there itself."""
+        self._pass = self._node.begin_anew()
+        self._pass.reader.set_state(json.loads(state["foreign"]))
+        self._number = state["number"]
+        self._has_ended = state["ended"]
+
+    def let_go(self, wait: bool = True) -> None:
+        """Ends the pass."""
+        begun, self._pass = self._pass, None
+        if begun is not None:
+            begun.reader.close()
+        self._has_ended = True

@@ -1,0 +1,1 @@
+"""Iterate over a plan: `DatasetIterator`, and streams of elements in compiled functions."""

@@ -1,0 +1,348 @@
+"""What `iter(dataset)` gives: elements, blocks of elements, and a position that can be saved (data layer)."""
+
+import threading
+import weakref
+from collections.abc import Callable, Hashable
+from concurrent.futures import CancelledError
+from typing import Any
+
+from stratax._shown import shown
+from stratax._tracing import TRACING
+from stratax.data.elements._block import Block, concatenate_blocks
+from stratax.data.elements._structure import Structure, unflatten
+from stratax.data.iteration._stream_elements import runs, stacked, tracing_region
+from stratax.data.ops._prefetch import PrefetchCursor, depth_at_root
+from stratax.data.ops._transform import has_known_spec
+from stratax.data.plan._node import IndexCursor, Lookahead, Node, Order, Run, walk
+from stratax.data.position._cursor import Cursor, State
+from stratax.data.position._feed import Feed
+from stratax.data.position._json import from_json, to_json
+from stratax.data.position._orbax import Checkpointable
+from stratax.data.sources._memory import Generator
+from stratax.errors import BadArgumentError, DataError, OutOfRangeError, StrataxError
+
+_VERSION = 3
+# What comes of a place that does not fit the pipeline, or of data that end before it.
+_MISFITS = (LookupError, TypeError, ValueError, AttributeError, StopIteration)
+_KEYS = {"version", "plan", "iteration", "position", "seeds", "place"}
+
+
+class Epochs:
+    """Counts how many times a Dataset was iterated.
+
+    Attributes:
+        seeds: Seeds of a restored state that take the place of the shuffles' own, by the identity of their Order.
+        trained: How many epochs of training have used the Dataset; kept for who numbers its passes by epochs.
+    """
+
+    def __init__(self) -> None:
+        self.seeds: dict[int, int] = {}
+        self.trained = 0
+        self._next = 0
+        self._lock = threading.Lock()
+
+    @property
+    def upcoming(self) -> int:
+        """The number of the iteration that starts next."""
+        with self._lock:
+            return self._next
+
+    def next(self) -> int:
+        """The number of the iteration that starts now."""
+        with self._lock:
+            self._next += 1
+            return self._next - 1
+
+    def continue_after(self, iteration: int, seeds: dict[int, int]) -> None:
+        """The next iterations will come after `iteration`, in the orders of `seeds`."""
+        with self._lock:
+            self._next = iteration + 1
+            self.seeds = seeds
+
+
+class DatasetIterator(Checkpointable):
+    """Iterates over a Dataset once.
+
+    A compiled function can call `next` on it, whether the function closes over it or takes it as an argument: every
+    call takes the next elements.
+
+    Usable in a `with` block, which ends its background threads at the end; they also end at the last element and
+    when the iterator is garbage collected.
+
+    Its place can be saved: as JSON (:meth:`get_state`), and with a model by Orbax: `ocp.args.JsonSave(it.get_state())`,
+    or the iterator itself where Orbax takes objects that save themselves (`save_checkpointables`).
+
+    Args:
+        node: The plan.
+        epochs: The Dataset's count of iterations.
+        max_threads: Upper limit of the threads for `map`.
+    """
+
+    def __init__(self, node: Node, epochs: Epochs, max_threads: int | None = None) -> None:
+        self._node = node
+        self._epochs = epochs
+        self._max_threads = max_threads
+        self._structure: Structure | None = None
+        self._signature: Hashable = None
+        self._is_closed = False
+        self._start(epochs.next(), epochs.seeds, 0)
+
+    def _start(self, iteration: int, seeds: dict[int, int], position: int) -> None:
+        self._run = Run(iteration, seeds, self._max_threads)
+        self._finalizer = weakref.finalize(self, self._run.close, wait=False)
+        self._first = position
+        self._feed = Feed(_cursor_of(self._node, self._run, position), Lookahead(self._node))
+
+    @property
+    def element_spec(self) -> Any:
+        """Structure of the specs of the elements."""
+        return self._node.spec
+
+    @property
+    def num_ignored_errors(self) -> int:
+        """How many elements `ignore_errors` left out since this iterator was made or restored; some read ahead."""
+        return self._run.num_ignored
+
+    def __iter__(self) -> Any:
+        if TRACING.depth and (region := tracing_region()) is not None:
+            return region.iterate(self)
+        return self
+
+    def __next__(self) -> Any:
+        """The next element: NumPy arrays (scalars for rank 0) on the host, which the caller may change."""
+        if TRACING.depth and (region := tracing_region()) is not None:
+            return region.next_element(self)
+        return self._element(self._unless_closed(self._feed.row))
+
+    def get_next(self) -> Any:
+        """The next element, as `next` gives it.
+
+        Raises:
+            OutOfRangeError: There are no more elements.
+        """
+        try:
+            return next(self)
+        except OutOfRangeError:
+            raise
+        except StopIteration:
+            raise OutOfRangeError("The dataset has no more elements.") from None
+
+    @property
+    def signature(self) -> Hashable:
+        """See `stratax.core.Stream`, as for the following methods."""
+        if self._signature is None:
+            spec = repr(self._node.spec) if has_known_spec(self._node) else None
+            self._signature = (DatasetIterator, spec)
+        return self._signature
+
+    def peek_runs(self, skip: int, count: int) -> list[tuple[Any, int]]:
+        """The structures of coming elements, run-length coded; none is taken."""
+        if self._is_closed:
+            raise OutOfRangeError(
+                "The iterator has no more elements, or was closed. Make a new one with iter(dataset)."
+            )
+        return runs(self._feed, self._elements_structure, skip, count, up_to=False)
+
+    def peek_up_to(self, skip: int, count: int) -> list[tuple[Any, int]]:
+        """The same of as many elements as there are."""
+        if self._is_closed:
+            return []
+        return runs(self._feed, self._elements_structure, skip, count, up_to=True)
+
+    def peek_block(self, skip: int, count: int, capacity: int) -> Any:
+        """Coming elements, which :meth:`peek_runs` has shown, stacked and padded to `capacity`."""
+        return self._element(stacked(self._feed, skip, count, capacity))
+
+    def take(self) -> Any:
+        """The next element, which :meth:`peek_runs` has shown."""
+        return self._element(self._unless_closed(self._feed.row))
+
+    def take_block(self, count: int, capacity: int) -> Any:
+        """The next `count` elements, which :meth:`peek_runs` has shown, stacked and padded to `capacity`."""
+        block = self.peek_block(0, count, capacity)
+        self.pass_over(count)
+        return block
+
+    def pass_over(self, count: int) -> None:
+        """Takes elements that :meth:`peek_runs` has shown."""
+        while count:
+            count -= self._feed.read(count).count
+
+    def get_next_as_optional(self) -> Any:
+        """The next element if there is one, in an object with `has_value()` and `get_value()`."""
+        from stratax.core import _stream
+
+        return _stream.next_optional(self)
+
+    def _elements_structure(self) -> Structure:
+        if self._structure is None:
+            self._structure = self._node.structure
+        return self._structure
+
+    def _element(self, leaves: list[Any]) -> Any:
+        return unflatten(self._elements_structure(), leaves)
+
+    def next_block(self, k: int) -> tuple[Any, int]:
+        """Up to `k` next elements of the same shapes, stacked.
+
+        Over an indexable plan this is one gather per component, straight into `[count, ...]`. An element of another
+        shape (a short last batch) comes alone, in a call of its own.
+
+        Args:
+            k: At most how many elements, at least 1.
+
+        Returns:
+            The structure of an element with arrays of `[count, ...]` on the host, and the count.
+
+        Raises:
+            StopIteration: There are no more elements.
+        """
+        if k < 1:
+            raise BadArgumentError(f"A block has at least one element. Received: k={shown(k)}. Pass k >= 1.")
+        pieces = [self._next_of_one_shape(k)]
+        missing = k - pieces[0].count
+        while missing and (block := self._more(missing, pieces[0])) is not None:
+            pieces.append(block)
+            missing -= block.count
+        block = concatenate_blocks(pieces)
+        return self._element(block.columns()), block.count
+
+    def _next_of_one_shape(self, limit: int) -> Block:
+        block: Block = self._unless_closed(lambda: self._feed.read(limit))
+        return block
+
+    def _unless_closed(self, read: Callable[[], Any]) -> Any:
+        """What `read` gives; the end closes the iterator."""
+        if self._is_closed:
+            raise StopIteration
+        try:
+            return read()
+        except StopIteration:
+            self.close()
+            raise
+        except CancelledError as e:
+            if self._is_closed:
+                # Another thread has closed the iterator meanwhile.
+                raise StopIteration from e
+            raise
+
+    def _more(self, limit: int, first: Block) -> Block | None:
+        """What follows, if it is of the same shape; else it stays for the next reading, as does a failure."""
+        try:
+            block = self._feed.peek(limit)
+        except Exception:
+            return None
+        if block.shapes != first.shapes:
+            return None
+        self._feed.advance(block.count)
+        return block
+
+    def get_state(self) -> dict[str, Any]:
+        """The position as a small dict that JSON can hold.
+
+        Returns:
+            What :meth:`set_state` takes, in this process or another, of an iterator over an equal pipeline.
+
+        Raises:
+            DataError: The pipeline reads a Python generator, whose position nobody knows.
+        """
+        placeless = [node.without_place() for node in walk(self._node) if isinstance(node, Generator)]
+        for error in (*placeless, *self._run.placeless):
+            raise error
+        return {
+            "version": _VERSION,
+            "plan": fingerprint(self._node),
+            "iteration": self._run.iteration,
+            "position": self._first + self._feed.num_passed,
+            "seeds": [order.saved_seed(self._run, i) for i, order in enumerate(orders_of(self._node))],
+            "place": None if self._node.is_indexable else to_json(self._feed.get_state()),
+        }
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        """Goes to a position that :meth:`get_state` gave.
+
+        In an indexable plan this takes no time. A stream is read again from a place shortly before: what is in the
+        buffer of a `shuffle` is made again, for instance.
+
+        Args:
+            state: The saved position.
+
+        Raises:
+            DataError: The state is not one, or comes from another pipeline; the iterator stays where it is. Or the data
+                have become shorter than the position says; the iterator is closed then.
+        """
+        orders = orders_of(self._node)
+        seeds = self._checked_seeds(state, len(orders))
+        self.close()
+        self._finalizer.detach()
+        self._is_closed = False
+        by_order = {id(order): seed for order, seed in zip(orders, seeds, strict=True)}
+        self._start(state["iteration"], by_order, state["position"])
+        if state["place"] is not None:
+            self._go_to(from_json(state["place"]))
+        self._epochs.continue_after(state["iteration"], by_order)
+
+    def _go_to(self, place: State) -> None:
+        try:
+            self._feed.set_state(place)
+        except BaseException as e:
+            self.close()
+            if isinstance(e, StrataxError) or not isinstance(e, _MISFITS):
+                raise
+            raise DataError(
+                "The saved place could not be reached. Expected: a state of this pipeline, over the same data. "
+                f"Received: place={shown(place)}, which gave {shown(e)}. Pass what get_state() returned."
+            ) from e
+
+    def _checked_seeds(self, state: Any, count: int) -> list[int]:
+        if not _is_state(state):
+            raise DataError(
+                f"A state of a Dataset iterator has the keys {sorted(_KEYS)} and version {_VERSION}. "
+                f"Received: state={shown(state)}. Pass what get_state() returned."
+            )
+        if state["plan"] != fingerprint(self._node) or len(state["seeds"]) != count:
+            raise DataError(
+                "The state belongs to another pipeline, so its position means nothing here. "
+                f"Expected: plan={shown(fingerprint(self._node))}. Received: plan={shown(state['plan'])}. "
+                "Build the same pipeline as when the state was saved."
+            )
+        return list(state["seeds"])
+
+    def close(self) -> None:
+        """Ends the iteration and its background threads, and waits for them."""
+        self._is_closed = True
+        self._run.close()
+        self._feed.close()
+
+    def __enter__(self) -> "DatasetIterator":
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.close()
+
+
+def _is_state(state: Any) -> bool:
+    if not isinstance(state, dict) or set(state) != _KEYS or state["version"] != _VERSION:
+        return False
+    numbers = state["seeds"] if isinstance(state["seeds"], list) else [None]
+    are_numbers = all(type(number) is int for number in (state["iteration"], state["position"], *numbers))
+    return are_numbers and state["iteration"] >= 0 and state["position"] >= 0
+
+
+def _cursor_of(node: Node, run: Run, position: int) -> Cursor:
+    if not node.is_indexable:
+        return node.open(run)
+    cursor = IndexCursor(node, run, position=position)
+    depth = depth_at_root(node)
+    return PrefetchCursor(cursor, depth, run) if depth else cursor
+
+
+def orders_of(node: Node) -> list[Order]:
+    """What identifies the sources of randomness of a plan, each once."""
+    unique = {id(step.order): step.order for step in walk(node) if step.order is not None}
+    return list(unique.values())
+
+
+def fingerprint(node: Node) -> str:
+    """What two plans have in common in which a position means the same."""
+    return " < ".join(step.describe() for step in walk(node))

@@ -1,0 +1,107 @@
+"""A Dataset's elements as compiled functions take them: looked at first, then taken in stacks (data layer).
+
+Nothing here is called unless a program uses JAX already.
+"""
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from stratax.data.elements._block import Block, concatenate_blocks
+from stratax.data.elements._structure import Structure, leaf_names, unflatten
+from stratax.data.position._feed import Feed
+from stratax.errors import OutOfRangeError, TracingError
+
+_Kind = tuple[tuple[tuple[int, ...], Any], ...]
+"""Shape and dtype of each component."""
+
+
+def tracing_region() -> Any:
+    """The part of a compiled function that is being traced on this thread, where `TRACING` says that there is one."""
+    from stratax.core import _capture
+
+    return _capture.current_region()
+
+
+def runs(
+    feed: Feed, structure: Callable[[], Structure], skip: int, count: int, *, up_to: bool
+) -> list[tuple[Any, int]]:
+    """What `Stream.peek_runs` gives, or with `up_to` `Stream.peek_up_to`, of the elements that come from `feed`.
+
+    Args:
+        feed: Where they come from.
+        structure: Gives their structure; asked once there is an element.
+        skip: How many to pass over.
+        count: How many to look at.
+        up_to: Whether fewer will do.
+    """
+    found: list[tuple[Any, int]] = []
+    missing = count
+    while missing:
+        try:
+            block = feed.look(skip + count - missing, missing)
+        except StopIteration:
+            if up_to:
+                return found
+            raise OutOfRangeError(
+                f"The input ran out: {skip + count} more elements were asked for and "
+                f"{skip + count - missing} are left. Nothing was run. Add `.repeat()` to the dataset, or take fewer "
+                "steps."
+            ) from None
+        except Exception as failure:
+            if up_to and found:
+                return found
+            feed.tell(failure)
+            raise
+        described = _described(structure(), _kind(block, structure()))
+        if found and found[-1][0] is described:
+            found[-1] = (described, found[-1][1] + block.count)
+        else:
+            found.append((described, block.count))
+        missing -= block.count
+    return found
+
+
+def stacked(feed: Feed, skip: int, count: int, capacity: int) -> list[np.ndarray]:
+    """The components of `count` elements of one shape behind `skip` others, stacked and padded to `capacity`."""
+    pieces: list[Block] = []
+    missing = count
+    while missing:
+        pieces.append(feed.look(skip + count - missing, missing))
+        missing -= pieces[-1].count
+    columns = concatenate_blocks(pieces).columns()
+    return [_padded(column, capacity) for column in columns]
+
+
+def _padded(column: np.ndarray, capacity: int) -> np.ndarray:
+    if len(column) == capacity:
+        return column
+    padding = np.broadcast_to(column[-1:], (capacity - len(column), *column.shape[1:]))
+    return np.concatenate([column, padding])
+
+
+def _kind(block: Block, structure: Structure) -> _Kind:
+    row = block.row(0)
+    for name, leaf in zip(leaf_names(structure), row, strict=True):
+        if not isinstance(leaf, (np.ndarray, np.generic)) or leaf.dtype.kind not in "biufcV":
+            what = (
+                "text" if isinstance(leaf, bytes) or getattr(leaf, "dtype", None) is not None else "a Dataset"
+            )
+            raise TracingError(
+                "A compiled function takes numbers from a dataset, which devices compute with. Expected: components "
+                f"of numbers or booleans. Received: {name} is {what}. Leave it out, or turn it into numbers, in a "
+                "`map` before the iterator."
+            )
+    return tuple((leaf.shape, leaf.dtype) for leaf in row)
+
+
+@functools.lru_cache(maxsize=256)
+def _described(structure: Structure, kind: _Kind) -> Any:
+    import jax
+
+    leaves: Sequence[Any] = [
+        jax.ShapeDtypeStruct(shape, jax.dtypes.canonicalize_dtype(dtype)) for shape, dtype in kind
+    ]
+    return unflatten(structure, leaves)

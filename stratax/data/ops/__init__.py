@@ -1,0 +1,1 @@
+"""Transform elements: one module or package for each operation of a Dataset."""

@@ -1,0 +1,209 @@
+"""`cache`: elements kept in memory after they were made once (data layer)."""
+
+import threading
+from typing import Any
+
+import numpy as np
+
+from stratax.data.elements._block import Block, Columns, Rows, stack_rows
+from stratax.data.elements._structure import Row
+from stratax.data.plan._node import Node, Passes, Run, walk
+from stratax.data.position._cursor import Cursor, State
+from stratax.errors import DataError
+
+
+class _Store:
+    """What is known of `length` elements: rows until all are there, then columns if they can be stacked."""
+
+    def __init__(self, length: int) -> None:
+        self._rows: list[Row | None] = [None] * length
+        self._missing = length
+        self._columns: list[np.ndarray] | None = None
+
+    def missing(self, indices: np.ndarray) -> np.ndarray:
+        """Which of `indices` (each once) are not there."""
+        if not self._missing:
+            return indices[:0]
+        return np.array([i for i in np.unique(indices) if self._rows[i] is None], dtype=np.int64)
+
+    def put(self, index: int, row: Row) -> None:
+        """Keeps one element."""
+        self._missing -= self._rows[index] is None
+        self._rows[index] = row
+        if not self._missing:
+            self._stack()
+
+    def _stack(self) -> None:
+        try:
+            self._columns = stack_rows([row for row in self._rows if row is not None])
+        except DataError:
+            return
+        self._rows = []
+
+    def block(self, indices: np.ndarray) -> Block:
+        """Copies of elements that are there."""
+        if self._columns is not None:
+            return Columns([np.take(leaf, indices, axis=0) for leaf in self._columns], len(indices))
+        return Rows([[_copied(leaf) for leaf in self._rows[i] or ()] for i in indices])
+
+
+def _copied(leaf: Any) -> Any:
+    return leaf.copy() if isinstance(leaf, np.ndarray) else leaf
+
+
+class Cache(Node):
+    """Its child's elements, each made at most once.
+
+    Over an indexable child every element is kept when it is first asked for, in whatever order. Over a stream they
+    are kept once a whole pass is through. The order of shuffles below stays that of the first pass, as in TensorFlow.
+    """
+
+    label = "Cache"
+
+    def __init__(self, child: Node) -> None:
+        self.children = (child,)
+        self._lock = threading.Lock()
+        self._stores: dict[Any, _Store] = {}
+        self._streamed: dict[Any, list[Row]] = {}
+        self._orders = [node.order for node in walk(child) if node.order is not None]
+
+    @property
+    def child(self) -> Node:
+        """The node whose elements are kept."""
+        return self.children[0]
+
+    def over(self, *children: Node) -> Node:
+        """A cache of its own."""
+        return Cache(*children)
+
+    @property
+    def spec(self) -> Any:
+        """As the child's."""
+        return self.child.spec
+
+    @property
+    def length(self) -> int:
+        """As the child's."""
+        return self.child.length
+
+    def _key(self, run: Run) -> tuple[int, ...]:
+        return tuple(run.seeds.get(id(order), order.seed) for order in self._orders)
+
+    def _frozen(self, run: Run) -> Run:
+        """The run of the first pass, whatever iteration this is."""
+        key = ("cache", id(self))
+        if key not in run.memo:
+            run.memo[key] = inner = run.child(iteration=0)
+            run.on_close(inner.close)
+        return run.memo[key]
+
+    def gather(self, indices: np.ndarray, passes: Passes, run: Run) -> Block:
+        """Copies of what is kept; asks the child for the rest, once."""
+        frozen = self._frozen(run)
+        if self.length < 0:
+            return self.child.gather(indices, 0, frozen)
+        with self._lock:
+            key = self._key(run)
+            if key not in self._stores:
+                self._stores = {key: _Store(self.length)}
+            store = self._stores[key]
+            missing = store.missing(indices)
+            if len(missing):
+                block = self.child.gather(missing, 0, frozen)
+                for i, index in enumerate(missing):
+                    store.put(int(index), block.row(i))
+            return store.block(indices)
+
+    def shape_ids(self, indices: np.ndarray, passes: Passes, run: Run) -> np.ndarray | None:
+        """The child's in its first pass."""
+        return None if self.is_uniform else self.child.shape_ids(indices, 0, self._frozen(run))
+
+    def stream(self, run: Run, passes: int) -> Cursor:
+        """From memory after the first whole pass."""
+        return CacheCursor(self, self._frozen(run), self._key(run))
+
+    def streamed(self, key: tuple[int, ...]) -> list[Row] | None:
+        """The elements of a whole pass, if there was one."""
+        return self._streamed.get(key)
+
+    def keep(self, key: tuple[int, ...], rows: list[Row]) -> None:
+        """Keeps the elements of a whole pass."""
+        self._streamed = {key: rows}
+
+
+class CacheCursor(Cursor):
+    """Keeps what it reads of the child, until that was read once from its beginning to its end.
+
+    Args:
+        node: Keeps the elements.
+        run: The run of the first pass.
+        key: Tells orders apart.
+    """
+
+    def __init__(self, node: Cache, run: Run, key: tuple[int, ...]) -> None:
+        self._node = node
+        self._run = run
+        self._key = key
+        self._position = 0
+        self._rows = node.streamed(key)
+        self._child: Cursor | None = None
+        self._read_rows: list[Row] | None = []
+
+    def _opened(self) -> Cursor:
+        if self._child is None:
+            self._child = self._node.child.open(self._run, 0)
+        return self._child
+
+    def read(self, limit: int) -> Block:
+        """Copies."""
+        if self._rows is not None:
+            return self._kept(self._rows, limit)
+        try:
+            block = self._opened().read(limit)
+        except StopIteration:
+            if self._read_rows is not None:
+                self._node.keep(self._key, self._read_rows)
+            raise
+        except Exception:
+            # A pass with a gap is not kept.
+            self._position, self._read_rows = self._position + 1, None
+            raise
+        self._position += block.count
+        if self._read_rows is not None:
+            self._read_rows.extend([_copied(leaf) for leaf in block.row(i)] for i in range(block.count))
+        return block
+
+    def _kept(self, rows: list[Row], limit: int) -> Block:
+        found, _ = Rows(rows[self._position : self._position + limit]).split(limit)
+        if not found.count:
+            raise StopIteration
+        self._position += found.count
+        return Rows([[_copied(leaf) for leaf in row] for row in found.rows])
+
+    def skip(self, count: int) -> int:
+        """From then on this pass keeps nothing."""
+        if self._rows is not None:
+            passed = min(count, len(self._rows) - self._position)
+        else:
+            self._read_rows = None if count else self._read_rows
+            passed = self._opened().skip(count)
+        self._position += passed
+        return passed
+
+    def get_state(self) -> State:
+        """The position, and the child's place while it is read."""
+        child = self._child.get_state() if self._child is not None else None
+        return {"position": self._position, "child": child}
+
+    def set_state(self, state: State) -> None:
+        """Goes there, in the elements kept if they are here."""
+        if self._rows is None and state["child"] is not None:
+            self._position, self._read_rows = state["position"], None
+            self._opened().set_state(state["child"])
+        else:
+            self.skip(state["position"])
+
+    def close(self) -> None:
+        """Closes the child."""
+        if self._child is not None:
+            self._child.close()

@@ -1,0 +1,71 @@
+"""`ignore_errors`: a stream without the elements that can't be made (data layer)."""
+
+import logging
+from concurrent.futures import CancelledError
+from typing import Any
+
+from stratax.data.elements._block import Block
+from stratax.data.elements._spec import INFINITE_CARDINALITY, UNKNOWN_CARDINALITY
+from stratax.data.plan._node import Node, Run
+from stratax.data.position._cursor import Cursor, CursorOver
+from stratax.errors import WorkerError
+
+_logger = logging.getLogger("stratax")
+
+
+class IgnoreErrors(Node):
+    """Its child's elements but for those that raise.
+
+    Args:
+        child: The node.
+        log_warning: Whether each error is logged.
+    """
+
+    label = "IgnoreErrors"
+
+    def __init__(self, child: Node, log_warning: bool) -> None:
+        self.children = (child,)
+        self._log_warning = log_warning
+
+    @property
+    def spec(self) -> Any:
+        """As the child's."""
+        return self.children[0].spec
+
+    @property
+    def length(self) -> int:
+        """Not known, except of nothing; without an end where the child is."""
+        length = self.children[0].length
+        return length if length in (0, INFINITE_CARDINALITY) else UNKNOWN_CARDINALITY
+
+    @property
+    def is_indexable(self) -> bool:
+        """Only iterates."""
+        return False
+
+    def stream(self, run: Run, passes: int) -> Cursor:
+        """What can be made."""
+        return IgnoreErrorsCursor(self.children[0].open(run, passes), run, self._log_warning)
+
+
+class IgnoreErrorsCursor(CursorOver):
+    """Reads on where the child raises."""
+
+    def __init__(self, child: Cursor, run: Run, log_warning: bool) -> None:
+        super().__init__(child)
+        self._run = run
+        self._log_warning = log_warning
+
+    def read(self, limit: int) -> Block:
+        """The next elements that can be made."""
+        while True:
+            try:
+                return self._child.read(limit)
+            except (StopIteration, CancelledError, WorkerError):
+                # The end, or what no element is to blame for.
+                raise
+            except Exception as e:
+                self._run.num_ignored += 1
+                if self._log_warning:
+                    notes = "".join(f"\n{note}" for note in getattr(e, "__notes__", ()))
+                    _logger.warning("ignore_errors left out an element: %s: %s%s", type(e).__name__, e, notes)

@@ -1,0 +1,66 @@
+"""The components of elements under names (data layer)."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from stratax.data.elements._block import Block, Columns
+from stratax.data.elements._structure import flatten
+from stratax.data.plan._node import Node, Run
+from stratax.data.position._cursor import Cursor, CursorOver
+
+
+class NamedColumns(Node):
+    """Tuples as dicts, or as pairs of a dict and one component beside it.
+
+    Args:
+        child: A node whose elements are tuples of arrays.
+        names: The name of each component.
+        apart: The name of the one that stands beside the others; None for none.
+    """
+
+    label = "NamedColumns"
+    is_indexable = False
+
+    def __init__(self, child: Node, names: Sequence[str], apart: str | None) -> None:
+        self.children = (child,)
+        self._names = names
+        self._apart = apart
+
+    def _named(self, components: Sequence[Any]) -> Any:
+        named = dict(zip(self._names, components, strict=True))
+        return named if self._apart is None else (named, named.pop(self._apart))
+
+    @property
+    def spec(self) -> Any:
+        """The child's, under names."""
+        return self._named(self.children[0].spec)
+
+    @property
+    def length(self) -> int:
+        """As the child's."""
+        return self.children[0].length
+
+    def describe(self) -> str:
+        """The names."""
+        return f"{self.label}({','.join(self._names)})"
+
+    def stream(self, run: Run, passes: int) -> Cursor:
+        """The child's elements."""
+        order = flatten(self._named(range(len(self._names))))[0]
+        return _Reordered(self.children[0].open(run, passes), order)
+
+
+class _Reordered(CursorOver):
+    """Components in another order."""
+
+    def __init__(self, child: Cursor, order: Sequence[int]) -> None:
+        super().__init__(child)
+        self._order = order
+
+    def read(self, limit: int) -> Block:
+        block = self._child.read(limit)
+        columns = block.columns()
+        return Columns([columns[i] for i in self._order], block.count)
+
+    def skip(self, count: int) -> int:
+        return self._child.skip(count)

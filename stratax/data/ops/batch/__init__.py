@@ -1,0 +1,1 @@
+"""Batch, padded_batch and unbatch: the nodes and their cursors."""

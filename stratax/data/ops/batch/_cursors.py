@@ -1,0 +1,128 @@
+"""Streams of batches, and of what batches are made of (data layer)."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from stratax._shown import shown
+from stratax.data.elements._block import Block, Columns
+from stratax.data.elements._structure import Row
+from stratax.data.position._cursor import Cursor, CursorOver, State
+from stratax.data.position._feed import Feed
+from stratax.errors import DataError
+
+
+class BatchCursor(CursorOver):
+    """Groups of consecutive elements. Where one fails, the next group begins behind it, as TensorFlow's does.
+
+    Nothing is held between two groups, so its place is the child's.
+
+    Args:
+        child: The stream.
+        size: Elements of a group.
+        drop_remainder: Whether a short last group is left out.
+        join: Makes the components of a group of the blocks it came in.
+    """
+
+    def __init__(
+        self, child: Cursor, size: int, drop_remainder: bool, join: Callable[[list[Block]], Row]
+    ) -> None:
+        super().__init__(child)
+        self._size = size
+        self._drop_remainder = drop_remainder
+        self._join = join
+
+    def read(self, limit: int) -> Block:
+        """One group."""
+        pieces: list[Block] = []
+        missing = self._size
+        while missing:
+            try:
+                piece = self._child.read(missing)
+            except StopIteration:
+                break
+            pieces.append(piece)
+            missing -= piece.count
+        if not pieces or (missing and self._drop_remainder):
+            raise StopIteration
+        return Columns([leaf[None] for leaf in self._join(pieces)], 1)
+
+    def skip(self, count: int) -> int:
+        """Skips their elements."""
+        found = self._child.skip(count * self._size)
+        return found // self._size if self._drop_remainder else -(-found // self._size)
+
+
+class UnbatchCursor(CursorOver):
+    """The slices of each element along its first axis."""
+
+    def __init__(self, feed: Feed) -> None:
+        super().__init__(feed)
+        self._feed = feed
+        self._offset = 0
+        self._row: Row | None = None
+
+    def _current(self) -> Row:
+        """The element whose slices come next, at least one."""
+        while self._row is None:
+            try:
+                row = self._feed.peek(1).row(0)
+            except StopIteration:
+                raise
+            except Exception:
+                self._feed.advance(1)
+                raise
+            self._row = self._checked(row)
+            if not len(self._row[0]):
+                self._next()
+        return self._row
+
+    def _checked(self, row: Row) -> Row:
+        sizes = {len(leaf) if np.ndim(leaf) else None for leaf in row}
+        if len(sizes) == 1 and None not in sizes:
+            return row
+        self._next()
+        raise DataError(
+            "unbatch needs components with the same first dimension. "
+            f"Received: an element with shapes={shown([np.shape(leaf) for leaf in row])}."
+        )
+
+    def _next(self) -> None:
+        self._feed.advance(1)
+        self._row, self._offset = None, 0
+
+    def read(self, limit: int) -> Block:
+        """Slices of one element."""
+        row = self._current()
+        start, stop = self._offset, min(self._offset + limit, len(row[0]))
+        self._pass(stop - start)
+        return Columns([leaf[start:stop].copy() for leaf in row], stop - start)
+
+    def _pass(self, count: int) -> None:
+        self._offset += count
+        if self._row is not None and self._offset == len(self._row[0]):
+            self._next()
+
+    def skip(self, count: int) -> int:
+        """Without copies."""
+        passed = 0
+        while passed < count:
+            try:
+                step = min(count - passed, len(self._current()[0]) - self._offset)
+            except StopIteration:
+                break
+            except Exception:
+                passed += 1
+                continue
+            self._pass(step)
+            passed += step
+        return passed
+
+    def get_state(self) -> State:
+        """The element, and how many of its slices were given."""
+        return {"offset": self._offset, "feed": self._feed.get_state()}
+
+    def set_state(self, state: State) -> None:
+        """Goes there."""
+        self._feed.set_state(state["feed"])
+        self._offset = state["offset"]

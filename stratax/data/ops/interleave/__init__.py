@@ -1,0 +1,1 @@
+"""Interleave and flat_map: the node and its cursor."""

@@ -1,0 +1,212 @@
+"""`interleave` and `flat_map`: the elements of many Datasets, in turns or one Dataset after another (data layer)."""
+
+import contextlib
+import functools
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from stratax._shown import shown
+from stratax.data.elements._array import as_plain
+from stratax.data.elements._random import element_scope
+from stratax.data.elements._spec import UNKNOWN_CARDINALITY, Nested
+from stratax.data.elements._structure import Row
+from stratax.data.ops._prefetch import PrefetchCursor
+from stratax.data.ops.interleave._cursor import Inner, InterleaveCursor, Turns
+from stratax.data.plan._node import Drawing, Lookahead, Node, Run, feed_of, first_found, read_ahead
+from stratax.data.plan._one_of_many import merged_specs, one_of_many
+from stratax.data.position._cursor import Cursor, State
+from stratax.data.position._feed import Feed
+from stratax.data.vectorise._function import call, on_host
+from stratax.errors import BadTypeError, DataError
+
+_READ_AHEAD = 16
+
+
+class Interleave(Drawing):
+    """The elements of the Datasets that a function makes of each element, in turns.
+
+    Shuffles in those Datasets that have no seed draw theirs as the function draws.
+
+    Args:
+        child: The node.
+        function: Gives a Dataset for an element.
+        open_node: Gives the plan of a Dataset (this module does not know the class).
+        cycle_length: How many Datasets take turns.
+        block_length: How many elements each gives in its turn.
+        threads: How many of them may be read ahead in the background; 0 for none.
+    """
+
+    label = "Interleave"
+    operation = "interleave"
+
+    def __init__(
+        self,
+        child: Node,
+        function: Callable[..., Any],
+        open_node: Callable[[Any], Node],
+        cycle_length: int,
+        block_length: int,
+        threads: int = 0,
+    ) -> None:
+        super().__init__(child)
+        self._function = function
+        self._open_node = open_node
+        self._cycle_length = cycle_length
+        self._block_length = block_length
+        self._threads = threads
+        self._spec: Any = None
+
+    def describe(self) -> str:
+        """The operation and its turns."""
+        return f"{self.label}({self._cycle_length}, {self._block_length})"
+
+    @property
+    def spec(self) -> Any:
+        """What the inner Datasets have in common that were seen; of the first and last one, before there were any."""
+        if self._spec is None:
+            specs = self._sampled_specs()
+            if not specs:
+                raise DataError(
+                    f"The element_spec of {self._article} {self.operation} over an empty Dataset can't be found. "
+                    f"Received: element_spec={shown(self.child.spec)}."
+                )
+            self._spec = functools.reduce(merged_specs, specs)
+        return self._spec
+
+    def _sampled_specs(self) -> list[Any]:
+        """The specs of the Datasets made of the first element, and of the last one where it is at hand."""
+        with element_scope(lambda: ()):
+            found = [_spec_of(node) for node in [self.first_inner()] if node is not None]
+            if found and self.child.is_indexable and self.child.length > 1:
+                with contextlib.suppress(Exception):
+                    found.append(_spec_of(self._last_inner()))
+        return found
+
+    def _last_inner(self) -> Node:
+        run = Run()
+        try:
+            last = self.child.length - 1
+            return self._made(self.child.gather(np.array([last]), 0, run).row(0), last)
+        finally:
+            run.close()
+
+    def first_inner(self) -> Node | None:
+        """The plan that the function makes of the first element; None if there is no element."""
+        return first_found(self.child, lambda row: self._made(row, 0))
+
+    @property
+    def _article(self) -> str:
+        return "an" if self.operation[0] in "aeiou" else "a"
+
+    @property
+    def length(self) -> int:
+        """Not known, except of nothing."""
+        return 0 if self.child.length == 0 else UNKNOWN_CARDINALITY
+
+    @property
+    def is_indexable(self) -> bool:
+        """Only iterates."""
+        return False
+
+    @property
+    def batch_size(self) -> int | None:
+        """Not known."""
+        return None
+
+    @property
+    def reads_ahead(self) -> int:
+        """Nothing: the function may be watched."""
+        return 1
+
+    @property
+    def _name(self) -> str:
+        name = getattr(self._function, "__qualname__", repr(self._function))
+        return f"The function {name} given to {self.operation}"
+
+    def _made(self, row: Row, number: int) -> Node:
+        try:
+            with on_host():
+                result = call(self._function, self.child.structure, row)
+        except Exception as e:
+            e.add_note(f"{self._name} failed on element {number}.")
+            raise
+        if not isinstance(result, Nested):
+            name = getattr(self._function, "__qualname__", repr(self._function))
+            raise BadTypeError(
+                f"The function given to {self.operation} has to return a Dataset. "
+                f"Received: {name} returned {type(as_plain(result)).__name__} for element {number}. "
+                "Wrap the result: Dataset.from_tensor_slices(result)."
+            )
+        return self._open_node(result)
+
+    def stream(self, run: Run, passes: int) -> Cursor:
+        """In turns."""
+        gate = threading.Semaphore(self._threads) if 0 < self._threads < self._cycle_length else None
+        check = self._structure_check()
+
+        def open_inner(row: Row, number: int, is_ahead: bool, place: State | None = None) -> Inner:
+            with element_scope(lambda: self.name_of(run, passes, number)):
+                node = self._made(row, number)
+            cursor = node.open(run, passes)
+            inner = Inner(number, Feed(cursor, Lookahead(node)), lambda: check(node, number))
+            if place is not None:
+                inner.feed.set_state(place)
+            if self._threads:
+                size = max(self._block_length, _READ_AHEAD, read_ahead(node))
+                cursor = PrefetchCursor(cursor, 2 * size, run, gate)
+                inner.feed = Feed(cursor, lambda: size)
+            if isinstance(cursor, PrefetchCursor) and is_ahead:
+                cursor.start(size)
+            return inner
+
+        turns = Turns(self._cycle_length, self._block_length, is_parallel=bool(self._threads))
+        return InterleaveCursor(feed_of(self.child, run, passes), open_inner, turns)
+
+    def _structure_check(self) -> Callable[[Node, int], None]:
+        """Compares the structures of Datasets that have given something: before, it may take calls to know them."""
+        expected: list[Any] = []
+
+        def check(inner: Node, number: int) -> None:
+            spec = _spec_of(inner)
+            if self._spec is None:
+                self._spec = spec
+            elif self._spec != spec:
+                self._spec = merged_specs(self._spec, spec)
+            if not expected:
+                expected.append(inner.structure)
+            elif inner.structure != expected[0]:
+                raise DataError(
+                    f"{self._name} returned Datasets of different "
+                    f"structure. Expected, as before: {expected[0]}. Received: {shown(inner.spec)} for element "
+                    f"{number}."
+                )
+
+        return check
+
+
+def _spec_of(inner: Node) -> Any:
+    with one_of_many():
+        return inner.spec
+
+
+class FlatMap(Interleave):
+    """The elements of the Datasets that a function makes of each element, one Dataset after another.
+
+    Args:
+        child: The node.
+        function: Gives a Dataset for an element.
+        open_node: Gives the plan of a Dataset.
+    """
+
+    label = "FlatMap"
+    operation = "flat_map"
+
+    def __init__(self, child: Node, function: Callable[..., Any], open_node: Callable[[Any], Node]) -> None:
+        super().__init__(child, function, open_node, cycle_length=1, block_length=1 << 30)
+
+    def describe(self) -> str:
+        """The operation."""
+        return self.label

@@ -1,0 +1,1 @@
+"""Map: the node, its cursors, and the choice of how to call the function."""

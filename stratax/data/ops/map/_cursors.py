@@ -1,0 +1,254 @@
+"""Streams of `map`: one element or block after another, or some at a time on threads (data layer)."""
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+from stratax.data.elements._block import Block, Columns, Rows, shapes_of
+from stratax.data.elements._random import element_scope
+from stratax.data.elements._structure import Row, Structure
+from stratax.data.ops.map._mapper import Mapper
+from stratax.data.plan._node import Passes
+from stratax.data.position._cursor import Cursor, CursorOver, State
+from stratax.data.position._feed import Feed, Trail
+from stratax.data.records._origins import Origins
+from stratax.data.vectorise._function import on_host
+
+
+class Calls:
+    """How one iterator calls the function of a `map`.
+
+    Args:
+        mapper: The function.
+        name_of: What names an element to a random function, by the number of the pass and its position.
+        origins: Where the last records stand in their files.
+    """
+
+    def __init__(
+        self, mapper: Mapper, name_of: Callable[[int, int], tuple[int, ...]], origins: Origins
+    ) -> None:
+        self._mapper = mapper
+        self._name_of = name_of
+        self._origins = origins
+
+    def block(self, block: Block) -> Columns | None:
+        """The results for a whole block, or None if the function has to be called one by one."""
+        if not isinstance(block, Columns):
+            return None
+        leaves = self._mapper.block(block.columns())
+        return None if leaves is None else Columns(leaves, block.count)
+
+    def rows(self, block: Block, positions: Sequence[int], passes: Passes) -> Rows:
+        """The results one by one, up to the first failure."""
+        rows: list[Row] = []
+        with on_host():
+            for i, position in enumerate(positions):
+                number = passes if isinstance(passes, int) else int(passes[i])
+                try:
+                    rows.append(self._one(block.row(i), position, number))
+                except Exception as e:
+                    return Rows(rows, failure=e)
+        return Rows(rows)
+
+    def checked(self, rows: list[Row], structure: Structure) -> list[Row]:
+        """Results that were made otherwise; raises unless they are like those before."""
+        for row in rows:
+            self._mapper.check(row, structure)
+        return rows
+
+    def row(self, row: Row, position: int, number: int) -> Row:
+        """The result for one element."""
+        with on_host():
+            return self._one(row, position, number)
+
+    def _one(self, row: Row, position: int, number: int) -> Row:
+        with element_scope(lambda: self._name_of(number, position)):
+            return self._mapper.one(row, position, self._origins)
+
+
+class MapCursor(CursorOver):
+    """Calls the function for what it is asked for.
+
+    Args:
+        feed: The stream.
+        calls: Calls the function.
+        number: The number of the pass.
+    """
+
+    def __init__(self, feed: Feed, calls: Calls, number: int) -> None:
+        super().__init__(feed)
+        self._feed = feed
+        self._calls = calls
+        self._number = number
+        self._position = 0
+        self._ready: Rows | None = None
+
+    def read(self, limit: int) -> Block:
+        """Results of one shape."""
+        if self._ready is None:
+            found = self._made(limit)
+            if isinstance(found, Columns):
+                self._advance(found.count)
+                return found
+            self._ready = found
+        block, self._ready = self._ready.split(limit)
+        self._advance(block.count)
+        if not block.rows and block.failure is not None:
+            raise block.failure
+        return block
+
+    def _made(self, limit: int) -> Columns | Rows:
+        try:
+            block = self._feed.peek(limit)
+        except StopIteration:
+            raise
+        except Exception:
+            self._advance(1)
+            raise
+        positions = range(self._position, self._position + block.count)
+        return self._calls.block(block) or self._calls.rows(block, positions, self._number)
+
+    def _advance(self, count: int) -> None:
+        self._feed.advance(count)
+        self._position += count
+
+    def skip(self, count: int) -> int:
+        """Without calling the function."""
+        self._ready = None
+        passed = self._feed.skip(count)
+        self._position += passed
+        return passed
+
+    def get_state(self) -> State:
+        """The child's place, and how many elements came before."""
+        return {"position": self._position, "feed": self._feed.get_state()}
+
+    def set_state(self, state: State) -> None:
+        """Goes there."""
+        self._position = state["position"]
+        self._feed.set_state(state["feed"])
+
+
+class AheadCursor(CursorOver):
+    """Reads on while results are made; its place is behind the last result that was given.
+
+    Args:
+        child: The stream.
+    """
+
+    def __init__(self, child: Cursor) -> None:
+        super().__init__(child)
+        self._trail = Trail(child)
+        self._base = 0
+        self._num_read = 0
+        self._num_given = 0
+        self._is_ended = False
+
+    def _skip_unread(self, count: int) -> int:
+        """Skips in the child, where nothing is under way."""
+        passed = self._child.skip(count)
+        self._num_read += passed
+        self._num_given += passed
+        return passed
+
+    def get_state(self) -> State:
+        """The child's place behind the last result, and how many elements came before."""
+        return {
+            "position": self._base + self._num_given,
+            "feed": self._trail.place(self._num_given, self._num_read),
+        }
+
+    def set_state(self, state: State) -> None:
+        """Goes there."""
+        self._base = state["position"]
+        self._trail.go_to(state["feed"])
+
+
+class ThreadedMapCursor(AheadCursor):
+    """Has some calls under way on threads; the results come in order.
+
+    Args:
+        child: The stream.
+        calls: Calls the function.
+        number: The number of the pass.
+        pool: The threads, asked for at the first reading.
+        window: How many elements may be under way or wait.
+    """
+
+    def __init__(
+        self, child: Cursor, calls: Calls, number: int, pool: Callable[[], ThreadPoolExecutor], window: int
+    ) -> None:
+        super().__init__(child)
+        self._calls = calls
+        self._number = number
+        self._pool = pool
+        self._window = window
+        self._under_way: deque[Future[Row]] = deque()
+
+    def read(self, limit: int) -> Block:
+        """The oldest results of one shape."""
+        rows: list[Row] = []
+        while len(rows) < limit:
+            self._refill()
+            if not self._under_way:
+                break
+            try:
+                row = self._under_way[0].result()
+            except Exception:
+                if rows:
+                    break
+                self._pop()
+                raise
+            if rows and shapes_of(row) != shapes_of(rows[0]):
+                break
+            self._pop()
+            rows.append(row)
+        if not rows:
+            raise StopIteration
+        return Rows(rows)
+
+    def _pop(self) -> None:
+        self._under_way.popleft()
+        self._num_given += 1
+
+    def _refill(self) -> None:
+        """Reads on when half of the window is free."""
+        while not self._is_ended and 2 * len(self._under_way) <= self._window:
+            self._trail.mark(self._num_read, self._num_given)
+            try:
+                block = self._child.read(self._window - len(self._under_way))
+            except StopIteration:
+                self._is_ended = True
+            except Exception as e:
+                self._submitted_failure(e)
+            else:
+                self._submit(block)
+
+    def _submit(self, block: Block) -> None:
+        pool = self._pool()
+        for i in range(block.count):
+            position = self._base + self._num_read
+            self._under_way.append(pool.submit(self._calls.row, block.row(i), position, self._number))
+            self._num_read += 1
+
+    def _submitted_failure(self, failure: Exception) -> None:
+        future: Future[Any] = Future()
+        future.set_exception(failure)
+        self._under_way.append(future)
+        self._num_read += 1
+        self._trail.mark_failure(self._num_read, self._num_given)
+
+    def skip(self, count: int) -> int:
+        """Without calling the function, but for those calls that are under way."""
+        held = min(count, len(self._under_way))
+        for _ in range(held):
+            self._under_way[0].cancel()
+            self._pop()
+        return held + self._skip_unread(count - held)
+
+    def close(self) -> None:
+        """Cancels what is under way."""
+        for future in self._under_way:
+            future.cancel()
+        super().close()

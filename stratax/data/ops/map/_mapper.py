@@ -1,0 +1,231 @@
+"""A user's function given to `map`, and the best way to call it (data layer)."""
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from stratax._shown import shown
+from stratax.data.elements._block import shapes_of
+from stratax.data.elements._random import element_scope
+from stratax.data.elements._spec import Nested, Shape, TensorSpec
+from stratax.data.elements._structure import (
+    Row,
+    Structure,
+    check_same,
+    flatten,
+    names_of_fields,
+    spec_of_row,
+    unflatten,
+)
+from stratax.data.records._origins import Origins
+from stratax.data.vectorise._function import (
+    Vectorised,
+    WithJAX,
+    WithNumPy,
+    block_agrees,
+    on_host,
+    result_of,
+    uses_jax,
+    variables_kept,
+)
+from stratax.data.vectorise._purity import Proof, prove
+
+if TYPE_CHECKING:
+    from stratax.data.examples._parse_program import ParseProgram
+
+_CHECKED_ROWS = 16
+
+
+class Mapper:
+    """Calls a user's function, and knows the best way to.
+
+    A function that is not proved pure is called once for each element. Of one that is, the first elements are computed
+    one by one and as a block; where the two disagree, it is called one by one, too.
+
+    Args:
+        function: The user's.
+        structure: Structure of the elements it gets.
+    """
+
+    def __init__(self, function: Callable[..., Any], structure: Callable[[], Structure]) -> None:
+        self._function = function
+        self._input_structure = structure
+        self._lock = threading.Lock()
+        self._candidates: list[tuple[Vectorised, bool]] | None = None
+        self._checked = 0
+        self._proof: Proof | None = None
+        self._was_looked_at = False
+        self._parsing: tuple[Proof | None, ParseProgram | None] | None = None
+        self._expected: tuple[Structure, tuple[tuple[np.dtype | None, int], ...]] | None = None
+        self._shapes: list[Shape | None] | None = None
+        self.spec: Any = None
+
+    @property
+    def function(self) -> Callable[..., Any]:
+        """The user's."""
+        return self._function
+
+    @property
+    def name(self) -> str:
+        """How messages call the function."""
+        return f"The function {getattr(self._function, '__qualname__', repr(self._function))} given to map"
+
+    @property
+    def is_vectorised(self) -> bool:
+        """Whether whole blocks are known to come out right."""
+        return self._checked > 0 and bool(self._candidates)
+
+    @property
+    def parse_program(self) -> "ParseProgram | None":
+        """What the function does, if it is pure and does nothing but parse batches of Examples."""
+        with self._lock:
+            if self._parsing is None or not (self._parsing[0] is None or self._parsing[0].holds()):
+                # Its input is one array; to ask for the structure of it may call the functions below.
+                proof = prove(self._function)
+                self._parsing = (proof, None if proof is None else _parse_program_of(proof.function))
+            return self._parsing[1]
+
+    def _has_to_be_proved(self) -> bool:
+        """Whether nobody has looked yet, or what a name stands for has changed since."""
+        return not self._was_looked_at or (self._proof is not None and not self._proof.holds())
+
+    def _prove(self) -> None:
+        """Finds out whether the function is pure, and forgets what was known of calling it for blocks."""
+        fields = names_of_fields(self._input_structure())
+        self._proof = None if fields is None else prove(self._function, fields)
+        self._was_looked_at = True
+        self._candidates, self._checked = None, 0
+
+    def one(self, row: Row, position: int, origins: Origins) -> Row:
+        """The function's result for one element, checked against earlier ones; errors name position and record.
+
+        Called inside `on_host`, which is entered once for many.
+        """
+        try:
+            result = result_of(self._function, self._input_structure(), row)
+        except Exception as e:
+            e.add_note(f"{self.name} failed on element {position} of {self._describe(row)}.")
+            origins.tell(e, row)
+            raise
+        self.check(*result)
+        return result[0]
+
+    def _describe(self, row: Row) -> str:
+        return f"its input, {shown(spec_of_row(row, self._input_structure()))}"
+
+    def check(self, row: Row, structure: Structure) -> None:
+        """Raises unless a result is like those before it."""
+        kinds = tuple(
+            (getattr(leaf, "dtype", None), np.ndim(leaf)) for leaf in row if not isinstance(leaf, Nested)
+        )
+        if self._expected == (structure, kinds) and self._has_shapes_of(row):
+            return
+        # Threads give their first results at the same time.
+        with self._lock:
+            if self._expected is None:
+                self._expected = (structure, kinds)
+                self.spec = spec_of_row(row, structure) if self.spec is None else self.spec
+            elif self._expected != (structure, kinds):
+                check_same(row, structure, self.spec, self.name)
+            self._widen(row, structure)
+
+    def _has_shapes_of(self, row: Row) -> bool:
+        """Whether the spec allows a row's shapes."""
+        return self._allows(shapes_of(row))
+
+    def _allows(self, shapes: Sequence[tuple[int, ...]]) -> bool:
+        return self._shapes is not None and all(map(_allows, self._shapes, shapes))
+
+    def _widen(self, row: Row, structure: Structure) -> None:
+        """Makes sizes that turned out to differ None in the spec."""
+        pairs = zip(flatten(self.spec)[0], flatten(spec_of_row(row, structure))[0], strict=True)
+        specs = [a.merged(b) if isinstance(a, TensorSpec) else a for a, b in pairs]
+        self.spec = unflatten(structure, specs)
+        self._shapes = [spec.shape if isinstance(spec, TensorSpec) else None for spec in specs]
+
+    def spec_for(self, row: Row) -> Any:
+        """The spec of the function's result for one element, which is not compared with others.
+
+        As TensorFlow's tracing, this calls the function once more, but assigns to no variable.
+        """
+        with on_host(), element_scope(lambda: ()), variables_kept():
+            return spec_of_row(*result_of(self._function, self._input_structure(), row))
+
+    def block(self, columns: Sequence[np.ndarray]) -> list[np.ndarray] | None:
+        """The function's results for a block of elements, or None if it has to be called one by one."""
+        if any(column.dtype.hasobject for column in columns):
+            return None
+        with self._lock:
+            if self._has_to_be_proved():
+                self._prove()
+            if self._candidates is None:
+                self._candidates = [] if self._proof is None else self._ways(self._proof.function)
+            while self._candidates:
+                way, exactly = self._candidates[0]
+                result = self._attempt(way, exactly, columns)
+                if result is not None:
+                    return result
+                self._candidates.pop(0)
+                self._checked = 0
+        return None
+
+    def _ways(self, function: Callable[..., Any]) -> list[tuple[Vectorised, bool]]:
+        structure = self._input_structure()
+        ways: list[tuple[Vectorised, bool]] = [(WithNumPy(function, structure), True)]
+        if uses_jax():
+            ways += [(WithJAX(function, structure, compiled), False) for compiled in (False, True)]
+        return ways
+
+    def _attempt(
+        self, way: Vectorised, exactly: bool, columns: Sequence[np.ndarray]
+    ) -> list[np.ndarray] | None:
+        """One way on one block; compared with element by element as long as few elements have been."""
+        count = max(0, min(_CHECKED_ROWS - self._checked, len(columns[0])))
+        rows = []
+        if count:
+            try:
+                copies = [[column[i].copy() for column in columns] for i in range(count)]
+                rows = [self._reference(row) for row in copies]
+            except Exception:
+                # The function fails on an element: it will say so when it is called for that one.
+                return None
+        try:
+            result = way(columns)
+        except Exception:
+            return None
+        if not block_agrees(result, rows, exactly):
+            return None
+        leaves, structure = result
+        if any(len(leaf) != len(columns[0]) for leaf in leaves):
+            return None
+        self._checked += count
+        kinds = tuple((leaf.dtype, leaf.ndim - 1) for leaf in leaves)
+        if self._expected is None:
+            self._expected = (structure, kinds)
+        if self.spec is None:
+            self.spec = unflatten(structure, [TensorSpec(leaf.shape[1:], leaf.dtype) for leaf in leaves])
+        if self._expected != (structure, kinds):
+            return None
+        if not self._allows([leaf.shape[1:] for leaf in leaves]):
+            self._widen([leaf[0] for leaf in leaves], structure)
+        return leaves
+
+    def _reference(self, row: Row) -> tuple[Row, Structure]:
+        with on_host():
+            function = self._function if self._proof is None else self._proof.function
+            return result_of(function, self._input_structure(), row)
+
+
+def _parse_program_of(function: Callable[..., Any]) -> "ParseProgram | None":
+    from stratax.data.examples._parse_program import ParseProgram
+
+    return ParseProgram.of(function)
+
+
+def _allows(known: Shape | None, shape: tuple[int, ...]) -> bool:
+    """Whether a shape is as known, where a size is known."""
+    if known is None or known == shape:
+        return True
+    return len(known) == len(shape) and all(a is None or a == b for a, b in zip(known, shape, strict=True))

@@ -1,0 +1,247 @@
+"""`map`: a user's function over single elements, called for a whole block at once where that is safe (data layer)."""
+
+import contextlib
+import functools
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, cast
+
+import numpy as np
+
+from stratax._shown import shown
+from stratax.data.elements._block import Block, Columns, Rows
+from stratax.data.elements._spec import TensorSpec
+from stratax.data.elements._structure import Row, flatten
+from stratax.data.ops.map._cursors import Calls, MapCursor, ThreadedMapCursor
+from stratax.data.ops.map._mapper import Mapper
+from stratax.data.ops.map._parse_cursor import ParseCursor
+from stratax.data.plan._node import Drawing, Node, Passes, Run, feed_of, first_found, pass_at, select_passes
+from stratax.data.plan._one_of_many import is_one_of_many, merged_specs
+from stratax.data.position._cursor import Cursor
+from stratax.errors import DataError
+
+_ROWS_PER_THREAD = 4
+_CACHE_BYTES = 1 << 20
+_LARGE_BYTES = 1 << 14
+
+
+class Map(Drawing):
+    """A function of every element.
+
+    Args:
+        child: The node.
+        function: The user's.
+        threads: How many elements may be computed at a time, where the function is called one by one; 1 for no threads.
+    """
+
+    label = "Map"
+
+    def __init__(self, child: Node, function: Callable[..., Any], threads: int) -> None:
+        super().__init__(child)
+        self._threads = threads
+        self._mapper = Mapper(function, lambda: child.structure)
+
+    def over(self, *children: Node) -> Node:
+        """The same function over another node; what is known of its results is found out anew."""
+        node = cast(Map, super().over(*children))
+        node._mapper = Mapper(self._mapper.function, lambda: children[0].structure)
+        return node
+
+    @property
+    def length(self) -> int:
+        """As the child's."""
+        return self.child.length
+
+    @property
+    def is_vectorised(self) -> bool:
+        """Whether the function is known to be called once per block; False before the first block."""
+        return self._mapper.is_vectorised
+
+    @property
+    def is_uniform(self) -> bool:
+        """As the child, if the function is vectorised; else not known."""
+        return self._mapper.is_vectorised and self.child.is_uniform
+
+    @property
+    def reads_ahead(self) -> int | None:
+        """As many as the threads can use where the function is called one by one."""
+        if self._mapper.is_vectorised:
+            return None
+        return self._threads * _ROWS_PER_THREAD if self._threads > 1 else 1
+
+    @property
+    def batch_size(self) -> int | None:
+        """The child's, if the function keeps the leading axis."""
+        size = self.child.batch_size
+        if size is None:
+            return None
+        shapes = [spec.shape for spec in flatten(self.spec)[0]]
+        return (
+            size if all(shape is None or (shape and shape[0] in (None, size)) for shape in shapes) else None
+        )
+
+    @property
+    def spec(self) -> Any:
+        """What the function gives; calls it on the first element (and the last) if it was not called before."""
+        if self._mapper.spec is None:
+            self._mapper.spec = self._sampled_spec()
+        return self._mapper.spec
+
+    def _sampled_spec(self) -> Any:
+        samples = self._specs_at_ends() or first_found(self.child, self._specs_of_first)
+        if samples is None:
+            return self._mapper.spec_for(_placeholder(self.child.spec))
+        return functools.reduce(merged_specs, samples)
+
+    def _specs_at_ends(self) -> list[Any]:
+        """Of the results for the first and the last element, where they are at hand and the function does not fail."""
+        length = self.child.length
+        if not self.child.is_indexable or length == 0:
+            return []
+        run, specs = Run(), []
+        try:
+            for i in sorted({0, length - 1 if length > 0 else 1}):
+                with contextlib.suppress(Exception):
+                    row = self.child.gather(np.array([i]), 0, run).row(0)
+                    specs += self._specs_of_first(row) if is_one_of_many() else [self._mapper.spec_for(row)]
+        finally:
+            run.close()
+        return specs
+
+    def _specs_of_first(self, row: Row) -> list[Any]:
+        """Of the result for an element, and for a shorter one where its input may have one: the last batch, mostly."""
+        specs = [self._mapper.spec_for(row)]
+        shorter = _shortened(row, self.child.spec)
+        if shorter is not None:
+            with contextlib.suppress(Exception):
+                specs.append(self._mapper.spec_for(shorter))
+        return specs
+
+    def gather(self, indices: np.ndarray, passes: Passes, run: Run) -> Block:
+        """The function's results, from one call for all if it is vectorised."""
+        if self._mapper.is_vectorised and len(indices) > (rows := self._rows_in_cache()):
+            return self._in_pieces(indices, passes, run, rows)
+        return self._gathered(indices, passes, run)
+
+    def _rows_in_cache(self) -> int:
+        """How many results stay in the processor's cache between one operation and the next."""
+        specs = [spec for spec in flatten(self._mapper.spec)[0] if isinstance(spec, TensorSpec)]
+        size = sum(math.prod(n or 1 for n in spec.shape or ()) * spec.dtype.itemsize for spec in specs)
+        return max(1, _CACHE_BYTES // max(1, size))
+
+    def _in_pieces(self, indices: np.ndarray, passes: Passes, run: Run, rows: int) -> Block:
+        """A large block: what is computed between gather and result never leaves the cache."""
+        leaves: list[np.ndarray] = []
+        for start in range(0, len(indices), rows):
+            part = slice(start, start + rows)
+            block = self._gathered(indices[part], select_passes(passes, part), run)
+            if not isinstance(block, Columns):
+                return self._gathered(indices, passes, run)
+            if not leaves:
+                leaves = [np.empty((len(indices), *leaf.shape[1:]), leaf.dtype) for leaf in block.leaves]
+            for whole, leaf in zip(leaves, block.leaves, strict=True):
+                whole[part] = leaf
+        return Columns(leaves, len(indices))
+
+    def _gathered(self, indices: np.ndarray, passes: Passes, run: Run) -> Block:
+        calls = self._calls(run)
+        block = self.child.gather(indices, passes, run)
+        found = calls.block(block)
+        if found is not None:
+            return found
+        if self._threads > 1 and block.count > 1:
+            return self._in_threads(block, indices, passes, run)
+        return calls.rows(block, indices.tolist(), passes)
+
+    def _calls(self, run: Run) -> Calls:
+        return Calls(self._mapper, functools.partial(self.name_of, run), run.origins)
+
+    def _in_threads(self, block: Block, indices: np.ndarray, passes: Passes, run: Run) -> Block:
+        pool, calls = run.pool(self._threads, self), self._calls(run)
+        columns = self._columns_to_fill(block.count)
+
+        def make(i: int) -> Row | None:
+            row = calls.row(block.row(i), int(indices[i]), pass_at(passes, i))
+            return None if _put(row, columns, i) else row
+
+        results: list[Row | None] = []
+        futures = [pool.submit(make, i) for i in range(block.count)]
+        try:
+            results.extend(future.result() for future in futures)
+        except Exception as e:
+            for future in futures:
+                future.cancel()
+            return Rows(_rows(results, columns), failure=e)
+        if columns and not any(results):
+            return Columns(columns, block.count)
+        return Rows(_rows(results, columns))
+
+    def _columns_to_fill(self, count: int) -> list[np.ndarray]:
+        """Where the threads put results of one shape, beside one another; empty if it is not known or does not pay."""
+        specs = flatten(self._mapper.spec)[0] if self._mapper.spec is not None else []
+        if not all(isinstance(spec, TensorSpec) and _is_plain(spec) for spec in specs):
+            return []
+        size = sum(math.prod(spec.shape) * spec.dtype.itemsize for spec in specs)
+        return [np.empty((count, *spec.shape), spec.dtype) for spec in specs] if size >= _LARGE_BYTES else []
+
+    def shape_ids(self, indices: np.ndarray, passes: Passes, run: Run) -> np.ndarray | None:
+        """As the child's: a function of inputs of one shape is expected to give results of one shape."""
+        return None if self.child.is_uniform else self.child.shape_ids(indices, passes, run)
+
+    def stream(self, run: Run, passes: int) -> Cursor:
+        """One result after another; with threads, a bounded number is under way; Examples several batches at a time."""
+        calls = self._calls(run)
+        if self._mapper.parse_program is not None:
+            return ParseCursor(self.child.open(run, passes), calls, passes, self._mapper.parse_program)
+        if self._threads > 1 and not self._mapper.is_vectorised:
+            child = self.child.open(run, passes)
+            window = _ROWS_PER_THREAD * self._threads
+            return ThreadedMapCursor(child, calls, passes, lambda: run.pool(self._threads, self), window)
+        return MapCursor(feed_of(self.child, run, passes), calls, passes)
+
+
+def _is_plain(spec: TensorSpec) -> bool:
+    return spec.shape is not None and None not in spec.shape and not spec.dtype.hasobject
+
+
+def _put(row: Row, columns: list[np.ndarray], place: int) -> bool:
+    """Copies a row to its place in the columns if it fits: the thread that made it stacks it, too."""
+    if not columns or len(row) != len(columns):
+        return False
+    for leaf, column in zip(row, columns, strict=True):
+        if np.shape(leaf) != column.shape[1:] or leaf.dtype != column.dtype:
+            return False
+    for leaf, column in zip(row, columns, strict=True):
+        column[place] = leaf
+    return True
+
+
+def _rows(results: Sequence[Row | None], columns: list[np.ndarray]) -> list[Row]:
+    """The rows, those that were put into the columns taken from there."""
+    return [
+        [column[place] for column in columns] if row is None else row for place, row in enumerate(results)
+    ]
+
+
+def _shortened(row: Row, spec: Any) -> Row | None:
+    """An element of size 1 along the first axes whose size is open; None if there is none, or it is that already."""
+    shorter = [
+        leaf[:1] if _is_open(leaf, known) else leaf for leaf, known in zip(row, flatten(spec)[0], strict=True)
+    ]
+    return shorter if any(a is not b for a, b in zip(shorter, row, strict=True)) else None
+
+
+def _is_open(leaf: Any, spec: Any) -> bool:
+    is_array = isinstance(leaf, np.ndarray) and isinstance(spec, TensorSpec)
+    return is_array and leaf.ndim > 0 and len(leaf) > 1 and (spec.shape is None or spec.shape[0] is None)
+
+
+def _placeholder(spec: Any) -> Row:
+    """An element of zeros, for a function whose input has no element."""
+    specs, _ = flatten(spec)
+    for leaf in specs:
+        if not isinstance(leaf, TensorSpec) or leaf.shape is None:
+            raise DataError(
+                f"The element_spec of a map over an empty Dataset can't be found. Received: element_spec={shown(spec)}."
+            )
+    return [np.zeros([size or 0 for size in leaf.shape], leaf.dtype)[()] for leaf in specs]

@@ -1,0 +1,1 @@
+"""Shuffle: the buffer of a stream, and permutations of positions."""

@@ -1,0 +1,41 @@
+"""Specs of plans that a function makes, one for each element: what holds for one need not for the next (data layer)."""
+
+import contextlib
+from collections.abc import Iterator
+from contextvars import ContextVar
+from typing import Any
+
+from stratax.data.elements._spec import TensorSpec
+from stratax.data.elements._structure import flatten, unflatten
+
+_IS_ONE: ContextVar[bool] = ContextVar("stratax_one_of_many", default=False)
+
+
+def is_one_of_many() -> bool:
+    """Whether the plan whose spec is asked for is one of those that a function makes."""
+    return _IS_ONE.get()
+
+
+@contextlib.contextmanager
+def one_of_many() -> Iterator[None]:
+    """Within it, specs claim no size that follows from how many elements there are."""
+    token = _IS_ONE.set(True)
+    try:
+        yield
+    finally:
+        _IS_ONE.reset(token)
+
+
+def merged_specs(spec: Any, other: Any) -> Any:
+    """What describes elements of both; `spec` where they are of different structure or dtypes."""
+    mine, structure = flatten(spec)
+    theirs, other_structure = flatten(other)
+    if structure != other_structure:
+        return spec
+    pairs = zip(mine, theirs, strict=True)
+    return unflatten(structure, [_merged(a, b) for a, b in pairs])
+
+
+def _merged(a: Any, b: Any) -> Any:
+    are_arrays = isinstance(a, TensorSpec) and isinstance(b, TensorSpec) and a.dtype == b.dtype
+    return a.merged(b) if are_arrays else a

@@ -1,0 +1,31 @@
+"""Cursors that hold files, threads or iterators of others (data layer)."""
+
+import abc
+
+from stratax.data.plan._node import Run
+from stratax.data.position._cursor import Cursor
+
+
+class OwningCursor(Cursor):
+    """A cursor that lets go of what it holds when it is closed, or at the latest with the iterator.
+
+    Args:
+        run: What the iterator shares; it calls :meth:`let_go`, so all that needs has to be there by now.
+    """
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        run.on_close(self.let_go)
+
+    def close(self) -> None:
+        """Lets go now."""
+        self._run.forget(self.let_go)
+        self.let_go()
+
+    @abc.abstractmethod
+    def let_go(self, wait: bool = True) -> None:
+        """Closes files, ends threads.
+
+        Args:
+            wait: Whether to wait for threads to end.
+        """

@@ -1,0 +1,89 @@
+"""A place in a stream of elements: reading on from it, saving it, going back to it (data layer).
+
+Every node of a plan opens a cursor for one pass over it. Cursors stand on one another as the nodes do, and each saves
+its own place with those of the cursors that it reads from, so a restored stream goes on with the very next element.
+"""
+
+import abc
+from collections.abc import Iterator
+from typing import Any
+
+from stratax.data.elements._block import Block
+from stratax.data.elements._structure import Row
+
+State = dict[str, Any]
+"""A place: a tree of dicts, lists, integers, strings, bools, None and int64 arrays; never changed once it was given."""
+
+
+class Cursor(abc.ABC):
+    """One pass over a node, at some place.
+
+    An element that can't be made raises when it is its turn, once; the next reading goes on behind it.
+    """
+
+    @abc.abstractmethod
+    def read(self, limit: int) -> Block:
+        """The next 1 to `limit` elements of one shape; raises StopIteration at the end, and again if asked again."""
+
+    @abc.abstractmethod
+    def get_state(self) -> State:
+        """The place behind the last element that :meth:`read` gave; quick, whatever lies below."""
+
+    @abc.abstractmethod
+    def set_state(self, state: State) -> None:
+        """Goes to a place that :meth:`get_state` of an equal node's cursor gave; called on a cursor not yet read."""
+
+    def skip(self, count: int) -> int:
+        """Passes over the next `count` elements, without making them where that can be avoided.
+
+        Returns:
+            How many were passed, those that would have raised included; fewer than `count` only at the end.
+        """
+        return self.drop(count)
+
+    def drop(self, count: int) -> int:
+        """As :meth:`skip`, but makes the elements: those that a batch loses when one fails are known only then."""
+        passed = 0
+        while passed < count:
+            try:
+                passed += self.read(count - passed).count
+            except StopIteration:
+                break
+            except Exception:
+                passed += 1
+        return passed
+
+    def close(self) -> None:  # noqa: B027  # Sources need not hold anything.
+        """Lets go of files and threads; the cursor is not used any more."""
+
+    def rows(self) -> Iterator[Row]:
+        """The remaining elements one by one."""
+        while True:
+            try:
+                block = self.read(1)
+            except StopIteration:
+                return
+            yield block.row(0)
+
+
+class CursorOver(Cursor):
+    """A cursor that reads from one other: has its place unless it says otherwise, and is closed with it.
+
+    Args:
+        child: The other.
+    """
+
+    def __init__(self, child: Cursor) -> None:
+        self._child = child
+
+    def get_state(self) -> State:
+        """The child's."""
+        return self._child.get_state()
+
+    def set_state(self, state: State) -> None:
+        """The child's."""
+        self._child.set_state(state)
+
+    def close(self) -> None:
+        """Closes the child."""
+        self._child.close()

@@ -1,0 +1,1 @@
+"""Read files as a Dataset: TFRecord, text lines, CSV, fixed-length records and Parquet."""

@@ -1,0 +1,183 @@
+"""FixedLengthRecordDataset: records of one length, behind a header (data layer)."""
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from stratax.data.dataset._dataset import Dataset
+from stratax.data.files._access import ByteStream, as_compression, open_bytes
+from stratax.data.ops._transform import as_count
+from stratax.data.records._stream import Piece, RecordFormat, WindowStream
+from stratax.data.sources._file_names import as_buffer_size, as_parallel_reads, names_node
+from stratax.data.sources._file_source import FileSource
+from stratax.errors import DataLossError
+
+_DEFAULT_BUFFER = 1 << 18
+
+
+class FixedLengthRecordDataset(Dataset):
+    """The records of binary files whose records all have one length, as `tf.data.FixedLengthRecordDataset`.
+
+    An element is a `bytes`. A file whose body is no whole number of records is an error behind its last whole record.
+
+    Args:
+        filenames: A path or URL (of whatever fsspec opens), a list of them, or a Dataset of them.
+        record_bytes: Length of a record, at least 1.
+        header_bytes: What to leave out at the beginning of each file; default nothing.
+        footer_bytes: What to leave out at the end of each file; default nothing.
+        buffer_size: How many bytes to read at once; default 256 KB.
+        compression_type: "GZIP", "ZLIB", or "" or None for none.
+        num_parallel_reads: How many files are read at a time, their records taken in turn; AUTOTUNE for a good number,
+            None or 1 for one file after another.
+        name: Ignored.
+
+    Raises:
+        BadArgumentError: `compression_type` or a number is none that is allowed.
+        BadTypeError: A name is not a string or a path.
+
+    Example:
+        >>> import os, tempfile
+        >>> from stratax.data import FixedLengthRecordDataset
+        >>> path = os.path.join(tempfile.mkdtemp(), "pairs.bin")
+        >>> with open(path, "wb") as file:
+        ...     _ = file.write(b"headaabbcc")
+        >>> list(FixedLengthRecordDataset(path, 2, header_bytes=4))
+        [b'aa', b'bb', b'cc']
+    """
+
+    def __init__(
+        self,
+        filenames: Any,
+        record_bytes: int,
+        header_bytes: int | None = None,
+        footer_bytes: int | None = None,
+        buffer_size: int | None = None,
+        compression_type: str | None = None,
+        num_parallel_reads: int | None = None,
+        name: str | None = None,
+    ) -> None:
+        form = FixedLengthFormat(
+            as_count("record_bytes", record_bytes, 1),
+            as_count("header_bytes", header_bytes or 0, 0),
+            as_count("footer_bytes", footer_bytes or 0, 0),
+            as_compression(compression_type),
+            as_buffer_size(buffer_size, _DEFAULT_BUFFER),
+        )
+        super().__init__(FileSource(names_node(filenames), form, as_parallel_reads(num_parallel_reads)))
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class FixedLengthFormat(RecordFormat):
+    """How files of records of one length are read.
+
+    Attributes:
+        record_bytes: Length of a record.
+        header_bytes: What stands before the first.
+        footer_bytes: What stands behind the last.
+        compression: "", "GZIP" or "ZLIB".
+        buffer_size: How many bytes to read at once.
+    """
+
+    record_bytes: int
+    header_bytes: int = 0
+    footer_bytes: int = 0
+    compression: str = ""
+    buffer_size: int = _DEFAULT_BUFFER
+    label = "FixedLengthRecord"
+
+    def open(self, name: str) -> "FixedLengthStream":
+        """The records of a file."""
+        return FixedLengthStream(open_bytes(name, self.compression), self)
+
+    def describe(self) -> str:
+        """The kind of file and the lengths."""
+        return f"{self.label}({self.record_bytes}, {self.header_bytes}, {self.footer_bytes})"
+
+
+class FixedLengthStream(WindowStream):
+    """The records of one file.
+
+    Args:
+        stream: The file's content, uncompressed.
+        form: The lengths.
+    """
+
+    def __init__(self, stream: ByteStream, form: FixedLengthFormat) -> None:
+        super().__init__(stream)
+        self._form = form
+        self._is_short = stream.skip(form.header_bytes) < form.header_bytes
+        self._base = form.header_bytes
+
+    def read(self) -> Piece:
+        """The records that are in memory as a whole, after reading on if there are none."""
+        if self._has_ended:
+            raise StopIteration
+        while not (count := self._num_whole()):
+            wanted = self._form.record_bytes + self._form.footer_bytes
+            if self._is_short or not self._slide(max(self._form.buffer_size, wanted)):
+                return self._end()
+        start = self.place
+        size, first = self._form.record_bytes, self._position
+        ends = first + size * np.arange(1, count + 1)
+        records = [self._window[stop - size : stop] for stop in ends.tolist()]
+        self._position += size * count
+        self._record += count
+        return Piece(start, records, ends + self._base)
+
+    def _num_whole(self) -> int:
+        """Whole records in the window, those at its end that might be the footer left out."""
+        there = len(self._window) - self._position - self._form.footer_bytes
+        return max(0, there // self._form.record_bytes)
+
+    def _end(self) -> Piece:
+        self._has_ended = True
+        left = len(self._window) - self._position
+        if self._stream.damage is not None:
+            return Piece.empty(self.place, self._damage_error())
+        if left == self._form.footer_bytes and not self._is_short:
+            raise StopIteration
+        return Piece.empty(self.place, self._uneven(left))
+
+    def _uneven(self, left: int) -> DataLossError:
+        form = self._form
+        expected = f"{form.record_bytes} bytes each"
+        if form.header_bytes or form.footer_bytes:
+            expected += f" between a header of {form.header_bytes} and a footer of {form.footer_bytes}"
+        return self._error(
+            f"The file is no whole number of records of {expected}: {left} bytes are left",
+            self._record,
+            self._base + self._position,
+            "Check record_bytes, header_bytes and footer_bytes, or make the file again.",
+        )
+
+    def skip(self, count: int) -> int:
+        """Moves on by multiples of the length where the size is known."""
+        left = self._stream.remaining
+        if left is None or self._is_short:
+            return self._skip_by_reading(count)
+        there = len(self._window) - self._position + left - self._form.footer_bytes
+        passed = min(count, max(0, there // self._form.record_bytes))
+        self._advance(passed * self._form.record_bytes)
+        self._record += passed
+        return passed if passed == count else passed + self._skip_by_reading(count - passed)
+
+    def _advance(self, size: int) -> None:
+        inside = min(size, len(self._window) - self._position)
+        self._position += inside
+        if size > inside:
+            self._base += self._position + self._stream.skip(size - inside)
+            self._window, self._position = b"", 0
+
+    def _skip_by_reading(self, count: int) -> int:
+        passed = 0
+        while passed < count:
+            try:
+                piece = self.read()
+            except StopIteration:
+                break
+            surplus = max(0, len(piece.records) - (count - passed))
+            self._position -= surplus * self._form.record_bytes
+            self._record -= surplus
+            passed += len(piece.records) - surplus + (piece.last is not None)
+        return passed

@@ -1,0 +1,141 @@
+"""How records stand in a CSV file, and the conversion of their columns (data layer)."""
+
+import csv
+import dataclasses
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from stratax._shown import shown
+from stratax.data.elements._spec import TensorSpec
+from stratax.data.records._stream import MAX_LINE_BYTES
+
+Record = list[str]
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class CsvField:
+    """One column that is read.
+
+    Attributes:
+        index: Its place in a record, from 0.
+        dtype: int32, int64, float32, float64, or object for byte strings.
+        default: What takes the place of an empty field; None if every record has to have a value.
+    """
+
+    index: int
+    dtype: np.dtype
+    default: Any
+
+    @property
+    def spec(self) -> TensorSpec:
+        """A scalar."""
+        return TensorSpec((), self.dtype)
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class CsvFormat:
+    """How records stand in a file.
+
+    Bytes are read as Latin-1 text, which loses none of them, and become bytes again: so any encoding passes in which
+    the delimiter, quotes and line ends are the bytes of ASCII.
+
+    Attributes:
+        fields: The columns that are read, in the order of the element's components.
+        num_columns: How many columns every record has; None if only those that are read matter.
+        delimiter: Between two fields.
+        use_quotes: Whether fields may stand in double quotes.
+        na_value: What stands for a missing value, beside nothing.
+        has_header: Whether the first record of a file is passed over.
+        max_record_bytes: How long a record may be.
+    """
+
+    fields: tuple[CsvField, ...]
+    num_columns: int | None
+    delimiter: str = ","
+    use_quotes: bool = True
+    na_value: str = ""
+    has_header: bool = False
+    max_record_bytes: int = MAX_LINE_BYTES
+
+    def parser(self, lines: Iterator[str]) -> Iterator[Record]:
+        """The records of some lines; takes no line before it is needed."""
+        # The module's limit on a field holds for the whole process, so it is only ever raised.
+        if csv.field_size_limit() < self.max_record_bytes:
+            csv.field_size_limit(self.max_record_bytes)
+        if self.use_quotes:
+            return csv.reader(lines, delimiter=self.delimiter, strict=True)
+        return csv.reader(lines, delimiter=self.delimiter, quoting=csv.QUOTE_NONE, strict=True)
+
+    def convert(self, records: Sequence[Record]) -> list[np.ndarray]:
+        """The columns of some records, [count] each.
+
+        Raises:
+            ValueError: One of them does not fit; :meth:`explain` says what is wrong with it.
+        """
+        counts = set(map(len, records))
+        if self.num_columns is None:
+            if min(counts) <= max(field.index for field in self.fields):
+                raise ValueError(self._too_few(min(counts)))
+        elif counts != {self.num_columns}:
+            raise ValueError(self._wrong_count(counts))
+        columns = list(zip(*records, strict=False))
+        return [self._column(field, columns[field.index]) for field in self.fields]
+
+    def _too_few(self, count: int) -> str:
+        needed = max(field.index for field in self.fields) + 1
+        return f"Expected at least {needed} columns. Received: {count} columns"
+
+    def _wrong_count(self, counts: set[int]) -> str:
+        wrong = next(count for count in counts if count != self.num_columns)
+        return f"Expected {self.num_columns} columns. Received: {wrong} columns"
+
+    def _column(self, field: CsvField, texts: Sequence[str]) -> np.ndarray:
+        if field.dtype.kind == "O":
+            parse: Callable[[str], Any] = _encode
+        else:
+            parse = float if field.dtype.kind == "f" else int
+            if "_" in "".join(texts):  # Python's own notation for digits, and not a number in a file.
+                raise ValueError("An underscore is not part of a number")
+        missing = {"", self.na_value}
+        if missing.isdisjoint(texts):
+            values = list(map(parse, texts))
+        elif field.default is None:
+            raise ValueError("A value is required and missing")
+        else:
+            values = [field.default if text in missing else parse(text) for text in texts]
+        return np.array(values, dtype=field.dtype)
+
+    def explain(self, record: Record) -> str:
+        """What is wrong with a record that :meth:`convert` refuses."""
+        try:
+            self.convert([record])
+        except (ValueError, OverflowError) as error:
+            for field in self.fields:
+                problem = self._problem(field, record)
+                if problem:
+                    return problem
+            return f"{error}: record={shown([_encode(text) for text in record])}"
+        return ""
+
+    def _problem(self, field: CsvField, record: Record) -> str:
+        if field.index >= len(record) or (self.num_columns is not None and len(record) != self.num_columns):
+            return ""
+        try:
+            self._column(field, record[field.index : field.index + 1])
+        except (ValueError, OverflowError):
+            required = ", with a value in every record, as it has no default" if field.default is None else ""
+            return (
+                f"Expected: column {field.index} of dtype={_dtype_name(field.dtype)}{required}. "
+                f"Received: column {field.index} with value={shown(_encode(record[field.index]))}"
+            )
+        return ""
+
+
+def _encode(text: str) -> bytes:
+    return text.encode("latin-1")
+
+
+def _dtype_name(dtype: np.dtype) -> str:
+    return "string" if dtype.kind == "O" else dtype.name

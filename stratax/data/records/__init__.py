@@ -1,0 +1,1 @@
+"""Read and write files of records: framing, checksums, and where a record stands."""

@@ -1,0 +1,1 @@
+"""Keep elements in files: save, load and `cache(filename)`."""

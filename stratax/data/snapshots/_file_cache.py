@@ -1,0 +1,325 @@
+"""`cache(filename)`: elements kept in files after the first whole pass, for later passes and processes (data layer)."""
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from stratax._shown import shown
+from stratax.data.elements._block import Block
+from stratax.data.elements._structure import flatten
+from stratax.data.files._access import local_path
+from stratax.data.plan._node import Node, Passes, Run, walk
+from stratax.data.plan._owning_cursor import OwningCursor
+from stratax.data.position._cursor import Cursor, State
+from stratax.data.snapshots._save_load import spec_kind
+from stratax.data.snapshots._snapshot import Snapshot, read_snapshot
+from stratax.data.snapshots._source import source_of
+from stratax.data.snapshots._writer import SnapshotWriter
+from stratax.errors import DataError
+
+
+class FileCache(Node):
+    """Its child's elements, written to files by the first pass that gets to its end and read from there ever after.
+
+    A pass that is not whole leaves nothing. Over an indexable child elements are written in whatever order they are
+    asked for, and it stays indexable; over a stream it stays a stream, so a saved place means the same before and
+    after the files are there. The order of shuffles below is that of the pass that was written.
+
+    Args:
+        child: The node whose elements are kept.
+        path: The folder of the files.
+    """
+
+    label = "FileCache"
+
+    def __init__(self, child: Node, path: str) -> None:
+        self.children = (child,)
+        self._path = path
+        self._lock = threading.RLock()
+        self._source: tuple[Snapshot, Node] | None = None
+        self._orders = [node.order for node in walk(child) if node.order is not None]
+
+    @property
+    def child(self) -> Node:
+        """The node whose elements are kept."""
+        return self.children[0]
+
+    @property
+    def spec(self) -> Any:
+        """As the child's."""
+        return self.child.spec
+
+    @property
+    def length(self) -> int:
+        """As the child's."""
+        return self.child.length
+
+    @property
+    def is_indexable(self) -> bool:
+        """Whether the child is, has an end, and the files lie on this machine."""
+        return self.child.is_indexable and self.child.length >= 0 and local_path(self._path) is not None
+
+    def stored(self, run: Run) -> tuple[Snapshot, Node] | None:
+        """What the files hold, and the node that reads it; None if there are none for the seeds of this run.
+
+        Raises:
+            DataError: The files hold elements of another pipeline.
+        """
+        with self._lock:
+            if self._source is None:
+                snapshot = read_snapshot(self._path)
+                if snapshot is None:
+                    return None
+                self._check(snapshot)
+                self._source = snapshot, source_of(snapshot, self.spec)
+            snapshot = self._source[0]
+            if len(snapshot.key) == len(self._orders):
+                for order, seed in zip(self._orders, snapshot.key, strict=True):
+                    if seed is not None and run.seeds.setdefault(id(order), seed) != seed:
+                        return None
+            return self._source
+
+    def _check(self, snapshot: Snapshot) -> None:
+        have, want = flatten(snapshot.spec)[0], flatten(self.spec)[0]
+        agree = spec_kind(snapshot.spec) == spec_kind(self.spec) and all(
+            a.dtype == b.dtype and len(a.shape or ()) == len(b.shape or ())
+            for a, b in zip(have, want, strict=True)
+        )
+        if not agree or (self.length >= 0 and snapshot.count != self.length):
+            raise DataError(
+                "The files of a cache hold the elements of another pipeline. Expected: "
+                f"element_spec={shown(self.spec)}, cardinality={self.length}. Received: "
+                f"element_spec={shown(snapshot.spec)}, "
+                f"cardinality={snapshot.count} in filename={shown(self._path)}. Remove the folder, or name another."
+            )
+
+    def writer(self, run: Run) -> SnapshotWriter:
+        """Begins to write a pass."""
+        return SnapshotWriter(self._path, self.spec)
+
+    def commit(self, writer: SnapshotWriter, run: Run) -> None:
+        """Puts a whole pass there, unless somebody was quicker."""
+        try:
+            writer.commit(replace=False, key=[order.saved_seed(run) for order in self._orders])
+        finally:
+            writer.abandon()
+
+    def frozen(self, run: Run) -> Run:
+        """The run of the first pass, whatever iteration this is."""
+        return self._of_run("frozen", run, lambda: _closing(run, run.child(iteration=0)))
+
+    def _of_run(self, name: str, run: Run, make: Callable[[], Any]) -> Any:
+        key = (name, id(self))
+        with self._lock:
+            if key not in run.memo:
+                run.memo[key] = make()
+            return run.memo[key]
+
+    def gather(self, indices: np.ndarray, passes: Passes, run: Run) -> Block:
+        """From the files, or from the child and into the files."""
+        stored = self.stored(run)
+        if stored is not None:
+            return stored[1].gather(indices, 0, run)
+        filling: _Filling = self._of_run("filling", run, lambda: _Filling(self, run))
+        with self._lock:
+            return filling.gather(indices)
+
+    def shape_ids(self, indices: np.ndarray, passes: Passes, run: Run) -> np.ndarray | None:
+        """The child's in its first pass, or what the files say."""
+        if self.is_uniform:
+            return None
+        stored = self.stored(run)
+        if stored is not None:
+            return stored[1].shape_ids(indices, 0, run)
+        return self.child.shape_ids(indices, 0, self.frozen(run))
+
+    def stream(self, run: Run, passes: int) -> Cursor:
+        """From the files, or from the child and into the files."""
+        return FileCacheCursor(self, run)
+
+
+def _closing(run: Run, inner: Run) -> Run:
+    run.on_close(inner.close)
+    return inner
+
+
+class _Filling:
+    """Writes an indexable child's elements as they are asked for, until all are there."""
+
+    def __init__(self, cache: FileCache, run: Run) -> None:
+        self._cache = cache
+        self._run = run
+        self._is_missing = np.ones(cache.length, bool)
+        self._num_missing = cache.length
+        self._writer = cache.writer(run)
+        self._failure: Exception | None = None
+        run.on_close(lambda wait: self._writer.abandon())
+
+    def gather(self, indices: np.ndarray) -> Block:
+        """The child's elements at some positions; once they could not be written, only that is told."""
+        if self._failure is not None:
+            raise self._failure
+        block = self._cache.child.gather(indices, 0, self._cache.frozen(self._run))
+        new, first = np.unique(indices, return_index=True)
+        chosen = first[self._is_missing[new]]
+        if len(chosen) and self._num_missing:
+            columns = [column[chosen] for column in block.columns()]
+            try:
+                self._write(columns, indices[chosen])
+            except Exception as e:
+                self._failure = e
+                self._writer.abandon()
+                raise
+        return block
+
+    def _write(self, columns: list[np.ndarray], positions: np.ndarray) -> None:
+        count = len(positions)
+        self._writer.write(columns, count, [0] * count, positions.tolist())
+        self._is_missing[positions] = False
+        self._num_missing -= count
+        if not self._num_missing:
+            self._cache.commit(self._writer, self._run)
+
+
+class _Unusable(Cursor):
+    """What stands for all elements where the files of a cache can't be used: an error that is told once."""
+
+    def __init__(self, error: Exception) -> None:
+        self._error = error
+        self._is_told = False
+
+    def read(self, limit: int) -> Block:
+        if self._is_told:
+            raise StopIteration
+        self._is_told = True
+        raise self._error
+
+    def get_state(self) -> State:
+        raise DataError(
+            f"The position of this iterator can't be saved: the files of its cache can't be used. {self._error}"
+        ) from self._error
+
+    def set_state(self, state: State) -> None:
+        self.get_state()
+
+
+class FileCacheCursor(OwningCursor):
+    """One pass over a stream that is cached in files.
+
+    Args:
+        cache: The node.
+        run: What the iterator shares.
+    """
+
+    def __init__(self, cache: FileCache, run: Run) -> None:
+        self._cache = cache
+        self._inner: Cursor | None = None
+        self._stored: str | None = None
+        self._writer: SnapshotWriter | None = None
+        self._position = 0
+        super().__init__(run)
+
+    def read(self, limit: int) -> Block:
+        """The next elements; those of the child are written before they are given."""
+        inner = self._begun()
+        try:
+            block = inner.read(limit)
+        except StopIteration:
+            self._finish()
+            raise
+        except Exception:
+            # A pass without some of its elements is not one to keep.
+            self._position += 1
+            self._abandon()
+            raise
+        try:
+            self._write(block)
+        except Exception:
+            # What was not written is not lost: without writing, the child goes on behind the first of these elements.
+            self._position += 1
+            self._abandon()
+            inner.close()
+            self._inner = self._child()
+            self._inner.skip(self._position)
+            raise
+        self._position += block.count
+        return block
+
+    def _begun(self) -> Cursor:
+        if self._inner is None:
+            try:
+                self._inner = self._first()
+            except Exception as e:
+                self._inner = _Unusable(e)
+        return self._inner
+
+    def _first(self) -> Cursor:
+        stored = self._cache.stored(self._run)
+        if stored is not None:
+            return self._opened(stored)
+        self._writer = self._cache.writer(self._run)
+        return self._child()
+
+    def _child(self) -> Cursor:
+        return self._cache.child.open(self._cache.frozen(self._run))
+
+    def _opened(self, stored: tuple[Snapshot, Node]) -> Cursor:
+        self._stored = stored[0].run
+        return stored[1].open(self._run)
+
+    def _write(self, block: Block) -> None:
+        if self._writer is not None:
+            first = self._position
+            positions = range(first, first + block.count)
+            self._writer.write(block.columns(), block.count, [0] * block.count, positions)
+
+    def _finish(self) -> None:
+        writer, self._writer = self._writer, None
+        if writer is not None:
+            self._cache.commit(writer, self._run)
+
+    def _abandon(self) -> None:
+        writer, self._writer = self._writer, None
+        if writer is not None:
+            writer.abandon()
+
+    def skip(self, count: int) -> int:
+        """Reads on while a pass is written."""
+        inner = self._begun()
+        if self._writer is not None:
+            return super().skip(count)
+        passed = inner.skip(count)
+        self._position += passed
+        return passed
+
+    def get_state(self) -> State:
+        """The place in the files, or the child's."""
+        inner = self._begun()
+        child = inner.get_state() if self._stored is None else None
+        return {"stored": self._stored, "position": self._position, "child": child}
+
+    def set_state(self, state: State) -> None:
+        """Goes there: in the files if they are there now, else in the child, without writing what is left."""
+        stored = self._cache.stored(self._run)
+        if state["stored"] is not None and (stored is None or stored[0].run != state["stored"]):
+            raise DataError(
+                "The place of an iterator is in the files of a cache that are not there any more. Expected: the "
+                f"writing {shown(state['stored'])}. Received: "
+                f"{shown(None if stored is None else stored[0].run)}. Iterate from "
+                "the beginning."
+            )
+        self._position = state["position"]
+        if stored is not None:
+            self._inner = self._opened(stored)
+            self._inner.skip(self._position)
+            return
+        self._inner = self._child()
+        self._inner.set_state(state["child"])
+
+    def let_go(self, wait: bool = True) -> None:
+        """Closes the child; a pass that is not whole is dropped."""
+        self._abandon()
+        if self._inner is not None:
+            self._inner.close()

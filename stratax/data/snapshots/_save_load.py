@@ -1,0 +1,154 @@
+"""`Dataset.save` and `Dataset.load`: elements in a folder of files (data layer)."""
+
+import contextlib
+import os
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from stratax._shown import shown
+from stratax.data.elements._spec import DatasetSpec, Nested, TensorSpec
+from stratax.data.elements._spec_json import spec_to_json
+from stratax.data.elements._structure import Structure, flatten
+from stratax.data.files._access import as_compression, as_file_name
+from stratax.data.iteration._iterator import DatasetIterator
+from stratax.data.ops._streaming import RowsSource
+from stratax.data.ops._transform import check_callable
+from stratax.data.plan._node import Node
+from stratax.data.snapshots._snapshot import SPEC_FILE, Snapshot, read_snapshot
+from stratax.data.snapshots._source import source_of
+from stratax.data.snapshots._writer import SnapshotWriter, positions_of
+from stratax.data.vectorise._function import call, on_host
+from stratax.errors import BadArgumentError, DataError, FileMissingError
+
+_BLOCK = 256
+
+
+def save(
+    elements: DatasetIterator,
+    spec: Any,
+    path: str | os.PathLike[str],
+    compression: str | None,
+    shard_func: Callable[..., Any] | None,
+    checkpoint_args: Any,
+) -> None:
+    """Writes all elements of an iterator; see `Dataset.save`."""
+    if checkpoint_args is not None:
+        raise BadArgumentError(
+            "A save that was interrupted begins anew, so there is nothing to checkpoint. "
+            f"Received: checkpoint_args={shown(checkpoint_args)}. Leave it out."
+        )
+    if shard_func is not None:
+        check_callable("shard_func", shard_func)
+    with contextlib.closing(elements):
+        writer = SnapshotWriter(as_file_name(path), spec, _compression(compression))
+        try:
+            _write_all(elements, flatten(spec)[1], writer, shard_func)
+            writer.commit(replace=True)
+        finally:
+            writer.abandon()
+
+
+def _compression(compression: str | None) -> str:
+    # TensorFlow's `save` has its own word for none.
+    return as_compression("" if compression == "NONE" else compression)
+
+
+def _write_all(
+    elements: DatasetIterator,
+    structure: Structure,
+    writer: SnapshotWriter,
+    shard_func: Callable[..., Any] | None,
+) -> None:
+    counts: dict[int, int] = {}
+    while True:
+        try:
+            block, count = elements.next_block(_BLOCK)
+        except StopIteration:
+            return
+        columns, _ = flatten(block)
+        shards = [0] * count
+        if shard_func is not None:
+            shards = [
+                _shard_of(shard_func, structure, [column[i] for column in columns]) for i in range(count)
+            ]
+        writer.write(columns, count, shards, list(positions_of(shards, counts)))
+
+
+def _shard_of(shard_func: Callable[..., Any], structure: Structure, row: list[Any]) -> int:
+    copies = [leaf.copy() if isinstance(leaf, np.ndarray) else leaf for leaf in row]
+    with on_host():
+        number = np.asarray(call(shard_func, structure, copies))
+    if number.shape or number.dtype.kind not in "iu" or int(number) < 0:
+        raise DataError(
+            "shard_func has to give the number of a file, from 0. "
+            f"Received: a value of dtype={number.dtype}, shape={number.shape}: {shown(number)}. Return "
+            "np.int64(number)."
+        )
+    return int(number)
+
+
+def load(
+    path: str | os.PathLike[str],
+    element_spec: Any,
+    compression: str | None,
+    reader_func: Callable[[Any], Any] | None,
+    wrap: Callable[[Node], Nested],
+) -> Any:
+    """The Dataset of what :func:`save` wrote; `wrap` makes a Dataset of a node."""
+    folder = as_file_name(path)
+    snapshot = read_snapshot(folder)
+    if snapshot is None:
+        raise FileMissingError(
+            f"There is no saved Dataset, or its writing did not come to its end. Expected: a folder with {SPEC_FILE}. "
+            f"Received: path={shown(folder)}. Write it with Dataset.save.",
+            filename=folder,
+        )
+    spec = snapshot.spec if element_spec is None else _checked_spec(snapshot, element_spec)
+    if compression is not None and _compression(compression) != snapshot.compression:
+        raise BadArgumentError(
+            "The Dataset was saved with another compression. Expected: "
+            f"compression={shown(snapshot.compression)}, or None. "
+            f"Received: compression={shown(compression)}."
+        )
+    if reader_func is None:
+        return wrap(source_of(snapshot, spec))
+    check_callable("reader_func", reader_func)
+    parts = [[wrap(source_of(snapshot, spec, [shard]))] for shard in snapshot.shards]
+    found = reader_func(wrap(RowsSource(parts, DatasetSpec(spec))))
+    if not isinstance(found, Nested):
+        raise DataError(
+            f"reader_func has to return a Dataset. Received: {shown(found)} of type {type(found).__name__}. "
+            "Return for instance datasets.flat_map(lambda dataset: dataset)."
+        )
+    return found
+
+
+def _checked_spec(snapshot: Snapshot, element_spec: Any) -> Any:
+    wanted, saved = flatten(element_spec)[0], flatten(snapshot.spec)[0]
+    agree = len(wanted) == len(saved) and all(
+        isinstance(a, TensorSpec) and a.dtype == b.dtype and a.is_compatible_with(b)
+        for a, b in zip(wanted, saved, strict=True)
+    )
+    if not agree or spec_kind(element_spec) != spec_kind(snapshot.spec):
+        raise DataError(
+            f"The saved elements are others than asked for. Expected: element_spec={shown(snapshot.spec)}, as "
+            "they were "
+            f"saved. Received: element_spec={shown(element_spec)}."
+        )
+    return element_spec
+
+
+def spec_kind(spec: Any) -> Any:
+    """What two specs have in common if the same components stand in the same places, whatever namedtuples they use."""
+    value = spec_to_json(spec)
+    return _without_details(value)
+
+
+def _without_details(value: Any) -> Any:
+    if value["kind"] == "dict":
+        return {key: _without_details(part) for key, part in sorted(value["parts"].items())}
+    if value["kind"] == "tuple":
+        return [*value.get("fields", ()), *map(_without_details, value["parts"])]
+    return value["kind"]

@@ -1,0 +1,279 @@
+"""Reading written elements: at any position where their files lie on this machine, else in order (data layer)."""
+
+import dataclasses
+import threading
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from stratax._shown import shown
+from stratax.data.elements._block import Block, concatenate_blocks
+from stratax.data.elements._codec import decode_records
+from stratax.data.elements._structure import flatten
+from stratax.data.files._access import local_path, reading
+from stratax.data.plan._node import Node, Passes, Run
+from stratax.data.position._cursor import Cursor, State
+from stratax.data.position._feed import Feed, one
+from stratax.data.records._reads import FRAME_BYTES, BadRecordError, read_records
+from stratax.data.records._tfrecord_reader import DEFAULT_BUFFER, TFRecordFormat
+from stratax.data.snapshots._snapshot import Shard, Snapshot, missing_shard, read_index
+from stratax.data.sources._file_names import listed_names
+from stratax.data.sources._file_source import FileSource
+from stratax.errors import DataLossError, FileMissingError
+
+
+class _OpenShard:
+    """One file of elements, read at positions; the system moves no common position, so several threads may read."""
+
+    def __init__(self, shard: Shard) -> None:
+        self._shard = shard
+        try:
+            with reading(shard.file):
+                self._file = open(str(local_path(shard.file)), "rb", buffering=0)  # noqa: SIM115 (closed by close)
+        except FileMissingError as e:
+            raise missing_shard(shard) from e
+
+    def read(self, places: np.ndarray, entries: np.ndarray) -> list[bytes]:
+        """The records of some entries of the index ([n, 3]).
+
+        Args:
+            places: Their positions, for messages.
+            entries: Their part of the index.
+        """
+        order = np.argsort(entries[:, 0], kind="stable")
+        starts, lengths = entries[order, 0], entries[order, 1]
+        try:
+            with reading(self._shard.file):
+                found = read_records(
+                    self._file.fileno(), starts, starts + lengths + FRAME_BYTES, check_crc=True
+                )
+        except BadRecordError as e:
+            place = int(order[e.index])
+            offset = int(entries[place, 0])
+            raise damaged(self._shard, int(places[place]), offset, "its checksum does not fit") from None
+        records: list[bytes] = [b""] * len(order)
+        for place, record in zip(order.tolist(), found, strict=True):
+            records[place] = record
+        return records
+
+    def close(self) -> None:
+        """Closes the file."""
+        self._file.close()
+
+
+def damaged(shard: Shard, place: int, offset: int | None, what: str) -> DataLossError:
+    """The error for a saved element that can't be read."""
+    at = "" if offset is None else f", offset {offset}"
+    return DataLossError(
+        f"A saved element is damaged: {what}. Received: file={shown(shard.file)}, element {place}{at}. "
+        "Write the folder again.",
+        filename=shard.file,
+        record=place,
+        offset=offset,
+    )
+
+
+class SnapshotFiles:
+    """The files of a folder of elements, opened when they are first read.
+
+    Args:
+        snapshot: What lies in the folder; uncompressed, on this machine.
+    """
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._snapshot = snapshot
+        self._dtypes = [spec.dtype for spec in flatten(snapshot.spec)[0]]
+        self._bounds = np.cumsum([0, *(shard.count for shard in snapshot.shards)])
+        self._open: dict[int, _OpenShard] = {}
+        self._lock = threading.Lock()
+
+    @cached_property
+    def index(self) -> np.ndarray:
+        """Offset, length and number of the shapes of each element, int64 [n, 3]."""
+        tables = [read_index(shard) for shard in self._snapshot.shards]
+        return np.concatenate([np.empty((0, 3), np.int64), *tables])
+
+    def gather(self, indices: np.ndarray) -> Block:
+        """The elements at some positions, as far as they have the shapes of the first."""
+        shards = np.searchsorted(self._bounds, indices, side="right") - 1
+        entries = self.index[indices]
+        records: list[bytes] = [b""] * len(indices)
+        for number in np.unique(shards).tolist():
+            chosen = np.flatnonzero(shards == number)
+            places = indices[chosen] - self._bounds[number]
+            for i, record in zip(chosen, self._shard(number).read(places, entries[chosen]), strict=True):
+                records[i] = record
+        try:
+            return decode_records(records, self._dtypes)
+        except ValueError as e:
+            first = int(shards[0])
+            shard, place = self._snapshot.shards[first], int(indices[0] - self._bounds[first])
+            raise damaged(
+                shard, place, int(entries[0, 0]), f"{e}, in this element or one read with it"
+            ) from e
+
+    def _shard(self, number: int) -> _OpenShard:
+        with self._lock:
+            if number not in self._open:
+                self._open[number] = _OpenShard(self._snapshot.shards[number])
+            return self._open[number]
+
+    def close(self) -> None:
+        """Closes the files."""
+        with self._lock:
+            for shard in self._open.values():
+                shard.close()
+            self._open.clear()
+
+
+class _Elements(Node):
+    """The elements of a folder.
+
+    Args:
+        snapshot: What lies in the folder.
+        spec: Structure of the specs of the elements.
+    """
+
+    label = "Load"
+    batch_size = None
+
+    def __init__(self, snapshot: Snapshot, spec: Any) -> None:
+        self._snapshot = snapshot
+        self._spec = spec
+
+    @property
+    def spec(self) -> Any:
+        """As it was saved."""
+        return self._spec
+
+    @property
+    def length(self) -> int:
+        """How many elements were saved."""
+        return self._snapshot.count
+
+    def describe(self) -> str:
+        """The writing: another one has other elements."""
+        return f"{self.label}({self._snapshot.run}, {self._snapshot.count})"
+
+
+class SnapshotSource(_Elements):
+    """The elements of a folder, at any position; uncompressed, on this machine."""
+
+    is_indexable = True
+
+    def __init__(self, snapshot: Snapshot, spec: Any) -> None:
+        super().__init__(snapshot, spec)
+        self._index: np.ndarray | None = None
+        self._lock = threading.Lock()
+
+    @property
+    def is_uniform(self) -> bool:
+        """Whether the spec says so."""
+        return all(spec.shape is not None and None not in spec.shape for spec in flatten(self._spec)[0])
+
+    def _files(self, run: Run) -> SnapshotFiles:
+        key = ("snapshot", id(self))
+        with self._lock:
+            if key not in run.memo:
+                run.memo[key] = files = SnapshotFiles(self._snapshot)
+                if self._index is None:
+                    self._index = files.index
+                files.__dict__["index"] = self._index
+                run.on_close(lambda wait: files.close())
+            return run.memo[key]  # type: ignore[no-any-return]
+
+    def gather(self, indices: np.ndarray, passes: Passes, run: Run) -> Block:
+        """Reads them from the files."""
+        files = self._files(run)
+        found = files.gather(indices)
+        blocks = [found]
+        while found.count < len(indices):
+            indices = indices[found.count :]
+            found = files.gather(indices)
+            blocks.append(found)
+        return concatenate_blocks(blocks)
+
+    def shape_ids(self, indices: np.ndarray, passes: Passes, run: Run) -> np.ndarray | None:
+        """From the index."""
+        return None if self.is_uniform else self._files(run).index[indices, 2]
+
+
+class SnapshotStream(_Elements):
+    """The elements of a folder in order, for files that are compressed or not on this machine."""
+
+    is_indexable = False
+    is_uniform = False
+
+    def stream(self, run: Run, passes: int) -> Cursor:
+        """The records of the files, decoded."""
+        return SnapshotCursor(self._snapshot, run)
+
+
+class SnapshotCursor(Cursor):
+    """Reads a folder of elements in order.
+
+    Args:
+        snapshot: What lies in the folder.
+        run: What the iterator shares.
+    """
+
+    def __init__(self, snapshot: Snapshot, run: Run) -> None:
+        self._snapshot = snapshot
+        self._dtypes = [spec.dtype for spec in flatten(snapshot.spec)[0]]
+        names = listed_names("FileNames", [shard.file for shard in snapshot.shards])
+        source = FileSource(names, TFRecordFormat(snapshot.compression, DEFAULT_BUFFER, True))
+        self._records = Feed(source.open(run), one)
+        self._number = 0
+
+    def read(self, limit: int) -> Block:
+        """Decodes up to `limit` records; those of other shapes wait for the next call."""
+        try:
+            block = self._records.peek(limit)
+        except StopIteration:
+            raise
+        except Exception:
+            self._pass(1)
+            raise
+        try:
+            found = decode_records(block.columns()[0].tolist(), self._dtypes)
+        except ValueError as e:
+            if block.count > 1:
+                return self.read(1)
+            number = self._number
+            self._pass(1)
+            raise damaged(self._snapshot.shards[0], number, None, str(e)) from e
+        self._pass(found.count)
+        return found
+
+    def _pass(self, count: int) -> None:
+        self._records.advance(count)
+        self._number += count
+
+    def skip(self, count: int) -> int:
+        """Skips records."""
+        passed = self._records.skip(count)
+        self._number += passed
+        return passed
+
+    def get_state(self) -> State:
+        """The place among the records."""
+        return {"records": self._records.get_state(), "number": self._number}
+
+    def set_state(self, state: State) -> None:
+        """Goes there."""
+        self._records.set_state(state["records"])
+        self._number = state["number"]
+
+    def close(self) -> None:
+        """Closes the file."""
+        self._records.close()
+
+
+def source_of(snapshot: Snapshot, spec: Any, shards: Sequence[Shard] | None = None) -> Node:
+    """The node that reads a folder, or some of its files."""
+    if shards is not None:
+        snapshot = dataclasses.replace(snapshot, shards=tuple(shards))
+    is_indexable = snapshot.is_local and not snapshot.compression
+    return SnapshotSource(snapshot, spec) if is_indexable else SnapshotStream(snapshot, spec)

@@ -1,0 +1,93 @@
+"""What sources that read named files have in common (data layer)."""
+
+import abc
+
+from stratax.data.files._access import as_file_name
+from stratax.data.plan._node import Node, Run
+from stratax.data.position._cursor import Cursor, State
+from stratax.errors import DataError
+
+
+class NamedFiles(Node):
+    """A source whose elements come from files that another node names, so that it can read some of them only."""
+
+    @property
+    def names(self) -> Node:
+        """The node that gives the names."""
+        return self.children[0]
+
+    @abc.abstractmethod
+    def with_names(self, names: Node) -> Node:
+        """The same source over other files."""
+
+
+class NamePlace:
+    """A place among the names of files. Where the names come from a source without places, asking for it raises.
+
+    Args:
+        names: Gives the names, from that place on.
+    """
+
+    def __init__(self, names: Cursor) -> None:
+        self._error: DataError | None = None
+        try:
+            self._state = names.get_state()
+        except DataError as e:
+            self._error = e
+
+    @property
+    def state(self) -> State:
+        """The place.
+
+        Raises:
+            DataError: The names have none.
+        """
+        if self._error is not None:
+            raise self._error
+        return self._state
+
+
+class CurrentFile:
+    """The names that a source goes through, one after another; its place is that of the name that was taken last.
+
+    Args:
+        source: The source.
+        run: What the iterator shares.
+        passes: The pass.
+    """
+
+    def __init__(self, source: NamedFiles, run: Run, passes: int) -> None:
+        self._names = source.names.open(run, passes)
+        self._before = NamePlace(self._names)
+
+    def take(self) -> str:
+        """The next name; raises StopIteration at the end."""
+        try:
+            return take_name(self._names)
+        except StopIteration:
+            raise
+        except Exception:
+            self.leave()
+            raise
+
+    def leave(self) -> None:
+        """Moves the place behind the name."""
+        self._before = NamePlace(self._names)
+
+    def get_state(self) -> State:
+        """The place."""
+        return self._before.state
+
+    def set_state(self, state: State) -> None:
+        """Goes there: what was the last name is the next one to take."""
+        self._names.set_state(state)
+        self.leave()
+
+    def close(self) -> None:
+        """Lets go of the names."""
+        self._names.close()
+
+
+def take_name(names: Cursor) -> str:
+    """The next name that a cursor over names gives."""
+    return as_file_name(names.read(1).row(0)[0])

@@ -1,0 +1,148 @@
+"""One open file of records: gives them out of the pieces in which they are read (data layer)."""
+
+from concurrent.futures import Executor, Future
+
+import numpy as np
+
+from stratax._shown import shown
+from stratax.data.elements._block import Block, Columns
+from stratax.data.position._cursor import State
+from stratax.data.records._origins import Origins
+from stratax.data.records._stream import Piece, RecordFormat
+from stratax.errors import DataError, DataLossError
+
+_MAX_WAIT = 600.0
+
+
+class OpenFile:
+    """The records of one file, at some place.
+
+    Args:
+        name: The file.
+        form: How to read it.
+        origins: Notes where the records stand.
+        ahead: Where the next piece is read while this one is used; None to read when it is asked for.
+    """
+
+    def __init__(
+        self, name: str, form: RecordFormat, origins: Origins, ahead: Executor | None = None
+    ) -> None:
+        self._name = name
+        self._form = form
+        self._origins = origins
+        self._stream = form.open(name)
+        self._ahead = ahead
+        self._next: Future[Piece] | None = None
+        self._piece = Piece.empty(self._stream.place)
+        self._at = 0
+        self._is_lost = False
+
+    @property
+    def at_hand(self) -> int:
+        """How many records :meth:`take` can give."""
+        stop = min((i for i in self._piece.failures if i >= self._at), default=len(self._piece.records))
+        return max(0, stop - self._at)
+
+    def take(self, count: int) -> list[bytes]:
+        """The next records, at most as many as are at hand."""
+        start, self._at = self._at, self._at + count
+        return self._piece.records[start : self._at]
+
+    def fill(self) -> None:
+        """Has a record at hand; raises what is wrong with the next one, or StopIteration at the end."""
+        while self._at >= self._piece.count:
+            self._piece = self._read()
+            self._origins.note_piece(self._name, self._form, self._piece)
+            self._at = 0
+        failure = self._piece.failures.get(self._at)
+        if failure is None and self._at == len(self._piece.records):
+            failure = self._piece.last
+        if failure is not None:
+            self._at += 1
+            raise failure
+
+    def read(self, limit: int) -> Block:
+        """The next 1 to `limit` records; raises as :meth:`fill` does."""
+        self.fill()
+        return as_block(self.take(min(limit, self.at_hand)))
+
+    def _read(self) -> Piece:
+        if self._ahead is None:
+            return self._read_piece()
+        piece = self._read_piece() if self._next is None else self._waited(self._next)
+        self._next = self._ahead.submit(self._read_piece)
+        return piece
+
+    def _read_piece(self) -> Piece:
+        try:
+            return self._stream.read()
+        except MemoryError as e:
+            # How much of the content is lost is not known, so the file ends here.
+            offset, record = self._stream.place
+            self._stream.close()
+            failure = DataLossError(
+                f"A record does not fit into memory. Received: filename={shown(self._name)}, record={record}, "
+                f"offset={offset}. Make room, or set a limit: max_record_bytes, max_line_bytes.",
+                filename=self._name,
+                record=record,
+                offset=offset,
+            )
+            failure.__cause__ = e
+            return Piece.empty((offset, record), failure)
+
+    def _waited(self, future: Future[Piece]) -> Piece:
+        try:
+            return future.result(_MAX_WAIT)
+        except TimeoutError as e:
+            raise DataError(
+                f"Reading a file did not go on for {_MAX_WAIT:.0f} s. Received: filename={shown(self._name)}. "
+                "See whether "
+                "the disk or the network that it is on still answers."
+            ) from e
+
+    def skip(self, count: int) -> int:
+        """Passes over records, failures included; fewer than `count` at the end of the file."""
+        passed = self._skip_held(count)
+        while passed < count and self._next is not None:
+            try:
+                self._piece, self._at = self._read(), 0
+            except StopIteration:
+                return passed
+            passed += self._skip_held(count - passed)
+        if passed < count:
+            passed += self._stream.skip(count - passed)
+            self._piece, self._at = Piece.empty(self._stream.place), 0
+            self._is_lost = self._stream.has_ended
+        return passed
+
+    def _skip_held(self, count: int) -> int:
+        passed = min(count, self._piece.count - self._at)
+        self._at += passed
+        return passed
+
+    def get_state(self) -> State:
+        """Offset and number of the next record, and whether what follows is lost."""
+        offset, record = self._piece.place(self._at)
+        is_lost = self._is_lost or self._at > len(self._piece.records)
+        return {"offset": offset, "record": record, "lost": is_lost}
+
+    def set_state(self, state: State) -> None:
+        """Goes to a place; called on a file that was not read."""
+        self._stream.seek(state["offset"], state["record"])
+        self._piece = Piece.empty(self._stream.place)
+        self._is_lost = state["lost"]
+        if self._is_lost:
+            self._stream.close()
+
+    def close(self) -> None:
+        """Closes the file, after what is being read ahead."""
+        if self._next is not None and not self._next.cancel():
+            self._next.exception(_MAX_WAIT)
+        self._stream.close()
+
+
+def as_block(records: list[bytes]) -> Columns:
+    """Byte strings as elements."""
+    column = np.empty(len(records), object)
+    column[:] = records
+    return Columns([column], len(records))

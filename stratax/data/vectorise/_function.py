@@ -1,0 +1,214 @@
+"""Ways of calling a pure function once for a whole block of elements (data layer)."""
+
+import contextlib
+import functools
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from stratax.data.elements._array import as_element
+from stratax.data.elements._structure import (
+    Row,
+    Structure,
+    as_array,
+    as_components,
+    as_row,
+    flatten,
+    unflatten,
+)
+from stratax.data.vectorise._batched_element import BatchedElement, CannotVectorise
+from stratax.data.vectorise._user_code import name_of, unexpected_end
+
+_MAX_PROGRAMS = 32
+_TOLERANCE = 2e-6
+
+Result = tuple[list[np.ndarray], Structure]
+Vectorised = Callable[[Sequence[np.ndarray]], Result]
+"""Maps component columns to the columns and structure of the results."""
+
+
+def uses_jax() -> bool:
+    """Whether the process has imported JAX. Where it has not, a pipeline does not either."""
+    return "jax" in sys.modules
+
+
+class _Pipelines(threading.local):
+    """How many functions of pipelines this thread is in."""
+
+    depth = 0
+
+
+_pipelines = _Pipelines()
+
+
+def in_pipeline() -> bool:
+    """Whether the caller runs in a function that a pipeline calls, where numbers keep their 64 bits."""
+    return _pipelines.depth > 0
+
+
+@contextlib.contextmanager
+def on_host() -> Iterator[None]:
+    """Runs a function of a pipeline on the CPU, eagerly, whatever is being traced or taped around it."""
+    _pipelines.depth += 1
+    try:
+        with _jax_on_cpu():
+            yield
+    finally:
+        _pipelines.depth -= 1
+
+
+@contextlib.contextmanager
+def _jax_on_cpu() -> Iterator[None]:
+    if not uses_jax():
+        yield
+        return
+    import jax
+
+    platforms: str | None = jax.config.jax_platforms  # type: ignore[attr-defined]
+    has_cpu = not platforms or "cpu" in platforms.split(",")
+    device = jax.default_device("cpu") if has_cpu else contextlib.nullcontext()
+    with device, jax.ensure_compile_time_eval():
+        yield
+
+
+@contextlib.contextmanager
+def variables_kept() -> Iterator[None]:
+    """Within it, what is assigned to variables of Keras is seen, and forgotten at the end."""
+    if "keras" not in sys.modules:
+        yield
+        return
+    from keras import StatelessScope
+
+    with StatelessScope():
+        yield
+
+
+def call(function: Callable[..., Any], structure: Structure, leaves: Sequence[Any]) -> Any:
+    """Calls a user's function with one element: a tuple becomes positional arguments, as in tf.data."""
+    element = unflatten(structure, [as_element(leaf) for leaf in leaves])
+    try:
+        return function(*element) if type(element) is tuple else function(element)
+    except StopIteration as e:
+        raise unexpected_end(name_of(function), e) from e
+
+
+def result_of(
+    function: Callable[..., Any], structure: Structure, leaves: Sequence[Any]
+) -> tuple[Row, Structure]:
+    """What a user's function makes of one element: leaves and structure of the new element."""
+    result = call(function, structure, leaves)
+    try:
+        return as_row(as_components(result))
+    except StopIteration as e:
+        raise unexpected_end(f"What {name_of(function)} gave", e) from e
+
+
+class WithNumPy:
+    """Calls a NumPy function once, with stand-ins for the components of an element."""
+
+    def __init__(self, function: Callable[..., Any], structure: Structure) -> None:
+        self._function = function
+        self._structure = structure
+
+    def __call__(self, columns: Sequence[np.ndarray]) -> Result:
+        """The results; `columns` stay as they are."""
+        count = len(columns[0])
+        stand_ins = [BatchedElement(column) for column in columns]
+        leaves, structure = flatten(as_components(call(self._function, self._structure, stand_ins)))
+        return [self._column(leaf, count) for leaf in leaves], structure
+
+    @staticmethod
+    def _column(leaf: Any, count: int) -> np.ndarray:
+        if isinstance(leaf, BatchedElement):
+            return leaf.column
+        if isinstance(leaf, list):
+            raise CannotVectorise
+        constant = np.asarray(as_array(leaf))
+        return np.repeat(constant[None], count, axis=0)
+
+
+class WithJAX:
+    """Traces a function of `jax.numpy` or `keras.ops` for a block of elements and runs the program.
+
+    Args:
+        function: The user's.
+        structure: Structure of an element.
+        compiled: Whether XLA runs the program (on the CPU), or NumPy.
+    """
+
+    def __init__(self, function: Callable[..., Any], structure: Structure, compiled: bool) -> None:
+        self._function = function
+        self._structure = structure
+        self._compiled = compiled
+        self._programs: dict[Any, tuple[Callable[..., Any], Structure]] = {}
+
+    def __call__(self, columns: Sequence[np.ndarray]) -> Result:
+        """The results."""
+        key = tuple((column.shape, column.dtype) for column in columns)
+        if key not in self._programs:
+            if len(self._programs) >= _MAX_PROGRAMS:
+                raise CannotVectorise
+            self._programs[key] = self._build(columns)
+        program, structure = self._programs[key]
+        return program(columns), structure
+
+    def _build(self, columns: Sequence[np.ndarray]) -> tuple[Callable[..., Any], Structure]:
+        import jax
+
+        from stratax.data.vectorise._numpy_program import NumPyProgram, divides_integers, trace
+
+        structures: list[Structure] = []
+
+        def on_leaves(*leaves: Any) -> tuple[Any, ...]:
+            results, structure = flatten(as_components(call(self._function, self._structure, leaves)))
+            structures.append(structure)
+            return tuple(_traced_leaf(leaf) for leaf in results)
+
+        with on_host():
+            program, _ = trace(on_leaves, columns)
+        if divides_integers(program):
+            # A compiled program does not notice a division by zero.
+            raise CannotVectorise
+        if not self._compiled:
+            return NumPyProgram(program), structures[-1]
+        return functools.partial(_run_compiled, jax.jit(jax.vmap(on_leaves))), structures[-1]
+
+
+def _traced_leaf(leaf: Any) -> Any:
+    from jax.core import Tracer
+
+    return leaf if isinstance(leaf, Tracer) else np.asarray(as_array(leaf))
+
+
+def _run_compiled(program: Callable[..., Any], columns: Sequence[np.ndarray]) -> list[np.ndarray]:
+    with on_host():
+        return [np.asarray(leaf) for leaf in program(*columns)]
+
+
+def agrees(column: np.ndarray, rows: Sequence[Any], exactly: bool) -> bool:
+    """Whether a column has the values, shapes and dtype of what the function gives element by element."""
+    for have, want in zip(column, rows, strict=False):
+        if _kind(have) != _kind(want):
+            return False
+        if exactly or column.dtype.kind != "f":
+            if not np.array_equal(have, want, equal_nan=column.dtype.kind in "fc"):
+                return False
+        elif not np.allclose(have, want, rtol=_TOLERANCE, atol=_TOLERANCE, equal_nan=True):
+            return False
+    return True
+
+
+def _kind(leaf: Any) -> tuple[Any, tuple[int, ...]]:
+    """Dtype and shape; the type of a string, which has no dtype."""
+    return getattr(leaf, "dtype", type(leaf)), np.shape(leaf)
+
+
+def block_agrees(result: Result, rows: Sequence[tuple[Row, Structure]], exactly: bool) -> bool:
+    """Whether the results of a block are those of its elements one by one."""
+    columns, structure = result
+    return all(structure == other for _, other in rows) and all(
+        agrees(column, [row[i] for row, _ in rows], exactly) for i, column in enumerate(columns)
+    )

@@ -1,0 +1,329 @@
+"""Proves that a Python function may be called once for a whole batch instead of for every element (data layer).
+
+A proof looks at everything that the function's code can reach: it calls only functions of libraries that are known
+one by one to be pure, and functions whose own code is looked at in turn; it stores nothing outside of itself. What
+it could still write to, the arrays among its globals and cells, it gets as read-only views. Where there is no proof,
+the function is called exactly once for each element, in order.
+"""
+
+import builtins
+import dis
+import functools
+import sys
+import types
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from stratax.data.vectorise._known_pure import BUILTINS, UFUNC_METHODS, is_dtype, is_known, is_plain_library
+
+_HARMLESS = {int, float, complex, str, bytes, bool, type(None), type(Ellipsis), slice}
+# What the values that a function computes with have: arrays of NumPy and JAX, strings, tuples, dicts, sparse tensors.
+_METHODS = """
+    T add all any apply argmax argmin argsort astype at clip conj copy count cumprod cumsum decode dense_shape diagonal
+    divide dot dtype encode endswith find flatten format get imag indices isdigit item items itemsize join keys kind
+    lower mT max mean min multiply name nbytes ndim nonzero power prod ptp ravel real repeat replace reshape round
+    searchsorted set shape size split squeeze startswith std strip sum swapaxes take tobytes tolist trace transpose
+    upper values var view
+"""
+_SAFE_NAMES = frozenset(_METHODS.split())
+_STORES = {"STORE_GLOBAL", "DELETE_GLOBAL", "STORE_ATTR", "DELETE_ATTR", "LOAD_BUILD_CLASS"}
+_ITEM_STORES = {"STORE_SUBSCR", "DELETE_SUBSCR", "STORE_SLICE"}
+_CHANGING_OPERATORS = {"+=", "*=", "|="}
+_CELL_LOADS = {"LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_DEREF"}
+_GENERATOR_FLAGS = 0x2A0
+_MAX_DEPTH = 8
+
+
+class _Impure(Exception):
+    """The scan met something that it does not know."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """That a function is pure, as long as what its names stand for stays.
+
+    Attributes:
+        function: The function; the arrays among its globals and cells are read-only for it.
+    """
+
+    function: Callable[..., Any]
+    _globals: list[tuple[dict[str, Any], str, Any]]
+    _cells: list[tuple[types.CellType, Any]]
+
+    def holds(self) -> bool:
+        """Whether every global and cell that was looked at still has its value."""
+        return all(space.get(name, _MISSING) is value for space, name, value in self._globals) and all(
+            _contents(cell) is value for cell, value in self._cells
+        )
+
+
+_MISSING = object()
+
+
+def _contents(cell: types.CellType) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return _MISSING
+
+
+def prove(function: Callable[..., Any], fields: Iterable[str] = ()) -> Proof | None:
+    """A proof that `function` depends on nothing but its arguments and constants, and changes nothing; or None.
+
+    Args:
+        function: The user's.
+        fields: Names of attributes that its arguments may have besides those of arrays: a namedtuple's.
+    """
+    scan = _Scan(frozenset(fields))
+    try:
+        scan.check_callable(function, _MAX_DEPTH)
+    except (_Impure, RecursionError):
+        return None
+    if (scan.has_containers and scan.changes_items) or (scan.has_arrays and scan.catches_errors):
+        return None
+    own = _read_only(function) if scan.has_arrays else function
+    return Proof(own, scan.globals, scan.cells)
+
+
+def is_pure(function: Callable[..., Any]) -> bool:
+    """Whether there is a proof that `function` depends on nothing but its arguments and changes nothing."""
+    return prove(function) is not None
+
+
+@dataclass
+class _Scan:
+    """What the code of a function, and of those that it calls, reaches.
+
+    Attributes:
+        fields: Names that any value may have.
+        has_arrays: Whether an array of NumPy is among it.
+        has_containers: Whether a list or a dict is.
+        changes_items: Whether some code stores items, or uses an operator that would change a list or dict.
+        catches_errors: Whether some code handles errors, so that it could go on where an array is read-only.
+        globals: The global names that were looked at.
+        cells: The cells likewise.
+    """
+
+    fields: frozenset[str]
+    has_arrays: bool = False
+    has_containers: bool = False
+    changes_items: bool = False
+    catches_errors: bool = False
+    globals: list[tuple[dict[str, Any], str, Any]] = field(default_factory=list)
+    cells: list[tuple[types.CellType, Any]] = field(default_factory=list)
+
+    def check_callable(self, function: Any, depth: int) -> None:
+        """Raises unless calling `function` is pure."""
+        if depth <= 0:
+            raise _Impure
+        if isinstance(function, functools.partial):
+            for value in (function.func, *function.args, *function.keywords.values()):
+                self._check_value(value, depth - 1)
+        elif is_known(function) or is_dtype(function) or _is_namedtuple(function):
+            return
+        elif type(function) is types.FunctionType:
+            self._check_function(function, depth)
+        elif _is_compiled(function):
+            self._check_compiled(function.__wrapped__, depth)
+        else:
+            raise _Impure
+
+    def _check_compiled(self, function: Any, depth: int) -> None:
+        """A compiled function can't be given read-only arrays in the place of its own."""
+        inner = _Scan(self.fields)
+        inner.check_callable(function, depth - 1)
+        if inner.has_arrays or (inner.has_containers and inner.changes_items):
+            raise _Impure
+        self.globals += inner.globals
+        self.cells += inner.cells
+
+    def _check_function(self, function: types.FunctionType, depth: int) -> None:
+        code = function.__code__
+        if code.co_flags & _GENERATOR_FLAGS:
+            raise _Impure
+        for value in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
+            self._check_value(value, depth - 1)
+        cells = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
+        for part in _code_objects(code):
+            self._check_code(list(dis.get_instructions(part)), function, cells, depth)
+
+    def _check_code(
+        self,
+        steps: list[dis.Instruction],
+        function: types.FunctionType,
+        cells: dict[str, types.CellType],
+        depth: int,
+    ) -> None:
+        place = 0
+        while place < len(steps):
+            step, place = steps[place], place + 1
+            self._check_step(step, cells)
+            found = self._loaded(step, function, cells)
+            if found is _MISSING:
+                continue
+            while place < len(steps) and _is_attribute(steps[place]) and _has_fixed_attributes(found):
+                found = _attribute(found, steps[place].argval)
+                place += 1
+            if isinstance(found, np.ufunc) and place < len(steps) and _is_attribute(steps[place]):
+                if steps[place].argval not in UFUNC_METHODS:
+                    raise _Impure
+                place += 1
+            self._check_value(found, depth - 1)
+
+    def _check_step(self, step: dis.Instruction, cells: dict[str, types.CellType]) -> None:
+        name, operation = step.argval, step.opname
+        if operation in _STORES or operation.startswith("IMPORT_"):
+            raise _Impure
+        if operation in ("STORE_DEREF", "DELETE_DEREF") and name in cells:
+            raise _Impure
+        if _is_attribute(step) and name not in _SAFE_NAMES and name not in self.fields:
+            raise _Impure
+        if operation in _ITEM_STORES or (operation == "BINARY_OP" and step.argrepr in _CHANGING_OPERATORS):
+            self.changes_items = True
+        self.catches_errors |= operation == "PUSH_EXC_INFO"
+
+    def _loaded(
+        self, step: dis.Instruction, function: types.FunctionType, cells: dict[str, types.CellType]
+    ) -> Any:
+        """The value from outside of the function that an instruction loads; `_MISSING` if it does no such thing."""
+        name = step.argval
+        if step.opname in _CELL_LOADS and name in cells:
+            value = _contents(cells[name])
+            self.cells.append((cells[name], value))
+        elif step.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+            value = function.__globals__.get(name, _MISSING)
+            self.globals.append((function.__globals__, name, value))
+            value = vars(builtins).get(name, _MISSING) if value is _MISSING else value
+        else:
+            return _MISSING
+        if value is _MISSING:
+            raise _Impure
+        return value
+
+    def _check_value(self, value: Any, depth: int) -> None:
+        """Raises unless reading `value` gives the same for every element."""
+        if depth <= 0:
+            raise _Impure
+        if _is_constant(value) or _is_builtin(value) or _is_jax_array(value):
+            return
+        if type(value) is np.ndarray and not value.dtype.hasobject:
+            self.has_arrays = True
+        elif type(value) in (tuple, frozenset, list, dict) or _is_namedtuple(type(value)):
+            self.has_containers |= type(value) in (list, dict)
+            for part in value.values() if isinstance(value, dict) else value:
+                self._check_value(part, depth - 1)
+        else:
+            self.check_callable(value, depth)
+
+
+def _is_attribute(step: dis.Instruction) -> bool:
+    return step.opname in ("LOAD_ATTR", "LOAD_METHOD")
+
+
+def _code_objects(code: types.CodeType) -> Iterator[types.CodeType]:
+    """A function's code, and that of the functions and comprehensions in it."""
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _code_objects(constant)
+
+
+def _has_fixed_attributes(value: Any) -> bool:
+    """Whether what stands behind its dot is fixed: of a module of a known library, or of a class there."""
+    if isinstance(value, types.ModuleType):
+        if not is_plain_library(value.__name__):
+            raise _Impure
+        return True
+    return isinstance(value, type) and is_plain_library(value.__module__)
+
+
+def _attribute(value: Any, name: str) -> Any:
+    if name.startswith("__"):
+        raise _Impure
+    try:
+        return getattr(value, name)
+    except AttributeError:
+        raise _Impure from None
+
+
+def _is_constant(value: Any) -> bool:
+    if type(value) in _HARMLESS or isinstance(value, np.dtype):
+        return True
+    if isinstance(value, np.generic):
+        return is_dtype(type(value)) and not value.dtype.hasobject
+    return _is_feature(value)
+
+
+def _is_builtin(value: Any) -> bool:
+    return isinstance(value, type | types.BuiltinFunctionType) and value in BUILTINS
+
+
+def _is_feature(value: Any) -> bool:
+    """Whether it says what to make of a feature of an Example; such things never change."""
+    if "stratax.data.examples._features" not in sys.modules:
+        return False
+    from stratax.data.examples._features import ParsedFeature
+
+    return isinstance(value, ParsedFeature) and _root(type(value)) == "stratax"
+
+
+def _is_jax_array(value: Any) -> bool:
+    if "jax" not in sys.modules:
+        return False
+    from jax import Array
+    from jax.core import Tracer
+
+    return isinstance(value, Array) and not isinstance(value, Tracer)
+
+
+def _is_namedtuple(kind: Any) -> bool:
+    """Whether making one calls nothing of the user's."""
+    if not (isinstance(kind, type) and issubclass(kind, tuple) and kind.__bases__ == (tuple,)):
+        return False
+    space = getattr(kind.__new__, "__globals__", {})
+    return str(space.get("__name__", "")).startswith("namedtuple_")
+
+
+def _is_compiled(function: Any) -> bool:
+    """Whether it is what `jax.jit` or `stratax.function` makes of a function."""
+    is_compiler = _root(type(function)) in ("jax", "jaxlib", "stratax")
+    return is_compiler and not isinstance(function, type) and callable(getattr(function, "__wrapped__", None))
+
+
+def _root(value: Any) -> str:
+    return str(getattr(value, "__module__", None) or "").split(".")[0]
+
+
+def _read_only(value: Any) -> Any:
+    """The same with read-only views in the place of all arrays that it can reach."""
+    if type(value) is np.ndarray:
+        view = value.view()
+        view.flags.writeable = False
+        return view
+    if type(value) in (tuple, frozenset, list):
+        return type(value)(_read_only(part) for part in value)
+    if type(value) is dict:
+        return {key: _read_only(part) for key, part in value.items()}
+    if isinstance(value, functools.partial):
+        keywords = {key: _read_only(part) for key, part in value.keywords.items()}
+        return functools.partial(_read_only(value.func), *map(_read_only, value.args), **keywords)
+    if type(value) is types.FunctionType and not is_known(value):
+        return _read_only_function(value)
+    return type(value)._make(map(_read_only, value)) if _is_namedtuple(type(value)) else value
+
+
+def _read_only_function(function: types.FunctionType) -> types.FunctionType:
+    names = {name for code in _code_objects(function.__code__) for name in code.co_names}
+    space = function.__globals__
+    own = {name: _read_only(space[name]) for name in names if name in space}
+    own["__builtins__"] = space.get("__builtins__", builtins)
+    cells = [types.CellType(_read_only(cell.cell_contents)) for cell in function.__closure__ or ()]
+    copy = types.FunctionType(
+        function.__code__, own, function.__name__, _read_only(function.__defaults__), tuple(cells)
+    )
+    copy.__kwdefaults__ = _read_only(function.__kwdefaults__)
+    copy.__qualname__ = function.__qualname__
+    return copy

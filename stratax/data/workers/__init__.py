@@ -1,0 +1,1 @@
+"""Call the function of a `map` in worker processes, over shared memory."""

@@ -1,0 +1,191 @@
+"""The worker processes of one iterator over a `map` (data layer).
+
+What goes to a worker and comes back passes through pipes, but for large results (see `_worker_memory`).
+"""
+
+import dataclasses
+import threading
+import time
+from collections import deque
+from concurrent.futures import Future, wait
+from typing import Any
+
+import cloudpickle
+from loky.process_executor import BrokenProcessPool, ShutdownExecutorError
+
+from stratax._shown import shown
+from stratax.data.elements._block import Columns
+from stratax.data.elements._structure import Structure, unflatten
+from stratax.data.workers._interrupts import workers_without_interrupts
+from stratax.data.workers._memory import SMALLEST_BYTES, Memory, can_share
+from stratax.data.workers._processes import reason_of_death, start_executor
+from stratax.data.workers._task import Part, Result, Task, is_ready, make, set_up
+from stratax.errors import BadTypeError, WorkerError
+
+START_SECONDS = 120.0
+STALL_SECONDS = 900.0
+POLL_SECONDS = 1.0
+TASK_SECONDS = 0.02
+_TASK_BYTES = 1 << 23
+_MOST_ROWS = 256
+
+
+def pickled(function: Any, structure: Structure, name: str) -> bytes:
+    """What a worker has to know, by cloudpickle.
+
+    Raises:
+        BadTypeError: The function holds something that can't be pickled.
+    """
+    template = unflatten(structure, range(structure.num_leaves))
+    try:
+        return bytes(cloudpickle.dumps((function, template, name)))
+    except Exception as e:
+        raise BadTypeError(
+            f"{name} can't be sent to worker processes: {e}. Expected: a function whose variables can be pickled. "
+            f"Received: map_func={shown(function)}. Open files and make locks in the function, or leave "
+            "num_processes out."
+        ) from e
+
+
+class WorkerPool:
+    """Some worker processes, started by the first task.
+
+    Args:
+        payload: What :func:`pickled` gave.
+        num_processes: How many.
+        name: How messages call the function.
+    """
+
+    def __init__(self, payload: bytes, num_processes: int, name: str) -> None:
+        self._name = name
+        self.num_processes = num_processes
+        self._executor = start_executor(num_processes, set_up, payload)
+        self._ready: Future[int] | None = None
+        self._started = 0.0
+        self._seconds: deque[float] = deque(maxlen=16)
+        self._bytes = 0
+        self._free: list[Memory] = []
+        self._lent: dict[Future[Result], Memory] = {}
+        self._num_memories = 0
+        self._lock = threading.RLock()
+
+    @property
+    def rows_per_task(self) -> int:
+        """How many elements make a task that takes long beside its sending; 1 as long as nobody knows."""
+        if not self._seconds:
+            return 1
+        mean = sum(self._seconds) / len(self._seconds)
+        in_time = TASK_SECONDS / max(mean, 1e-6)
+        return int(max(1, min(in_time, _MOST_ROWS, _TASK_BYTES // max(1, self._bytes))))
+
+    def submit(self, task: Task) -> "Future[Result]":
+        """Has a worker make the elements of `task`."""
+        try:
+            if self._ready is None:
+                self._started = time.monotonic()
+                with workers_without_interrupts():
+                    self._ready = self._executor.submit(is_ready)
+            memory = self._memory(task.block.count)
+            place = None if memory is None else memory.place
+            future = self._executor.submit(make, dataclasses.replace(task, place=place))
+        except (BrokenProcessPool, ShutdownExecutorError) as e:
+            raise self._death(task, e) from e
+        if memory is not None:
+            self._lent[future] = memory
+        return future
+
+    def _memory(self, count: int) -> Memory | None:
+        """Room for so many results, if they are large and how large is known."""
+        needed = self._bytes * count
+        if needed < SMALLEST_BYTES or not can_share():
+            return None
+        with self._lock:
+            for memory in self._free:
+                if needed <= memory.place.size:
+                    self._free.remove(memory)
+                    return memory
+            if self._free:
+                self._free.pop().close()
+            self._num_memories += 1
+            return Memory(1 << (needed - 1).bit_length(), self._num_memories)
+
+    def drop(self, future: "Future[Result]") -> None:
+        """Nobody waits for a task any more; it is not done if no worker has it yet."""
+        future.cancel()
+        memory = self._lent.pop(future, None)
+        if memory is not None:
+            # A worker may be writing.
+            future.add_done_callback(lambda _: self._free.append(memory))
+
+    def result(self, future: "Future[Result]", task: Task) -> Result:
+        """What became of a task; waits for it.
+
+        Raises:
+            WorkerError: A process died, none started in time, or nothing happens any more.
+        """
+        since = time.monotonic()
+        while not wait([future], POLL_SECONDS).done:
+            self._check_start()
+            if time.monotonic() - since > STALL_SECONDS:
+                raise WorkerError(
+                    f"{self._name} gave nothing for {STALL_SECONDS:.0f} s in a worker process. Expected: results. "
+                    f"Received: none for {_elements(task)}. See what the function waits for."
+                )
+        try:
+            result = future.result()
+        except (BrokenProcessPool, ShutdownExecutorError) as e:
+            raise self._death(task, e) from e
+        result = self._fetched(future, result)
+        self._learn(task, result)
+        return result
+
+    def _fetched(self, future: "Future[Result]", result: Result) -> Result:
+        memory = self._lent.pop(future, None)
+        if memory is None:
+            return result
+        parts = [
+            Part(block=Columns(memory.fetch(part.block.leaves), part.block.count), template=part.template)
+            if isinstance(part.block, Columns)
+            else part
+            for part in result.parts
+        ]
+        self._free.append(memory)
+        return dataclasses.replace(result, parts=parts)
+
+    def _check_start(self) -> None:
+        has_started = self._ready is None or self._ready.done()
+        if not has_started and time.monotonic() - self._started > START_SECONDS:
+            raise WorkerError(
+                f"No worker process started. Expected: one within {START_SECONDS:.0f} s. Received: none of "
+                f"num_processes={shown(self.num_processes)}. See whether the machine has memory left, and what a new "
+                "Python process imports."
+            )
+
+    def _learn(self, task: Task, result: Result) -> None:
+        self._seconds.append(result.seconds / task.block.count)
+        sizes = [
+            leaf.nbytes
+            for part in result.parts
+            if isinstance(part.block, Columns)
+            for leaf in part.block.leaves
+        ]
+        self._bytes = sum(sizes) // task.block.count
+
+    def _death(self, task: Task, error: Exception) -> WorkerError:
+        return WorkerError(
+            f"A worker process of map died ({reason_of_death(error)}). Expected: it runs until the iterator is "
+            f"closed. Received: {_elements(task)} of {self._name} were not made. It may have run out of memory, been "
+            "ended from outside, or crashed in a library that the function uses."
+        )
+
+    def close(self, wait: bool = True) -> None:
+        """Ends the processes, whatever they do."""
+        self._executor.shutdown(wait=wait, kill_workers=True)
+        with self._lock:
+            self._free.clear()
+            self._lent.clear()
+
+
+def _elements(task: Task) -> str:
+    first, last = task.positions[0], task.positions[-1]
+    return f"element {first}" if first == last else f"elements {first} to {last}"

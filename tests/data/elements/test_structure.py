@@ -1,0 +1,67 @@
+"""Structures are taken apart as JAX takes them apart, with a list as data."""
+
+import collections
+import dataclasses
+
+import jax
+import numpy as np
+import pytest
+
+from stratax.data import Dataset
+from stratax.data.elements._structure import flatten, leaf_names, unflatten
+
+Point = collections.namedtuple("Point", "x y")
+
+STRUCTURES = [
+    1,
+    (1, 2),
+    {"b": 1, "a": 2},
+    (1, None, [1, 2]),
+    Point(1, (2,)),
+    collections.OrderedDict(b=1, a=2),
+    {"a": {"z": 1, "c": (3, 4)}},
+    collections.defaultdict(int, {2: 1, 1: 2}),
+    None,
+    (),
+]
+
+
+@pytest.mark.parametrize("value", STRUCTURES, ids=repr)
+def test_leaves_and_their_order_are_those_of_jax(value):
+    leaves, structure = flatten(value)
+    expected = jax.tree_util.tree_leaves(value, is_leaf=lambda part: isinstance(part, list))
+    assert leaves == expected
+    again = unflatten(structure, leaves)
+    assert again == value
+    assert type(again) is type(value)
+
+
+@pytest.mark.parametrize("value", STRUCTURES, ids=repr)
+def test_names_of_leaves_are_those_of_jax(value):
+    paths, _ = jax.tree_util.tree_flatten_with_path(value, is_leaf=lambda part: isinstance(part, list))
+    assert leaf_names(flatten(value)[1]) == ["element" + jax.tree_util.keystr(path) for path, _ in paths]
+
+
+def test_a_dict_keeps_the_order_of_its_keys_and_equals_one_in_another_order():
+    structure = flatten({"b": 1, "a": 2})[1]
+    assert list(unflatten(structure, [2, 1])) == ["b", "a"]
+    assert structure == flatten({"a": 1, "b": 2})[1]
+    assert structure != flatten({"a": 1, "c": 2})[1]
+
+
+def test_a_deque_is_data():
+    assert flatten(collections.deque([1, 2]))[0] == [collections.deque([1, 2])]
+
+
+def test_what_is_registered_with_jax_is_structure():
+    @jax.tree_util.register_dataclass
+    @dataclasses.dataclass
+    class Example:
+        image: np.ndarray
+        label: np.ndarray
+
+    dataset = Dataset.range(4).map(lambda i: Example(np.array([i, i]), i + 1)).batch(2)
+    elements = list(dataset)
+    assert [type(element) for element in elements] == [Example, Example]
+    assert elements[1].image.tolist() == [[2, 2], [3, 3]]
+    assert elements[1].label.tolist() == [3, 4]
