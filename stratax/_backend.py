@@ -56,10 +56,9 @@ def _import_before_use(hooks: str) -> None:
 
     That is when it is compiled, or when it predicts without having been.
     """
-    from keras.src.backend.jax.trainer import JAXTrainer
-    from keras.src.trainers.trainer import Trainer
+    from stratax.seams import keras as seam
 
-    for owner, name in ((Trainer, "compile"), (JAXTrainer, "predict")):
+    for owner, name in ((seam.Trainer, "compile"), (seam.JAXTrainer, "predict")):
         setattr(owner, name, _importing(hooks, owner, name))
 
 

@@ -10,11 +10,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 import keras
-from keras.src.models.functional import Functional
-from keras.src.optimizers.base_optimizer import BaseOptimizer
 
 from stratax._shown import shown
 from stratax.errors import BadArgumentError, BadTypeError
+from stratax.seams.keras import BaseOptimizer, Functional
 
 SLOT = "/@"
 """Stands between an optimizer's slot and the variable that it is for."""

@@ -5,22 +5,21 @@ from collections.abc import Callable
 from typing import Any
 
 import keras
-from keras.src.optimizers.base_optimizer import BaseOptimizer
-from keras.src.trainers.trainer import Trainer
 
 from stratax.core import _arrivals
-
-_installed: list[bool] = []
+from stratax.seams import keras as seam
 
 
 def install() -> None:
-    """Puts the hooks in place, once; they cost nothing while no values wait."""
-    if _installed:
-        return
-    _installed.append(True)
-    keras.layers.Layer._maybe_build = _then_settle(keras.layers.Layer._maybe_build)
-    Trainer._symbolic_build = _then_settle(Trainer._symbolic_build)
-    BaseOptimizer.apply = _built_before(BaseOptimizer.apply)
+    """Put the hooks in place; they cost nothing while no values wait."""
+    seam.install(
+        "stratax.checkpoint",
+        {
+            "keras:layers.Layer._maybe_build": _then_settle,
+            "keras.src.trainers.trainer:Trainer._symbolic_build": _then_settle,
+            "keras.src.optimizers.base_optimizer:BaseOptimizer.apply": _built_before,
+        },
+    )
 
 
 def _then_settle(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -28,7 +27,7 @@ def _then_settle(original: Callable[..., Any]) -> Callable[..., Any]:
     def build(self: Any, *args: Any, **kwargs: Any) -> Any:
         was_built = self.built
         result = original(self, *args, **kwargs)
-        if _arrivals.is_anything_waiting() and (not was_built or isinstance(self, Trainer)):
+        if _arrivals.is_anything_waiting() and (not was_built or isinstance(self, seam.Trainer)):
             _arrivals.settle()
         return result
 

@@ -6,11 +6,10 @@ import urllib.parse
 from typing import Any
 
 import jax
-from jax._src import distributed, xla_bridge
-from jax._src.lib import _jax
 
 from stratax._shown import shown
 from stratax.errors import ClusterError
+from stratax.seams.jax import distributed, make_gloo_tcp_collectives, xla_bridge
 
 _NEVER = 7 * 24 * 3600
 """Seconds of silence after which JAX itself ends a process: our own watch is earlier, and says who it was."""
@@ -84,5 +83,5 @@ def _listen_at(host: str) -> None:
 
 
 def _make_cpu_client(client: Any, host: str) -> Any:
-    collectives = _jax.make_gloo_tcp_collectives(distributed_client=client, hostname=host)
+    collectives = make_gloo_tcp_collectives(distributed_client=client, hostname=host)
     return xla_bridge.make_cpu_client(collectives=collectives)

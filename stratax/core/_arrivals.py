@@ -5,9 +5,10 @@ look again if variables have been created since.
 """
 
 import functools
+from collections.abc import Callable
 from typing import Any, Protocol
 
-import keras
+from stratax.seams import keras as seam
 
 
 class Waiting(Protocol):
@@ -64,14 +65,13 @@ def settle_before_run() -> None:
 
 
 def _count_variables() -> None:
-    original = keras.Variable.__init__
-    if getattr(original, "_stratax_counts", False):
-        return
+    seam.install("stratax.core", {"keras:Variable.__init__": _counted})
 
+
+def _counted(original: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(original)
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
         _created[0] += 1
         original(self, *args, **kwargs)
 
-    __init__._stratax_counts = True  # type: ignore[attr-defined]
-    keras.Variable.__init__ = __init__
+    return __init__

@@ -21,12 +21,11 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 import jax
-from malt.core import converter
-from malt.operators import py_builtins
 
 from stratax import errors
 from stratax._shown import shown
 from stratax.core import _capture, _conditions, _iterated, _iterators, _locals, _loops, _transpile
+from stratax.seams.malt import converter, py_builtins
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 

@@ -17,13 +17,17 @@ import jax
 import keras
 import numpy as np
 from jax.extend import core as jax_core
-from keras.src.backend.common import global_state  # Keras has no public door to the scope that is active.
-from keras.src.backend.common.stateless_scope import get_stateless_scope
 
 from stratax import errors
 from stratax._shown import shown
 from stratax._tracing import TRACING
 from stratax.core import _reads, _variable_store
+from stratax.seams.keras import (
+    get_stateless_scope,
+    outside_stateless_scope,
+    set_uninitialized_variables,
+    uninitialized_variables,
+)
 
 input_p = jax_core.Primitive("stratax_input")
 """A value that is fed in when the program runs: `input_p.bind(index=..., aval=...)` in a region's own trace."""
@@ -243,13 +247,8 @@ def current_region() -> Region | None:
 @contextlib.contextmanager
 def outside_scopes() -> Iterator[None]:
     """Runs a block for real, as if no region and no JAX trace were active (creating variables, say)."""
-    scope = get_stateless_scope()
-    global_state.set_global_attribute("stateless_scope", None)
-    try:
-        with jax.ensure_compile_time_eval():
-            yield
-    finally:
-        global_state.set_global_attribute("stateless_scope", scope)
+    with outside_stateless_scope(), jax.ensure_compile_time_eval():
+        yield
 
 
 def note_created(variable: keras.Variable) -> None:
@@ -270,21 +269,13 @@ def initialize(variable: keras.Variable) -> None:
 
 def initialize_pending() -> None:
     """Initialises every variable that was created while tracing and has no value yet."""
-    for variable in list(
-        global_state.get_global_attribute("uninitialized_variables", [], set_to_default=True)
-    ):
+    for variable in uninitialized_variables():
         if not _variable_store.has_value(variable):
             initialize(variable)
 
 
-def pending_variables() -> list[keras.Variable]:
-    """The variables that were created while tracing and have no value yet."""
-    return list(global_state.get_global_attribute("uninitialized_variables", [], set_to_default=True))
-
-
 def _forget_uninitialized(keys: set[int]) -> None:
-    pending = pending_variables()
-    global_state.set_global_attribute("uninitialized_variables", [v for v in pending if id(v) not in keys])
+    set_uninitialized_variables([v for v in uninitialized_variables() if id(v) not in keys])
 
 
 def concrete_value(variable: keras.Variable) -> jax.Array:

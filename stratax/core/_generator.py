@@ -4,9 +4,9 @@ import random
 import threading
 
 import keras
-from keras.src.backend.common import global_state  # Where Keras keeps the distribution of new variables.
 
 from stratax.core import _capture
+from stratax.seams.keras import without_distribution
 
 _MAX_SEED = 2**31 - 1
 
@@ -35,15 +35,12 @@ class _Default:
 
 def _make(seed: int) -> keras.random.SeedGenerator:
     """A generator that belongs to no strategy, whatever scope or program is entered."""
-    distribution = global_state.get_global_attribute("distribution")
-    global_state.set_global_attribute("distribution", None)
     _making.now = True
     try:
-        with _capture.outside_scopes():
+        with without_distribution(), _capture.outside_scopes():
             return keras.random.SeedGenerator(seed)
     finally:
         _making.now = False
-        global_state.set_global_attribute("distribution", distribution)
 
 
 class _Making(threading.local):

@@ -13,11 +13,11 @@ import jax
 import jax.numpy as jnp
 import keras
 import numpy as np
-from keras.src.backend.common.stateless_scope import get_stateless_scope  # Keras has no public door to it.
 
 from stratax import errors
 from stratax._shown import shown
 from stratax.core import _autograph, _capture
+from stratax.seams.keras import get_stateless_scope
 
 
 def value_and_grad(

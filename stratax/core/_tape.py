@@ -13,13 +13,13 @@ import jax
 import jax.numpy as jnp
 import keras
 from jax.extend.core import set_current_trace
-from keras.src.backend.common.stateless_scope import get_stateless_scope  # Keras has no public door to it.
 
 from stratax import errors
 from stratax._shown import shown
 from stratax.core import _capture, _reads
 from stratax.core._tape_scope import WatchingScope
 from stratax.core._tape_trace import Node, Record, TapeTrace, play_back
+from stratax.seams.keras import get_stateless_scope
 
 
 class UnconnectedGradients(enum.Enum):

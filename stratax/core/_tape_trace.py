@@ -13,13 +13,11 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jax._src import core
-from jax._src.interpreters import ad
-from jax._src.interpreters import partial_eval as pe
 from jax.extend.core import set_current_trace
 
 from stratax import errors
 from stratax._shown import shown
+from stratax.seams.jax import ad, core, partial_eval
 
 _JIT_PRIMITIVES = ("jit", "pjit")
 
@@ -301,7 +299,7 @@ def _pull_back(vjp: Any, incoming: Sequence[Any], needed: Sequence[bool]) -> lis
     used = [cotangent is not None for cotangent in unknown]
     if not all(used):
         keep = [False] * len(jaxpr.constvars) + [True] * len(jaxpr.invars)
-        jaxpr, used_residuals, _ = pe.dce_jaxpr_consts(jaxpr, used, keep)
+        jaxpr, used_residuals, _ = partial_eval.dce_jaxpr_consts(jaxpr, used, keep)
         residuals = [residual for residual, is_used in zip(residuals, used_residuals, strict=True) if is_used]
     cotangents_in = [cotangent for cotangent in unknown if cotangent is not None]
     ad.backward_pass3(jaxpr, True, residuals, accumulators, cotangents_in)

@@ -11,24 +11,21 @@ import types
 import weakref
 from typing import Any
 
-from malt.core import converter
-from malt.impl import api
-from malt.pyct import anno, transpiler
-
 from stratax.core import _desugar
+from stratax.seams.malt import GenericTranspiler, PyToPy, anno, converter
 
 _OPERATORS = "ag__"
 """What the rewritten code calls the operators."""
 
 
-class _Transpiler(api.PyToPy):
+class _Transpiler(PyToPy):
     """AutoGraph's passes over the syntax tree, without its way of loading the result."""
 
     def nodes(self, function: types.FunctionType) -> tuple[Any, Any]:
         """The rewritten function as a syntax tree, and its context."""
         options = converter.ConversionOptions(recursive=True, user_requested=False, optional_features=None)
         context = converter.ProgramContext(options=options)
-        return transpiler.GenericTranspiler.transform_function(self, function, context)
+        return GenericTranspiler.transform_function(self, function, context)
 
     def transform_ast(self, node: ast.AST, ctx: Any) -> ast.AST:
         return super().transform_ast(_desugar.desugar(node, _OPERATORS), ctx)

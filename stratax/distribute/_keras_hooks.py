@@ -15,17 +15,13 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import keras
-from keras.src.backend.jax import core as jax_core
-from keras.src.layers.normalization import batch_normalization
-from keras.src.losses import loss as keras_loss
-from keras.src.metrics import reduction_metrics
-from keras.src.optimizers import base_optimizer, loss_scale_optimizer
 
 from stratax.core import _capture
 from stratax.distribute import _accumulation, _contexts, _ownership, _replica_region
 from stratax.distribute._placement import UpdatesOnce
 from stratax.distribute._reduce_op import ReduceOp
 from stratax.distribute._values import REPLICA_AXIS
+from stratax.seams import keras as seam
 
 
 class _Applying(threading.local):
@@ -36,27 +32,23 @@ _applying = _Applying()
 
 
 def install() -> None:
-    """Puts the hooks in place, once: a second call changes nothing."""
-    for owner in (base_optimizer.BaseOptimizer, loss_scale_optimizer.LossScaleOptimizer):
-        _hook(owner, "apply", _apply_hook)
-    _hook(jax_core.JaxVariable, "_initialize_layout", _ownership.noting)
-    _hook(jax_core.JaxVariable, "_initialize_with_initializer", _ownership.creating)
-    _hook(batch_normalization.BatchNormalization, "__init__", _synchronized_init)
-    _hook(batch_normalization.BatchNormalization, "_moments", _global_moments)
-    _hook(reduction_metrics.Mean, "update_state", _weighted_mean_update)
-    keras_loss.scale_loss_for_distribution = scale_loss
-    keras_loss.unscale_loss_for_distribution = unscale_loss
-    _hook(keras_loss, "reduce_values", _global_reduce_values)
-    _hook(keras_loss, "apply_mask", _global_apply_mask)
-
-
-def _hook(owner: Any, name: str, wrap: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
-    """Replaces a function of Keras by one that calls it, unless that is done."""
-    original = getattr(owner, name)
-    if not getattr(original, "_stratax_hook", False):
-        hook = wrap(original)
-        hook._stratax_hook = True  # type: ignore[attr-defined]
-        setattr(owner, name, hook)
+    """Put the hooks in place; a second call changes nothing."""
+    seam.install(
+        "stratax.distribute",
+        {
+            "keras.src.optimizers.base_optimizer:BaseOptimizer.apply": _apply_hook,
+            "keras.src.optimizers.loss_scale_optimizer:LossScaleOptimizer.apply": _apply_hook,
+            "keras.src.backend.jax.core:JaxVariable._initialize_layout": _ownership.noting,
+            "keras.src.backend.jax.core:JaxVariable._initialize_with_initializer": _ownership.creating,
+            "keras:layers.BatchNormalization.__init__": _synchronized_init,
+            "keras:layers.BatchNormalization._moments": _global_moments,
+            "keras:metrics.Mean.update_state": _weighted_mean_update,
+            "keras.src.losses.loss:scale_loss_for_distribution": lambda _: scale_loss,
+            "keras.src.losses.loss:unscale_loss_for_distribution": lambda _: unscale_loss,
+            "keras.src.losses.loss:reduce_values": _global_reduce_values,
+            "keras.src.losses.loss:apply_mask": _global_apply_mask,
+        },
+    )
 
 
 def scale_loss(value: Any) -> Any:
@@ -140,7 +132,7 @@ def _postpone(
 
 
 def _apply(optimizer: Any, original: Callable[..., None], grads: list[Any], variables: Any) -> None:
-    if isinstance(optimizer, loss_scale_optimizer.LossScaleOptimizer):
+    if isinstance(optimizer, seam.LossScaleOptimizer):
         _apply_scaled(optimizer, grads, variables)
     elif optimizer.gradient_accumulation_steps:
         _accumulation.apply(optimizer, original, grads, variables)
@@ -204,9 +196,7 @@ def _global_apply_mask(original: Callable[..., Any]) -> Callable[..., Any]:
         scaled = jnp.where(jnp.asarray(mask, bool), weight, 0)
         if sample_weight is None:
             return scaled
-        scaled, sample_weight = keras_loss.squeeze_or_expand_to_same_rank(
-            scaled, jnp.asarray(sample_weight, dtype)
-        )
+        scaled, sample_weight = seam.squeeze_or_expand_to_same_rank(scaled, jnp.asarray(sample_weight, dtype))
         return sample_weight * scaled
 
     return apply_mask

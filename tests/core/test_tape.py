@@ -11,6 +11,7 @@ from keras.src.backend.common.stateless_scope import get_stateless_scope
 from stratax import errors
 from stratax.core import _capture, _reads
 from stratax.core._tape import GradientTape, UnconnectedGradients
+from stratax.seams.keras import uninitialized_variables
 
 
 @pytest.fixture
@@ -258,7 +259,7 @@ def test_a_layer_built_under_the_tape_behaves_as_in_eager_keras():
     assert all(g is not None for g in gradients)
     assert np.abs(model.layers[1].moving_mean.value).max() > 0
     assert not np.array_equal(seed, model.layers[2].seed_generator.state.value)
-    assert _capture.pending_variables() == []
+    assert uninitialized_variables() == []
 
 
 def test_what_the_tape_does_not_need_is_freed(x):

@@ -1,0 +1,246 @@
+"""What Stratax takes from the inside of Keras, what it replaces there, and why (seams layer).
+
+Three kinds of things:
+
+- Names that Keras documents nowhere but that a strategy can't do without, imported here and nowhere else.
+- Keras' global state, behind functions.
+- Attributes of Keras that are replaced. `REPLACED` lists all of them with the reason; the packages above bring the
+  replacements by `install`, which is safe to call again.
+"""
+
+import contextlib
+import dataclasses
+import inspect
+import pkgutil
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import keras
+from keras.src.backend.common import global_state
+from keras.src.backend.common.stateless_scope import get_stateless_scope
+from keras.src.backend.jax.trainer import JAXEpochIterator, JAXTrainer
+from keras.src.losses.loss import squeeze_or_expand_to_same_rank
+from keras.src.models.functional import Functional
+from keras.src.optimizers.base_optimizer import BaseOptimizer
+from keras.src.optimizers.loss_scale_optimizer import LossScaleOptimizer
+from keras.src.random import seed_generator
+from keras.src.trainers import data_adapters
+from keras.src.trainers.data_adapters import array_slicing, data_adapter_utils
+from keras.src.trainers.data_adapters.array_data_adapter import ArrayDataAdapter
+from keras.src.trainers.data_adapters.data_adapter import DataAdapter
+from keras.src.trainers.data_adapters.generator_data_adapter import GeneratorDataAdapter
+from keras.src.trainers.data_adapters.py_dataset_adapter import PyDatasetAdapter
+from keras.src.trainers.trainer import Trainer
+from keras.src.utils.io_utils import print_msg
+from keras.src.utils.python_utils import is_default
+
+__all__ = [
+    "REPLACED",
+    "ArrayDataAdapter",
+    "BaseOptimizer",
+    "DataAdapter",
+    "Functional",
+    "GeneratorDataAdapter",
+    "JAXEpochIterator",
+    "JAXTrainer",
+    "LossScaleOptimizer",
+    "PyDatasetAdapter",
+    "Replaced",
+    "Trainer",
+    "array_slicing",
+    "data_adapter_utils",
+    "data_adapters",
+    "forget_random_seed",
+    "get_stateless_scope",
+    "install",
+    "installed",
+    "is_default",
+    "original",
+    "outside_stateless_scope",
+    "print_msg",
+    "random_seed",
+    "set_random_seed",
+    "set_uninitialized_variables",
+    "squeeze_or_expand_to_same_rank",
+    "uninitialized_variables",
+    "without_distribution",
+]
+
+# Keras' global state. Keras keeps it in a thread-local object, by these names.
+
+_SCOPE = "stateless_scope"
+_DISTRIBUTION = "distribution"
+_UNINITIALIZED = "uninitialized_variables"
+
+
+@contextlib.contextmanager
+def outside_stateless_scope() -> Iterator[None]:
+    """Run a block as if no `keras.StatelessScope` were entered."""
+    with _set_for_block(_SCOPE, None):
+        yield
+
+
+@contextlib.contextmanager
+def without_distribution() -> Iterator[None]:
+    """Run a block as if the program had given Keras no distribution, which would lay out new variables its own way."""
+    with _set_for_block(_DISTRIBUTION, None):
+        yield
+
+
+@contextlib.contextmanager
+def _set_for_block(name: str, value: Any) -> Iterator[None]:
+    before = global_state.get_global_attribute(name)
+    global_state.set_global_attribute(name, value)
+    try:
+        yield
+    finally:
+        global_state.set_global_attribute(name, before)
+
+
+def uninitialized_variables() -> list[keras.Variable]:
+    """Return the variables that were created while tracing and have no value yet."""
+    return list(global_state.get_global_attribute(_UNINITIALIZED, [], set_to_default=True))
+
+
+def set_uninitialized_variables(variables: list[keras.Variable]) -> None:
+    """Make these the variables that Keras takes for not initialised."""
+    global_state.set_global_attribute(_UNINITIALIZED, variables)
+
+
+def random_seed() -> Any:
+    """Return the state of Keras' global seed generator, a variable of two numbers; None if nothing has drawn yet."""
+    generator = global_state.get_global_attribute(seed_generator.GLOBAL_SEED_GENERATOR)
+    return None if generator is None else generator.state
+
+
+def set_random_seed(seed: Any) -> None:
+    """Set the state of Keras' global seed generator.
+
+    Args:
+        seed: Two numbers.
+    """
+    state = seed_generator.global_seed_generator().state
+    state.assign(keras.ops.convert_to_tensor(seed, state.dtype))
+
+
+def forget_random_seed() -> None:
+    """Have Keras make its global seed generator anew, from Python's random numbers, when something draws."""
+    global_state.set_global_attribute(seed_generator.GLOBAL_SEED_GENERATOR, None)
+
+
+# What is replaced.
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Replaced:
+    """An attribute of Keras that Stratax puts another in the place of.
+
+    Attributes:
+        path: Where it is: `module:attribute` or `module:Class.attribute`.
+        why: What Keras does not do by itself.
+    """
+
+    path: str
+    why: str
+
+    def owner(self) -> tuple[Any, str]:
+        """Return the class or module that has the attribute, and the attribute's name."""
+        module, _, attribute = self.path.partition(":")
+        owner, _, name = attribute.rpartition(".")
+        return pkgutil.resolve_name(f"{module}:{owner}" if owner else module), name
+
+
+_TRAINER = "keras.src.trainers.trainer:Trainer"
+_JAX_TRAINER = "keras.src.backend.jax.trainer"
+_OPTIMIZERS = "keras.src.optimizers"
+_LOSS = "keras.src.losses.loss"
+_BATCH_NORMALIZATION = "keras:layers.BatchNormalization"
+
+_FOLLOWS = "a model follows the strategy in whose scope it was created"
+_OWNER = "a variable belongs to the strategy in whose scope it is created"
+_STEP = "a user's step may have TensorFlow's signature, `(self, data)`, and call its parent's"
+_LATE = "restored values reach variables that exist only when a layer or an optimizer is built"
+_WHOLE = "a file that a callback saves appears whole or not at all"
+_LOGS = "a bare `except` around the wait for the devices swallows Ctrl-C and errors"
+_REPLICAS = "Keras asks `tf.distribute` on its TensorFlow backend, and does nothing on JAX"
+_SUMMARY = "Keras' TensorBoard callback writes through TensorFlow, which need not be there"
+
+REPLACED = (
+    Replaced("keras:Variable.__init__", _LATE),
+    Replaced("keras.src.backend.jax.core:JaxVariable._initialize_layout", _OWNER),
+    Replaced("keras:layers.Layer._maybe_build", _LATE),
+    Replaced(f"{_TRAINER}.__init__", _FOLLOWS),
+    Replaced(f"{_TRAINER}.compile", _FOLLOWS),
+    Replaced(f"{_TRAINER}._symbolic_build", _LATE),
+    Replaced(f"{_JAX_TRAINER}:JAXTrainer.fit", _FOLLOWS),
+    Replaced(f"{_JAX_TRAINER}:JAXTrainer.evaluate", _FOLLOWS),
+    Replaced(f"{_JAX_TRAINER}:JAXTrainer.predict", _FOLLOWS),
+    Replaced(f"{_JAX_TRAINER}:JAXTrainer.train_on_batch", _FOLLOWS),
+    Replaced(f"{_JAX_TRAINER}:JAXTrainer.test_on_batch", _FOLLOWS),
+    Replaced(f"{_JAX_TRAINER}:JAXTrainer.predict_on_batch", _FOLLOWS),
+    Replaced(f"{_JAX_TRAINER}:JAXTrainer.train_step", _STEP),
+    Replaced(f"{_JAX_TRAINER}:JAXTrainer.test_step", _STEP),
+    Replaced(f"{_JAX_TRAINER}:JAXTrainer.predict_step", _STEP),
+    Replaced(f"{_JAX_TRAINER}:JAXEpochIterator", "Keras' loop takes the input of a strategy"),
+    Replaced(f"{_JAX_TRAINER}:pythonify_logs", _LOGS),
+    Replaced("keras.src.utils.python_utils:pythonify_logs", _LOGS),
+    Replaced("keras.src.trainers.data_adapters:get_data_adapter", "models without a strategy take Datasets"),
+    Replaced(f"{_OPTIMIZERS}.base_optimizer:BaseOptimizer.apply", _REPLICAS),
+    Replaced(f"{_OPTIMIZERS}.loss_scale_optimizer:LossScaleOptimizer.apply", _REPLICAS),
+    Replaced(f"{_LOSS}:scale_loss_for_distribution", _REPLICAS),
+    Replaced(f"{_LOSS}:unscale_loss_for_distribution", _REPLICAS),
+    Replaced(f"{_LOSS}:reduce_values", "a mean over examples is one over those of all replicas"),
+    Replaced(f"{_LOSS}:apply_mask", "a mean over examples is one over those of all replicas"),
+    Replaced("keras:metrics.Mean.update_state", "one number may stand for several replicas' examples"),
+    Replaced(f"{_BATCH_NORMALIZATION}.__init__", "Keras refuses `synchronized=True` on JAX"),
+    Replaced(f"{_BATCH_NORMALIZATION}._moments", "synchronized statistics are those of all replicas"),
+    Replaced("keras:callbacks.ModelCheckpoint._save_model", _WHOLE),
+    Replaced("keras:callbacks.BackupAndRestore._save_model", _WHOLE),
+    Replaced("keras:callbacks.TensorBoard.summary", _SUMMARY),
+    Replaced("keras:callbacks.TensorBoard._write_keras_model_summary", _SUMMARY),
+)
+"""Every attribute of Keras that is replaced."""
+
+_BY_PATH = {replaced.path: replaced for replaced in REPLACED}
+# What Keras had at a path, and who has put something in its place there: facts of Keras' modules, not of an object.
+_originals: dict[str, Any] = {}
+_installed: set[tuple[str, str]] = set()
+
+
+def install(package: str, replacements: Mapping[str, Callable[[Any], Any]]) -> None:
+    """Replace attributes of Keras; what a package has replaced already stays as it is.
+
+    Args:
+        package: Who replaces them. Several packages may replace one attribute, each what the one before has put there.
+        replacements: For paths of `REPLACED`, a function that takes what is there and returns what takes its place.
+
+    Raises:
+        KeyError: If a path is not listed.
+
+    Example:
+        >>> from stratax.seams import keras as seam
+        >>> seam.install("stratax.demo", {})
+    """
+    for path, make in replacements.items():
+        if (package, path) in _installed:
+            continue
+        owner, name = _BY_PATH[path].owner()
+        present = inspect.getattr_static(owner, name)
+        _originals.setdefault(path, present)
+        setattr(owner, name, make(present))
+        _installed.add((package, path))
+
+
+def original(path: str) -> Any:
+    """Return what Keras itself has at a path of `REPLACED`.
+
+    Args:
+        path: The path.
+    """
+    owner, name = _BY_PATH[path].owner()
+    return _originals.get(path, inspect.getattr_static(owner, name))
+
+
+def installed() -> frozenset[str]:
+    """Return the paths at which something is replaced now."""
+    return frozenset(path for _, path in _installed)

@@ -1,0 +1,100 @@
+"""What is replaced inside Keras: listed, replaced once, and still of the signature that the replacement relies on."""
+
+import ast
+import inspect
+import pathlib
+
+import keras
+import pytest
+
+import stratax.keras  # noqa: F401  (puts its replacements in place)
+from stratax.checkpoint import _keras_hooks as checkpoint_hooks
+from stratax.core import _arrivals
+from stratax.distribute import _keras_hooks as distribute_hooks
+from stratax.keras import _compile
+from stratax.seams import keras as seam
+
+SIGNATURES = pathlib.Path(__file__).with_name("keras_signatures.txt")
+PACKAGE = pathlib.Path(stratax.__file__).parent
+
+
+def install_all():
+    _compile.install()
+    checkpoint_hooks.install()
+    distribute_hooks.install()
+    _arrivals._count_variables()
+
+
+def present(replaced):
+    owner, name = replaced.owner()
+    return inspect.getattr_static(owner, name)
+
+
+def signatures():
+    lines = []
+    for replaced in seam.REPLACED:
+        original = seam.original(replaced.path)
+        shown = inspect.signature(original) if callable(original) else f" {type(original).__name__}"
+        lines.append(f"{replaced.path}{shown}")
+    return lines
+
+
+def test_what_is_replaced_has_the_signature_that_the_replacements_were_written_for():
+    """If it fails for a new Keras: look at each change, mend the replacement, then put the new line into the file."""
+    assert signatures() == SIGNATURES.read_text().splitlines()
+
+
+def test_everything_that_is_listed_is_replaced_and_nothing_is_replaced_twice():
+    install_all()
+    assert seam.installed() == {replaced.path for replaced in seam.REPLACED}
+    before = [present(replaced) for replaced in seam.REPLACED]
+    install_all()
+    assert [present(replaced) for replaced in seam.REPLACED] == before
+    for replaced in seam.REPLACED:
+        assert present(replaced) is not seam.original(replaced.path), replaced.path
+        assert replaced.why
+
+
+def test_what_is_not_listed_is_not_replaced():
+    with pytest.raises(KeyError, match=r"keras:Model\.summary"):
+        seam.install("tests", {"keras:Model.summary": lambda original: original})
+
+
+def test_two_packages_may_replace_one_attribute(monkeypatch):
+    path = "keras:callbacks.ModelCheckpoint._save_model"
+    monkeypatch.setattr(seam, "_installed", set())
+    monkeypatch.setattr(keras.callbacks.ModelCheckpoint, "_save_model", lambda self: ["keras"])
+    for package in ("one", "other", "one"):
+        seam.install(package, {path: lambda original, package=package: lambda self: [package, *original(self)]})
+    assert keras.callbacks.ModelCheckpoint._save_model(None) == ["other", "one", "keras"]
+
+
+def test_only_the_seams_import_what_is_inside_keras_jax_and_malt():
+    found = []
+    for path in sorted(PACKAGE.rglob("*.py")):
+        if path.parent.name == "seams":
+            continue
+        for node in ast.walk(ast.parse(path.read_text())):
+            names = [node.module] if isinstance(node, ast.ImportFrom) and node.module else []
+            names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            found += [f"{path.name}: {name}" for name in names if is_inside(name)]
+    assert found == []
+
+
+def is_inside(name):
+    return name.startswith(("keras.src", "jax._src", "malt"))
+
+
+def test_a_block_outside_of_scopes_restores_them():
+    scope = keras.StatelessScope()
+    with scope:
+        with seam.outside_stateless_scope():
+            assert seam.get_stateless_scope() is None
+        assert seam.get_stateless_scope() is scope
+
+
+def test_the_seed_is_set_read_and_forgotten():
+    seam.set_random_seed([3, 4])
+    assert seam.random_seed().numpy().tolist() == [3, 4]
+    seam.forget_random_seed()
+    assert seam.random_seed() is None
