@@ -107,7 +107,7 @@ print(json.dumps([sorted(set(door.__all__) ^ set(dir(door))) for door in doors]
     assert run(program) == [[]] * 5
 
 
-HOOKED = 'getattr(keras.Model.compile, "_stratax_hook", False)'
+HOOKED = '"_compile_hook" in keras.Model.compile.__code__.co_qualname'
 MODEL = "keras.Sequential([keras.layers.Input([1]), keras.layers.Dense(1)]).compile(loss='mse')"
 
 

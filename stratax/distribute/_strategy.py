@@ -7,7 +7,6 @@ from typing import Any
 import jax
 import numpy as np
 from jax.sharding import Mesh
-from keras.src.backend.common import global_state  # The attribute that Keras' own distributions are kept in.
 
 from stratax import errors
 from stratax._shown import shown
@@ -19,6 +18,7 @@ from stratax.distribute import _contexts, _execution, _extended, _input, _owners
 from stratax.distribute._cross_device_ops_base import CrossDeviceOps
 from stratax.distribute._reduce_op import as_reduce_op
 from stratax.distribute._values import PerReplica, is_per_replica
+from stratax.seams.keras import without_distribution
 
 
 class Strategy:
@@ -379,11 +379,9 @@ def _scope(strategy: Strategy) -> Iterator[Strategy]:
             "The scope of a strategy was entered inside the scope of another one; strategies can't be nested. "
             f"Received: {shown(strategy)} inside {shown(_contexts.get_strategy())}. Leave the outer scope first."
         )
-    before = global_state.get_global_attribute("distribution")
-    # One that a program has given Keras would lay out each variable and array its own way.
-    global_state.set_global_attribute("distribution", None)
-    try:
-        with _ownership.placing_new_variables(strategy), _contexts.entered(strategy, None):
-            yield strategy
-    finally:
-        global_state.set_global_attribute("distribution", before)
+    with (
+        without_distribution(),
+        _ownership.placing_new_variables(strategy),
+        _contexts.entered(strategy, None),
+    ):
+        yield strategy

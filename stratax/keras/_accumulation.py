@@ -3,10 +3,10 @@
 from typing import Any
 
 import keras
-from keras.src.optimizers import base_optimizer
 
 from stratax.core import _function
 from stratax.distribute import Strategy, _accumulation, _contexts, _keras_hooks
+from stratax.seams import keras as seam
 
 
 class FlushAccumulatedGradients(keras.callbacks.Callback):
@@ -37,4 +37,4 @@ class FlushAccumulatedGradients(keras.callbacks.Callback):
             _function.Function(flush, autograph=False)()
 
 
-_KERAS_APPLY = base_optimizer.BaseOptimizer.apply.__wrapped__
+_KERAS_APPLY = seam.original("keras.src.optimizers.base_optimizer:BaseOptimizer.apply")

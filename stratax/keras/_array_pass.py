@@ -6,12 +6,11 @@ from typing import Any
 import keras
 import numpy as np
 from keras import tree
-from keras.src.trainers.data_adapters import array_slicing
-from keras.src.trainers.data_adapters.array_data_adapter import ArrayDataAdapter
 
 from stratax import errors
 from stratax._shown import shown
 from stratax.engine import NumberedPasses
+from stratax.seams.keras import ArrayDataAdapter, array_slicing
 
 _TRAINED = "_stratax_epochs_trained"
 

@@ -4,10 +4,10 @@ from collections.abc import Callable
 from typing import Any
 
 import keras
-from keras.src.utils.python_utils import is_default
 
 from stratax.distribute import Strategy
 from stratax.keras import _nan_loss, _stop_together, _writers
+from stratax.seams.keras import is_default
 
 _PHASES = ("train", "test", "predict")
 

@@ -13,29 +13,30 @@ from collections.abc import Callable
 from typing import Any
 
 import keras
-from keras.src.backend.jax import trainer as jax_trainer
-from keras.src.trainers import trainer as keras_trainer
 
 from stratax import errors
 from stratax._shown import shown
 from stratax.core import _tracebacks, _variable_store
 from stratax.distribute import Strategy, _contexts, _ownership
 from stratax.keras import _epochs, _logs, _plain_input, _steps, _tensorboard, _trainer, _whole_saves
+from stratax.seams import keras as seam
 
 _CREATED_IN = "_stratax_strategy"
 """Where a model keeps the strategy in whose scope it was created, if there was one."""
 
 
 def install() -> None:
-    """Puts the hooks of this layer in place, once: a second call changes nothing."""
-    original = keras_trainer.Trainer.compile
-    if not getattr(original, "_stratax_hook", False):
-        keras_trainer.Trainer.__init__ = _created_hook(keras_trainer.Trainer.__init__)
-        keras_trainer.Trainer.compile = _compile_hook(original)
-        for name in _trainer.CALLS:
-            setattr(jax_trainer.JAXTrainer, name, _call_hook(getattr(jax_trainer.JAXTrainer, name), name))
-        for name in _steps.STEPS:
-            setattr(jax_trainer.JAXTrainer, name, _step_hook(getattr(jax_trainer.JAXTrainer, name), name))
+    """Put the replacements of this layer in place; a second call changes nothing."""
+    trainer, jax_trainer = "keras.src.trainers.trainer:Trainer", "keras.src.backend.jax.trainer:JAXTrainer"
+    seam.install(
+        "stratax.keras",
+        {
+            f"{trainer}.__init__": _created_hook,
+            f"{trainer}.compile": _compile_hook,
+            **{f"{jax_trainer}.{name}": functools.partial(_call_hook, name=name) for name in _trainer.CALLS},
+            **{f"{jax_trainer}.{name}": functools.partial(_step_hook, name=name) for name in _steps.STEPS},
+        },
+    )
     _epochs.install()
     _logs.install()
     _plain_input.install()
@@ -72,7 +73,6 @@ def _compile_hook(original: Callable[..., None]) -> Callable[..., None]:
         _warn_of_uncompiled_steps(self, "under a strategy", jit_compile=kwargs.get("jit_compile", "auto"))
         _trainer.attach(self, strategy)
 
-    compile._stratax_hook = True  # type: ignore[attr-defined]
     return compile
 
 

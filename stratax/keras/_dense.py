@@ -5,11 +5,11 @@ from typing import Any
 
 import jax
 import numpy as np
-from keras.src.trainers.data_adapters import data_adapter
-from keras.src.trainers.data_adapters.data_adapter_utils import is_jax_sparse, is_scipy_sparse
+
+from stratax.seams import keras as seam
 
 
-def dense_batches(adapter: data_adapter.DataAdapter) -> Iterator[Any]:
+def dense_batches(adapter: seam.DataAdapter) -> Iterator[Any]:
     """Iterate over an adapter's batches with SciPy's and JAX' sparse matrices as NumPy arrays.
 
     Keras' own iterator leaves them as they are, and a sparse matrix can't be divided by its rows.
@@ -19,10 +19,10 @@ def dense_batches(adapter: data_adapter.DataAdapter) -> Iterator[Any]:
 
 
 def _is_sparse(leaf: Any) -> bool:
-    return is_scipy_sparse(leaf) or is_jax_sparse(leaf)
+    return seam.data_adapter_utils.is_scipy_sparse(leaf) or seam.data_adapter_utils.is_jax_sparse(leaf)
 
 
 def _dense(leaf: Any) -> Any:
-    if is_scipy_sparse(leaf):
+    if seam.data_adapter_utils.is_scipy_sparse(leaf):
         return leaf.toarray()
-    return np.asarray(leaf.todense()) if is_jax_sparse(leaf) else leaf
+    return np.asarray(leaf.todense()) if seam.data_adapter_utils.is_jax_sparse(leaf) else leaf

@@ -7,13 +7,6 @@ from typing import Any
 import jax
 import keras
 import numpy as np
-from keras.src.backend.jax import trainer as keras_trainer
-from keras.src.backend.jax.trainer import JAXEpochIterator
-from keras.src.trainers import data_adapters
-from keras.src.trainers.data_adapters import data_adapter
-from keras.src.trainers.data_adapters.array_data_adapter import ArrayDataAdapter
-from keras.src.trainers.data_adapters.generator_data_adapter import GeneratorDataAdapter
-from keras.src.trainers.data_adapters.py_dataset_adapter import PyDatasetAdapter
 
 from stratax import errors
 from stratax._shown import shown
@@ -24,9 +17,10 @@ from stratax.engine import DatasetPasses, NumberedPasses, StepInput, StepIterato
 from stratax.keras import _weighted
 from stratax.keras._array_pass import ArrayPasses, NumberedArrayPasses
 from stratax.keras._dense import dense_batches
+from stratax.seams import keras as seam
 
 
-class StepAdapter(StepInput, data_adapter.DataAdapter):
+class StepAdapter(StepInput, seam.DataAdapter):
     """Input of a strategy, as Keras' loop takes it.
 
     Args:
@@ -42,7 +36,7 @@ class StepAdapter(StepInput, data_adapter.DataAdapter):
         strategy: Strategy,
         dataset: DistributedDataset,
         batches: int | None,
-        inner: data_adapter.DataAdapter | None = None,
+        inner: seam.DataAdapter | None = None,
         origin: Dataset | ArrayPasses | None = None,
     ) -> None:
         super().__init__(strategy, dataset, batches)
@@ -71,7 +65,7 @@ class StepAdapter(StepInput, data_adapter.DataAdapter):
         if isinstance(x, (Dataset, DistributedDataset)):
             _weighted.refuse_targets(x, y, sample_weight)
             return cls._of_dataset(strategy, x, class_weight)
-        inner = data_adapters.get_data_adapter(
+        inner = seam.data_adapters.get_data_adapter(
             x=x,
             y=y,
             sample_weight=sample_weight,
@@ -80,7 +74,7 @@ class StepAdapter(StepInput, data_adapter.DataAdapter):
             shuffle=shuffle,
             class_weight=class_weight,
         )
-        arrays = ArrayPasses(inner) if isinstance(inner, ArrayDataAdapter) else None
+        arrays = ArrayPasses(inner) if isinstance(inner, seam.ArrayDataAdapter) else None
         dataset = strategy.extended.input.distribute(arrays or _Passes(inner))
         return cls(strategy, dataset, inner.num_batches, inner, arrays)
 
@@ -146,9 +140,9 @@ class StepAdapter(StepInput, data_adapter.DataAdapter):
         read ahead, and their batches come in another order.
         """
         inner = self._inner
-        if isinstance(inner, PyDatasetAdapter):
+        if isinstance(inner, seam.PyDatasetAdapter):
             return inner.enqueuer is not None
-        return inner is None or isinstance(inner, GeneratorDataAdapter)
+        return inner is None or isinstance(inner, seam.GeneratorDataAdapter)
 
     def global_batch_size(self) -> int:
         """The size of the first global batch."""
@@ -210,7 +204,7 @@ class NoSteps:
     logs: dict[str, Any]
 
 
-class EpochIterator(JAXEpochIterator):
+class EpochIterator(seam.JAXEpochIterator):
     """Keras' epoch iterator, with blocks of true lengths where the input is a strategy's.
 
     Keras gives callbacks the index of a last batch that may not exist (with 7 batches and `steps_per_execution=3`: 8);
@@ -252,7 +246,7 @@ class EpochIterator(JAXEpochIterator):
             self._num_batches = step
 
 
-def _known(adapter: data_adapter.DataAdapter | None, name: str) -> Any:
+def _known(adapter: seam.DataAdapter | None, name: str) -> Any:
     """What a Keras adapter knows of its input, or None; those of generators raise where they know nothing."""
     try:
         return None if adapter is None else getattr(adapter, name)
@@ -263,7 +257,7 @@ def _known(adapter: data_adapter.DataAdapter | None, name: str) -> Any:
 class _Passes:
     """A Keras data adapter of other input than arrays as something to iterate several times."""
 
-    def __init__(self, adapter: data_adapter.DataAdapter) -> None:
+    def __init__(self, adapter: seam.DataAdapter) -> None:
         self._adapter = adapter
 
     def __iter__(self) -> Iterator[Any]:
@@ -280,5 +274,6 @@ class _Passes:
 
 
 def install() -> None:
-    """Gives Keras' loop the epoch iterator that knows strategies' input, once."""
-    keras_trainer.JAXEpochIterator = EpochIterator
+    """Give Keras' loop the epoch iterator that knows strategies' input."""
+    path = "keras.src.backend.jax.trainer:JAXEpochIterator"
+    seam.install("stratax.keras", {path: lambda _: EpochIterator})

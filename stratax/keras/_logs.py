@@ -3,12 +3,12 @@
 from typing import Any
 
 import jax
-from keras.src.backend.jax import trainer as keras_trainer
-from keras.src.utils import python_utils
 
 from stratax.core import _interrupts
+from stratax.seams import keras as seam
 
-_convert = python_utils.pythonify_logs
+_KERAS_LOGS = ("keras.src.utils.python_utils:pythonify_logs", "keras.src.backend.jax.trainer:pythonify_logs")
+_convert = seam.original(_KERAS_LOGS[0])
 
 
 def pythonify_logs(logs: dict[str, Any] | None) -> dict[str, Any]:
@@ -35,6 +35,5 @@ def pythonify_logs(logs: dict[str, Any] | None) -> dict[str, Any]:
 
 
 def install() -> None:
-    """Replace Keras' function in the modules that call it; doing so again changes nothing."""
-    python_utils.pythonify_logs = pythonify_logs
-    keras_trainer.pythonify_logs = pythonify_logs
+    """Replace Keras' function in the modules that call it."""
+    seam.install("stratax.keras", dict.fromkeys(_KERAS_LOGS, lambda _: pythonify_logs))

@@ -8,17 +8,16 @@ from typing import Any
 import keras
 import numpy as np
 from keras import tree
-from keras.src.trainers import data_adapters
-from keras.src.trainers.data_adapters import data_adapter
 
 from stratax import errors
 from stratax._shown import shown
 from stratax.data import Dataset
 from stratax.distribute import DistributedDataset, _contexts
 from stratax.keras import _weighted
+from stratax.seams import keras as seam
 
 
-class DatasetAdapter(data_adapter.DataAdapter):
+class DatasetAdapter(seam.DataAdapter):
     """A Dataset of batches as Keras takes it: a new pass for every epoch, batches on the host.
 
     Args:
@@ -93,10 +92,8 @@ def warn_of_lost_position(callbacks: Any, x: Any) -> None:
 
 
 def install() -> None:
-    """Has Keras take Datasets wherever it takes input, once."""
-    original = data_adapters.get_data_adapter
-    if not getattr(original, "_stratax_hook", False):
-        data_adapters.get_data_adapter = _hook(original)
+    """Have Keras take Datasets wherever it takes input."""
+    seam.install("stratax.keras", {"keras.src.trainers.data_adapters:get_data_adapter": _hook})
 
 
 def _hook(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -115,5 +112,4 @@ def _hook(original: Callable[..., Any]) -> Callable[..., Any]:
             )
         return DatasetAdapter(x, class_weight)
 
-    get_data_adapter._stratax_hook = True  # type: ignore[attr-defined]
     return get_data_adapter

@@ -11,11 +11,11 @@ from typing import Any
 
 import jax
 import keras
-from keras.src.trainers.data_adapters.data_adapter_utils import unpack_x_y_sample_weight
 
 from stratax.core import _capture, value_and_grad
 from stratax.distribute import _accumulation, _contexts
 from stratax.keras import _metrics
+from stratax.seams.keras import data_adapter_utils
 
 Step = Callable[[Any], Any]
 STEPS = ("train_step", "test_step", "predict_step")
@@ -99,7 +99,7 @@ def _call(model: keras.Model, x: Any, *, training: bool) -> Any:
 
 
 def _train(model: keras.Model, data: Any) -> None:
-    x, y, sample_weight = unpack_x_y_sample_weight(data)
+    x, y, sample_weight = data_adapter_utils.unpack_x_y_sample_weight(data)
 
     def loss_fn() -> tuple[Any, tuple[Any, Any, list[Any]]]:
         y_pred = _call(model, x, training=True)
@@ -118,7 +118,7 @@ def _train(model: keras.Model, data: Any) -> None:
 
 
 def _test(model: keras.Model, data: Any) -> None:
-    x, y, sample_weight = unpack_x_y_sample_weight(data)
+    x, y, sample_weight = data_adapter_utils.unpack_x_y_sample_weight(data)
     y_pred = _call(model, x, training=False)
     loss = model._compute_loss(x=x, y=y, y_pred=y_pred, sample_weight=sample_weight, training=False)
     _track(model, loss, x, y, y_pred, sample_weight)
@@ -147,7 +147,7 @@ def keras_step(name: str, model: keras.Model, data: Any) -> Any:
 
 
 def _predict(model: keras.Model, data: Any) -> Any:
-    return _call(model, unpack_x_y_sample_weight(data)[0], training=False)
+    return _call(model, data_adapter_utils.unpack_x_y_sample_weight(data)[0], training=False)
 
 
 def _num_replicas() -> int:

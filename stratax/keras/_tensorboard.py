@@ -16,13 +16,19 @@ import keras
 import numpy as np
 
 from stratax import errors
+from stratax.seams import keras as seam
 
 
 def install() -> None:
     """Lets Keras' callback write through :class:`Summary`, unless TensorFlow is there."""
     if importlib.util.find_spec("tensorflow") is None:
-        keras.callbacks.TensorBoard.summary = property(_summary_of)
-        keras.callbacks.TensorBoard._write_keras_model_summary = _write_model
+        seam.install(
+            "stratax.keras",
+            {
+                "keras:callbacks.TensorBoard.summary": lambda _: property(_summary_of),
+                "keras:callbacks.TensorBoard._write_keras_model_summary": lambda _: _write_model,
+            },
+        )
 
 
 class Writer:
@@ -137,7 +143,7 @@ def _summary_of(callback: keras.callbacks.TensorBoard) -> Summary:
 
 
 def _write_model(callback: keras.callbacks.TensorBoard) -> None:
-    if isinstance(callback.model, (keras.Sequential, keras.src.models.Functional)) and callback.model.built:
+    if isinstance(callback.model, (keras.Sequential, seam.Functional)) and callback.model.built:
         with callback._train_writer.as_default():
             _summary_of(callback).model("keras", callback.model, step=0)
 

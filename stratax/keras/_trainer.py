@@ -6,6 +6,7 @@ current values, so callbacks read and write them as they are. What users call (`
 `keras.Model`, after overrides of the user's own.
 """
 
+import contextlib
 import functools
 import warnings
 from collections.abc import Callable
@@ -14,9 +15,6 @@ from typing import Any
 import jax
 import keras
 import numpy as np
-from keras.src.backend.common import global_state
-from keras.src.backend.jax import trainer as keras_trainer
-from keras.src.trainers.data_adapters import array_slicing, data_adapter_utils
 
 from stratax import engine, errors
 from stratax._shown import shown
@@ -32,6 +30,7 @@ from stratax.keras import (
     _steps,
     _writers,
 )
+from stratax.seams import keras as seam
 
 _INPUT_BOUND = 0.25
 _WORTH_A_WARNING_SECONDS = 0.5
@@ -46,8 +45,10 @@ _METHODS = (
 )
 CALLS = ("fit", "evaluate", "predict", "train_on_batch", "test_on_batch", "predict_on_batch")
 """What users call, and may override."""
-_KERAS: dict[str, Callable[..., Any]] = {name: getattr(keras_trainer.JAXTrainer, name) for name in CALLS}
-_KERAS_BUILD = keras_trainer.JAXTrainer._symbolic_build
+_KERAS: dict[str, Callable[..., Any]] = {
+    name: seam.original(f"keras.src.backend.jax.trainer:JAXTrainer.{name}") for name in CALLS
+}
+_KERAS_BUILD = seam.JAXTrainer._symbolic_build
 
 
 def attach(model: keras.Model, strategy: Strategy) -> "Trainer":
@@ -183,7 +184,7 @@ class Trainer:
         self.model._assert_compile_called("fit")
         _check_batch_size(batch_size)
         if validation_split and validation_data is None:
-            (x, y, sample_weight), validation_data = array_slicing.train_validation_split(
+            (x, y, sample_weight), validation_data = seam.array_slicing.train_validation_split(
                 (x, y, sample_weight), validation_split=validation_split
             )
         verbose = self._shown(verbose)
@@ -192,7 +193,7 @@ class Trainer:
         with steps, self._computing(steps):
             validation: Any = None
             if validation_data is not None:
-                val_x, val_y, val_weight = data_adapter_utils.unpack_x_y_sample_weight(validation_data)
+                val_x, val_y, val_weight = seam.data_adapter_utils.unpack_x_y_sample_weight(validation_data)
                 validation = self._adapter(
                     val_x,
                     val_y,
@@ -210,7 +211,7 @@ class Trainer:
                     steps_per_epoch=steps_per_epoch or steps.num_batches,
                     steps_per_dispatch=self.model.steps_per_execution,
                 )
-                keras.src.utils.io_utils.print_msg(plan)
+                seam.print_msg(plan)
             made = _callback_list.callback_list(
                 callbacks,
                 model=self.model,
@@ -311,7 +312,7 @@ class Trainer:
                     "sample_weight and class_weight can't be given together. Received: "
                     f"sample_weight={shown(sample_weight)}, class_weight={shown(class_weight)}."
                 )
-            sample_weight = data_adapter_utils.class_weight_to_sample_weights(y, class_weight)
+            sample_weight = seam.data_adapter_utils.class_weight_to_sample_weights(y, class_weight)
         logs = self._on_batch("train", _packed(x, y, sample_weight), reset=True)
         return logs if return_dict else self.model._flatten_metrics_in_order(logs)
 
@@ -391,8 +392,8 @@ class Trainer:
             adapter.example()  # Raises: Keras would fail later, and not say why.
         with _contexts.entered(self.strategy, None):
             if not all(layer.built for layer in model._flatten_layers()) and predicting:
-                x, _, _ = data_adapter_utils.unpack_x_y_sample_weight(adapter.example())
-                keras.src.backend.compute_output_spec(model, jax.tree.map(_symbol, x), training=False)
+                x, _, _ = seam.data_adapter_utils.unpack_x_y_sample_weight(adapter.example())
+                seam.compute_output_spec(model, jax.tree.map(_symbol, x), training=False)
             elif not predicting and _steps.builds_model(model):
                 pass
             elif not predicting and self._is_unbuilt():
@@ -423,7 +424,7 @@ class _Computing:
         self._trainer = trainer
         self._adapter = adapter
         self._predicting = predicting
-        self._before: Any = None
+        self._undo = contextlib.ExitStack()
 
     def __enter__(self) -> None:
         strategy = self._trainer.strategy
@@ -434,23 +435,20 @@ class _Computing:
                 "compile it there, or "
                 "leave that scope."
             )
-        self._before = global_state.get_global_attribute("distribution")
-        global_state.set_global_attribute("distribution", None)
-        try:
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(seam.without_distribution())
             self._trainer.build(self._adapter, predicting=self._predicting)
-        except BaseException:
-            global_state.set_global_attribute("distribution", self._before)
-            raise
+            self._undo = stack.pop_all()
 
     def __exit__(self, *_: object) -> None:
-        global_state.set_global_attribute("distribution", self._before)
+        self._undo.close()
         # A model without `call` has created its variables in its first step.
         self._trainer.own_variables()
 
 
 def _packed(x: Any, y: Any, sample_weight: Any) -> Any:
     """A batch without what was not given, as datasets have it: a model's own step may unpack `x, y = data`."""
-    return data_adapter_utils.pack_x_y_sample_weight(x, y, sample_weight)
+    return seam.data_adapter_utils.pack_x_y_sample_weight(x, y, sample_weight)
 
 
 def _symbol(value: Any) -> keras.KerasTensor:

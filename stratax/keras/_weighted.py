@@ -4,10 +4,10 @@ from typing import Any
 
 import jax
 import numpy as np
-from keras.src.trainers.data_adapters import data_adapter_utils
 
 from stratax import errors
 from stratax._shown import shown
+from stratax.seams.keras import data_adapter_utils
 
 
 class Weighted:

@@ -9,16 +9,16 @@ from typing import Any
 import keras
 
 from stratax.data.files._whole import local_path, replaced_file
+from stratax.seams import keras as seam
 
 _SAVES = ("save", "save_weights")
 
 
 def install() -> None:
-    """Lets Keras' callbacks that save models write whole files, under a strategy or none, once."""
-    for callback in (keras.callbacks.ModelCheckpoint, keras.callbacks.BackupAndRestore):
-        original = callback._save_model
-        if not getattr(original, "_stratax_hook", False):
-            callback._save_model = _saving_whole(original)
+    """Let Keras' callbacks that save models write whole files, under a strategy or none."""
+    callbacks = ("ModelCheckpoint", "BackupAndRestore")
+    paths = [f"keras:callbacks.{callback}._save_model" for callback in callbacks]
+    seam.install("stratax.keras", dict.fromkeys(paths, _saving_whole))
 
 
 def _saving_whole(original: Callable[..., None]) -> Callable[..., None]:
@@ -27,7 +27,6 @@ def _saving_whole(original: Callable[..., None]) -> Callable[..., None]:
         with saving_whole(self.model):
             original(self, *args, **kwargs)
 
-    save_model._stratax_hook = True  # type: ignore[attr-defined]
     return save_model
 
 

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import keras
+from keras.src.backend import compute_output_spec
 from keras.src.backend.common import global_state
 from keras.src.backend.common.stateless_scope import get_stateless_scope
 from keras.src.backend.jax.trainer import JAXEpochIterator, JAXTrainer
@@ -48,6 +49,7 @@ __all__ = [
     "Replaced",
     "Trainer",
     "array_slicing",
+    "compute_output_spec",
     "data_adapter_utils",
     "data_adapters",
     "forget_random_seed",
@@ -168,6 +170,7 @@ _SUMMARY = "Keras' TensorBoard callback writes through TensorFlow, which need no
 REPLACED = (
     Replaced("keras:Variable.__init__", _LATE),
     Replaced("keras.src.backend.jax.core:JaxVariable._initialize_layout", _OWNER),
+    Replaced("keras.src.backend.jax.core:JaxVariable._initialize_with_initializer", _OWNER),
     Replaced("keras:layers.Layer._maybe_build", _LATE),
     Replaced(f"{_TRAINER}.__init__", _FOLLOWS),
     Replaced(f"{_TRAINER}.compile", _FOLLOWS),

@@ -1,13 +1,14 @@
 """What is replaced inside Keras: listed, replaced once, and still of the signature that the replacement relies on."""
 
 import ast
+import importlib.util
 import inspect
 import pathlib
 
 import keras
 import pytest
 
-import stratax.keras  # noqa: F401  (puts its replacements in place)
+import stratax.keras
 from stratax.checkpoint import _keras_hooks as checkpoint_hooks
 from stratax.core import _arrivals
 from stratax.distribute import _keras_hooks as distribute_hooks
@@ -46,12 +47,16 @@ def test_what_is_replaced_has_the_signature_that_the_replacements_were_written_f
 
 def test_everything_that_is_listed_is_replaced_and_nothing_is_replaced_twice():
     install_all()
-    assert seam.installed() == {replaced.path for replaced in seam.REPLACED}
+    left = {replaced.path for replaced in seam.REPLACED} - seam.installed()
+    # Where TensorFlow is, Keras' callback for TensorBoard works by itself.
+    assert left == set() or (
+        importlib.util.find_spec("tensorflow") and all("TensorBoard" in path for path in left)
+    )
     before = [present(replaced) for replaced in seam.REPLACED]
     install_all()
     assert [present(replaced) for replaced in seam.REPLACED] == before
     for replaced in seam.REPLACED:
-        assert present(replaced) is not seam.original(replaced.path), replaced.path
+        assert (replaced.path in left) == (present(replaced) is seam.original(replaced.path)), replaced.path
         assert replaced.why
 
 
@@ -65,7 +70,9 @@ def test_two_packages_may_replace_one_attribute(monkeypatch):
     monkeypatch.setattr(seam, "_installed", set())
     monkeypatch.setattr(keras.callbacks.ModelCheckpoint, "_save_model", lambda self: ["keras"])
     for package in ("one", "other", "one"):
-        seam.install(package, {path: lambda original, package=package: lambda self: [package, *original(self)]})
+        seam.install(
+            package, {path: lambda original, package=package: lambda self: [package, *original(self)]}
+        )
     assert keras.callbacks.ModelCheckpoint._save_model(None) == ["other", "one", "keras"]
 
 
