@@ -13,9 +13,9 @@ from typing import Any
 import jax
 import keras
 import numpy as np
-from keras.src.backend.common.stateless_scope import in_stateless_scope
 
 from stratax.core import _placement
+from stratax.seams.keras import in_stateless_scope
 
 _STORE = "_stratax_store"
 """The attribute of a variable that holds its store; a variable that is its own store has none."""

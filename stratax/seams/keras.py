@@ -18,7 +18,7 @@ from typing import Any
 import keras
 from keras.src.backend import compute_output_spec
 from keras.src.backend.common import global_state
-from keras.src.backend.common.stateless_scope import get_stateless_scope
+from keras.src.backend.common.stateless_scope import get_stateless_scope, in_stateless_scope
 from keras.src.backend.jax.trainer import JAXEpochIterator, JAXTrainer
 from keras.src.losses.loss import squeeze_or_expand_to_same_rank
 from keras.src.models.functional import Functional
@@ -54,6 +54,7 @@ __all__ = [
     "data_adapters",
     "forget_random_seed",
     "get_stateless_scope",
+    "in_stateless_scope",
     "install",
     "installed",
     "is_default",
