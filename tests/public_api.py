@@ -1,8 +1,9 @@
 """Writes down every public name of Stratax with its signature: `python -m tests.public_api` (or `make api`).
 
 A name is public if no part of its path begins with an underscore and its module lists it in `__all__` (a module
-without `__all__`: defines it). The rooms of `stratax.data` are not public: its stub is its only public door. What a
-class inherits from another public one stands there only. Annotations are left out; the type checker looks after those.
+without `__all__`: defines it). What is only for other packages of Stratax is not public: the seams, and the rooms of
+`stratax.data`, whose stub is its only public door. What a class inherits from another public one stands there only.
+Annotations are left out; the type checker looks after those.
 """
 
 import difflib
@@ -17,7 +18,7 @@ from collections.abc import Iterator
 from typing import Any
 
 SNAPSHOT = pathlib.Path(__file__).with_name("public_api.txt")
-_ROOMS = ("stratax.data.",)
+_FOR_OTHER_PACKAGES = ("stratax.data.", "stratax.seams")
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
 
@@ -28,7 +29,8 @@ def public_modules(root: str = "stratax") -> list[types.ModuleType]:
     public = [
         name
         for name in names
-        if not name.startswith(_ROOMS) and not any(part.startswith("_") for part in name.split("."))
+        if not name.startswith(_FOR_OTHER_PACKAGES)
+        and not any(part.startswith("_") for part in name.split("."))
     ]
     return [package, *(importlib.import_module(name) for name in sorted(public))]
 
