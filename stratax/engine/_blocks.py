@@ -8,7 +8,7 @@ import jax.numpy as jnp
 
 from stratax.core import _loops
 from stratax.distribute import Strategy
-from stratax.distribute._values import PerReplica, is_per_replica
+from stratax.distribute.replicas._values import PerReplica, is_per_replica
 
 Step = Callable[[Any], Any]
 

@@ -5,7 +5,9 @@ from typing import Any
 import keras
 
 from stratax.core import _function
-from stratax.distribute import Strategy, _accumulation, _contexts, _keras_hooks
+from stratax.distribute import Strategy
+from stratax.distribute.keras_hooks import _accumulation, _keras_hooks
+from stratax.distribute.replicas import _contexts
 from stratax.seams import keras as seam
 
 

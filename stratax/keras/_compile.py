@@ -17,7 +17,9 @@ import keras
 from stratax import errors
 from stratax._shown import shown
 from stratax.core import _tracebacks, _variable_store
-from stratax.distribute import Strategy, _contexts, _ownership
+from stratax.distribute import Strategy
+from stratax.distribute.replicas import _contexts
+from stratax.distribute.strategies import _ownership
 from stratax.keras import _epochs, _logs, _plain_input, _steps, _tensorboard, _trainer, _whole_saves
 from stratax.seams import keras as seam
 

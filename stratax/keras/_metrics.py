@@ -9,8 +9,8 @@ import jax
 import jax.numpy as jnp
 import keras
 
-from stratax.distribute import _contexts
-from stratax.distribute._values import REPLICA_AXIS
+from stratax.distribute.replicas import _contexts
+from stratax.distribute.replicas._values import REPLICA_AXIS
 
 
 @contextlib.contextmanager

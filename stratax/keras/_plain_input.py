@@ -12,7 +12,8 @@ from keras import tree
 from stratax import errors
 from stratax._shown import shown
 from stratax.data import Dataset
-from stratax.distribute import DistributedDataset, _contexts
+from stratax.distribute import DistributedDataset
+from stratax.distribute.replicas import _contexts
 from stratax.keras import _weighted
 from stratax.seams import keras as seam
 

@@ -13,7 +13,8 @@ import jax
 import keras
 
 from stratax.core import _capture, value_and_grad
-from stratax.distribute import _accumulation, _contexts
+from stratax.distribute.keras_hooks import _accumulation
+from stratax.distribute.replicas import _contexts
 from stratax.keras import _metrics
 from stratax.seams.keras import data_adapter_utils
 

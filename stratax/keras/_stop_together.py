@@ -11,7 +11,7 @@ import keras
 
 from stratax.distribute import Strategy
 from stratax.distribute._loop import Loop
-from stratax.distribute._membership import InStep
+from stratax.distribute.strategies._membership import InStep
 
 _ATTRIBUTES = {"train": "stop_training", "test": "stop_evaluating", "predict": "stop_predicting"}
 

@@ -19,9 +19,11 @@ import numpy as np
 from stratax import engine, errors
 from stratax._shown import shown
 from stratax.core import _function
-from stratax.distribute import Strategy, _contexts, _ownership
-from stratax.distribute import _accumulation as _accumulation_state
-from stratax.distribute._membership import InStep
+from stratax.distribute import Strategy
+from stratax.distribute.keras_hooks import _accumulation as _accumulation_state
+from stratax.distribute.replicas import _contexts
+from stratax.distribute.strategies import _ownership
+from stratax.distribute.strategies._membership import InStep
 from stratax.keras import (
     _accumulation,
     _callback_list,

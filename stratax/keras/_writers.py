@@ -8,7 +8,7 @@ from typing import Any
 import keras
 
 from stratax.distribute import Strategy
-from stratax.distribute._membership import InStep
+from stratax.distribute.strategies._membership import InStep
 from stratax.engine import StepInput
 from stratax.keras import _backup
 

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import stratax as sx
-from stratax.distribute import _keras_hooks, _ownership
+from stratax.distribute.keras_hooks import _keras_hooks
+from stratax.distribute.strategies import _ownership
 
 SECONDS = 60
 

@@ -18,7 +18,7 @@ import pytest
 import stratax as sx
 from stratax.checkpoint import _store
 from stratax.data import Dataset
-from stratax.distribute import _buffered_reader, _readers, _worker_input
+from stratax.distribute.input import _buffered_reader, _readers, _worker_input
 from stratax.errors import DataError, OutOfRangeError
 
 SECONDS = 30.0

@@ -11,7 +11,7 @@ import pytest
 import stratax.keras
 from stratax.checkpoint import _keras_hooks as checkpoint_hooks
 from stratax.core import _arrivals
-from stratax.distribute import _keras_hooks as distribute_hooks
+from stratax.distribute.keras_hooks import _keras_hooks as distribute_hooks
 from stratax.keras import _compile
 from stratax.seams import keras as seam
 

@@ -9,7 +9,9 @@ from stratax.distribute import CommunicationImplementation as CommunicationImple
 from stratax.distribute import CommunicationOptions as CommunicationOptions
 from stratax.distribute import TPUStrategy as TPUStrategy
 from stratax.distribute import ValueContext as ValueContext
-from stratax.distribute._experimental import MultiWorkerMirroredStrategy as MultiWorkerMirroredStrategy
+from stratax.distribute.strategies._experimental import (
+    MultiWorkerMirroredStrategy as MultiWorkerMirroredStrategy,
+)
 from stratax.tf._names import missing_name
 
 if TYPE_CHECKING:

@@ -1,0 +1,4 @@
+"""How values of replicas are combined: reductions, all-reduce algorithms, packing, options of communication.
+
+Knows arrays and mesh axes, and no strategy. A new all-reduce is a subclass of `CrossDeviceOps`.
+"""

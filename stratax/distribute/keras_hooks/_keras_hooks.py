@@ -1,0 +1,264 @@
+"""Where Keras asks for the strategy: gradients that are applied, losses that are averaged (distribute layer).
+
+Keras has these hooks for its TensorFlow backend only (`tf.distribute` is built into them): `Optimizer.apply`
+sums gradients over the replicas there, and `scale_loss_for_distribution` divides a loss by their number. On the JAX
+backend they do nothing, so this module replaces the functions by ones that ask Stratax.
+"""
+
+import contextlib
+import functools
+import inspect
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import keras
+
+from stratax.core import _capture
+from stratax.distribute.keras_hooks import _accumulation
+from stratax.distribute.replicas import _contexts, _replica_region
+from stratax.distribute.replicas._reduce_op import ReduceOp
+from stratax.distribute.replicas._values import REPLICA_AXIS
+from stratax.distribute.strategies import _ownership
+from stratax.distribute.strategies._placement import UpdatesOnce
+from stratax.seams import keras as seam
+
+
+class _Applying(threading.local):
+    depth = 0
+
+
+_applying = _Applying()
+
+
+def install() -> None:
+    """Put the hooks in place; a second call changes nothing."""
+    seam.install(
+        "stratax.distribute",
+        {
+            "keras.src.optimizers.base_optimizer:BaseOptimizer.apply": _apply_hook,
+            "keras.src.optimizers.loss_scale_optimizer:LossScaleOptimizer.apply": _apply_hook,
+            "keras.src.backend.jax.core:JaxVariable._initialize_layout": _ownership.noting,
+            "keras.src.backend.jax.core:JaxVariable._initialize_with_initializer": _ownership.creating,
+            "keras:layers.BatchNormalization.__init__": _synchronized_init,
+            "keras:layers.BatchNormalization._moments": _global_moments,
+            "keras:metrics.Mean.update_state": _weighted_mean_update,
+            "keras.src.losses.loss:scale_loss_for_distribution": lambda _: scale_loss,
+            "keras.src.losses.loss:unscale_loss_for_distribution": lambda _: unscale_loss,
+            "keras.src.losses.loss:reduce_values": _global_reduce_values,
+            "keras.src.losses.loss:apply_mask": _global_apply_mask,
+        },
+    )
+
+
+def scale_loss(value: Any) -> Any:
+    """A replica's contribution to a loss that was averaged over the replica's own examples."""
+    replicas = _contexts.syncing_replicas()
+    return value if replicas is None else value / replicas.num_contributions
+
+
+def unscale_loss(value: Any) -> Any:
+    """The inverse of :func:`scale_loss`, for trackers that average over the replicas."""
+    replicas = _contexts.syncing_replicas()
+    return value if replicas is None else value * replicas.num_contributions
+
+
+def reduce_gradients(grads: Sequence[Any]) -> list[Any]:
+    """The sum over the replicas of each gradient (their mean in a step of `fit`); None stays None."""
+    replicas = _contexts.syncing_replicas()
+    if replicas is None:
+        return list(grads)
+    present = [index for index, grad in enumerate(grads) if grad is not None]
+    op = ReduceOp.MEAN if replicas.averages_gradients else ReduceOp.SUM
+    summed = replicas.all_reduce(op, [grads[index] for index in present])
+    result = list(grads)
+    for index, grad in zip(present, summed, strict=True):
+        result[index] = grad
+    return result
+
+
+@contextlib.contextmanager
+def applying(optimizer: Any) -> Iterator[None]:
+    """A block in which an optimizer applies gradients that are reduced already."""
+    _applying.depth += 1
+    try:
+        with _capture.equal_on_all_replicas():
+            yield
+    finally:
+        _applying.depth -= 1
+
+
+def _apply_hook(original: Callable[..., None]) -> Callable[..., None]:
+    @functools.wraps(original)
+    def apply(self: Any, grads: Sequence[Any], trainable_variables: Any = None) -> None:
+        region = _capture.current_region()
+        if region is None or _applying.depth:
+            original(self, grads, trainable_variables)
+            return
+        reduced = reduce_gradients(grads)
+        if isinstance(region, _replica_region.PostponesUpdates) and isinstance(
+            _contexts.get_strategy().extended.placement, UpdatesOnce
+        ):
+            _postpone(self, original, reduced, trainable_variables, region)
+            return
+        with applying(self):
+            _apply(self, original, reduced, trainable_variables)
+
+    return apply
+
+
+def _postpone(
+    optimizer: Any,
+    original: Callable[..., None],
+    grads: list[Any],
+    variables: Any,
+    region: _replica_region.PostponesUpdates,
+) -> None:
+    """Leaves applying gradients to one place, after the replicas have computed them."""
+    targets = list(variables) if variables is not None else list(optimizer._trainable_variables)
+    present = [index for index, grad in enumerate(grads) if grad is not None]
+
+    def make(arrays: list[Any]) -> None:
+        full: list[Any] = [None] * len(grads)
+        *reduced, examples = arrays
+        for index, array in zip(present, reduced, strict=True):
+            full[index] = array
+        with applying(optimizer), _accumulation.weighing(examples):
+            _apply(optimizer, original, full, targets)
+
+    arrays = [*(grads[index] for index in present), jnp.asarray(_accumulation.examples())]
+    changed = frozenset(id(variable) for variable in [*targets, *optimizer.variables])
+    region.postpone(_replica_region.PostponedUpdate(make, arrays, changed))
+
+
+def _apply(optimizer: Any, original: Callable[..., None], grads: list[Any], variables: Any) -> None:
+    if isinstance(optimizer, seam.LossScaleOptimizer):
+        _apply_scaled(optimizer, grads, variables)
+    elif optimizer.gradient_accumulation_steps:
+        _accumulation.apply(optimizer, original, grads, variables)
+    else:
+        original(optimizer, grads, variables)
+
+
+def _apply_scaled(optimizer: Any, grads: list[Any], variables: Any) -> None:
+    """Applies through Keras' stateless form: its stateful one assigns variables inside `jax.lax.cond`."""
+    if not optimizer.built:
+        with keras.name_scope(optimizer.name):
+            optimizer.build(list(variables))
+        optimizer.built = True
+    targets = list(variables) if variables is not None else list(optimizer._trainable_variables)
+    slots = list(optimizer.variables)
+    new_targets, new_slots = optimizer.stateless_apply(
+        [slot.value for slot in slots], grads, [target.value for target in targets]
+    )
+    for variable, value in zip([*targets, *slots], [*new_targets, *new_slots], strict=True):
+        variable.assign(value)
+
+
+def _global_reduce_values(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def reduce_values(values: Any, sample_weight: Any = None, reduction: Any = "sum_over_batch_size") -> Any:
+        by_weight = reduction == "mean_with_sample_weight" and sample_weight is not None
+        total = _sum_over_replicas(jnp.asarray(sample_weight)) if by_weight else None
+        losses = _accumulation.observed()
+        if losses is not None:
+            losses.add_loss(jnp.ones(()) if reduction == "sum" else total)
+        replicas = _contexts.syncing_replicas()
+        if replicas is None or not tuple(values.shape):
+            return original(values, sample_weight, reduction)
+        # What replicas contribute is summed where num_contributions is their number, and averaged where it is 1.
+        factor = replicas.num_replicas_in_sync / replicas.num_contributions
+        if reduction == "sum":
+            return original(values, sample_weight, reduction) * factor
+        if total is None:
+            return original(values, sample_weight, reduction)
+        # The mean over the whole batch divides by all replicas' weights, not by this replica's.
+        return keras.ops.divide_no_nan(jnp.sum(values), jnp.asarray(total, values.dtype)) * factor
+
+    return reduce_values
+
+
+def _global_apply_mask(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def apply_mask(sample_weight: Any, mask: Any, dtype: Any, reduction: Any) -> Any:
+        replicas, losses = _contexts.syncing_replicas(), _accumulation.observed()
+        averages = mask is not None and reduction in ("mean", "sum_over_batch_size")
+        if not averages or (replicas is None and losses is None):
+            return original(sample_weight, mask, dtype, reduction)
+        valid = _sum_over_replicas(jnp.asarray(mask, dtype))
+        if losses is not None:
+            losses.add_mask(valid)
+        if replicas is None:
+            return original(sample_weight, mask, dtype, reduction)
+        # Keras gives valid entries the weight total / valid; both have to be counted over all replicas.
+        total = jnp.size(mask) * replicas.num_replicas_in_sync
+        weight = keras.ops.divide_no_nan(jnp.asarray(total, dtype), valid)
+        scaled = jnp.where(jnp.asarray(mask, bool), weight, 0)
+        if sample_weight is None:
+            return scaled
+        scaled, sample_weight = seam.squeeze_or_expand_to_same_rank(scaled, jnp.asarray(sample_weight, dtype))
+        return sample_weight * scaled
+
+    return apply_mask
+
+
+def _sum_over_replicas(array: Any) -> Any:
+    """The sum of all elements of all replicas' arrays, as a constant."""
+    total = jax.lax.stop_gradient(jnp.sum(array))
+    return total if _contexts.syncing_replicas() is None else jax.lax.psum(total, REPLICA_AXIS)
+
+
+def _synchronized_init(original: Callable[..., None]) -> Callable[..., None]:
+    @functools.wraps(original)
+    def __init__(self: Any, *args: Any, synchronized: bool = False, **kwargs: Any) -> None:
+        # Keras refuses synchronized=True on the JAX backend, where it has no replicas to synchronise.
+        original(self, *args, **kwargs)
+        self.synchronized = synchronized
+
+    # Keras binds a layer's arguments to the signature of its __init__.
+    __init__.__signature__ = inspect.signature(original)  # type: ignore[attr-defined]
+    return __init__
+
+
+def _global_moments(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def moments(self: Any, inputs: Any, mask: Any) -> Any:
+        if not self.synchronized:
+            return original(self, inputs, mask)
+        if _contexts.syncing_replicas() is None:
+            return _locally(self, original, inputs, mask)
+        weights = jnp.ones((), inputs.dtype) if mask is None else jnp.asarray(mask, inputs.dtype)[..., None]
+        weights = jnp.broadcast_to(weights, inputs.shape)
+        axes = tuple(self._reduction_axes)
+        sums = jnp.stack([jnp.sum(weights, axes), jnp.sum(weights * inputs, axes)])
+        count, total = jax.lax.psum(sums, REPLICA_AXIS)
+        mean = keras.ops.divide_no_nan(total, count)
+        shape = [1] * inputs.ndim
+        shape[self.axis] = -1
+        squares = jnp.sum(weights * jnp.square(inputs - mean.reshape(shape)), axes)
+        return mean, keras.ops.divide_no_nan(jax.lax.psum(squares, REPLICA_AXIS), count)
+
+    return moments
+
+
+def _locally(layer: Any, original: Callable[..., Any], inputs: Any, mask: Any) -> Any:
+    """Where one replica sees the whole batch its own statistics are the global ones."""
+    layer.synchronized = False
+    try:
+        return original(layer, inputs, mask)
+    finally:
+        layer.synchronized = True
+
+
+def _weighted_mean_update(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def update_state(self: Any, values: Any, sample_weight: Any = None) -> Any:
+        replica = _contexts.get_replica_context()
+        if sample_weight is None and replica is not None and replica.stands_for > 1 and not jnp.shape(values):
+            # One number for a whole step, such as its loss: in the other steps every replica counts one.
+            sample_weight = replica.stands_for
+        return original(self, values, sample_weight)
+
+    return update_state

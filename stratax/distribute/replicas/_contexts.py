@@ -1,0 +1,279 @@
+"""Which strategy is in force, and whether the code that asks runs in a replica (distribute layer).
+
+Follows `tf.distribute`: code inside `strategy.scope()` is in the *cross-replica context*; a function that
+`strategy.run` calls is in a *replica context*; anything else is in the default strategy's replica context.
+"""
+
+import contextlib
+import dataclasses
+import threading
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from stratax import errors
+from stratax._shown import shown
+from stratax.distribute.replicas._reduce_op import ReduceOp, as_reduce_op
+from stratax.distribute.replicas._values import REPLICA_AXIS, PerReplica, is_per_replica
+
+if TYPE_CHECKING:
+    from stratax.distribute.strategies._strategy import Strategy
+
+
+class ReplicaContext:
+    """What a function that `strategy.run` calls can ask, and the collectives that it can call.
+
+    Follows `tf.distribute.ReplicaContext`.
+
+    Args:
+        strategy: The strategy that runs the function.
+        num_replicas: How many replicas take part: all of them, or 1 where one replica stands for all (the
+            remainder of a batch that does not divide, a strategy with one device).
+        averages_gradients: Whether `apply_gradients` averages over the replicas, as in the steps of `fit`, which are
+            written for one device, instead of summing.
+        stands_for: How many replicas this one stands for: all of them while it computes a remainder.
+    """
+
+    def __init__(
+        self,
+        strategy: "Strategy",
+        num_replicas: int,
+        *,
+        averages_gradients: bool = False,
+        stands_for: int = 1,
+    ) -> None:
+        self._strategy = strategy
+        self._stands_for = stands_for
+        self._num_replicas = num_replicas
+        self._averages_gradients = averages_gradients
+
+    @property
+    def stands_for(self) -> int:
+        """How many replicas this one stands for; more than 1 while it computes the remainder of a batch."""
+        return self._stands_for
+
+    @property
+    def averages_gradients(self) -> bool:
+        """Whether `apply_gradients` averages over the replicas instead of summing."""
+        return self._averages_gradients
+
+    @property
+    def num_contributions(self) -> int:
+        """What a mean over one replica's examples is divided by to become its contribution to the whole."""
+        return 1 if self._averages_gradients else self._num_replicas
+
+    @property
+    def strategy(self) -> "Strategy":
+        """The strategy that runs this replica."""
+        return self._strategy
+
+    @property
+    def num_replicas_in_sync(self) -> int:
+        """How many replicas compute together now (1 for the remainder of a batch that does not divide)."""
+        return self._num_replicas
+
+    @property
+    def replica_id_in_sync_group(self) -> Any:
+        """This replica's number, 0 to `num_replicas_in_sync - 1`: an int32 scalar, traced where there are several."""
+        if self._num_replicas == 1:
+            return 0
+        return jax.lax.axis_index(REPLICA_AXIS)
+
+    @property
+    def devices(self) -> tuple[str, ...]:
+        """The names of the devices that replicas run on."""
+        return self._strategy.device_names
+
+    def all_reduce(self, reduce_op: Any, value: Any, options: Any = None) -> Any:
+        """Combines every replica's `value`; all replicas get the result.
+
+        Args:
+            reduce_op: `ReduceOp.SUM` or `ReduceOp.MEAN`, or its name.
+            value: An array or a structure of arrays, of one shape on every replica.
+            options: Accepted for TensorFlow's signature; the strategy's cross-device operations decide.
+
+        Returns:
+            A structure like `value`.
+
+        Raises:
+            BadArgumentError: If `reduce_op` is unknown.
+
+        Example:
+            >>> import stratax as sx
+            >>> strategy = sx.distribute.OneDeviceStrategy("/cpu:0")
+            >>> float(strategy.run(lambda: sx.distribute.get_replica_context().all_reduce("sum", 2.0)))
+            2.0
+        """
+        op = as_reduce_op(reduce_op)
+        leaves, treedef = jax.tree.flatten(value)
+        if self._num_replicas == 1:
+            return jax.tree.unflatten(treedef, [jnp.asarray(leaf) for leaf in leaves])
+        arrays = [jnp.asarray(leaf) for leaf in leaves]
+        reduced = self._strategy.cross_device_ops.reduce_in_replica(
+            op, arrays, REPLICA_AXIS, self._num_replicas
+        )
+        return jax.tree.unflatten(treedef, reduced)
+
+    def all_gather(self, value: Any, axis: int, options: Any = None) -> Any:
+        """Concatenates every replica's `value` along `axis`; all replicas get the result.
+
+        Args:
+            value: An array or a structure of arrays, of one shape on every replica: they run one program. Components
+                of several sizes are gathered outside of it, with `strategy.gather`.
+            axis: The dimension to concatenate along.
+            options: Accepted for TensorFlow's signature.
+
+        Raises:
+            BadArgumentError: If `axis` is not a dimension of `value`.
+        """
+
+        def gather(leaf: Any) -> Any:
+            array = jnp.asarray(leaf)
+            dim = check_axis(axis, array.ndim)
+            if self._num_replicas == 1:
+                return array
+            return self._strategy.cross_device_ops.gather_in_replica(array, dim, REPLICA_AXIS)
+
+        return jax.tree.map(gather, value)
+
+    def merge_call(self, merge_fn: Callable[..., Any], args: Any = (), kwargs: Any = None) -> Any:
+        """Calls `merge_fn(strategy, *args, **kwargs)` once, in the cross-replica context.
+
+        Args:
+            merge_fn: Gets the strategy and, for every array in `args` and `kwargs`, the `PerReplica` of all
+                replicas' arrays.
+            args: Positional arguments.
+            kwargs: Keyword arguments.
+
+        Returns:
+            What `merge_fn` returns; of a `PerReplica`, this replica's component.
+        """
+        kwargs = kwargs or {}
+        if self._strategy.extended.execution.num_replicas > 1:
+            args, kwargs = jax.tree.map(self._all_components, (args, kwargs))
+        with entered(self._strategy, None):
+            result = merge_fn(self._strategy, *args, **kwargs)
+
+        def own(leaf: Any) -> Any:
+            if not isinstance(leaf, PerReplica):
+                return leaf
+            return leaf.array if leaf.solo else leaf.array[self.replica_id_in_sync_group]
+
+        return jax.tree.map(own, result, is_leaf=is_per_replica)
+
+    def _all_components(self, leaf: Any) -> Any:
+        if not isinstance(leaf, (jax.Array, np.ndarray, np.generic)):
+            return leaf
+        if self._num_replicas == 1:
+            return PerReplica(jnp.asarray(leaf), solo=True)
+        return PerReplica(jax.lax.all_gather(leaf, REPLICA_AXIS))
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Frame:
+    strategy: "Strategy"
+    replica: ReplicaContext | None
+
+
+class _Frames(threading.local):
+    def __init__(self) -> None:
+        self.stack: list[_Frame] = []
+
+
+_frames = _Frames()
+_default: list[Callable[[], "Strategy"]] = []
+
+
+def set_default(factory: Callable[[], "Strategy"]) -> None:
+    """Says how the default strategy is made; called once, by the module that defines it."""
+    _default[:] = [factory]
+
+
+@contextlib.contextmanager
+def entered(strategy: "Strategy", replica: ReplicaContext | None) -> Iterator[None]:
+    """Makes a strategy, and a replica context or the cross-replica one, the current ones for a block."""
+    _frames.stack.append(_Frame(strategy, replica))
+    try:
+        yield
+    finally:
+        _frames.stack.pop()
+
+
+def get_strategy() -> "Strategy":
+    """The strategy in force: that of the innermost scope or replica, else the default strategy."""
+    return _frames.stack[-1].strategy if _frames.stack else _default[0]()
+
+
+def has_strategy() -> bool:
+    """Whether a strategy other than the default one is in force."""
+    return bool(_frames.stack) and not is_default(_frames.stack[-1].strategy)
+
+
+def is_default(strategy: "Strategy") -> bool:
+    """Whether this is the default strategy, which distributes nothing and owns nothing."""
+    return strategy is _default[0]()
+
+
+def in_cross_replica_context() -> bool:
+    """Whether the caller is in a strategy's scope but not in a replica."""
+    return bool(_frames.stack) and _frames.stack[-1].replica is None
+
+
+def in_replica() -> bool:
+    """Whether the caller runs in a function that `strategy.run` calls, `merge_call` included."""
+    return any(frame.replica is not None and frame.strategy is not _default[0]() for frame in _frames.stack)
+
+
+def num_participants(strategy: "Strategy") -> int | None:
+    """How many replicas of `strategy` compute together in the replica that the caller is in, or None outside of one."""
+    for frame in reversed(_frames.stack):
+        if frame.strategy is strategy and frame.replica is not None:
+            return frame.replica.num_replicas_in_sync
+    return None
+
+
+def get_replica_context() -> ReplicaContext | None:
+    """The context of the replica that the caller runs in, or None in the cross-replica context."""
+    if _frames.stack:
+        return _frames.stack[-1].replica
+    return ReplicaContext(_default[0](), 1)
+
+
+def syncing_replicas() -> ReplicaContext | None:
+    """The context of the replica that the caller runs in where there are several to agree with, else None."""
+    if not _frames.stack:
+        return None
+    replica = _frames.stack[-1].replica
+    return replica if replica is not None and replica.num_replicas_in_sync > 1 else None
+
+
+def check_axis(axis: Any, ndim: int) -> int:
+    """A dimension's index from the front, or an error where there is no such dimension."""
+    if not isinstance(axis, (int, np.integer)) or isinstance(axis, bool):
+        raise errors.BadTypeError(f"axis must be an int. Received: axis={shown(axis)}.")
+    if not -ndim <= axis < ndim:
+        raise errors.BadArgumentError(
+            f"axis is out of range. Expected: -{ndim} <= axis < {ndim}, since a component has {ndim} dimensions. "
+            f"Received: axis={shown(axis)}."
+        )
+    return int(axis) % ndim
+
+
+__all__ = [
+    "ReduceOp",
+    "ReplicaContext",
+    "check_axis",
+    "entered",
+    "get_replica_context",
+    "get_strategy",
+    "has_strategy",
+    "in_cross_replica_context",
+    "in_replica",
+    "is_default",
+    "num_participants",
+    "set_default",
+    "syncing_replicas",
+]

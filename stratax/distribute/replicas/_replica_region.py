@@ -1,0 +1,182 @@
+"""What variables mean inside one replica, and how the replicas' versions become one again (distribute layer)."""
+
+import abc
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import keras
+from jax.extend import core as jax_core
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+from stratax.core import _capture
+from stratax.distribute.replicas._values import REPLICA_AXIS
+
+# Odd, so that multiplying by it keeps 32-bit numbers distinct, and without structure (2**32 / golden ratio).
+_FOLD = 0x9E3779B9
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class PostponedUpdate:
+    """An update of variables with arrays that are equal on all replicas.
+
+    Attributes:
+        make: Makes the update with a list of arrays, in the region that is current then.
+        arrays: The arrays.
+        variables: The ids of the variables that it changes.
+    """
+
+    make: Callable[[list[Any]], None]
+    arrays: list[Any]
+    variables: frozenset[int]
+
+
+class PostponesUpdates(abc.ABC):
+    """Capability of a region: an optimizer's update can be left to be made in one place, after what is traced in it."""
+
+    @abc.abstractmethod
+    def postpone(self, update: PostponedUpdate) -> None:
+        """Leave an update to be made once; one whose variables are used again is made at once."""
+
+
+class ReplicaRegion(_capture.Region, PostponesUpdates):
+    """The region of a function that runs once per replica, inside `shard_map`.
+
+    How a variable that replicas change differently becomes one value again follows its `aggregation`, as in
+    TensorFlow: metrics (`"sum"`) start from zero on every replica but the first and are added up, so that each
+    update counts once; `"only_first_replica"` takes the first replica's; all others are averaged (BatchNorm's
+    statistics) or, where they are no floating point numbers, the first replica's. Variables that an optimizer wrote
+    are equal already, because gradients were reduced before. The states of seed generators differ between replicas
+    while they run: the replica's index is folded in.
+
+    Args:
+        parent: The region that `strategy.run` was called in.
+        num_replicas: How many replicas there are.
+        local: The replica's own values of variables that stay spread over the replicas, by the variables' ids.
+    """
+
+    parent: _capture.Region
+
+    def __init__(
+        self, parent: _capture.Region, num_replicas: int, local: dict[int, Any] | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._local = local or {}
+        self._num_replicas = num_replicas
+        self.postponed: list[PostponedUpdate] = []
+
+    def get_current_value(self, variable: keras.Variable) -> Any:
+        self._catch_up(variable)
+        return super().get_current_value(variable)
+
+    def add_update(self, update: tuple[keras.Variable, Any]) -> None:
+        self._catch_up(update[0])
+        super().add_update(update)
+
+    def postpone(self, update: PostponedUpdate) -> None:
+        self.postponed.append(update)
+
+    def _catch_up(self, variable: keras.Variable) -> None:
+        for update in list(self.postponed):
+            if id(variable) in update.variables:
+                self.postponed.remove(update)
+                update.make(update.arrays)
+
+    def lift(self, variable: keras.Variable) -> Any:
+        if id(variable) in self._local:
+            return self._local[id(variable)]
+        value = self.parent.get_current_value(variable)
+        with jax_core.set_current_trace(self.trace):
+            if is_seed_state(variable):
+                index = jax.lax.axis_index(REPLICA_AXIS).astype(value.dtype)
+                fold = jnp.stack([index * jnp.asarray(_FOLD, value.dtype), jnp.zeros((), value.dtype)])
+                return jnp.bitwise_xor(value, fold)
+            if variable.aggregation == "sum":
+                return jnp.where(jax.lax.axis_index(REPLICA_AXIS) == 0, value, jnp.zeros_like(value))
+        return value
+
+    def differing(self) -> list[keras.Variable]:
+        """The variables whose values differ between replicas, in the order of `writes`."""
+        return [v for k, v in self.writes.items() if k not in self.in_agreement or v.aggregation == "sum"]
+
+    def merged(self) -> tuple[list[keras.Variable], list[Any]]:
+        """The variables that were written and do not stay spread, and their one value; one collective per dtype."""
+        variables = [v for key, v in self.writes.items() if key not in self._local]
+        values = [self.final_value(variable) for variable in variables]
+        differing = {id(variable) for variable in self.differing()}
+        to_sum = [index for index, variable in enumerate(variables) if id(variable) in differing]
+        shares = [self._share(variables[index], values[index]) for index in to_sum]
+        for index, total in zip(to_sum, _packed_sum(shares), strict=True):
+            values[index] = total.astype(values[index].dtype)
+        return variables, values
+
+    def _share(self, variable: keras.Variable, value: Any) -> Any:
+        """What this replica contributes to the sum that becomes the variable's value."""
+        value = jnp.asarray(value)
+        if variable.aggregation == "sum":
+            return value
+        if _is_averaged(variable, value.dtype):
+            return value / self._num_replicas
+        return jnp.where(jax.lax.axis_index(REPLICA_AXIS) == 0, value, jnp.zeros_like(value))
+
+
+class ReplicaSpread(_capture.Spread):
+    """What the replicas hold of a variable between the iterations of a loop.
+
+    Args:
+        variable: The variable.
+        mesh: The mesh of the replicas.
+    """
+
+    def __init__(self, variable: keras.Variable, mesh: Mesh) -> None:
+        super().__init__(variable)
+        self._mesh = mesh
+
+    def spread(self, value: Any) -> Any:
+        """See `Spread.spread`; the leading dimension counts replicas. The inverse of :meth:`merge`."""
+        count = self._mesh.size
+        array = jnp.broadcast_to(value, (count, *value.shape))
+        if is_seed_state(self.variable):
+            folds = jnp.arange(count, dtype=value.dtype) * jnp.asarray(_FOLD, value.dtype)
+            array = jnp.bitwise_xor(array, jnp.stack([folds, jnp.zeros_like(folds)], 1))
+        elif self.variable.aggregation == "sum":
+            first = jnp.arange(count).reshape(-1, *(1,) * value.ndim) == 0
+            array = jnp.where(first, array, jnp.zeros_like(array))
+        return jax.lax.with_sharding_constraint(array, NamedSharding(self._mesh, PartitionSpec(REPLICA_AXIS)))
+
+    def merge(self, array: Any) -> Any:
+        """See `Spread.merge`."""
+        if self.variable.aggregation == "sum":
+            return jnp.sum(array, 0, dtype=array.dtype)
+        return jnp.mean(array, 0) if _is_averaged(self.variable, array.dtype) else array[0]
+
+
+def _is_averaged(variable: keras.Variable, dtype: Any) -> bool:
+    """Whether replicas' values become their mean; else, where they are not added up, they become the first's."""
+    floating = jnp.issubdtype(dtype, jnp.floating)
+    return bool(floating) and variable.aggregation != "only_first_replica" and not is_seed_state(variable)
+
+
+def is_seed_state(variable: keras.Variable) -> bool:
+    """Whether a variable is the state of a `keras.random.SeedGenerator`."""
+    return variable.name == "seed_generator_state" and tuple(variable.shape) == (2,)
+
+
+def _packed_sum(values: list[Any]) -> list[Any]:
+    """Sums over the replicas, all values of one dtype in one buffer."""
+    by_dtype: dict[Any, list[int]] = {}
+    for index, value in enumerate(values):
+        dtype = jnp.dtype(jnp.int32) if value.dtype == jnp.bool_ else value.dtype
+        by_dtype.setdefault(dtype, []).append(index)
+    results: list[Any] = [None] * len(values)
+    for dtype, indices in by_dtype.items():
+        flat = jnp.concatenate([jnp.ravel(values[index]).astype(dtype) for index in indices])
+        total = jax.lax.psum(flat, REPLICA_AXIS)
+        start = 0
+        for index in indices:
+            size = values[index].size
+            results[index] = total[start : start + size].reshape(values[index].shape)
+            start += size
+    return results

@@ -1,0 +1,5 @@
+"""Strategies, and the four parts that each of them composes.
+
+`_strategy` is what programs call and `_extended` the composition; `_placement`, `_membership`, `_execution` and
+`_strategy_input` are the abstract parts and their capabilities. A new strategy begins here.
+"""

@@ -1,0 +1,123 @@
+"""Combining the values of replicas that run as one program, outside of their functions (distribute layer)."""
+
+from typing import TYPE_CHECKING, Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from stratax import errors
+from stratax._shown import shown
+from stratax.core import _capture, _function
+from stratax.distribute.replicas import _contexts, _uneven
+from stratax.distribute.replicas._reduce_op import ReduceOp
+from stratax.distribute.replicas._values import PerReplica, is_per_replica
+from stratax.distribute.strategies._membership import InStep, Membership
+
+if TYPE_CHECKING:
+    from stratax.distribute.strategies._mesh_execution import MeshExecution
+
+
+class Combiner:
+    """Reduces and gathers values that have a component on each device of a mesh.
+
+    Args:
+        execution: What runs the replicas.
+        membership: Whose devices they are.
+    """
+
+    def __init__(self, execution: "MeshExecution", membership: Membership) -> None:
+        self._execution = execution
+        self._membership = membership
+        self._compiled_reduce = _function.Function(
+            self._reduce_in_program, autograph=False, traces_before_warning=0
+        )
+        self._compiled_gather = _function.Function(
+            self._gather_in_program, autograph=False, traces_before_warning=0
+        )
+
+    def reduce(self, op: ReduceOp, value: Any, axis: int | None) -> Any:
+        """Combine components into one value; see `Strategy.reduce`."""
+        in_program = _capture.current_region() is not None
+        # Of several workers, gather would tell; a reduction in every step must not wait for the others' shapes.
+        if axis is not None and not in_program and not isinstance(self._membership, InStep):
+            value = self._even(value, axis)
+        _uneven.check_none(jax.tree.leaves(value, is_leaf=is_per_replica), "strategy.reduce")
+        for leaf in jax.tree.leaves(value, is_leaf=is_per_replica):
+            self._check_reducible(op, leaf, axis)
+        if in_program:
+            return self._reduce_in_program(op, value, axis)
+        return self._compiled_reduce(op, value, axis)
+
+    def gather(self, value: Any, axis: int) -> Any:
+        """Concatenate components along a dimension; see `Strategy.gather`."""
+        in_program = _capture.current_region() is not None
+        if not in_program:
+            value = self._even(value, axis)
+        leaves = jax.tree.leaves(value, is_leaf=is_per_replica)
+        _uneven.check_none(leaves, "strategy.gather in a compiled function")
+        for leaf in leaves:
+            _contexts.check_axis(axis, leaf.ndim if isinstance(leaf, PerReplica) else np.ndim(leaf))
+        if isinstance(self._membership, InStep) and not in_program:
+            return self._compiled_gather(value, axis)
+        return self._gather_in_program(value, axis)
+
+    def _check_reducible(self, op: ReduceOp, leaf: Any, axis: Any) -> None:
+        single = self._execution.num_replicas == 1
+        if not isinstance(leaf, PerReplica) and not single and op is ReduceOp.SUM:
+            raise errors.BadArgumentError(
+                "strategy.reduce(SUM, ...) needs one value for each replica. Expected: what strategy.run returned. "
+                f"Received: value={shown(leaf)}, which is not per replica. Return it from the function that run calls."
+            )
+        if axis is not None:
+            _contexts.check_axis(axis, leaf.ndim if isinstance(leaf, PerReplica) else np.ndim(leaf))
+
+    def _reduce_in_program(self, op: ReduceOp, value: Any, axis: int | None) -> Any:
+        return jax.tree.map(
+            lambda leaf: self._execution.to_all(self._reduce_leaf(op, leaf, axis)),
+            value,
+            is_leaf=is_per_replica,
+        )
+
+    def _reduce_leaf(self, op: ReduceOp, leaf: Any, axis: int | None) -> Any:
+        if not isinstance(leaf, PerReplica) or leaf.solo:
+            array = jnp.asarray(leaf.array if isinstance(leaf, PerReplica) else leaf)
+            if axis is None:
+                return array
+            return jnp.sum(array, axis) if op is ReduceOp.SUM else jnp.mean(array, axis)
+        array = leaf.array
+        dims = 0 if axis is None else (0, 1 + _contexts.check_axis(axis, leaf.ndim))
+        return jnp.sum(array, dims) if op is ReduceOp.SUM else jnp.mean(array, dims)
+
+    def _even(self, value: Any, axis: int) -> Any:
+        """A structure with what has components of several sizes gathered already, as one component for all."""
+        leaves, treedef = jax.tree.flatten(value, is_leaf=is_per_replica)
+        found = [_uneven.specs_of(leaf) for leaf in leaves]
+        if isinstance(self._membership, InStep):
+            found = self._membership.specs_of_all(found)
+        elif not any(isinstance(leaf, _uneven.UnevenPerReplica) for leaf in leaves):
+            return value
+        for index, specs in enumerate(found):
+            if specs and any(spec != specs[0] for spec in specs):
+                gathered = _uneven.gather(
+                    leaves[index], specs, axis, self._execution.mesh, self._compiled_gather
+                )
+                leaves[index] = PerReplica(gathered, solo=True)
+        return jax.tree.unflatten(treedef, leaves)
+
+    def _gather_in_program(self, value: Any, axis: int) -> Any:
+        return jax.tree.map(
+            lambda leaf: self._execution.to_all(_gathered(leaf, axis)), value, is_leaf=is_per_replica
+        )
+
+
+def _gathered(leaf: Any, axis: int) -> Any:
+    """The components of a value one after another along a dimension."""
+    if not isinstance(leaf, PerReplica):
+        return jnp.asarray(leaf)
+    if leaf.solo:
+        return leaf.array
+    dim = _contexts.check_axis(axis, leaf.ndim)
+    moved = jnp.moveaxis(leaf.array, 0, dim)
+    shape = (*moved.shape[:dim], moved.shape[dim] * moved.shape[dim + 1], *moved.shape[dim + 2 :])
+    return moved.reshape(shape)

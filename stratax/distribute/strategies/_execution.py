@@ -1,0 +1,91 @@
+"""How a strategy runs functions: the third of the four parts that a strategy composes (distribute layer)."""
+
+import abc
+from collections.abc import Callable
+from typing import Any
+
+import jax
+from jax.sharding import Mesh
+
+from stratax.distribute.collectives._cross_device_ops_base import CrossDeviceOps
+from stratax.distribute.replicas._reduce_op import ReduceOp
+
+
+class Execution(abc.ABC):
+    """Runs functions once per replica, and combines what the replicas return.
+
+    Arguments have been checked by `Strategy` before its methods are called.
+    """
+
+    @property
+    @abc.abstractmethod
+    def num_replicas(self) -> int:
+        """How many replicas compute together."""
+
+    @property
+    def devices(self) -> tuple[jax.Device, ...]:
+        """The replicas' devices, in order; none where this process knows of none."""
+        return ()
+
+    @abc.abstractmethod
+    def run(self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Call a function once per replica, outside of compiled functions.
+
+        Args:
+            fn: The function of one replica.
+            args: Its positional arguments; of every `PerReplica` in them it gets the replica's component.
+            kwargs: Its keyword arguments, likewise.
+        """
+
+    @abc.abstractmethod
+    def call_for_each_replica(
+        self,
+        fn: Callable[..., Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        *,
+        averages_gradients: bool = False,
+    ) -> Any:
+        """Do what :meth:`run` does as a part of the program that is being traced.
+
+        Args:
+            fn: The function of one replica.
+            args: Its positional arguments.
+            kwargs: Its keyword arguments.
+            averages_gradients: Whether gradients that it applies are averaged over the replicas and not summed: for
+                code that knows nothing of replicas, such as a model's `train_step`. Its losses are means over the
+                replica's examples, and what is written for one device gives its result.
+        """
+
+    @abc.abstractmethod
+    def reduce(self, op: ReduceOp, value: Any, axis: int | None) -> Any:
+        """Combine the replicas' values into one. See `Strategy.reduce`."""
+
+    @abc.abstractmethod
+    def gather(self, value: Any, axis: int) -> Any:
+        """Concatenate the replicas' values along a dimension. See `Strategy.gather`."""
+
+    @abc.abstractmethod
+    def values_from_function(self, value_fn: Callable[[Any], Any]) -> Any:
+        """Make a value of what a function returns for each replica.
+
+        See `Strategy.experimental_distribute_values_from_function`.
+        """
+
+    @abc.abstractmethod
+    def to_all(self, array: Any) -> Any:
+        """Have a combined value that is being traced on every device, where other processes hold a part of it."""
+
+
+class OverMesh(abc.ABC):
+    """Capability of an execution: replicas are the devices of one mesh and run as one program."""
+
+    @property
+    @abc.abstractmethod
+    def mesh(self) -> Mesh:
+        """The one-dimensional mesh of the replicas; its axis is `"replica"`."""
+
+    @property
+    @abc.abstractmethod
+    def cross_device_ops(self) -> CrossDeviceOps:
+        """How replicas' values are combined inside of their program."""

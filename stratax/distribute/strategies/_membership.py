@@ -1,0 +1,113 @@
+"""Who takes part in a strategy: the second of the four parts that a strategy composes (distribute layer)."""
+
+import abc
+import contextlib
+import threading
+from typing import Any
+
+from stratax.distribute import _loop
+from stratax.distribute.input import _readers
+
+
+class Membership(abc.ABC):
+    """Says which processes take part, and what this one has to tell the others.
+
+    Nothing here demands that members take steps together; those that do are :class:`InStep`.
+    """
+
+    @property
+    @abc.abstractmethod
+    def is_chief(self) -> bool:
+        """Whether this process is the one that writes files and shows progress for all."""
+
+    @property
+    @abc.abstractmethod
+    def share(self) -> _readers.Share:
+        """Which of the replicas that compute together are this process's."""
+
+    @abc.abstractmethod
+    def agreed(self, values: list[Any]) -> list[Any]:
+        """Return the values with which all members go on: the chief's, where they act in step; else the process's own.
+
+        Args:
+            values: Arrays, of the same shapes and dtypes in all members.
+        """
+
+    @abc.abstractmethod
+    def gathered(self, value: bytes) -> list[bytes]:
+        """Return the values of all members that act in step, in their order; else only the process's own."""
+
+    @abc.abstractmethod
+    def phase(self, name: str) -> contextlib.AbstractContextManager[Any]:
+        """Return a context that tells other members what the program does in a block.
+
+        Args:
+            name: ``"evaluating"`` or ``"saving"``.
+        """
+
+    @abc.abstractmethod
+    def waiting(self, for_others: bool) -> contextlib.AbstractContextManager[Any]:
+        """Return a context that says who is to be waited for in a block that waits for input.
+
+        Args:
+            for_others: Whether it is other members; else it is the source of the data.
+        """
+
+    @abc.abstractmethod
+    def loop(self) -> _loop.Loop:
+        """Begin a loop of steps, together with all members that act in step."""
+
+
+class InStep(Membership):
+    """Capability of a membership: several processes take every step together, so they have to agree before they act.
+
+    All of them call its methods in the same order.
+    """
+
+    @abc.abstractmethod
+    def exchange(self, name: str, value: bytes, stop: threading.Event | None = None) -> list[bytes]:
+        """Return all members' values under one name.
+
+        Args:
+            name: What the value is, the same in all members and used once.
+            value: This member's.
+            stop: Ends the wait when it is set, in another thread.
+        """
+
+    @abc.abstractmethod
+    def specs_of_all(self, specs: list[Any]) -> list[Any]:
+        """Return the shapes and dtypes of components on all replicas, for each value that is per replica.
+
+        Args:
+            specs: For each value those of this process's components; None where it is not per replica.
+
+        Raises:
+            StructureError: If members have different structures.
+        """
+
+
+class Alone(Membership):
+    """A process that takes part alone."""
+
+    @property
+    def is_chief(self) -> bool:
+        return True
+
+    @property
+    def share(self) -> _readers.Share:
+        return _readers.Share()
+
+    def agreed(self, values: list[Any]) -> list[Any]:
+        return values
+
+    def gathered(self, value: bytes) -> list[bytes]:
+        return [value]
+
+    def phase(self, name: str) -> contextlib.AbstractContextManager[Any]:
+        return contextlib.nullcontext()
+
+    def waiting(self, for_others: bool) -> contextlib.AbstractContextManager[Any]:
+        return contextlib.nullcontext()
+
+    def loop(self) -> _loop.Loop:
+        return _loop.Loop()

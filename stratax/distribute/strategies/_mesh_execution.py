@@ -1,0 +1,257 @@
+"""Replicas that are devices of one mesh, in step: how all strategies of today run (distribute layer)."""
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import jax
+import jax.numpy as jnp
+import keras
+import numpy as np
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+from stratax import errors
+from stratax._shown import shown
+from stratax.core import _autograph, _body, _capture, _function, _mesh_types, _reads
+from stratax.distribute.collectives._cross_device_ops import NcclAllReduce
+from stratax.distribute.collectives._cross_device_ops_base import CrossDeviceOps
+from stratax.distribute.input import _input
+from stratax.distribute.replicas import _contexts, _replica_region, _uneven
+from stratax.distribute.replicas._reduce_op import ReduceOp
+from stratax.distribute.replicas._values import REPLICA_AXIS, PerReplica, is_per_replica, mesh_of
+from stratax.distribute.strategies import _combining
+from stratax.distribute.strategies._execution import Execution, OverMesh
+from stratax.distribute.strategies._membership import InStep, Membership
+
+if TYPE_CHECKING:
+    from stratax.distribute.strategies._strategy import Strategy
+
+
+class MeshExecution(Execution, OverMesh):
+    """Runs a function as one program over the mesh of the replicas' devices.
+
+    Args:
+        strategy: The strategy.
+        devices: The devices of the replicas, in order. At least one.
+        membership: Whose devices they are.
+        cross_device_ops: How replicas' values are combined; None for XLA's own all-reduce.
+
+    Raises:
+        BadTypeError: If `cross_device_ops` is none.
+    """
+
+    def __init__(
+        self,
+        strategy: "Strategy",
+        devices: Sequence[jax.Device],
+        membership: Membership,
+        cross_device_ops: CrossDeviceOps | None = None,
+    ) -> None:
+        if cross_device_ops is not None and not isinstance(cross_device_ops, CrossDeviceOps):
+            raise errors.BadTypeError(
+                "cross_device_ops must be a stratax.distribute.CrossDeviceOps (NcclAllReduce(), "
+                "HierarchicalCopyAllReduce(), ReductionToOneDevice(), RingAllReduce() or a subclass of your own). "
+                f"Received: cross_device_ops={shown(cross_device_ops)}."
+            )
+        self._strategy = strategy
+        self._devices = tuple(devices)
+        self._membership = membership
+        self._cross_device_ops = cross_device_ops or NcclAllReduce()
+        self._mesh = mesh_of(self._devices)
+        self._compiled_run = _function.Function(
+            self.call_for_each_replica, autograph=False, calls_argument=True
+        )
+        self._combiner = _combining.Combiner(self, membership)
+
+    @property
+    def num_replicas(self) -> int:
+        return len(self._devices)
+
+    @property
+    def devices(self) -> tuple[jax.Device, ...]:
+        return self._devices
+
+    @property
+    def mesh(self) -> Mesh:
+        return self._mesh
+
+    @property
+    def cross_device_ops(self) -> CrossDeviceOps:
+        return self._cross_device_ops
+
+    def run(self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if len(self._devices) > 1 and _reads.has_listeners():
+            raise errors.StrategyError(
+                "strategy.run was called inside a GradientTape, which sees operations one by one; replicas run as one "
+                "program. Expected: the tape inside of the function that run calls, where gradients are a replica's. "
+                f"Received: fn={shown(fn)}. Move the tape there, or differentiate the whole with "
+                "`stratax.value_and_grad`."
+            )
+        return self._compiled_run(fn, args, kwargs)
+
+    def reduce(self, op: ReduceOp, value: Any, axis: int | None) -> Any:
+        return self._combiner.reduce(op, value, axis)
+
+    def gather(self, value: Any, axis: int) -> Any:
+        return self._combiner.gather(value, axis)
+
+    def to_all(self, array: Any) -> Any:
+        if not isinstance(self._membership, InStep):
+            return array
+        return jax.lax.with_sharding_constraint(array, NamedSharding(self._mesh, PartitionSpec()))
+
+    def values_from_function(self, value_fn: Callable[[Any], Any]) -> Any:
+        count = self.num_replicas
+        contexts = [
+            _input.ValueContext(replica_id_in_sync_group=i, num_replicas_in_sync=count)
+            for i in range(count)[self._membership.share.of(count)]
+        ]
+        values = [value_fn(context) for context in contexts]
+        treedefs = {jax.tree.structure(value) for value in values}
+        if len(treedefs) > 1:
+            raise errors.StructureError(
+                f"value_fn must return the same structure for every replica. Received: {', '.join(map(str, treedefs))}."
+            )
+        if count == 1:
+            return values[0]
+        return jax.tree.map(lambda *parts: _uneven.from_components(parts, self._mesh), *values)
+
+    def call_for_each_replica(
+        self,
+        fn: Callable[..., Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        *,
+        averages_gradients: bool = False,
+    ) -> Any:
+        region = _capture.current_region()
+        if region is None:
+            raise errors.StrategyError(
+                "Replicas were run outside of a compiled program. Call `strategy.run`."
+            )
+        self._strategy.extended.place_program()
+        replica_fn = fn if isinstance(fn, _function.Function) else _autograph.convert(fn)
+        leaves, treedef = jax.tree.flatten((args, kwargs), is_leaf=is_per_replica)
+        kinds = {leaf.solo for leaf in leaves if isinstance(leaf, PerReplica)}
+        if len(kinds) > 1:
+            raise errors.StructureError(
+                "strategy.run got a batch that divides among the replicas together with the remainder of one that does "
+                "not. Expected: per-replica arguments of one step. Take them from one distributed dataset, "
+                "`Dataset.zip(...)` if there are several."
+            )
+        if self.num_replicas == 1 or True in kinds:
+            return self._run_alone(replica_fn, leaves, treedef)
+        context = _contexts.ReplicaContext(
+            self._strategy, self.num_replicas, averages_gradients=averages_gradients
+        )
+        return self._run_replicas(replica_fn, leaves, treedef, region, context)
+
+    def _run_alone(self, fn: Callable[..., Any], leaves: list[Any], treedef: Any) -> Any:
+        """One replica's meaning for everything: on its device, or, for a remainder, on all devices alike."""
+        plain = [_only_component(leaf) if isinstance(leaf, PerReplica) else leaf for leaf in leaves]
+        args, kwargs = jax.tree.unflatten(treedef, plain)
+        with _contexts.entered(
+            self._strategy,
+            _contexts.ReplicaContext(self._strategy, 1, stands_for=self.num_replicas),
+        ):
+            result = fn(*args, **kwargs)
+        if self.num_replicas == 1:
+            return result
+        return jax.tree.map(
+            lambda leaf: PerReplica(jnp.asarray(leaf), solo=True) if _is_array(leaf) else leaf, result
+        )
+
+    def _run_replicas(
+        self,
+        fn: Callable[..., Any],
+        leaves: list[Any],
+        treedef: Any,
+        region: _capture.Region,
+        context: _contexts.ReplicaContext,
+    ) -> Any:
+        split = [index for index, leaf in enumerate(leaves) if isinstance(leaf, PerReplica)]
+        found: list[_Traced] = []
+
+        def body(components: list[Any], local: dict[int, Any]) -> Any:
+            own = list(leaves)
+            for index, component in zip(split, components, strict=True):
+                own[index] = jnp.squeeze(component, 0)
+            args, kwargs = jax.tree.unflatten(treedef, own)
+            mine = {key: jnp.squeeze(value, 0) for key, value in local.items()}
+            replica = _replica_region.ReplicaRegion(region, self.num_replicas, mine)
+            with replica, _contexts.entered(self._strategy, context):
+                result = fn(*args, **kwargs)
+                outputs, structure = jax.tree.flatten(_values_of_variables(result))
+                arrays = [jnp.asarray(leaf)[None] for leaf in outputs if _is_array(leaf)]
+                written, merged = replica.merged()
+                kept = {key: replica.final_value(v)[None] for key, v in replica.writes.items() if key in mine}
+                found.append(_Traced(replica, outputs, structure, written))
+                return (arrays, kept), (merged, [update.arrays for update in replica.postponed])
+
+        spread, same = PartitionSpec(REPLICA_AXIS), PartitionSpec()
+        mapped = jax.shard_map(
+            body,
+            mesh=self._mesh,
+            in_specs=(spread, spread),
+            out_specs=(spread, same),
+            check_vma=False,
+        )
+        components = [leaves[index].array for index in split]
+        spreads = self._carried_spread(region, mapped, components, found)
+        local = {key: region.get_current_value(spread) for key, spread in spreads.items()}
+        (arrays, kept), (values, postponed) = _mesh_types.without_mesh(mapped(components, local))
+        traced = found[-1]
+        for key, value in kept.items():
+            region.add_update((spreads[key], value))
+        for variable, value in zip(traced.written, values, strict=True):
+            region.add_update((variable, value))
+        for update, update_arrays in zip(traced.replica.postponed, postponed, strict=True):
+            update.make(update_arrays)
+        results = iter(arrays)
+        placed = [PerReplica(next(results)) if _is_array(leaf) else leaf for leaf in traced.outputs]
+        return jax.tree.unflatten(traced.structure, placed)
+
+    def _carried_spread(
+        self,
+        region: _capture.Region,
+        mapped: Callable[..., Any],
+        components: list[Any],
+        found: list["_Traced"],
+    ) -> dict[int, _capture.Spread]:
+        """Directly in a loop: the variables that replicas change differently, to be merged when the loop is over.
+
+        Which ones these are only a trace can tell, so that in a loop a replica's function is traced twice.
+        """
+        if not isinstance(region, _body.LoopRegion):
+            return {}
+        used = {*region.reads, *region.writes}
+        jax.eval_shape(mapped, components, {})
+        for variable in found[-1].replica.differing():
+            key = id(variable)
+            # What the loop itself reads or writes besides must be one value in every iteration.
+            if key not in used and key not in region.spreads:
+                region.adopt(_replica_region.ReplicaSpread(variable, self._mesh))
+        return dict(region.spreads)
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class _Traced:
+    """What the trace of a replica's function left behind."""
+
+    replica: _replica_region.ReplicaRegion
+    outputs: list[Any]
+    structure: Any
+    written: list[keras.Variable]
+
+
+def _only_component(value: PerReplica) -> Any:
+    """The component of a value that has one."""
+    return value.array if value.solo else jnp.squeeze(value.array, 0)
+
+
+def _values_of_variables(result: Any) -> Any:
+    return jax.tree.map(lambda leaf: leaf.value if isinstance(leaf, keras.Variable) else leaf, result)
+
+
+def _is_array(leaf: Any) -> bool:
+    return isinstance(leaf, (jax.Array, np.ndarray, np.generic, bool, int, float, complex))

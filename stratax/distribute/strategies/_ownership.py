@@ -1,0 +1,136 @@
+"""Which strategy a variable belongs to (distribute layer).
+
+Keras lays out each variable when it gets its first value, wherever that happens; a hook there notes the strategy that
+is in force. The note stands on the variable, and what a scope has yet to place on the scope.
+"""
+
+import contextlib
+import functools
+import threading
+import weakref
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import jax
+import keras
+
+from stratax.core import _generator, _variable_store
+from stratax.distribute.replicas import _contexts
+
+if TYPE_CHECKING:
+    from stratax.distribute.strategies._strategy import Strategy
+
+_NOTE = "_stratax_owner"
+"""The attribute of a variable that holds the note."""
+
+
+class _Owner:
+    """A note on a variable: its strategy.
+
+    A copy of the variable lies on the same devices and has the same owner; one that is unpickled has none.
+    """
+
+    def __init__(self, strategy: "Strategy | None" = None) -> None:
+        self.strategy = strategy
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "_Owner":
+        return self
+
+    def __reduce__(self) -> Any:
+        return _Owner, ()
+
+
+class _Scopes(threading.local):
+    def __init__(self) -> None:
+        # Of each scope that this thread is in, the variables that were created there.
+        self.stack: list[list[weakref.ref[keras.Variable]]] = []
+
+
+_scopes = _Scopes()
+
+
+@contextlib.contextmanager
+def placing_new_variables(strategy: "Strategy") -> Iterator[None]:
+    """Puts the variables that this thread creates in a block where the strategy keeps them, when the block ends.
+
+    Those that have no value yet (layers that build lazily) are placed when a program first uses them.
+
+    Args:
+        strategy: The strategy whose scope the block is.
+    """
+    created: list[weakref.ref[keras.Variable]] = []
+    _scopes.stack.append(created)
+    try:
+        yield
+    finally:
+        _scopes.stack[:] = [other for other in _scopes.stack if other is not created]
+        _place([variable for reference in created if (variable := reference()) is not None], strategy)
+
+
+def _place(variables: list[keras.Variable], strategy: "Strategy") -> None:
+    held = [variable for variable in variables if _variable_store.store_of(variable) is None]
+    present = [
+        (variable, value)
+        for variable, value in zip(held, _variable_store.read_all(held), strict=True)
+        if isinstance(value, jax.Array) and not isinstance(value, jax.core.Tracer)
+    ]
+    extended = strategy.extended
+    agreed = extended.membership.agreed([value for _, value in present])
+    extended.placement.place([variable for variable, _ in present], agreed)
+
+
+def own(variable: keras.Variable, strategy: "Strategy") -> None:
+    """Notes that `variable` belongs to `strategy`; nothing belongs to the default strategy."""
+    setattr(variable, _NOTE, _Owner(None if _contexts.is_default(strategy) else strategy))
+
+
+def owner(variable: keras.Variable) -> "Strategy | None":
+    """The strategy in whose scope, or by whose programs, `variable` was created, or None."""
+    note: _Owner | None = variable.__dict__.get(_NOTE)
+    return None if note is None else note.strategy
+
+
+def noting(original: Callable[[Any], None]) -> Callable[[Any], None]:
+    """Keras' method that finds a variable's layout, as one that also notes the variable's strategy."""
+
+    @functools.wraps(original)
+    def _initialize_layout(self: Any) -> None:
+        original(self)
+        if _generator.is_made_now():
+            return
+        if _contexts.has_strategy():
+            own(self, _contexts.get_strategy())
+            _keep(self, _contexts.get_strategy())
+        if _scopes.stack:
+            _scopes.stack[-1].append(weakref.ref(self))
+
+    return _initialize_layout
+
+
+def creating(original: Callable[..., None]) -> Callable[..., None]:
+    """Keras' method that computes a variable's first value, as one that asks first who is to keep it.
+
+    A store computes the first values of its variables by itself: they may be larger than this process' memory.
+    """
+
+    @functools.wraps(original)
+    def _initialize_with_initializer(self: Any, initializer: Callable[..., Any]) -> None:
+        # The class of a variable that a store keeps has a method of its own.
+        if (
+            _contexts.has_strategy()
+            and not _generator.is_made_now()
+            and _keep(self, _contexts.get_strategy())
+        ):
+            self._initialize_with_initializer(initializer)
+        else:
+            original(self, initializer)
+
+    return _initialize_with_initializer
+
+
+def _keep(variable: keras.Variable, strategy: "Strategy") -> bool:
+    """Hands a new variable to the store that the strategy has for it. Returns whether it has one."""
+    store = strategy.extended.placement.store_of(variable)
+    if store is not None:
+        _variable_store.keep(variable, store)
+    return store is not None

@@ -1,0 +1,107 @@
+"""Where the variables of a strategy live: the first of the four parts that a strategy composes (distribute layer)."""
+
+import abc
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import keras
+from jax.sharding import NamedSharding, PartitionSpec
+
+from stratax import errors
+from stratax.core import _capture, _placement, _variable_store
+from stratax.distribute.replicas._values import mesh_of
+
+
+class Placement(abc.ABC):
+    """Decides where variables live between programs, and tells programs where to find them.
+
+    Variables may be arrays on devices of this process, or values in a :class:`VariableStore` that is somewhere else.
+    """
+
+    def store_of(self, variable: keras.Variable) -> "_variable_store.VariableStore | None":
+        """Return the store that is to keep a new variable; None where the variable itself holds its array.
+
+        It is asked when the variable is created, before its first value is computed.
+        """
+        return None
+
+    @abc.abstractmethod
+    def place(self, variables: Sequence[keras.Variable], values: Sequence[Any]) -> None:
+        """Give variables that a scope has created their first values, where the strategy keeps them.
+
+        Args:
+            variables: Variables that hold their arrays themselves.
+            values: The values, equal in all processes that act in step.
+        """
+
+    @abc.abstractmethod
+    def prepare(self, region: _capture.ProgramRegion) -> None:
+        """Tell a program that is being traced where its variables have to be.
+
+        Raises:
+            StrategyError: If the program computes for another strategy already, somewhere else.
+        """
+
+
+class UpdatesOnce:
+    """Capability of a placement: optimizers update variables in one place, after the replicas have computed gradients.
+
+    Elsewhere every replica updates the copy on its own device.
+    """
+
+
+class OnDevices(Placement):
+    """Variables that are arrays on the devices of the replicas.
+
+    Args:
+        sharding: Where variables are while replicas compute, and between programs.
+    """
+
+    def __init__(self, sharding: jax.sharding.Sharding) -> None:
+        self._sharding = sharding
+
+    @property
+    def sharding(self) -> jax.sharding.Sharding:
+        """Where variables are while replicas compute."""
+        return self._sharding
+
+    @property
+    def storage(self) -> jax.sharding.Sharding:
+        """Where variables are between programs."""
+        return self._sharding
+
+    def place(self, variables: Sequence[keras.Variable], values: Sequence[Any]) -> None:
+        _variable_store.write_all(variables, _placement.place(list(values), self.storage))
+
+    def prepare(self, region: _capture.ProgramRegion) -> None:
+        if region.placement is not None and region.placement != self.sharding:
+            raise errors.StrategyError(
+                "One compiled function runs two strategies on different devices. Expected: one strategy for each "
+                f"function. Received: one that places variables as {self.sharding} after one that places them as "
+                f"{region.placement}."
+            )
+        region.placement = self.sharding
+        region.storage = self.storage
+
+
+class OnOtherDevice(OnDevices, UpdatesOnce):
+    """Variables that are kept, and updated, on another device than the replicas'.
+
+    Args:
+        sharding: Where variables are while replicas compute.
+        storage: Where they are between programs: another place.
+    """
+
+    def __init__(self, sharding: jax.sharding.Sharding, storage: jax.sharding.Sharding) -> None:
+        super().__init__(sharding)
+        self._storage = storage
+
+    @property
+    def storage(self) -> jax.sharding.Sharding:
+        return self._storage
+
+
+def copies_on(devices: Sequence[jax.Device]) -> NamedSharding:
+    """Return the sharding of a variable that has a copy on each of the replicas' devices."""
+    return NamedSharding(mesh_of(devices), PartitionSpec())

@@ -1,0 +1,74 @@
+"""How a strategy feeds its replicas: the fourth of the four parts that a strategy composes (distribute layer)."""
+
+import abc
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from stratax.data.foreign._as_dataset import adopted
+from stratax.distribute.input import _input, _readers
+
+if TYPE_CHECKING:
+    from stratax.distribute.strategies._strategy import Strategy
+
+
+class Input(abc.ABC):
+    """Divides datasets among the replicas."""
+
+    @abc.abstractmethod
+    def distribute(self, dataset: Any, options: Any = None) -> Any:
+        """Return an iterable of the steps of a dataset of global batches.
+
+        Args:
+            dataset: A `stratax.data.Dataset`, or any iterable of structures of arrays.
+            options: A `stratax.distribute.InputOptions`, or None.
+        """
+
+    @abc.abstractmethod
+    def distribute_from_function(
+        self, dataset_fn: Callable[[_input.InputContext], Any], options: Any = None
+    ) -> Any:
+        """Return an iterable of the steps of a dataset of per-replica batches.
+
+        Args:
+            dataset_fn: Makes the dataset.
+            options: A `stratax.distribute.InputOptions`, or None.
+        """
+
+
+class InputOfReplicas(Input):
+    """Input of replicas on devices of this process.
+
+    Args:
+        strategy: The strategy.
+    """
+
+    def __init__(self, strategy: "Strategy") -> None:
+        self._strategy = strategy
+
+    @property
+    def num_replicas(self) -> int:
+        """How many replicas there are, in all processes."""
+        return self._strategy.extended.execution.num_replicas
+
+    def distribute(self, dataset: Any, options: Any = None) -> _input.DistributedDataset:
+        return _input.DistributedDataset(self._strategy, self.source_of_batches(dataset), options)
+
+    def distribute_from_function(
+        self, dataset_fn: Callable[[_input.InputContext], Any], options: Any = None
+    ) -> _input.DistributedDataset:
+        share = self._strategy.extended.membership.share
+        context = _input.InputContext(
+            num_input_pipelines=share.processes,
+            input_pipeline_id=share.index,
+            num_replicas_in_sync=self.num_replicas,
+        )
+        source = self.source_of_replica_batches(adopted(dataset_fn(context)))
+        return _input.DistributedDataset(self._strategy, source, options)
+
+    def source_of_batches(self, dataset: Any) -> _readers.Source:
+        """Return the steps of a dataset of global batches."""
+        return _readers.GlobalBatches(dataset, self.num_replicas)
+
+    def source_of_replica_batches(self, dataset: Any) -> _readers.Source:
+        """Return the steps of a dataset of per-replica batches."""
+        return _readers.ReplicaBatches(dataset, self.num_replicas)

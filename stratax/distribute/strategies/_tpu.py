@@ -1,0 +1,71 @@
+"""`TPUStrategy` (distribute layer)."""
+
+from typing import Any
+
+import jax
+
+from stratax import errors
+from stratax._shown import shown
+from stratax.cluster import Cluster, _connection
+from stratax.cluster._devices import local_devices
+from stratax.cluster._resolvers import TPUClusterResolver
+from stratax.distribute.strategies._workers import WorkersStrategy, devices_of
+
+
+class TPUStrategy(WorkersStrategy):
+    """Synchronous training on the cores of a TPU, real or simulated.
+
+    Follows `tf.distribute.TPUStrategy`. Every core has a copy of every variable; gradients travel over the TPU's own
+    interconnect. On a pod the same program runs on each of the TPU's hosts, and the cores of all of them are the
+    replicas; what is said of several workers at `MultiWorkerMirroredStrategy` holds for its hosts.
+
+    Args:
+        tpu_cluster_resolver: A `TPUClusterResolver`; None makes one.
+        experimental_device_assignment: Which cores to use, as a list of `jax.Device`s; None for all.
+        experimental_spmd_xla_partitioning: Accepted for TensorFlow's signature; programs always run that way here.
+
+    Raises:
+        NoTPUError: If there is no TPU (a `ValueError`).
+        BadTypeError: If `tpu_cluster_resolver` is no resolver.
+
+    Example:
+        >>> import stratax as sx
+        >>> try:
+        ...     strategy = sx.distribute.TPUStrategy()
+        ... except ValueError:
+        ...     strategy = sx.distribute.get_strategy()
+    """
+
+    def __init__(
+        self,
+        tpu_cluster_resolver: TPUClusterResolver | None = None,
+        experimental_device_assignment: Any = None,
+        experimental_spmd_xla_partitioning: bool = False,
+    ) -> None:
+        if tpu_cluster_resolver is not None and not isinstance(tpu_cluster_resolver, TPUClusterResolver):
+            raise errors.BadTypeError(
+                "TPUStrategy expects a TPUClusterResolver. "
+                f"Received: tpu_cluster_resolver={shown(tpu_cluster_resolver)}. Write "
+                "`TPUStrategy(TPUClusterResolver())`."
+            )
+        self._resolver = tpu_cluster_resolver or TPUClusterResolver()
+        cluster = _connection.connect(self._resolver)
+        super().__init__(cluster, _assigned_cores(experimental_device_assignment, cluster))
+
+    @property
+    def cluster_resolver(self) -> TPUClusterResolver:
+        """The resolver that found the TPU."""
+        return self._resolver
+
+
+def _assigned_cores(assignment: Any, cluster: Cluster) -> list[jax.Device]:
+    cores = devices_of(cluster, local_devices("TPU"))
+    if assignment is None:
+        return cores
+    unknown = [device for device in assignment if device not in cores]
+    if unknown or not assignment:
+        raise errors.DeviceError(
+            f"experimental_device_assignment must list cores of this TPU. Expected: some of {cores}. "
+            f"Received: {shown(list(assignment))}."
+        )
+    return list(assignment)

@@ -1,0 +1,289 @@
+"""Strategies whose replicas are the devices of one or several processes (distribute layer)."""
+
+import contextlib
+import hashlib
+import itertools
+import json
+import random
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import keras
+import numpy as np
+from jax.experimental import multihost_utils
+
+from stratax import errors
+from stratax._shown import shown
+from stratax.cluster import Cluster, _phases
+from stratax.core import _dispatches
+from stratax.data import Dataset
+from stratax.data.dataset import _auto_shard
+from stratax.distribute import _loop, _progress
+from stratax.distribute.collectives._cross_device_ops_base import CrossDeviceOps
+from stratax.distribute.input import _readers, _worker_input
+from stratax.distribute.strategies._extended import on_devices
+from stratax.distribute.strategies._membership import InStep
+from stratax.distribute.strategies._strategy import Strategy
+from stratax.distribute.strategies._strategy_input import InputOfReplicas
+
+_BYTES_AT_ONCE = 64 << 20
+_PURPOSES = {
+    "gathered": "every worker's part of what is saved",
+    "devices": "the number of devices of each worker",
+    "input": "the next steps of the input",
+    "random": "the state of the random generators",
+    "shapes": "the shapes of components to combine",
+    "seeds": "the seeds of a dataset's shuffles",
+}
+
+
+class WorkersStrategy(Strategy):
+    """A strategy that has to do with other workers; with one worker it is as any strategy.
+
+    Args:
+        cluster: The workers, connected.
+        devices: The devices of all of them, those of one process beside one another.
+        cross_device_ops: How replicas' values are combined; None for XLA's own all-reduce.
+
+    Raises:
+        ClusterError: If the workers do not have as many devices each.
+    """
+
+    def __init__(
+        self, cluster: Cluster, devices: Sequence[jax.Device], cross_device_ops: CrossDeviceOps | None = None
+    ) -> None:
+        ordered = sorted(devices, key=lambda device: device.process_index)
+        if not has_peers(cluster):
+            super().__init__(on_devices(self, ordered, cross_device_ops))
+            return
+        workers = Workers(cluster, ordered)
+        super().__init__(
+            on_devices(
+                self, ordered, cross_device_ops, membership=workers, input=InputOfWorkers(self, workers)
+            )
+        )
+
+    @property
+    def num_workers(self) -> int:
+        """How many workers train together."""
+        return self.extended.membership.share.processes
+
+
+def has_peers(cluster: Cluster) -> bool:
+    """Return whether other processes take part; once a strategy is made, its membership knows."""
+    return cluster.num_processes > 1
+
+
+def devices_of(cluster: Cluster, local: Sequence[jax.Device] | None = None) -> list[jax.Device]:
+    """Return the devices of one kind of all processes of a cluster.
+
+    Args:
+        cluster: The cluster, connected.
+        local: This process' devices of that kind; None for those of JAX's default kind.
+    """
+    own = jax.local_devices() if local is None else list(local)
+    return list(jax.devices(own[0].platform)) if has_peers(cluster) else own
+
+
+class Workers(InStep):
+    """The workers of a cluster, which take every step together.
+
+    Args:
+        cluster: The workers, connected: two at least.
+        devices: The devices of all of them.
+
+    Raises:
+        ClusterError: If the workers do not have as many devices each.
+    """
+
+    def __init__(self, cluster: Cluster, devices: Sequence[jax.Device]) -> None:
+        self._cluster = cluster
+        self._agreements = itertools.count()
+        _dispatches.observe(_progress.StepsForOthers())
+        self._check_devices(devices)
+        self.agree_on_randomness()
+
+    @property
+    def is_chief(self) -> bool:
+        return self._cluster.process_index == 0
+
+    @property
+    def share(self) -> _readers.Share:
+        return _readers.Share(processes=self._cluster.num_processes, index=self._cluster.process_index)
+
+    def next_name(self, purpose: str) -> str:
+        """Return a name for :meth:`exchange` that is new, and the same in all workers.
+
+        Args:
+            purpose: One of those in `_PURPOSES`.
+        """
+        return f"{purpose}/{next(self._agreements)}"
+
+    def agreed(self, values: list[Any]) -> list[Any]:
+        return _from_chief(values) if values else values
+
+    def gathered(self, value: bytes) -> list[bytes]:
+        return self.exchange(self.next_name("gathered"), value)
+
+    def phase(self, name: str) -> contextlib.AbstractContextManager[Any]:
+        # The others wait longer for an evaluation than for a step.
+        return _phases.phase(name)
+
+    def waiting(self, for_others: bool) -> contextlib.AbstractContextManager[Any]:
+        return _phases.waiting(_PURPOSES["input"]) if for_others else _phases.phase("input")
+
+    def loop(self) -> _loop.Loop:
+        return _loop.SharedLoop(self._cluster, f"loop/{next(self._agreements)}")
+
+    def exchange(self, name: str, value: bytes, stop: threading.Event | None = None) -> list[bytes]:
+        # A name begins with its purpose, which a message about a worker that does not come tells.
+        what = _PURPOSES[name.partition("/")[0]]
+        return _progress.gather(self._cluster, f"strategy/{name}", what, value, stop)
+
+    def specs_of_all(self, specs: list[Any]) -> list[Any]:
+        texts = self.exchange(self.next_name("shapes"), json.dumps(specs).encode())
+        found = [json.loads(text) for text in texts]
+        if len({len(each) for each in found}) > 1 or any(
+            len({part is None for part in column}) > 1 for column in zip(*found, strict=False)
+        ):
+            raise errors.StructureError(
+                "The workers combine different structures. Expected: the same one in every worker. "
+                f"Received: {shown(specs)} here."
+            )
+        return [
+            None if column[0] is None else list(itertools.chain(*column))
+            for column in zip(*found, strict=True)
+        ]
+
+    def _check_devices(self, devices: Sequence[jax.Device]) -> None:
+        own = sum(device.process_index == jax.process_index() for device in devices)
+        counts = [int(text) for text in self.exchange("devices", str(own).encode())]
+        if len(set(counts)) > 1:
+            listing = ", ".join(
+                f"{self._cluster.task_name(index)}: {count}" for index, count in enumerate(counts)
+            )
+            raise errors.ClusterError(
+                "Every worker needs the same number of devices, because replicas are divided evenly. "
+                f"Received: {listing}. Give each worker as many, for instance through CUDA_VISIBLE_DEVICES."
+            )
+
+    def agree_on_randomness(self) -> None:
+        """Gives every worker the same random state, drawn by the chief, unless all have the same already."""
+        name = self.next_name("random")
+        digests = self.exchange(name, _random_digest())
+        if len(set(digests)) == 1:
+            return
+        seeds = self.exchange(f"{name}/seed", str(random.SystemRandom().getrandbits(31)).encode())
+        keras.utils.set_random_seed(int(seeds[0]))
+
+
+class InputOfWorkers(InputOfReplicas):
+    """Input of workers that take every step together.
+
+    Args:
+        strategy: The strategy.
+        workers: The workers.
+    """
+
+    def __init__(self, strategy: Strategy, workers: Workers) -> None:
+        super().__init__(strategy)
+        self._workers = workers
+
+    def source_of_batches(self, dataset: Any) -> _readers.Source:
+        # A dataset is divided between the workers as its options say.
+        if not isinstance(dataset, Dataset):
+            return _SharedBatches(dataset, self.num_replicas, self._workers)
+        is_whole = _auto_shard.is_read_whole(dataset, self._workers.share.processes)
+        part = self._agreed_part(dataset, is_whole)
+        if is_whole:
+            return _readers.GlobalBatches(part, self.num_replicas, self._workers.share)
+        return _worker_input.own_global_batches(
+            part, self.num_replicas, self._workers.share, self._workers.exchange
+        )
+
+    def source_of_replica_batches(self, dataset: Any) -> _readers.Source:
+        return _worker_input.own_replica_batches(
+            dataset, self.num_replicas, self._workers.share, self._workers.exchange
+        )
+
+    def _agreed_part(self, dataset: Dataset, is_whole: bool) -> Dataset:
+        """What this worker reads of a dataset; its shuffles have the chief's seeds: all read parts of one order.
+
+        How a dataset is divided, and whether it can be, depends on the files that a worker sees. The workers tell one
+        another before anybody reads.
+        """
+        failure: errors.DataError | None = None
+        part = dataset
+        try:
+            share = _readers.Share() if is_whole else self._workers.share
+            part = _auto_shard.auto_shard(dataset, share.processes, share.index)
+        except errors.DataError as error:
+            failure = error
+        steps = "" if failure else "the whole" if is_whole else _auto_shard.steps_of(part)
+        own = [_auto_shard.shuffle_seeds(dataset), steps]
+        name = self._workers.next_name("seeds")
+        found = [json.loads(text) for text in self._workers.exchange(name, json.dumps(own).encode())]
+        if failure is not None:
+            raise failure
+        if len({(len(seeds), plan) for seeds, plan in found}) > 1:
+            raise errors.DataError(
+                "The workers distribute different datasets, or divide them differently because they see different "
+                "files. Expected: the same pipeline and the same files in every worker, or "
+                f"distribute_datasets_from_function. Received: {shown(dataset)} here, of which this worker reads "
+                f"{shown(steps)}."
+            )
+        return _auto_shard.with_seeds(part, dataset, found[0][0])
+
+
+class _SharedBatches(_readers.GlobalBatches):
+    """Global batches that every worker makes for itself, of arrays or an iterable of the user's.
+
+    Args:
+        dataset: The same in all workers.
+        num_replicas: How many replicas all workers have.
+        workers: The workers.
+    """
+
+    def __init__(self, dataset: Any, num_replicas: int, workers: Workers) -> None:
+        super().__init__(dataset, num_replicas, workers.share)
+        self._workers = workers
+
+    def open(self, place: _readers.Place | None = None) -> _readers.Reader:
+        """Begins a pass; what is shuffled by the global random state comes in one order in all workers.
+
+        A pass that goes on from a place has begun already, so nobody is waited for.
+        """
+        if place is None:
+            self._workers.agree_on_randomness()
+        return super().open(place)
+
+
+def _random_digest() -> bytes:
+    """Of the states of Python's and NumPy's global generators, from which Keras' seeds come too."""
+    python = repr(random.getstate()).encode()
+    name, keys, *rest = np.random.get_state(legacy=True)
+    return hashlib.sha256(
+        python + str(name).encode() + np.asarray(keys).tobytes() + repr(rest).encode()
+    ).digest()
+
+
+def _sent(packed: np.ndarray) -> np.ndarray:
+    """The chief's bytes, on every worker; as long as they come, each transfer may take as long as a step."""
+    with _phases.waiting("the chief's values"):
+        return np.asarray(multihost_utils.broadcast_one_to_all(packed))
+
+
+def _from_chief(values: list[Any]) -> list[Any]:
+    """The values that the chief has, in as few transfers as take little memory beside the values."""
+    arrays = [np.ascontiguousarray(value) for value in values]
+    # As bytes: the transfer is a sum, which does not keep every bit of every dtype.
+    packed = np.concatenate([array.reshape(-1).view(np.uint8) for array in arrays])
+    sent = [_sent(packed[start : start + _BYTES_AT_ONCE]) for start in range(0, packed.size, _BYTES_AT_ONCE)]
+    parts = np.split(np.concatenate([packed[:0], *sent]), np.cumsum([array.nbytes for array in arrays])[:-1])
+    return [
+        # A copy begins where values of the dtype may begin.
+        part.copy().view(array.dtype).reshape(np.shape(value))
+        for part, array, value in zip(parts, arrays, values, strict=True)
+    ]

@@ -1,0 +1,56 @@
+"""`TPUStrategy` on simulated cores, in processes of their own (a process has one kind of device)."""
+
+import os
+import pathlib
+
+import pytest
+
+from tests.cluster import forks
+
+CHECKOUT = pathlib.Path(__file__).resolve().parents[3]
+PROGRAM = """
+import numpy as np
+import pytest
+import stratax as sx
+from stratax import errors
+
+resolver = sx.distribute.TPUClusterResolver(tpu="")
+strategy = sx.distribute.TPUStrategy(resolver)
+assert strategy.cluster_resolver is resolver
+assert strategy.num_replicas_in_sync == 4
+assert strategy.device_names[3] == "/job:worker/replica:0/task:0/device:TPU:3", strategy.device_names
+assert isinstance(sx.detect_strategy(), sx.distribute.TPUStrategy)
+assert sx.distribute.MirroredStrategy(["/TPU:1", "/TPU:2"]).num_replicas_in_sync == 2
+
+cores = list(strategy.devices)
+half = sx.distribute.TPUStrategy(experimental_device_assignment=cores[2:])
+value = half.experimental_distribute_values_from_function(lambda c: np.float32(c.replica_id_in_sync_group))
+assert float(half.reduce("sum", half.run(lambda x: x + 1, args=(value,)), axis=None)) == 3
+assert [c.devices() for c in value.values] == [{core} for core in cores[2:]]
+for wrong in ([], ["TPU:9"]):
+    with pytest.raises(errors.DeviceError, match="must list cores of this TPU"):
+        sx.distribute.TPUStrategy(experimental_device_assignment=wrong)
+
+central = sx.distribute.CentralStorageStrategy()
+assert central.num_replicas_in_sync == 4
+print("all is well")
+"""
+
+
+def run(*command):
+    environment = os.environ | {"STRATAX_SIMULATE": "tpu:4", "PYTHONPATH": str(CHECKOUT)}
+    return forks.run(command, environment)
+
+
+@pytest.mark.processes
+def test_a_process_with_tpu_cores_gives_one_devices_numbers():
+    result = run("-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/distribute/test_conformance.py")
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert "2 passed" in result.stdout
+
+
+@pytest.mark.processes
+def test_a_process_with_tpu_cores_has_strategies_on_them():
+    result = run("-c", PROGRAM)
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert "all is well" in result.stdout
