@@ -1,0 +1,109 @@
+"""Which strategy and which replica are in force, from outside and from inside."""
+
+import threading
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import stratax as sx
+from stratax import errors
+from stratax.distribute import MirroredStrategy, OneDeviceStrategy
+from stratax.distribute.replicas import _contexts
+
+
+@pytest.fixture(scope="module")
+def two():
+    return MirroredStrategy(["/cpu:0", "/cpu:1"])
+
+
+def test_outside_of_scopes_the_default_strategy_s_replica_is_in_force():
+    context = _contexts.get_replica_context()
+    assert _contexts.is_default(_contexts.get_strategy())
+    assert not _contexts.has_strategy()
+    assert not _contexts.in_cross_replica_context()
+    assert not _contexts.in_replica()
+    assert _contexts.syncing_replicas() is None
+    assert context.num_replicas_in_sync == 1
+    assert context.replica_id_in_sync_group == 0
+
+
+def test_a_scope_is_the_cross_replica_context(two):
+    with two.scope():
+        assert _contexts.get_strategy() is two
+        assert _contexts.in_cross_replica_context()
+        assert _contexts.get_replica_context() is None
+        assert not _contexts.in_replica()
+    assert not _contexts.has_strategy()
+
+
+def test_a_block_that_fails_leaves_no_strategy_in_force(two):
+    with pytest.raises(KeyError), _contexts.entered(two, None):
+        raise KeyError
+    assert not _contexts.has_strategy()
+
+
+def test_other_threads_have_contexts_of_their_own(two):
+    seen = []
+    with two.scope():
+        thread = threading.Thread(target=lambda: seen.append(_contexts.has_strategy()))
+        thread.start()
+        thread.join()
+    assert seen == [False]
+
+
+def test_participants_are_those_of_the_innermost_replica_of_the_strategy(two):
+    other = OneDeviceStrategy("/cpu:0")
+    assert _contexts.num_participants(two) is None
+    with _contexts.entered(two, _contexts.ReplicaContext(two, 2)):
+        assert _contexts.num_participants(two) == two.num_replicas_in_sync == 2
+        assert _contexts.num_participants(other) is None
+        assert _contexts.syncing_replicas() is _contexts.get_replica_context()
+        with _contexts.entered(two, _contexts.ReplicaContext(two, 1, stands_for=2)):
+            assert two.num_replicas_in_sync == 1
+            assert _contexts.syncing_replicas() is None
+
+
+def test_merge_call_is_cross_replica_and_gives_each_replica_its_part(two):
+    def in_replica():
+        context = sx.distribute.get_replica_context()
+
+        def merge(strategy, value):
+            assert _contexts.in_cross_replica_context()
+            assert _contexts.in_replica()
+            return strategy.reduce("sum", value, axis=None), value
+
+        return context.merge_call(merge, args=(jnp.float32(context.replica_id_in_sync_group + 1),))
+
+    total, own = two.run(in_replica)
+    assert [float(value) for value in total.values] == [3.0, 3.0]
+    assert [float(value) for value in own.values] == [1.0, 2.0]
+
+
+def test_what_a_mean_over_a_replica_s_examples_counts_for(two):
+    assert _contexts.ReplicaContext(two, 2).num_contributions == 2
+    assert _contexts.ReplicaContext(two, 2, averages_gradients=True).num_contributions == 1
+    assert _contexts.ReplicaContext(two, 1, stands_for=2).stands_for == 2
+
+
+def test_a_context_names_the_devices_of_all_replicas(two):
+    assert _contexts.ReplicaContext(two, 2).devices == two.device_names
+
+
+@pytest.mark.parametrize(("axis", "index"), [(0, 0), (-1, 2), (np.int64(1), 1)])
+def test_an_axis_is_counted_from_the_front(axis, index):
+    assert _contexts.check_axis(axis, 3) == index
+
+
+@pytest.mark.parametrize(
+    ("axis", "error", "message"),
+    [
+        (3, errors.BadArgumentError, r"Expected: -3 <= axis < 3.*Received: axis=3"),
+        (-4, errors.BadArgumentError, r"Received: axis=-4"),
+        ("0", errors.BadTypeError, r"axis must be an int. Received: axis='0'"),
+        (True, errors.BadTypeError, r"Received: axis=True"),
+    ],
+)
+def test_an_axis_that_is_none_is_refused(axis, error, message):
+    with pytest.raises(error, match=message):
+        _contexts.check_axis(axis, 3)

@@ -1,0 +1,124 @@
+"""What strategies are composed of, and what their parts say they can do."""
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+import stratax as sx
+from stratax import errors
+from stratax.core import _capture
+from stratax.distribute import CentralStorageStrategy, MirroredStrategy, OneDeviceStrategy, Strategy
+from stratax.distribute.strategies._execution import Execution, OverMesh
+from stratax.distribute.strategies._extended import StrategyExtended, on_devices
+from stratax.distribute.strategies._membership import Alone, InStep, Membership
+from stratax.distribute.strategies._placement import OnDevices, Placement, UpdatesOnce
+from stratax.distribute.strategies._strategy_input import Input
+
+TWO = ["/cpu:0", "/cpu:1"]
+STRATEGIES = {
+    "one device": lambda: OneDeviceStrategy("/cpu:1"),
+    "mirrored": lambda: MirroredStrategy(TWO),
+    "central": lambda: CentralStorageStrategy(TWO, "/cpu:2"),
+    "central, one device": lambda: CentralStorageStrategy(TWO[:1]),
+    "workers, alone": sx.distribute.MultiWorkerMirroredStrategy,
+}
+
+
+@pytest.fixture(params=STRATEGIES)
+def strategy(request):
+    return STRATEGIES[request.param]()
+
+
+def traced_placement(strategy):
+    """Where a program that runs the strategy has its variables: while it computes, and between programs."""
+    with _capture.ProgramRegion() as region:
+        strategy.extended.place_program()
+    return region.placement, region.storage
+
+
+def test_every_strategy_has_one_of_each_part(strategy):
+    extended = strategy.extended
+    assert isinstance(extended, StrategyExtended)
+    assert isinstance(extended.placement, Placement)
+    assert isinstance(extended.membership, Membership)
+    assert isinstance(extended.execution, Execution)
+    assert isinstance(extended.input, Input)
+
+
+def test_one_process_is_in_step_with_nobody_and_is_the_chief(strategy):
+    membership = strategy.extended.membership
+    assert not isinstance(membership, InStep)
+    assert membership.is_chief
+    assert membership.gathered(b"own") == [b"own"]
+    assert membership.agreed([1, 2]) == [1, 2]
+    assert not membership.loop().is_shared
+
+
+def test_the_mesh_is_the_execution_s(strategy):
+    execution = strategy.extended.execution
+    assert isinstance(execution, OverMesh)
+    assert strategy.mesh is execution.mesh
+    assert strategy.devices == tuple(execution.mesh.devices.flat)
+    assert strategy.cross_device_ops is execution.cross_device_ops
+
+
+def test_only_storage_apart_from_the_replicas_is_updated_once():
+    updates_once = {
+        name: isinstance(make().extended.placement, UpdatesOnce) for name, make in STRATEGIES.items()
+    }
+    assert {name for name, does in updates_once.items() if does} == {"central"}
+
+
+def test_a_program_has_its_variables_where_the_placement_says():
+    placement, storage = traced_placement(MirroredStrategy(TWO))
+    assert placement == storage
+    assert len(placement.device_set) == 2
+    placement, storage = traced_placement(CentralStorageStrategy(TWO, "/cpu:2"))
+    assert len(placement.device_set) == 2
+    assert storage.device_set == {jax.devices()[2]}
+    placement, storage = traced_placement(OneDeviceStrategy("/cpu:1"))
+    assert placement == storage == jax.sharding.SingleDeviceSharding(jax.devices()[1])
+
+
+def test_outside_of_programs_there_is_nothing_to_place(strategy):
+    strategy.extended.place_program()
+    with pytest.raises(errors.StrategyError, match=r"Replicas were run outside of a compiled program"):
+        strategy.extended.call_for_each_replica(lambda: 1)
+
+
+def test_the_call_that_tensorflow_has_runs_replicas_in_a_program():
+    strategy = MirroredStrategy(TWO)
+
+    @sx.function
+    def program():
+        ids = strategy.extended.call_for_each_replica(
+            lambda: sx.distribute.get_replica_context().replica_id_in_sync_group
+        )
+        return strategy.reduce("sum", ids, axis=None)
+
+    assert int(program()) == 1
+
+
+@pytest.mark.parametrize("extended", [None, [jnp.zeros(())], StrategyExtended])
+def test_a_strategy_is_made_of_its_parts(extended):
+    with pytest.raises(errors.BadTypeError, match=r"Expected: a StrategyExtended. Received: extended="):
+        Strategy(extended)
+
+
+def test_parts_can_be_exchanged_one_by_one():
+    class Second(Alone):
+        """A process that leaves writing to another one."""
+
+        is_chief = False
+
+    class Mixed(Strategy):
+        def __init__(self):
+            placement = OnDevices(jax.sharding.SingleDeviceSharding(jax.devices()[3]))
+            super().__init__(on_devices(self, jax.devices()[3:4], placement=placement, membership=Second()))
+
+    strategy = Mixed()
+    with strategy.scope():
+        variable = sx.Variable(1.0)
+    assert variable.value.devices() == {jax.devices()[3]}
+    assert not strategy.extended.membership.is_chief
+    assert float(strategy.run(lambda: variable + 1)) == 2.0
