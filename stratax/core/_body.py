@@ -11,7 +11,7 @@ from jax.interpreters import ad
 
 from stratax import errors
 from stratax._shown import shown
-from stratax.core import _capture, _convolutions
+from stratax.core import _capture
 
 loop_p = jax_core.Primitive("stratax_loop")
 """A loop that the host drives, window by window: `loop_p.bind(*values, loop=...)`."""
@@ -244,7 +244,6 @@ def trace_block(
             return body(list(values))
 
     closed, shapes = jax.make_jaxpr(traced, return_shape=True)(*arguments)
-    closed = _convolutions.prepare(closed)
     count = len(region.inputs) if isinstance(region, LoopRegion) else 0
     flat = _capture.lift_inputs(closed, count)
     driven = any(equation.primitive in DRIVEN for equation in closed.jaxpr.eqns)

@@ -1,77 +1,100 @@
-"""Convolutions in compiled loops and conditions, written so that XLA computes them fast on CPUs too (core layer).
+"""Convolutions written so that XLA computes them fast on CPUs (core layer).
 
-XLA's CPU compiler brings convolutions into the one form that its fast routine takes, batch and features outermost and
-innermost, but only where they stand in the program itself, not in the body of a loop or the branch of a condition. A
-convolution's gradients are never in that form: a small network's training step took 5 ms by itself and 50 ms in a loop.
-So the form is made here, by transposing the operands and the result.
+XLA's CPU compiler has one fast routine, for one form of convolution: batch and features outermost and innermost, no
+groups. It brings convolutions into that form where they stand in the program itself, not in the body of a loop or the
+branch of a condition, and computes groups with naive loops. Measured on 2 cores with jaxlib 0.10.2, milliseconds of
+processor time before and after, 64 images of 28x28x32 by kernels of 3x3:
+
+- a filter gradient in a loop, 54 and 2 (200 images of 13x13x16, strides of 2): transposed into the form;
+- depthwise, forward 82 and 1, with strides 62 and 1, gradient of the input 102 and 1: a sum over the kernel's taps;
+- 4 groups, forward 21 and 11, filter gradient 942 and 9: one convolution for each group;
+- kernels of 1x1 to 64 features, filter gradient 6 and 3: a matrix product.
+
+The filter gradient of a depthwise convolution is the exception: XLA's loops take 10, sums of products 37.
 """
 
+import functools
+import itertools
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import jax
-from jax.extend import core as jax_core
+import numpy as np
+from jax import lax
+from jax.interpreters import mlir
 
+_PRIMITIVE = jax.lax.conv_general_dilated_p
 _FORM = jax.lax.ConvDimensionNumbers
 
+# More would make the program long: the fully unrolled sum has an operation or two for each tap, and so have the groups.
+_MAX_TAPS = 128
+_MAX_GROUPS = 32
 
-def prepare(closed: jax_core.ClosedJaxpr) -> jax_core.ClosedJaxpr:
-    """Brings the convolutions of a loop's body or a branch into the form that is fast there.
+_installed = False
+
+
+def install() -> None:
+    """Has JAX lower convolutions for CPUs as `rewritten` has them, in every program; calling it again does nothing."""
+    global _installed
+    if _installed:
+        return
+    _installed = True
+    given = mlir._platform_specific_lowerings["cpu"][_PRIMITIVE].rule
+
+    def lower(ctx: mlir.LoweringRuleContext, lhs: Any, rhs: Any, **params: Any) -> Any:
+        left: Any = ctx.avals_in[0]
+        right: Any = ctx.avals_in[1]
+        function = rewritten(left, right, params)
+        if function is None:
+            return given(ctx, lhs, rhs, **params)
+        # Without the mesh axes over which operands vary or are divided: constants beside them would have to match.
+        plain = [jax.core.ShapedArray(operand.shape, operand.dtype) for operand in (left, right)]
+        return mlir.lower_fun(function, multiple_results=False)(ctx.replace(avals_in=plain), lhs, rhs)
+
+    mlir.register_lowering(_PRIMITIVE, lower, platform="cpu")
+
+
+def rewritten(lhs: Any, rhs: Any, params: dict[str, Any]) -> Any:
+    """Finds what computes a convolution faster on a CPU.
 
     Args:
-        closed: What was traced.
+        lhs: The shape and dtype of the left operand.
+        rhs: Those of the right one.
+        params: The parameters of the primitive.
 
     Returns:
-        The same computation. On other devices than CPUs, and where there is nothing to do, `closed` itself.
+        A function of the two operands that returns the convolution's result; None where XLA does as well by itself.
     """
-    if jax.default_backend() != "cpu":
-        return closed
-    jaxpr = _prepared(closed.jaxpr)
-    return closed if jaxpr is closed.jaxpr else jax_core.ClosedJaxpr(jaxpr, closed.consts)
+    if not _is_rewritable(lhs, rhs, params):
+        return None
+    form = _form(lhs.ndim)
+    if params["dimension_numbers"] != form:
+        return functools.partial(_transposed, params=params, form=form)
+    plain = {**params, "out_sharding": None}
+    groups, batch_groups = params["feature_group_count"], params["batch_group_count"]
+    if groups > 1 and groups in (lhs.shape[-1], rhs.shape[-1]) and math.prod(rhs.shape[:-1]) <= _MAX_TAPS:
+        if min(_spans(lhs.shape, rhs.shape, params)) < 1:
+            return None
+        return functools.partial(_sum_over_taps, params=plain)
+    if 1 < groups <= _MAX_GROUPS:
+        return functools.partial(_by_feature_group, params=plain)
+    if 1 < batch_groups <= _MAX_GROUPS and batch_groups < lhs.shape[0]:
+        return functools.partial(_by_batch_group, params=plain)
+    if groups == batch_groups == 1 and _is_product(lhs, rhs, params):
+        return functools.partial(_product, params=plain)
+    return None
 
 
-def _prepared(jaxpr: jax_core.Jaxpr) -> jax_core.Jaxpr:
-    equations: list[jax_core.JaxprEqn] = []
-    for equation in jaxpr.eqns:
-        equations += _transposed(equation) if _is_slow(equation) else [_with_prepared_parts(equation)]
-    same = len(equations) == len(jaxpr.eqns) and all(
-        new is old for new, old in zip(equations, jaxpr.eqns, strict=True)
-    )
-    return jaxpr if same else jaxpr.replace(eqns=equations)
-
-
-def _with_prepared_parts(equation: jax_core.JaxprEqn) -> jax_core.JaxprEqn:
-    """The equation with what it calls (a loop, a function of replicas) prepared."""
-    changed = {}
-    for name, value in equation.params.items():
-        prepared = _part(value)
-        if prepared is not value:
-            changed[name] = prepared
-    return equation.replace(params={**equation.params, **changed}) if changed else equation
-
-
-def _part(value: Any) -> Any:
-    if isinstance(value, jax_core.Jaxpr):
-        return _prepared(value)
-    if isinstance(value, jax_core.ClosedJaxpr):
-        jaxpr = _prepared(value.jaxpr)
-        return value if jaxpr is value.jaxpr else jax_core.ClosedJaxpr(jaxpr, value.consts)
-    if isinstance(value, tuple):
-        parts = [_part(part) for part in value]
-        same = all(new is old for new, old in zip(parts, value, strict=True))
-        return value if same else tuple(parts)
-    return value
-
-
-def _is_sharded(convolution: jax_core.JaxprEqn) -> bool:
-    """Whether the result was asked for in parts; one replica's results have a sharding that divides nothing."""
-    sharding = convolution.params.get("out_sharding")
-    return sharding is not None and any(part is not None for part in sharding.spec)
-
-
-def _form_of(convolution: jax_core.JaxprEqn) -> _FORM:
-    left: Any = convolution.invars[0].aval
-    return _form(left.ndim)
+def _is_rewritable(lhs: Any, rhs: Any, params: dict[str, Any]) -> bool:
+    """Whether shapes are static, numbers are floating-point, and the result was not asked for in parts."""
+    sharding = params.get("out_sharding")
+    if sharding is not None and any(part is not None for part in sharding.spec):
+        return False
+    numbers = [*lhs.shape, *rhs.shape, *itertools.chain.from_iterable(params["padding"])]
+    is_static = all(isinstance(number, int | np.integer) for number in numbers)
+    is_real = all(jax.dtypes.issubdtype(one.dtype, np.floating) for one in (lhs, rhs))
+    return is_static and is_real and 0 not in (*lhs.shape, *rhs.shape) and lhs.ndim > 2
 
 
 def _form(dimensions: int) -> _FORM:
@@ -81,40 +104,13 @@ def _form(dimensions: int) -> _FORM:
     return _FORM(outer, (last, last - 1, *range(last - 1)), outer)
 
 
-def _is_slow(equation: jax_core.JaxprEqn) -> bool:
-    if equation.primitive is not jax.lax.conv_general_dilated_p or _is_sharded(equation):
-        return False
-    return equation.params["dimension_numbers"] != _form_of(equation)
-
-
-def _transposed(equation: jax_core.JaxprEqn) -> list[jax_core.JaxprEqn]:
-    """The equations that take the place of a convolution."""
-    given = equation.params["dimension_numbers"]
-    form = _form_of(equation)
-    params = {**equation.params, "dimension_numbers": form, "out_sharding": None}
-
-    def convolve(left: Any, right: Any) -> Any:
-        left = jax.lax.transpose(left, _permutation(given.lhs_spec, form.lhs_spec))
-        right = jax.lax.transpose(right, _permutation(given.rhs_spec, form.rhs_spec))
-        result = jax.lax.conv_general_dilated_p.bind(left, right, **params)
-        return jax.lax.transpose(result, _permutation(form.out_spec, given.out_spec))
-
-    avals: list[Any] = [atom.aval for atom in equation.invars]
-    types = [jax.ShapeDtypeStruct(aval.shape, aval.dtype) for aval in avals]
-    inner = jax.make_jaxpr(convolve)(*types).jaxpr
-    names: dict[Any, Any] = dict(zip(inner.invars, equation.invars, strict=True))
-    names[inner.outvars[0]] = equation.outvars[0]
-    return [
-        one.replace(
-            invars=[
-                atom if isinstance(atom, jax_core.Literal) else names.get(atom, atom) for atom in one.invars
-            ],
-            outvars=[names.get(variable, variable) for variable in one.outvars],
-            source_info=equation.source_info,
-            ctx=equation.ctx,
-        )
-        for one in inner.eqns
-    ]
+def _transposed(lhs: Any, rhs: Any, params: dict[str, Any], form: _FORM) -> Any:
+    """The convolution in the fast form."""
+    given = params["dimension_numbers"]
+    lhs = lax.transpose(lhs, _permutation(given.lhs_spec, form.lhs_spec))
+    rhs = lax.transpose(rhs, _permutation(given.rhs_spec, form.rhs_spec))
+    result = _PRIMITIVE.bind(lhs, rhs, **{**params, "dimension_numbers": form, "out_sharding": None})
+    return lax.transpose(result, _permutation(form.out_spec, given.out_spec))
 
 
 def _permutation(given: Sequence[int], wanted: Sequence[int]) -> tuple[int, ...]:
@@ -123,3 +119,90 @@ def _permutation(given: Sequence[int], wanted: Sequence[int]) -> tuple[int, ...]
     for source, target in zip(given, wanted, strict=True):
         permutation[target] = source
     return tuple(permutation)
+
+
+def _spans(lhs: Sequence[int], rhs: Sequence[int], params: dict[str, Any]) -> list[int]:
+    """How much of the padded input each tap falls on, from the first pixel to the last; less than 1: nothing."""
+    names = ("padding", "window_strides", "lhs_dilation", "rhs_dilation")
+    settings = zip(lhs[1:-1], rhs[:-2], *(params[name] for name in names), strict=True)
+    return [
+        ((size - 1) * spread + sum(padding) - (taps - 1) * dilation) // stride * stride + 1
+        for size, taps, padding, stride, spread, dilation in settings
+    ]
+
+
+def _sum_over_taps(lhs: Any, rhs: Any, params: dict[str, Any]) -> Any:
+    """A depthwise convolution or its gradient: each tap of the kernel times the part of the input that it falls on."""
+    result_type = params["preferred_element_type"] or lhs.dtype
+    # Sums of half precision are kept in float32, as XLA's own routine does.
+    sums = np.promote_types(result_type, np.float32)
+    lhs, rhs = lhs.astype(sums), rhs.astype(sums)
+    strides, dilation = params["window_strides"], params["rhs_dilation"]
+    spans = _spans(lhs.shape, rhs.shape, params)
+    space = [
+        (low, high, step - 1)
+        for (low, high), step in zip(params["padding"], params["lhs_dilation"], strict=True)
+    ]
+    lhs = lax.pad(lhs, np.zeros((), sums), [(0, 0, 0), *space, (0, 0, 0)])
+    groups, features = params["feature_group_count"], rhs.shape[-1]
+    inputs = [lhs[..., start :: rhs.shape[-2]] for start in range(rhs.shape[-2])]
+    inputs = [
+        jax.numpy.repeat(one, features // groups, axis=-1) if features > groups else one for one in inputs
+    ]
+    total: Any = None
+    for tap in itertools.product(*map(range, rhs.shape[:-2])):
+        starts = [place * step for place, step in zip(tap, dilation, strict=True)]
+        ends = [start + span for start, span in zip(starts, spans, strict=True)]
+        for number, one in enumerate(inputs):
+            part = lax.slice(one, (0, *starts, 0), (one.shape[0], *ends, features), (1, *strides, 1))
+            product = part * rhs[(*tap, number)]
+            total = product if total is None else total + product
+    return total.astype(result_type)
+
+
+def _by_feature_group(lhs: Any, rhs: Any, params: dict[str, Any]) -> Any:
+    """One convolution for each group of features."""
+    count = params["feature_group_count"]
+    lefts, rights = _split(lhs, count, lhs.ndim - 1), _split(rhs, count, rhs.ndim - 1)
+    return _side_by_side(lefts, rights, {**params, "feature_group_count": 1})
+
+
+def _by_batch_group(lhs: Any, rhs: Any, params: dict[str, Any]) -> Any:
+    """One convolution for each part of the batch, with its part of the kernel's features: a gradient with groups."""
+    count = params["batch_group_count"]
+    lefts, rights = _split(lhs, count, 0), _split(rhs, count, rhs.ndim - 1)
+    return _side_by_side(lefts, rights, {**params, "batch_group_count": 1})
+
+
+def _split(array: Any, count: int, axis: int) -> list[Any]:
+    size = array.shape[axis] // count
+    return [lax.slice_in_dim(array, start, start + size, axis=axis) for start in range(0, count * size, size)]
+
+
+def _side_by_side(lefts: list[Any], rights: list[Any], params: dict[str, Any]) -> Any:
+    parts = [_PRIMITIVE.bind(left, right, **params) for left, right in zip(lefts, rights, strict=True)]
+    return lax.concatenate(parts, parts[0].ndim - 1)
+
+
+def _is_product(lhs: Any, rhs: Any, params: dict[str, Any]) -> bool:
+    """Whether the kernel is one pixel, or covers the whole input once (its gradient)."""
+    space, kernel = lhs.shape[1:-1], rhs.shape[:-2]
+    is_plain = all(
+        number == 1 for name in ("window_strides", "lhs_dilation", "rhs_dilation") for number in params[name]
+    ) and not any(itertools.chain.from_iterable(params["padding"]))
+    return is_plain and (set(kernel) == {1} or kernel == space)
+
+
+def _product(lhs: Any, rhs: Any, params: dict[str, Any]) -> Any:
+    last = lhs.ndim - 1
+    contracted = [last] if set(rhs.shape[:-2]) == {1} else list(range(1, lhs.ndim))
+    if contracted == [last]:
+        rhs = rhs.reshape(rhs.shape[-2:])
+    result = lax.dot_general(
+        lhs,
+        rhs,
+        ((contracted, list(range(len(contracted)))), ((), ())),
+        precision=params["precision"],
+        preferred_element_type=params["preferred_element_type"],
+    )
+    return result.reshape(lhs.shape[0], *([1] * (last - 1)), -1) if len(contracted) > 1 else result
