@@ -80,6 +80,25 @@ def test_the_import_contract_fires_on_an_import_that_points_up(copy, layer, modu
     assert done.returncode == 1
 
 
+@pytest.mark.parametrize(
+    ("room", "module"),
+    [("elements", "plan"), ("ops", "dataset"), ("sources", "examples"), ("dataset", "readers")],
+)
+def test_the_contract_inside_data_fires_on_an_import_that_points_up_or_aside(copy, room, module):
+    probe = copy / "stratax" / "data" / room / "_probe.py"
+    probe.write_text(f"import stratax.data.{module}\n")
+    done = run("lint-imports", "--no-cache", folder=copy)
+    assert f"stratax.data.{room}._probe -> stratax.data.{module}" in done.stdout
+    assert done.returncode == 1
+
+
+def test_the_contract_inside_data_fires_on_a_module_that_is_in_no_room(copy):
+    (copy / "stratax" / "data" / "_helpers.py").touch()
+    done = run("lint-imports", "--no-cache", folder=copy)
+    assert "stratax.data._helpers" in done.stdout
+    assert done.returncode == 1
+
+
 def test_the_import_contract_fires_on_an_import_that_points_up_by_way_of_the_front_door(copy):
     (copy / "stratax" / "core" / "_probe.py").write_text("import stratax\n")
     (copy / "stratax" / "__init__.py").write_text("import stratax.cli\n")

@@ -15,7 +15,7 @@ from stratax.data import (
     TFRecordWriter,
 )
 from stratax.data.files._access import open_bytes
-from stratax.data.plan._node import Run
+from stratax.data.plan._run import Run
 from stratax.errors import BadArgumentError, DataLossError
 
 MADE_UP = "/proc/self/limits"

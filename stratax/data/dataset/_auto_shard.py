@@ -14,13 +14,21 @@ from stratax.data.dataset._file_shards import FileShards
 from stratax.data.dataset._options import AutoShardPolicy
 from stratax.data.elements._spec import INFINITE_CARDINALITY, UNKNOWN_CARDINALITY
 from stratax.data.ops._cache import Cache
-from stratax.data.ops._index_ops import Concatenate, Repeat, Shard, Shuffle, Skip, Take, Zip
+from stratax.data.ops._concatenate import Concatenate
 from stratax.data.ops._named_columns import NamedColumns
 from stratax.data.ops._prefetch import Prefetch
-from stratax.data.ops._transform import as_count, make_batch, make_unbatch
-from stratax.data.ops.batch._node import Batch, PaddedBatch
+from stratax.data.ops._repeat import Repeat
+from stratax.data.ops._shard import Shard
+from stratax.data.ops._take_skip import Skip, Take
+from stratax.data.ops._zip import Zip
+from stratax.data.ops.batch._batch import Batch, make_batch
+from stratax.data.ops.batch._padded import PaddedBatch
+from stratax.data.ops.batch._unbatch import make_unbatch
 from stratax.data.ops.map._node import Map
-from stratax.data.plan._node import Drawing, Node, Order, walk
+from stratax.data.ops.shuffle._node import Shuffle
+from stratax.data.plan._arguments import as_count
+from stratax.data.plan._node import Drawing, Node, walk
+from stratax.data.plan._order import Order
 from stratax.errors import BadArgumentError, DataError
 
 _KEEP_BATCHES = Map | NamedColumns | Prefetch

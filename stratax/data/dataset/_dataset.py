@@ -13,36 +13,29 @@ from stratax.data.dataset._reduction import State
 from stratax.data.elements._array import as_element
 from stratax.data.elements._spec import INFINITE_CARDINALITY, Nested
 from stratax.data.elements._structure import Structure, as_components, flatten, unflatten
-from stratax.data.files._glob import matching_files
 from stratax.data.iteration._iterator import DatasetIterator, Epochs
 from stratax.data.iteration._stream_elements import tracing_region
+from stratax.data.ops._cache import make_cache
+from stratax.data.ops._concatenate import Concatenate
+from stratax.data.ops._filter import Filter
 from stratax.data.ops._ignore_errors import IgnoreErrors
-from stratax.data.ops._index_ops import Concatenate, Zip
-from stratax.data.ops._streaming import Filter, Window
-from stratax.data.ops._transform import (
-    as_count,
-    check_callable,
-    has_known_spec,
-    make_batch,
-    make_cache,
-    make_generator,
-    make_interleave,
-    make_map,
-    make_order,
-    make_padded_batch,
-    make_prefetch,
-    make_range,
-    make_repeat,
-    make_shard,
-    make_shuffle,
-    make_skip,
-    make_take,
-    make_unbatch,
-    threads_of,
-)
-from stratax.data.ops.interleave._node import FlatMap
+from stratax.data.ops._prefetch import make_prefetch
+from stratax.data.ops._repeat import make_repeat
+from stratax.data.ops._shard import make_shard
+from stratax.data.ops._take_skip import make_skip, make_take
+from stratax.data.ops._window import Window
+from stratax.data.ops._zip import Zip
+from stratax.data.ops.batch._batch import make_batch
+from stratax.data.ops.batch._padded import make_padded_batch
+from stratax.data.ops.batch._unbatch import make_unbatch
+from stratax.data.ops.interleave._node import FlatMap, make_interleave
+from stratax.data.ops.map._node import make_map
+from stratax.data.ops.shuffle._node import make_shuffle
+from stratax.data.plan._arguments import as_count, check_callable, make_order, threads_of
 from stratax.data.plan._node import Node, walk
-from stratax.data.sources._memory import Random, Range, as_slices
+from stratax.data.sources._file_names import matching_files
+from stratax.data.sources._generator import make_generator
+from stratax.data.sources._memory import Random, Range, as_slices, make_range
 from stratax.data.vectorise._function import on_host
 from stratax.data.vectorise._user_code import name_of, user_code
 from stratax.errors import BadTypeError, DataError
@@ -271,7 +264,12 @@ class Dataset(Nested):
             DataError: `map_func` does not take an element. While iterating: its results differ in structure, dtype
                 or rank. What `map_func` raises itself is raised with a note that names the element.
         """
-        return self._derived(make_map(self._node, map_func, num_parallel_calls, num_processes))
+        if num_processes is None:
+            return self._derived(make_map(self._node, map_func, num_parallel_calls))
+        # loky, which starts the processes, takes as long to import as all the rest of a Dataset.
+        from stratax.data.workers._map import make_worker_map
+
+        return self._derived(make_worker_map(self._node, map_func, num_parallel_calls, num_processes))
 
     def flat_map(self, map_func: Callable[..., Any], name: str | None = None) -> "Dataset":
         """The elements of the Datasets that `map_func` makes of each element, one Dataset after another.
@@ -451,7 +449,12 @@ class Dataset(Nested):
         Raises:
             DataError: While iterating: the folder holds elements of another structure, dtype or number.
         """
-        return self._derived(make_cache(self._node, filename))
+        if filename in ("", b"", None):
+            return self._derived(make_cache(self._node))
+        # Files of elements, as for `save` and `load`, are imported with their first use: most pipelines keep none.
+        from stratax.data.snapshots._file_cache import make_file_cache
+
+        return self._derived(make_file_cache(self._node, filename))
 
     def save(
         self,
@@ -577,7 +580,7 @@ class Dataset(Nested):
 
     @property
     def _has_known_spec(self) -> bool:
-        return has_known_spec(self._node)
+        return self._node.has_known_spec
 
     def __repr__(self) -> str:
         spec = repr(self.element_spec) if self._has_known_spec else "known when its functions are called"

@@ -6,7 +6,7 @@ from typing import Any
 from stratax._shown import shown
 from stratax.data.dataset._dataset import Dataset
 from stratax.data.elements._spec import AUTOTUNE
-from stratax.data.ops._transform import as_count, threads_of
+from stratax.data.plan._arguments import as_count, threads_of
 from stratax.errors import BadArgumentError
 
 Transformation = Callable[[Dataset], Dataset]

@@ -4,7 +4,7 @@ from typing import Any
 
 from stratax.data.dataset._dataset import Dataset
 from stratax.data.iteration._iterator import fingerprint, orders_of
-from stratax.data.plan._node import Run
+from stratax.data.plan._run import Run
 
 
 class Passes:

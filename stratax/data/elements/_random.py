@@ -11,7 +11,7 @@ from contextvars import ContextVar, Token
 
 import numpy as np
 
-from stratax.data.ops.shuffle._permutation import generator, uniform
+from stratax.data.elements._keyed import generator, uniform
 
 
 class _Draws:

@@ -1,6 +1,7 @@
 """What an element of a Dataset looks like: TensorSpec, DatasetSpec and the special counts (data layer)."""
 
 import abc
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -162,3 +163,15 @@ class DatasetSpec:
 
     def __repr__(self) -> str:
         return f"DatasetSpec({self._element_spec!r})"
+
+
+def is_shape_of(types: Any) -> Callable[[Any], bool]:
+    """Whether a part of a structure is a shape; an empty tuple is none where `types` has one in its place, too."""
+
+    def is_shape(value: Any) -> bool:
+        is_sizes = isinstance(value, list | tuple) and all(
+            size is None or isinstance(size, int) for size in value
+        )
+        return value is None or (is_sizes and not (value == () and types == ()))
+
+    return is_shape

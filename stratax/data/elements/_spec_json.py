@@ -81,3 +81,17 @@ def _from_json(value: Any) -> Any:
     if "fields" in value:
         return collections.namedtuple(value["name"], value["fields"])(*parts)
     return tuple(parts)
+
+
+def spec_kind(spec: Any) -> Any:
+    """What two specs have in common if the same components stand in the same places, whatever namedtuples they use."""
+    value = spec_to_json(spec)
+    return _without_details(value)
+
+
+def _without_details(value: Any) -> Any:
+    if value["kind"] == "dict":
+        return {key: _without_details(part) for key, part in sorted(value["parts"].items())}
+    if value["kind"] == "tuple":
+        return [*value.get("fields", ()), *map(_without_details, value["parts"])]
+    return value["kind"]

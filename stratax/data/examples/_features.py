@@ -16,6 +16,7 @@ from stratax._shown import shown
 from stratax.data.elements._block import as_objects
 from stratax.data.elements._sparse import SparseTensor, empty_value
 from stratax.data.elements._spec import as_dtype, as_shape
+from stratax.data.vectorise._unchanging import Unchanging
 from stratax.errors import BadArgumentError, BadTypeError, DataError
 
 
@@ -89,7 +90,7 @@ def error_about(index: int, message: str, kind: type[DataError] = DataError) -> 
     return error
 
 
-class ParsedFeature(abc.ABC):
+class ParsedFeature(Unchanging, abc.ABC):
     """How the values of one feature become an array; the kinds of it are in this file."""
 
     kind: Kind
@@ -350,15 +351,6 @@ def _default_of(value: Any, kind: Kind, shape: tuple[int, ...]) -> np.ndarray | 
     return array.astype(kind.dtype)
 
 
-def _fits(values: np.ndarray, kind: Kind) -> bool:
-    """Whether numbers are of the kind, and none is too large for it."""
-    if kind is FLOAT:
-        return (
-            values.dtype.kind in "iubf" and not (np.isfinite(values) & (abs(values) > _LARGEST_FLOAT)).any()
-        )
-    return values.dtype.kind in "iub" and bool((values <= _LARGEST_INT64).all())
-
-
 def _as_byte_strings(values: np.ndarray) -> np.ndarray:
     encoded = [value.encode() if isinstance(value, str) else value for value in values]
     if not all(isinstance(value, bytes) for value in encoded):
@@ -368,3 +360,12 @@ def _as_byte_strings(values: np.ndarray) -> np.ndarray:
             "Pass bytes."
         )
     return as_objects([bytes(value) for value in encoded])
+
+
+def _fits(values: np.ndarray, kind: Kind) -> bool:
+    """Whether numbers are of the kind, and none is too large for it."""
+    if kind is FLOAT:
+        return (
+            values.dtype.kind in "iubf" and not (np.isfinite(values) & (abs(values) > _LARGEST_FLOAT)).any()
+        )
+    return values.dtype.kind in "iub" and bool((values <= _LARGEST_INT64).all())

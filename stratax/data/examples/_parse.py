@@ -4,7 +4,6 @@ The meaning stands here, on protobuf's messages; `_columnar_parse.py` is the qui
 alike, and whatever it does not recognise comes here.
 """
 
-import abc
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -13,6 +12,7 @@ from google.protobuf.message import DecodeError
 
 from stratax._shown import shown
 from stratax.data.elements._block import as_objects
+from stratax.data.elements._sparse import SparseTensor
 from stratax.data.examples._columnar_parse import parse_columns
 from stratax.data.examples._example import Example
 from stratax.data.examples._features import (
@@ -22,9 +22,12 @@ from stratax.data.examples._features import (
     Kind,
     ParsedFeature,
     Ragged,
+    VarLenFeature,
     Where,
     error_about,
 )
+from stratax.data.vectorise._batch_program import BatchToCome, Part
+from stratax.data.vectorise._batched_element import CannotVectorise
 from stratax.errors import BadArgumentError, BadTypeError, DataLossError
 
 Parsed = dict[str, Any]
@@ -109,8 +112,8 @@ def parse_example(
         >>> parse_example(records, {"n": FixedLenFeature([], "int64")})
         {'n': array([0, 1, 2])}
     """
-    if isinstance(serialized, RecordsToCome):
-        return serialized.parse(features, example_names)
+    if isinstance(serialized, BatchToCome):
+        return _stand_ins(serialized, features, example_names)
     if isinstance(serialized, bytes) or (not isinstance(serialized, list) and np.ndim(serialized) == 0):
         return parse_single_example(serialized, features, example_names)
     check_features(features)
@@ -120,12 +123,21 @@ def parse_example(
     return {key: feature.many(found[key], Where(key, names)) for key, feature in features.items()}
 
 
-class RecordsToCome(abc.ABC):
-    """Stands for a batch of records that nobody has yet, in a function that is found out about."""
-
-    @abc.abstractmethod
-    def parse(self, features: Mapping[str, ParsedFeature], example_names: Any) -> Parsed:
-        """What `parse_example` gives for it."""
+def _stand_ins(
+    records: BatchToCome, features: Mapping[str, ParsedFeature], example_names: Any
+) -> dict[str, Any]:
+    """Notes what is to be parsed, for a function that is found out about."""
+    check_features(features)
+    if example_names is not None:
+        raise CannotVectorise
+    kept = dict(features)
+    number = records.call(lambda batches: parse_batches(batches, kept))
+    return {
+        key: SparseTensor(*(Part(number, key, i) for i in range(3)))  # type: ignore[arg-type]
+        if isinstance(feature, VarLenFeature)
+        else Part(number, key)
+        for key, feature in kept.items()
+    }
 
 
 def parse_batches(batches: Sequence[Any], features: Mapping[str, ParsedFeature]) -> list[Parsed]:

@@ -61,16 +61,6 @@ def write_file(filename: Any, contents: str | bytes, name: str | None = None) ->
     _whole_files.write_file(path, contents.encode() if isinstance(contents, str) else contents)
 
 
-def matching_files(pattern: Any, name: str | None = None) -> list[bytes]:
-    """The paths that fit a pattern, or one of several, sorted, as `tf.io.matching_files`.
-
-    Args:
-        pattern: See `glob`.
-        name: For TensorFlow's signature; not used.
-    """
-    return [os.fsencode(path) for path in glob(pattern)]
-
-
 class FileStatistics(NamedTuple):
     """What :func:`stat` tells.
 
@@ -386,3 +376,13 @@ def _check_free(name: str, fix: str) -> None:
         raise BadArgumentError(
             f"There is a file or folder of this name. Received: filename={shown(name)}. {fix}"
         )
+
+
+def matching_files(pattern: Any, name: str | None = None) -> list[bytes]:
+    """The paths that fit a pattern, or one of several, sorted, as `tf.io.matching_files`.
+
+    Args:
+        pattern: See `glob`.
+        name: For TensorFlow's signature; not used.
+    """
+    return [os.fsencode(path) for path in glob(pattern)]

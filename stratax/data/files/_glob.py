@@ -6,28 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from stratax._shown import shown
-from stratax.data.elements._structure import flatten
 from stratax.data.files import _unfinished
 from stratax.data.files._access import as_file_name, local_path, reading, remote_path
-from stratax.data.sources._memory import Slices
-from stratax.errors import FileMissingError
-
-_SINGLE = flatten(0)[1]
-
-
-class FileNames(Slices):
-    """The names of files, as bytes, in the order given.
-
-    Args:
-        label: The name of the operation.
-        names: The names.
-    """
-
-    def __init__(self, label: str, names: list[str]) -> None:
-        column = np.empty(len(names), object)
-        column[:] = [os.fsencode(name) for name in names]
-        super().__init__(label, [column], _SINGLE)
 
 
 def glob(pattern: Any) -> list[str]:
@@ -49,12 +29,13 @@ def glob(pattern: Any) -> list[str]:
         >>> [os.path.basename(path) for path in glob(os.path.join(folder, "train-*"))]
         ['train-0', 'train-1']
     """
-    if _is_list(pattern):
+    if is_list(pattern):
         return sorted(path for one in pattern for path in _matches(as_file_name(one)))
     return sorted(_matches(as_file_name(pattern)))
 
 
-def _is_list(pattern: Any) -> bool:
+def is_list(pattern: Any) -> bool:
+    """Whether it is several patterns."""
     return isinstance(pattern, list | tuple) or np.ndim(pattern) > 0
 
 
@@ -77,20 +58,3 @@ def _before_wildcards(pattern: str) -> str:
 
 def _is_hidden(name: str) -> bool:
     return name.rpartition("/")[2].startswith(".")
-
-
-def matching_files(file_pattern: Any) -> FileNames:
-    """A node with what :func:`glob` gives.
-
-    Raises:
-        FileMissingError: Nothing fits.
-    """
-    found = glob(file_pattern)
-    if not found:
-        raise FileMissingError(
-            f"No file fits the pattern. Received: file_pattern={shown(file_pattern)}, in the directory "
-            f"{shown(os.getcwd())}. "
-            "Check the path; a directory's files are named by path + '/*'.",
-            filename=None if _is_list(file_pattern) else as_file_name(file_pattern),
-        )
-    return FileNames("ListFiles", found)

@@ -12,13 +12,15 @@ from stratax.data.elements._block import Block, concatenate_blocks
 from stratax.data.elements._structure import Structure, unflatten
 from stratax.data.iteration._stream_elements import runs, stacked, tracing_region
 from stratax.data.ops._prefetch import PrefetchCursor, depth_at_root
-from stratax.data.ops._transform import has_known_spec
-from stratax.data.plan._node import IndexCursor, Lookahead, Node, Order, Run, walk
+from stratax.data.plan._node import IndexCursor, Node, walk
+from stratax.data.plan._order import Order
+from stratax.data.plan._reading import Lookahead
+from stratax.data.plan._run import Run
 from stratax.data.position._cursor import Cursor, State
 from stratax.data.position._feed import Feed
 from stratax.data.position._json import from_json, to_json
 from stratax.data.position._orbax import Checkpointable
-from stratax.data.sources._memory import Generator
+from stratax.data.sources._generator import Generator
 from stratax.errors import BadArgumentError, DataError, OutOfRangeError, StrataxError
 
 _VERSION = 3
@@ -131,7 +133,7 @@ class DatasetIterator(Checkpointable):
     def signature(self) -> Hashable:
         """See `stratax.core.Stream`, as for the following methods."""
         if self._signature is None:
-            spec = repr(self._node.spec) if has_known_spec(self._node) else None
+            spec = repr(self._node.spec) if self._node.has_known_spec else None
             self._signature = (DatasetIterator, spec)
         return self._signature
 

@@ -1,14 +1,22 @@
 """`cache`: elements kept in memory after they were made once (data layer)."""
 
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from stratax.data.elements._block import Block, Columns, Rows, stack_rows
 from stratax.data.elements._structure import Row
-from stratax.data.plan._node import Node, Passes, Run, walk
+from stratax.data.ops._prefetch import Prefetch
+from stratax.data.ops.batch._batch import Batch
+from stratax.data.ops.batch._padded import PaddedBatch
+from stratax.data.ops.map._node import Map
+from stratax.data.ops.shuffle._node import Shuffle
+from stratax.data.plan._node import Node, walk
+from stratax.data.plan._run import Passes, Run
 from stratax.data.position._cursor import Cursor, State
+from stratax.data.sources._memory import Random
 from stratax.errors import DataError
 
 
@@ -207,3 +215,24 @@ class CacheCursor(Cursor):
         """Closes the child."""
         if self._child is not None:
             self._child.close()
+
+
+def below_batches(node: Node, cached: Callable[[Node], Node]) -> Node:
+    """A plan with `cached` below the batches of an indexable one: elements are kept, in whatever batches they leave."""
+    if isinstance(node, Batch) and node.is_indexable:
+        return Batch(below_batches(node.child, cached), node.size, node.drop_remainder)
+    if isinstance(node, Prefetch) and node.is_indexable:
+        return Prefetch(below_batches(node.child, cached), node.depth)
+    return cached(node)
+
+
+def make_cache(node: Node) -> Node:
+    """`cache` in memory; nothing where all is in memory anyway."""
+    return below_batches(node, _in_memory)
+
+
+def _in_memory(node: Node) -> Node:
+    costs_something = any(isinstance(step, Map | Shuffle | Random | Cache) for step in walk(node))
+    if node.is_indexable and not costs_something and not isinstance(node, PaddedBatch):
+        return node
+    return Cache(node)

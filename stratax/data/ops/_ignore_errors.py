@@ -6,7 +6,8 @@ from typing import Any
 
 from stratax.data.elements._block import Block
 from stratax.data.elements._spec import INFINITE_CARDINALITY, UNKNOWN_CARDINALITY
-from stratax.data.plan._node import Node, Run
+from stratax.data.plan._node import Node
+from stratax.data.plan._run import Run
 from stratax.data.position._cursor import Cursor, CursorOver
 from stratax.errors import WorkerError
 

@@ -5,7 +5,8 @@ from typing import Any
 
 from stratax.data.elements._block import Block, Columns
 from stratax.data.elements._structure import flatten
-from stratax.data.plan._node import Node, Run
+from stratax.data.plan._node import Node
+from stratax.data.plan._run import Run
 from stratax.data.position._cursor import Cursor, CursorOver
 
 

@@ -12,7 +12,9 @@ import numpy as np
 from stratax._shown import shown
 from stratax.data.elements._block import Block
 from stratax.data.elements._spec import AUTOTUNE
-from stratax.data.plan._node import Node, Passes, Run
+from stratax.data.plan._arguments import as_count
+from stratax.data.plan._node import Node
+from stratax.data.plan._run import Passes, Run
 from stratax.data.position._cursor import Cursor, State
 from stratax.data.position._feed import Trail
 
@@ -251,3 +253,9 @@ def depth_at_root(node: Node) -> int:
         per_element *= node.group_size
         node = node.children[0]
     return 0
+
+
+def make_prefetch(node: Node, buffer_size: Any) -> Node:
+    """`prefetch`."""
+    depth = AUTOTUNE if buffer_size is None else as_count("buffer_size", buffer_size, AUTOTUNE)
+    return Prefetch(node, depth)

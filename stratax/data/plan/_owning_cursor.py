@@ -2,7 +2,7 @@
 
 import abc
 
-from stratax.data.plan._node import Run
+from stratax.data.plan._run import Run
 from stratax.data.position._cursor import Cursor
 
 

@@ -13,11 +13,12 @@ from stratax.data.elements._block import Block, Columns, Rows
 from stratax.data.elements._spec import UNKNOWN_CARDINALITY, TensorSpec
 from stratax.data.elements._structure import flatten
 from stratax.data.files._access import local_path, open_bytes, reading, remote_path
-from stratax.data.ops._transform import as_count
-from stratax.data.plan._node import Node, Run
+from stratax.data.plan._arguments import as_count
+from stratax.data.plan._node import Node
 from stratax.data.plan._owning_cursor import OwningCursor
+from stratax.data.plan._run import Run
 from stratax.data.position._cursor import State
-from stratax.data.sources._file_names import names_node
+from stratax.data.readers._arguments import names_node
 from stratax.data.sources._named_files import CurrentFile, NamedFiles
 from stratax.errors import BadArgumentError, DataError, DataLossError, MissingPackageError
 

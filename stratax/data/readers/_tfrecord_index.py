@@ -15,7 +15,8 @@ from stratax.data.elements._block import Block, Columns
 from stratax.data.elements._spec import INFINITE_CARDINALITY, TensorSpec
 from stratax.data.files._access import as_file_name, local_path, open_bytes, reading
 from stratax.data.files._whole import new_file
-from stratax.data.plan._node import Node, Passes, Run
+from stratax.data.plan._node import Node
+from stratax.data.plan._run import Passes, Run
 from stratax.data.records._origins import Origins
 from stratax.data.records._reads import FRAME_BYTES, BadRecordError, read_records
 from stratax.data.records._tfrecord_reader import (
@@ -29,7 +30,6 @@ from stratax.data.sources._named_files import NamedFiles
 from stratax.errors import BadArgumentError, DataLossError
 
 INDEX_SUFFIX = ".stratax-index"
-
 _MAGIC = 0x5354_5241_5441_5801
 _FACTS = 3
 _WINDOW = 1 << 20

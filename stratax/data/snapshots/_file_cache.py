@@ -8,16 +8,24 @@ import numpy as np
 
 from stratax._shown import shown
 from stratax.data.elements._block import Block
+from stratax.data.elements._spec_json import spec_kind
 from stratax.data.elements._structure import flatten
-from stratax.data.files._access import local_path
-from stratax.data.plan._node import Node, Passes, Run, walk
+from stratax.data.files._access import as_file_name, local_path
+from stratax.data.ops._cache import below_batches
+from stratax.data.plan._node import Node, walk
 from stratax.data.plan._owning_cursor import OwningCursor
+from stratax.data.plan._run import Passes, Run
 from stratax.data.position._cursor import Cursor, State
-from stratax.data.snapshots._save_load import spec_kind
 from stratax.data.snapshots._snapshot import Snapshot, read_snapshot
 from stratax.data.snapshots._source import source_of
 from stratax.data.snapshots._writer import SnapshotWriter
 from stratax.errors import DataError
+
+
+def make_file_cache(node: Node, filename: Any) -> Node:
+    """`cache(filename)`, below the batches of an indexable plan."""
+    path = as_file_name(filename)
+    return below_batches(node, lambda child: FileCache(child, path))
 
 
 class FileCache(Node):

@@ -9,16 +9,16 @@ import numpy as np
 
 from stratax._shown import shown
 from stratax.data.elements._spec import DatasetSpec, Nested, TensorSpec
-from stratax.data.elements._spec_json import spec_to_json
+from stratax.data.elements._spec_json import spec_kind
 from stratax.data.elements._structure import Structure, flatten
 from stratax.data.files._access import as_compression, as_file_name
 from stratax.data.iteration._iterator import DatasetIterator
-from stratax.data.ops._streaming import RowsSource
-from stratax.data.ops._transform import check_callable
+from stratax.data.plan._arguments import check_callable
 from stratax.data.plan._node import Node
 from stratax.data.snapshots._snapshot import SPEC_FILE, Snapshot, read_snapshot
 from stratax.data.snapshots._source import source_of
 from stratax.data.snapshots._writer import SnapshotWriter, positions_of
+from stratax.data.sources._rows import RowsSource
 from stratax.data.vectorise._function import call, on_host
 from stratax.errors import BadArgumentError, DataError, FileMissingError
 
@@ -138,17 +138,3 @@ def _checked_spec(snapshot: Snapshot, element_spec: Any) -> Any:
             f"saved. Received: element_spec={shown(element_spec)}."
         )
     return element_spec
-
-
-def spec_kind(spec: Any) -> Any:
-    """What two specs have in common if the same components stand in the same places, whatever namedtuples they use."""
-    value = spec_to_json(spec)
-    return _without_details(value)
-
-
-def _without_details(value: Any) -> Any:
-    if value["kind"] == "dict":
-        return {key: _without_details(part) for key, part in sorted(value["parts"].items())}
-    if value["kind"] == "tuple":
-        return [*value.get("fields", ()), *map(_without_details, value["parts"])]
-    return value["kind"]

@@ -13,7 +13,8 @@ from stratax.data.elements._block import Block, concatenate_blocks
 from stratax.data.elements._codec import decode_records
 from stratax.data.elements._structure import flatten
 from stratax.data.files._access import local_path, reading
-from stratax.data.plan._node import Node, Passes, Run
+from stratax.data.plan._node import Node
+from stratax.data.plan._run import Passes, Run
 from stratax.data.position._cursor import Cursor, State
 from stratax.data.position._feed import Feed, one
 from stratax.data.records._reads import FRAME_BYTES, BadRecordError, read_records

@@ -1,34 +1,32 @@
-"""The names of files that a source reads: given one by one, as a list, or as a Dataset (data layer)."""
+"""The names of files as elements: given, or those that fit a pattern (data layer)."""
 
 import os
 from typing import Any
 
 import numpy as np
 
-from stratax.data.dataset._dataset import Dataset
-from stratax.data.elements._spec import AUTOTUNE
+from stratax._shown import shown
+from stratax.data.elements._structure import flatten
 from stratax.data.files._access import as_file_name
-from stratax.data.files._glob import FileNames
-from stratax.data.ops._transform import as_count
-from stratax.data.plan._cores import num_cores
-from stratax.data.plan._node import Node
+from stratax.data.files._glob import glob, is_list
+from stratax.data.sources._memory import Slices
+from stratax.errors import FileMissingError
 
-_MAX_AUTOTUNED = 16
+_SINGLE = flatten(0)[1]
 
 
-def names_node(filenames: Any) -> Node:
-    """The node that gives the names of `filenames`: one name, a sequence or array of names, or a Dataset of names.
+class FileNames(Slices):
+    """The names of files, as bytes, in the order given.
 
-    Raises:
-        BadTypeError: A name is not a string or a path.
+    Args:
+        label: The name of the operation.
+        names: The names.
     """
-    if isinstance(filenames, Dataset):
-        return filenames._node
-    if isinstance(filenames, str | bytes | os.PathLike) or np.ndim(filenames) == 0:
-        filenames = [filenames]
-    elif isinstance(filenames, np.ndarray):
-        filenames = filenames.ravel().tolist()
-    return listed_names("FileNames", [as_file_name(name) for name in filenames])
+
+    def __init__(self, label: str, names: list[str]) -> None:
+        column = np.empty(len(names), object)
+        column[:] = [os.fsencode(name) for name in names]
+        super().__init__(label, [column], _SINGLE)
 
 
 def listed_names(label: str, names: list[str]) -> FileNames:
@@ -36,23 +34,18 @@ def listed_names(label: str, names: list[str]) -> FileNames:
     return FileNames(label, names)
 
 
-def as_buffer_size(buffer_size: Any, default: int) -> int:
-    """How many bytes to read at once: `default` for None or 0.
+def matching_files(file_pattern: Any) -> FileNames:
+    """A node with what :func:`glob` gives.
 
     Raises:
-        BadArgumentError: It is negative.
+        FileMissingError: Nothing fits.
     """
-    return as_count("buffer_size", buffer_size, 0) or default if buffer_size is not None else default
-
-
-def as_parallel_reads(num_parallel_reads: Any) -> int:
-    """How many files to read at a time.
-
-    Raises:
-        BadArgumentError: It is neither positive nor AUTOTUNE.
-    """
-    if num_parallel_reads is None:
-        return 1
-    if num_parallel_reads == AUTOTUNE:
-        return min(_MAX_AUTOTUNED, num_cores())
-    return as_count("num_parallel_reads", num_parallel_reads, 1)
+    found = glob(file_pattern)
+    if not found:
+        raise FileMissingError(
+            f"No file fits the pattern. Received: file_pattern={shown(file_pattern)}, in the directory "
+            f"{shown(os.getcwd())}. "
+            "Check the path; a directory's files are named by path + '/*'.",
+            filename=None if is_list(file_pattern) else as_file_name(file_pattern),
+        )
+    return FileNames("ListFiles", found)

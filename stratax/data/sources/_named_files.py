@@ -3,7 +3,8 @@
 import abc
 
 from stratax.data.files._access import as_file_name
-from stratax.data.plan._node import Node, Run
+from stratax.data.plan._node import Node
+from stratax.data.plan._run import Run
 from stratax.data.position._cursor import Cursor, State
 from stratax.errors import DataError
 

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from stratax.data.vectorise._known_pure import BUILTINS, UFUNC_METHODS, is_dtype, is_known, is_plain_library
+from stratax.data.vectorise._unchanging import Unchanging
 
 _HARMLESS = {int, float, complex, str, bytes, bool, type(None), type(Ellipsis), slice}
 # What the values that a function computes with have: arrays of NumPy and JAX, strings, tuples, dicts, sparse tensors.
@@ -254,20 +255,15 @@ def _is_constant(value: Any) -> bool:
         return True
     if isinstance(value, np.generic):
         return is_dtype(type(value)) and not value.dtype.hasobject
-    return _is_feature(value)
+    return _is_unchanging(value)
 
 
 def _is_builtin(value: Any) -> bool:
     return isinstance(value, type | types.BuiltinFunctionType) and value in BUILTINS
 
 
-def _is_feature(value: Any) -> bool:
-    """Whether it says what to make of a feature of an Example; such things never change."""
-    if "stratax.data.examples._features" not in sys.modules:
-        return False
-    from stratax.data.examples._features import ParsedFeature
-
-    return isinstance(value, ParsedFeature) and _root(type(value)) == "stratax"
+def _is_unchanging(value: Any) -> bool:
+    return isinstance(value, Unchanging) and _root(type(value)) == "stratax"
 
 
 def _is_jax_array(value: Any) -> bool:

@@ -10,18 +10,22 @@ from typing import Any
 
 import numpy as np
 
+from stratax._shown import shown
 from stratax.data.elements._block import Block, Columns, Rows, concatenate_blocks
-from stratax.data.elements._spec import TensorSpec
+from stratax.data.elements._spec import AUTOTUNE, TensorSpec
 from stratax.data.elements._structure import Row, flatten
 from stratax.data.ops.map._cursors import AheadCursor
 from stratax.data.ops.map._mapper import Mapper
 from stratax.data.ops.map._node import Map
-from stratax.data.plan._node import Node, Passes, Run, pass_at
+from stratax.data.plan._arguments import as_count, check_callable
+from stratax.data.plan._cores import num_cores
+from stratax.data.plan._node import Node, pass_at
+from stratax.data.plan._run import Passes, Run
 from stratax.data.position._cursor import Cursor
 from stratax.data.records._origins import Origins
 from stratax.data.workers._pool import TASK_SECONDS, WorkerPool, pickled
 from stratax.data.workers._task import Part, Task
-from stratax.errors import WorkerError
+from stratax.errors import BadArgumentError, WorkerError
 
 _TASKS_PER_PROCESS = 2
 _ROWS_AHEAD = 64
@@ -286,3 +290,16 @@ class WorkerMapCursor(AheadCursor):
         for task in self._under_way:
             task.cancel()
         super().close()
+
+
+def make_worker_map(node: Node, function: Any, num_parallel_calls: Any, num_processes: Any) -> Node:
+    """`map` in worker processes."""
+    check_callable("map_func", function, node)
+    number = as_count("num_processes", num_processes, AUTOTUNE)
+    if number == 0 or num_parallel_calls is not None:
+        raise BadArgumentError(
+            "num_processes is positive or AUTOTUNE, and takes the place of num_parallel_calls. "
+            f"Received: num_processes={shown(num_processes)}, num_parallel_calls={shown(num_parallel_calls)}. "
+            "Leave one out."
+        )
+    return WorkerMap(node, function, num_cores() if number == AUTOTUNE else number)

@@ -3,7 +3,7 @@
 import pytest
 
 from stratax.data import Dataset
-from stratax.data.plan._node import Run
+from stratax.data.plan._run import Run
 from stratax.data.position._feed import Feed, Trail, one
 from stratax.errors import DataError
 from tests.data.counting import records

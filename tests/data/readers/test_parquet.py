@@ -12,7 +12,7 @@ import pytest
 from fsspec.implementations.local import LocalFileSystem
 
 from stratax.data import Dataset, TensorSpec
-from stratax.data.plan._node import Run
+from stratax.data.plan._run import Run
 from stratax.data.readers._parquet import ParquetDataset
 from stratax.errors import BadArgumentError, DataError, DataLossError, FileMissingError, MissingPackageError
 

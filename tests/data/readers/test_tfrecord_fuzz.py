@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stratax.data import TFRecordDataset
-from stratax.data.plan._node import Run
+from stratax.data.plan._run import Run
 from stratax.data.records._tfrecord_reader import TFRecordFormat, masked_crc
 from stratax.errors import DataLossError
 

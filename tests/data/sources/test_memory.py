@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from stratax.data import UNKNOWN_CARDINALITY, Dataset, TensorSpec
+from stratax.data import Dataset, TensorSpec
 from stratax.errors import BadArgumentError, BadTypeError, DataError
 from tests.data.reference import as_lists
 
@@ -51,74 +51,3 @@ def test_range_refuses_what_is_no_range():
         Dataset.range(0, 3, 0)
     with pytest.raises(BadTypeError, match=r"args\[0\] has to be an integer"):
         Dataset.range(1.5)
-
-
-def test_a_generator_is_called_for_every_iteration():
-    calls = []
-
-    def numbers(start, step):
-        calls.append(1)
-        return range(int(start), 10, int(step))
-
-    dataset = Dataset.from_generator(numbers, args=(4, 2), output_signature=INT)
-    assert as_lists(dataset) == as_lists(dataset) == [4, 6, 8]
-    assert as_lists(dataset.repeat(2)) == [4, 6, 8] * 2
-    assert len(calls) == 4
-    assert dataset.cardinality() == UNKNOWN_CARDINALITY
-    assert dataset.element_spec == INT
-
-
-def test_a_generators_elements_get_the_dtypes_of_the_signature():
-    signature = (TensorSpec((None,), "float32"), {"n": TensorSpec((), "int64")})
-    dataset = Dataset.from_generator(
-        lambda: iter([([1, 2], {"n": 3}), ([1.5], {"n": 4})]), output_signature=signature
-    )
-    found = list(dataset)
-    assert [x.tolist() for x, _ in found] == [[1.0, 2.0], [1.5]]
-    assert all(x.dtype == np.float32 and y["n"].dtype == np.int64 for x, y in found)
-
-
-def test_a_yielded_list_is_a_tuple_where_the_signature_has_one():
-    dataset = Dataset.from_generator(lambda: iter([[1, 2]]), output_signature=(INT, INT))
-    assert list(dataset) == [(1, 2)]
-
-
-def test_the_old_form_of_the_signature_works():
-    pairs = lambda: iter([(1, [2.0, 3.0])])  # noqa: E731
-    dataset = Dataset.from_generator(pairs, (np.int32, "float32"), ((), (None,)))
-    assert dataset.element_spec == (TensorSpec((), "int32"), TensorSpec((None,), "float32"))
-    assert Dataset.from_generator(pairs, ("int32", "float32")).element_spec[1].shape is None
-    assert Dataset.from_generator(lambda: [1], "int64", []).element_spec == INT
-    assert as_lists(Dataset.from_generator(lambda: [1, 2], "int64")) == [1, 2]
-
-
-@pytest.mark.parametrize(
-    ("element", "signature", "message"),
-    [
-        ((1, 2), INT, "structure"),
-        ([1, 2], INT, r"shape=\(2,\)"),
-        (1.5, INT, "of dtype=float32"),
-        (np.zeros(3), TensorSpec((2,), "float64"), r"shape=\(3,\)"),
-        ({"a": 1}, {"b": INT}, "structure"),
-    ],
-)
-def test_an_element_that_does_not_fit_its_signature_is_refused(element, signature, message):
-    def numbers():
-        yield element
-
-    dataset = Dataset.from_generator(numbers, output_signature=signature)
-    with pytest.raises(
-        DataError, match=rf"numbers gave an element that does not fit its output_signature.*{message}"
-    ):
-        list(dataset)
-
-
-def test_the_arguments_of_from_generator_are_checked():
-    with pytest.raises(BadTypeError, match="generator has to be callable"):
-        Dataset.from_generator([1, 2], output_signature=INT)
-    with pytest.raises(BadTypeError, match="needs output_signature"):
-        Dataset.from_generator(list)
-    with pytest.raises(BadTypeError, match="is a TensorSpec or a structure"):
-        Dataset.from_generator(list, output_signature=np.float32)
-    with pytest.raises(BadArgumentError, match="output_shapes needs the structure"):
-        Dataset.from_generator(list, ("int32", "int32"), ((),))

@@ -11,18 +11,23 @@ import numpy as np
 from stratax._shown import shown
 from stratax.data.elements._array import as_plain
 from stratax.data.elements._random import element_scope
-from stratax.data.elements._spec import UNKNOWN_CARDINALITY, Nested
+from stratax.data.elements._spec import AUTOTUNE, UNKNOWN_CARDINALITY, Nested
 from stratax.data.elements._structure import Row
 from stratax.data.ops._prefetch import PrefetchCursor
 from stratax.data.ops.interleave._cursor import Inner, InterleaveCursor, Turns
-from stratax.data.plan._node import Drawing, Lookahead, Node, Run, feed_of, first_found, read_ahead
+from stratax.data.plan._arguments import as_count, check_callable, threads_of
+from stratax.data.plan._cores import num_cores
+from stratax.data.plan._node import Drawing, Node
 from stratax.data.plan._one_of_many import merged_specs, one_of_many
+from stratax.data.plan._reading import Lookahead, feed_of, first_found, read_ahead
+from stratax.data.plan._run import Run
 from stratax.data.position._cursor import Cursor, State
 from stratax.data.position._feed import Feed
 from stratax.data.vectorise._function import call, on_host
-from stratax.errors import BadTypeError, DataError
+from stratax.errors import BadArgumentError, BadTypeError, DataError
 
 _READ_AHEAD = 16
+_THREADS_PER_TURN = 3
 
 
 class Interleave(Drawing):
@@ -62,6 +67,11 @@ class Interleave(Drawing):
     def describe(self) -> str:
         """The operation and its turns."""
         return f"{self.label}({self._cycle_length}, {self._block_length})"
+
+    @property
+    def has_known_spec(self) -> bool:
+        """False: only a call of the function gives a Dataset."""
+        return False
 
     @property
     def spec(self) -> Any:
@@ -210,3 +220,23 @@ class FlatMap(Interleave):
     def describe(self) -> str:
         """The operation."""
         return self.label
+
+
+def make_interleave(
+    node: Node, function: Any, cycle_length: Any, block_length: Any, num_parallel_calls: Any, open_node: Any
+) -> Interleave:
+    """`interleave`, with TensorFlow's rule for a cycle length that is not given."""
+    check_callable("map_func", function, node)
+    block = 1 if block_length is None else as_count("block_length", block_length, 1)
+    threads = 0 if num_parallel_calls is None else threads_of(num_parallel_calls)
+    cycle = AUTOTUNE if cycle_length is None else as_count("cycle_length", cycle_length, AUTOTUNE)
+    if cycle == 0:
+        raise BadArgumentError(
+            "cycle_length has to be positive or AUTOTUNE. Received: cycle_length=0. Pass the number of Datasets "
+            "that take turns."
+        )
+    if cycle == AUTOTUNE:
+        is_chosen = num_parallel_calls in (None, AUTOTUNE)
+        cores = num_cores() if num_parallel_calls is None else -(-num_cores() // _THREADS_PER_TURN)
+        cycle = cores if is_chosen else min(threads, num_cores())
+    return Interleave(node, function, open_node, cycle, block, threads)

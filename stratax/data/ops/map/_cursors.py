@@ -9,7 +9,7 @@ from stratax.data.elements._block import Block, Columns, Rows, shapes_of
 from stratax.data.elements._random import element_scope
 from stratax.data.elements._structure import Row, Structure
 from stratax.data.ops.map._mapper import Mapper
-from stratax.data.plan._node import Passes
+from stratax.data.plan._run import Passes
 from stratax.data.position._cursor import Cursor, CursorOver, State
 from stratax.data.position._feed import Feed, Trail
 from stratax.data.records._origins import Origins

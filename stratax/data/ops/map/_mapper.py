@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from stratax.data.elements._structure import (
     unflatten,
 )
 from stratax.data.records._origins import Origins
+from stratax.data.vectorise._batch_program import BatchProgram
 from stratax.data.vectorise._function import (
     Vectorised,
     WithJAX,
@@ -31,9 +32,6 @@ from stratax.data.vectorise._function import (
     variables_kept,
 )
 from stratax.data.vectorise._purity import Proof, prove
-
-if TYPE_CHECKING:
-    from stratax.data.examples._parse_program import ParseProgram
 
 _CHECKED_ROWS = 16
 
@@ -57,7 +55,7 @@ class Mapper:
         self._checked = 0
         self._proof: Proof | None = None
         self._was_looked_at = False
-        self._parsing: tuple[Proof | None, ParseProgram | None] | None = None
+        self._of_batches: tuple[Proof | None, BatchProgram | None] | None = None
         self._expected: tuple[Structure, tuple[tuple[np.dtype | None, int], ...]] | None = None
         self._shapes: list[Shape | None] | None = None
         self.spec: Any = None
@@ -78,14 +76,14 @@ class Mapper:
         return self._checked > 0 and bool(self._candidates)
 
     @property
-    def parse_program(self) -> "ParseProgram | None":
-        """What the function does, if it is pure and does nothing but parse batches of Examples."""
+    def batch_program(self) -> BatchProgram | None:
+        """What the function does, if it is pure and only hands its batch to an operation such as `parse_example`."""
         with self._lock:
-            if self._parsing is None or not (self._parsing[0] is None or self._parsing[0].holds()):
+            if self._of_batches is None or not (self._of_batches[0] is None or self._of_batches[0].holds()):
                 # Its input is one array; to ask for the structure of it may call the functions below.
                 proof = prove(self._function)
-                self._parsing = (proof, None if proof is None else _parse_program_of(proof.function))
-            return self._parsing[1]
+                self._of_batches = (proof, None if proof is None else BatchProgram.of(proof.function))
+            return self._of_batches[1]
 
     def _has_to_be_proved(self) -> bool:
         """Whether nobody has looked yet, or what a name stands for has changed since."""
@@ -216,12 +214,6 @@ class Mapper:
         with on_host():
             function = self._function if self._proof is None else self._proof.function
             return result_of(function, self._input_structure(), row)
-
-
-def _parse_program_of(function: Callable[..., Any]) -> "ParseProgram | None":
-    from stratax.data.examples._parse_program import ParseProgram
-
-    return ParseProgram.of(function)
 
 
 def _allows(known: Shape | None, shape: tuple[int, ...]) -> bool:

@@ -13,10 +13,13 @@ from stratax.data.elements._block import Block, Columns, Rows
 from stratax.data.elements._spec import TensorSpec
 from stratax.data.elements._structure import Row, flatten
 from stratax.data.ops.map._cursors import Calls, MapCursor, ThreadedMapCursor
+from stratax.data.ops.map._grouped_cursor import GroupedCursor
 from stratax.data.ops.map._mapper import Mapper
-from stratax.data.ops.map._parse_cursor import ParseCursor
-from stratax.data.plan._node import Drawing, Node, Passes, Run, feed_of, first_found, pass_at, select_passes
+from stratax.data.plan._arguments import check_callable, threads_of
+from stratax.data.plan._node import Drawing, Node, pass_at, select_passes
 from stratax.data.plan._one_of_many import is_one_of_many, merged_specs
+from stratax.data.plan._reading import feed_of, first_found
+from stratax.data.plan._run import Passes, Run
 from stratax.data.position._cursor import Cursor
 from stratax.errors import DataError
 
@@ -56,6 +59,11 @@ class Map(Drawing):
     def is_vectorised(self) -> bool:
         """Whether the function is known to be called once per block; False before the first block."""
         return self._mapper.is_vectorised
+
+    @property
+    def has_known_spec(self) -> bool:
+        """Whether the function has been called for a block, and the child's spec is known."""
+        return self._mapper.is_vectorised and super().has_known_spec
 
     @property
     def is_uniform(self) -> bool:
@@ -191,8 +199,8 @@ class Map(Drawing):
     def stream(self, run: Run, passes: int) -> Cursor:
         """One result after another; with threads, a bounded number is under way; Examples several batches at a time."""
         calls = self._calls(run)
-        if self._mapper.parse_program is not None:
-            return ParseCursor(self.child.open(run, passes), calls, passes, self._mapper.parse_program)
+        if self._mapper.batch_program is not None:
+            return GroupedCursor(self.child.open(run, passes), calls, passes, self._mapper.batch_program)
         if self._threads > 1 and not self._mapper.is_vectorised:
             child = self.child.open(run, passes)
             window = _ROWS_PER_THREAD * self._threads
@@ -245,3 +253,9 @@ def _placeholder(spec: Any) -> Row:
                 f"The element_spec of a map over an empty Dataset can't be found. Received: element_spec={shown(spec)}."
             )
     return [np.zeros([size or 0 for size in leaf.shape], leaf.dtype)[()] for leaf in specs]
+
+
+def make_map(node: Node, function: Any, num_parallel_calls: Any) -> Node:
+    """`map`, in the threads of this process."""
+    check_callable("map_func", function, node)
+    return Map(node, function, threads_of(num_parallel_calls))

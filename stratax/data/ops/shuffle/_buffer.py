@@ -1,26 +1,17 @@
-"""The buffer through which a stream is shuffled (data layer).
+"""The elements in the buffer through which a stream is shuffled (data layer)."""
 
-What leaves the buffer in step i is a function of (key, i), so the place in the stream is small: which elements are in
-the buffer, by their number, and a place of the child before the oldest of them.
-"""
-
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from stratax.data.elements._block import Block, Columns, Rows
 from stratax.data.elements._structure import Row
-from stratax.data.ops.shuffle._permutation import Draws, Permutation
-from stratax.data.position._cursor import Cursor, CursorOver, State
-from stratax.data.position._feed import Trail
 
-_READ = 128
 _GROW_FROM = 1024
 _AT_ONCE_BYTES = 1 << 30
 
 
-class _Slots:
+class Slots:
     """Up to `capacity` elements: as columns while they have one form, as rows after that."""
 
     def __init__(self, capacity: int) -> None:
@@ -147,142 +138,3 @@ def _earlier(slots: np.ndarray) -> np.ndarray:
     earlier = np.full(len(slots), -1)
     earlier[order[same + 1]] = order[same]
     return earlier
-
-
-class ShuffleCursor(CursorOver):
-    """Draws each element from a buffer that is filled from the child.
-
-    Args:
-        child: The stream.
-        size: Elements in the buffer.
-        key: Names the order.
-    """
-
-    def __init__(self, child: Cursor, size: int, key: Sequence[int]) -> None:
-        super().__init__(child)
-        self._size = size
-        self._key = tuple(key)
-        self._draws = Draws(key)
-        self._trail = Trail(child)
-        self._slots = _Slots(size)
-        self._pending: Block | None = None
-        self._num_read = 0
-        self._last_failure = -1
-        self._pass_over = child.skip
-        self._numbers = np.empty(min(size, _GROW_FROM), np.int64)
-        self._filled = 0
-        self._step = 0
-        self._last: np.ndarray | None = None
-        self._num_last = 0
-
-    def read(self, limit: int) -> Block:
-        """As many steps as the child gives elements for; at its end what is in the buffer."""
-        if self._last is None:
-            try:
-                self._fill()
-                return self._exchanged(limit)
-            except StopIteration:
-                self._last = self._last_order()
-        slots = self._last[self._num_last : self._num_last + (1 if self._slots.is_ragged else limit)]
-        if not len(slots):
-            raise StopIteration
-        self._num_last += len(slots)
-        return self._slots.take(slots)
-
-    def _last_order(self) -> np.ndarray:
-        if not self._filled:
-            return np.empty(0, np.int64)
-        return Permutation(self._filled, (*self._key, -1))(np.arange(self._filled))
-
-    def _fill(self) -> None:
-        while self._filled < self._size:
-            block = self._pulled(min(_READ, self._size - self._filled))
-            stop = self._filled + block.count
-            if stop > len(self._numbers):
-                self._numbers = np.resize(self._numbers, min(self._size, 2 * stop))
-            self._slots.put(self._filled, block)
-            self._numbers[self._filled : stop] = np.arange(self._num_read - block.count, self._num_read)
-            self._filled = stop
-
-    def _exchanged(self, limit: int) -> Block:
-        block = self._pulled(min(limit, _READ))
-        steps = np.arange(self._step, self._step + block.count)
-        slots = self._draws(steps) * self._size >> 32
-        out = self._slots.exchange(slots, block)
-        self._numbers[slots] = np.arange(self._num_read - block.count, self._num_read)
-        self._step += block.count
-        return out
-
-    def _pulled(self, limit: int) -> Block:
-        """The child's next elements; only one where they have to be kept apart."""
-        block = self._pending or self._read(limit)
-        self._pending = None
-        use = limit if self._slots.fits(block) else 1
-        if block.count > use:
-            self._pending = block.slice(use, block.count)
-            block = block.slice(0, use)
-        self._num_read += block.count
-        return block
-
-    def _read(self, limit: int) -> Block:
-        if self._trail.is_due():
-            self._trail.mark(self._num_read, self._oldest())
-        try:
-            return self._child.read(limit)
-        except StopIteration:
-            raise
-        except Exception:
-            self._last_failure = self._num_read
-            self._num_read += 1
-            raise
-
-    def _oldest(self) -> int:
-        return int(self._numbers[: self._filled].min()) if self._filled else self._num_read
-
-    def get_state(self) -> State:
-        """The step, the numbers of the elements in the slots, and a place of the child before them."""
-        numbers = self._numbers[: self._filled].copy()
-        if self._last is not None:
-            numbers[self._last[: self._num_last]] = -1
-        if not self._num_read and not self._filled:
-            child = self._child.get_state()
-            return {"child": child, "read": 0, "step": 0, "slots": numbers, "last": -1, "failed": False}
-        held = numbers[numbers >= 0]
-        anchor, child = self._trail.recall(int(held.min()) if len(held) else self._num_read)
-        numbers[numbers >= 0] -= anchor
-        return {
-            "child": child,
-            "read": self._num_read - anchor,
-            "step": self._step,
-            "slots": numbers,
-            "last": -1 if self._last is None else self._num_last,
-            "failed": self._last_failure >= anchor,
-        }
-
-    def set_state(self, state: State) -> None:
-        """Reads the elements of the slots again, and passes over those between them."""
-        self._child.set_state(state["child"])
-        if state["failed"]:
-            self._pass_over, self._last_failure = self._child.drop, state["read"]
-        self._trail.note(0, state["child"])
-        self._numbers = state["slots"].copy()
-        self._filled, self._step = len(self._numbers), state["step"]
-        order = np.argsort(self._numbers, kind="stable")
-        order = order[np.searchsorted(self._numbers[order], 0) :]
-        for run in np.split(order, np.flatnonzero(np.diff(self._numbers[order]) != 1) + 1):
-            if len(run):
-                self._refill(run)
-        self._num_read += self._pass_over(state["read"] - self._num_read)
-        if state["last"] >= 0:
-            self._last, self._num_last = self._last_order(), state["last"]
-
-    def _refill(self, slots: np.ndarray) -> None:
-        """Reads consecutive elements into the slots they were in."""
-        self._num_read += self._pass_over(int(self._numbers[slots[0]]) - self._num_read)
-        while len(slots):
-            if self._trail.is_due():
-                self._trail.mark(self._num_read, 0)
-            block = self._child.read(min(_READ, len(slots)))
-            self._slots.place(slots[: block.count], block, self._filled)
-            self._num_read += block.count
-            slots = slots[block.count :]

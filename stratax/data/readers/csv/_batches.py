@@ -15,7 +15,7 @@ from stratax.data.elements._spec import AUTOTUNE
 from stratax.data.files._access import as_compression, as_file_name
 from stratax.data.files._glob import glob
 from stratax.data.ops._named_columns import NamedColumns
-from stratax.data.ops._transform import as_count
+from stratax.data.plan._arguments import as_count
 from stratax.data.readers.csv._dataset import CsvDataset, check_delimiter
 from stratax.data.readers.csv._format import CsvFormat
 from stratax.data.readers.csv._inference import inferred_defaults
@@ -155,24 +155,6 @@ def _check_encoding(encoding: str) -> None:
         ) from e
 
 
-def _matching(file_pattern: Any) -> list[str]:
-    patterns = [file_pattern] if isinstance(file_pattern, str | bytes | os.PathLike) else file_pattern
-    found: list[str] = []
-    for pattern in map(as_file_name, patterns):
-        matches = glob(pattern) if has_magic(pattern) else [pattern]
-        if not matches:
-            raise FileMissingError(
-                f"No file fits the pattern. Received: file_pattern={shown(pattern)}. Check the folder and the pattern.",
-                filename=pattern,
-            )
-        found += matches
-    if not found:
-        raise BadArgumentError(
-            f"file_pattern has to name a file. Received: file_pattern={shown(file_pattern)}. Pass a path or a pattern."
-        )
-    return sorted(set(found))
-
-
 def _names(
     files: Sequence[str],
     compression: str,
@@ -262,3 +244,21 @@ def _check_label(label_name: str | None, keys: Sequence[str]) -> None:
             f"label_name has to be one of the columns that are read. Expected: one of {shown(list(keys))}. "
             f"Received: label_name={shown(label_name)}."
         )
+
+
+def _matching(file_pattern: Any) -> list[str]:
+    patterns = [file_pattern] if isinstance(file_pattern, str | bytes | os.PathLike) else file_pattern
+    found: list[str] = []
+    for pattern in map(as_file_name, patterns):
+        matches = glob(pattern) if has_magic(pattern) else [pattern]
+        if not matches:
+            raise FileMissingError(
+                f"No file fits the pattern. Received: file_pattern={shown(pattern)}. Check the folder and the pattern.",
+                filename=pattern,
+            )
+        found += matches
+    if not found:
+        raise BadArgumentError(
+            f"file_pattern has to name a file. Received: file_pattern={shown(file_pattern)}. Pass a path or a pattern."
+        )
+    return sorted(set(found))

@@ -13,11 +13,11 @@ from stratax._shown import shown
 from stratax.data.dataset._dataset import Dataset
 from stratax.data.elements._structure import as_array
 from stratax.data.files._access import as_compression
-from stratax.data.ops._transform import as_count
+from stratax.data.plan._arguments import as_count
+from stratax.data.readers._arguments import as_buffer_size, names_node
 from stratax.data.readers.csv._format import CsvField, CsvFormat
 from stratax.data.readers.csv._records import CSV_PIECE, CsvRecords
 from stratax.data.records._stream import MAX_LINE_BYTES
-from stratax.data.sources._file_names import as_buffer_size, names_node
 from stratax.errors import BadArgumentError, BadTypeError, DataError
 
 _DTYPES = tuple(np.dtype(name) for name in ("int32", "int64", "float32", "float64", "O"))

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from stratax.data import AUTOTUNE, Dataset, TensorSpec
-from stratax.data.ops import _transform
+from stratax.data.ops.interleave import _node
+from stratax.data.plan import _arguments
 from stratax.errors import BadArgumentError, BadTypeError, DataError
 from tests.data.pipelines import stream
 from tests.data.reference import as_lists
@@ -60,7 +61,8 @@ def test_the_example_of_tensorflows_documentation():
 
 
 def test_the_cycle_length_follows_tensorflows_rule(monkeypatch):
-    monkeypatch.setattr(_transform, "num_cores", lambda: 8)
+    for module in (_arguments, _node):
+        monkeypatch.setattr(module, "num_cores", lambda: 8)
     cycles = {
         calls: Dataset.range(2).interleave(Dataset.range, num_parallel_calls=calls)._node.describe()
         for calls in (None, AUTOTUNE, 5, 100)

@@ -5,7 +5,7 @@ import pytest
 
 from stratax.data import Dataset
 from stratax.data.ops.shuffle import _permutation as permutation
-from stratax.data.ops.shuffle._permutation import Permutation, random_integers, uniform
+from stratax.data.ops.shuffle._permutation import Permutation
 
 
 @pytest.mark.parametrize("limit", [0, 1 << 22])
@@ -45,25 +45,3 @@ def test_negative_and_large_seeds_work():
     assert sorted(int(x) for x in Dataset.range(9).shuffle(9, seed=2**70)) == list(range(9))
     stream = Dataset.range(9).filter(lambda x: x >= 0)
     assert sorted(int(x) for x in stream.shuffle(4, seed=-5)) == list(range(9))
-
-
-def test_random_integers_are_uniform_functions_of_position():
-    numbers = random_integers(np.arange(100_000), (3,))
-    assert np.array_equal(numbers[500:600], random_integers(np.arange(500, 600), (3,)))
-    assert abs(numbers.mean() / 2**31 - 1) < 0.01
-    assert not np.array_equal(numbers, random_integers(np.arange(100_000), (4,)))
-
-
-@pytest.mark.parametrize("count", [1, 3, 8, 9, 100])
-def test_uniform_numbers_are_a_function_of_the_key(count):
-    numbers = uniform((count,), (1, -2, 1 << 70))
-    np.testing.assert_array_equal(numbers, uniform((count,), (1, -2, 1 << 70)))
-    assert not np.array_equal(numbers, uniform((count,), (1, -3, 1 << 70)))
-    assert uniform((count, 1), (5,)).shape == (count, 1)
-
-
-def test_uniform_numbers_are_spread_evenly():
-    numbers = np.array([uniform((), (7, n)) for n in range(4000)])
-    assert ((numbers >= 0) & (numbers < 1)).all()
-    counts, _ = np.histogram(numbers, bins=10, range=(0, 1))
-    assert 320 < counts.min() <= counts.max() < 480

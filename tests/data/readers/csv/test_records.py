@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from stratax.data import Dataset
-from stratax.data.plan._node import Run
+from stratax.data.plan._run import Run
 from stratax.data.readers.csv._dataset import CsvDataset
 from stratax.errors import DataLossError, FileMissingError
 

@@ -8,8 +8,9 @@ import pytest
 
 import stratax.tf as tf
 from stratax import data
-from stratax.data.examples import _parse, _parse_program
-from stratax.data.ops.map import _parse_cursor
+from stratax.data.examples import _parse
+from stratax.data.ops.map import _grouped_cursor
+from stratax.data.vectorise._batch_program import BatchProgram
 from stratax.errors import DataError, DataLossError
 from tests.data.examples.test_parse import floats, int64, record, strings
 
@@ -220,7 +221,7 @@ def test_a_saved_place_is_behind_the_last_batch_that_was_given(tmp_path, skipped
 )
 def test_a_function_that_does_more_is_called_for_every_batch(tmp_path, sizes, function):
     batches = data.TFRecordDataset(file_of(tmp_path, RECORDS)).batch(50)
-    assert _parse_program.ParseProgram.of(function) is None
+    assert BatchProgram.of(function) is None
     found = list(batches.map(function))
     assert all(size == 50 for size in sizes)
     assert_same(found, list(batches.map(one_by_one(function))))
@@ -234,7 +235,7 @@ def test_a_function_of_single_records_is_called_for_each(tmp_path):
 def test_a_program_that_is_not_what_the_function_does_is_not_used(tmp_path, monkeypatch):
     batches = data.TFRecordDataset(file_of(tmp_path, RECORDS)).batch(50)
     wrong = [np.zeros(50, np.int64)]
-    monkeypatch.setattr(_parse_program.ParseProgram, "__call__", lambda self, batches: [wrong] * len(batches))
+    monkeypatch.setattr(BatchProgram, "__call__", lambda self, batches: [wrong] * len(batches))
     numbers = list(batches.map(lambda records: data.parse_example(records, FEATURES)["n"]))
     np.testing.assert_array_equal(np.concatenate(numbers), np.arange(300))
 
@@ -262,7 +263,7 @@ def test_results_may_be_written_to(tmp_path):
 
 
 def test_blocks_of_batches_are_stacked(tmp_path, monkeypatch):
-    monkeypatch.setattr(_parse_cursor, "_ENOUGH_RECORDS", 100)
+    monkeypatch.setattr(_grouped_cursor, "_ENOUGH_RECORDS", 100)
     batches = data.TFRecordDataset(file_of(tmp_path, RECORDS)).batch(50)
     iterator = iter(batches.map(lambda records: data.parse_example(records, FEATURES)["n"]))
     block, count = iterator.next_block(4)

@@ -1,9 +1,8 @@
-"""The stream of a `map` that does nothing but parse batches of Examples: several batches at a time (data layer)."""
+"""The stream of a `map` whose function is a program of several batches: as one for some of them (data layer)."""
 
 import contextlib
 from collections import deque
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,20 +10,18 @@ from stratax.data.elements._block import Block, Rows, shapes_of
 from stratax.data.elements._structure import Row
 from stratax.data.ops.map._cursors import AheadCursor, Calls
 from stratax.data.position._cursor import Cursor
+from stratax.data.vectorise._batch_program import BatchProgram
 from stratax.data.vectorise._function import agrees
-
-if TYPE_CHECKING:
-    from stratax.data.examples._parse_program import ParseProgram
 
 _ENOUGH_RECORDS = 1024
 _ENOUGH_BYTES = 1 << 20
 
 
-class ParseCursor(AheadCursor):
-    """Parses as many batches together as make about a thousand records, or a MiB.
+class GroupedCursor(AheadCursor):
+    """Computes as many batches together as make about a thousand records, or a MiB.
 
-    The first batch is parsed by the function itself, too: where the results differ, the function is called for every
-    batch; so it is where one of several can't be parsed, and says which record is to blame.
+    The first batch is computed by the function itself, too: where the results differ, the function is called for every
+    batch; so it is where the program fails on one of several, and says which record is to blame.
 
     Args:
         child: The stream of batches.
@@ -33,12 +30,12 @@ class ParseCursor(AheadCursor):
         program: What the function does.
     """
 
-    def __init__(self, child: Cursor, calls: Calls, number: int, program: "ParseProgram") -> None:
+    def __init__(self, child: Cursor, calls: Calls, number: int, program: BatchProgram) -> None:
         super().__init__(child)
         self._calls = calls
         self._number = number
-        self._candidate: ParseProgram | None = program
-        self._trusted: ParseProgram | None = None
+        self._candidate: BatchProgram | None = program
+        self._trusted: BatchProgram | None = None
         self._ready: deque[Row | Exception] = deque()
 
     def read(self, limit: int) -> Block:
@@ -60,10 +57,10 @@ class ParseCursor(AheadCursor):
         return Rows(rows)
 
     def _refill(self) -> bool:
-        """Reads some batches and parses them; False at the end."""
+        """Reads some batches and computes their results; False at the end."""
         position = self._base + self._num_read
         batches, failure = self._read_batches()
-        self._ready.extend(self._parsed(batches, position))
+        self._ready.extend(self._computed(batches, position))
         if failure is not None:
             self._ready.append(failure)
         return bool(self._ready)
@@ -90,7 +87,7 @@ class ParseCursor(AheadCursor):
             num_bytes += 0 if self._trusted is None else sum(map(len, records))
         return batches, None
 
-    def _parsed(self, batches: list[Row], position: int) -> Sequence[Row | Exception]:
+    def _computed(self, batches: list[Row], position: int) -> Sequence[Row | Exception]:
         if self._trusted is not None and batches:
             # Where it fails, the function itself tells it better.
             with contextlib.suppress(Exception):
@@ -101,10 +98,10 @@ class ParseCursor(AheadCursor):
             self._trusted, self._candidate = self._candidate if is_right else None, None
         return results
 
-    def _run(self, program: "ParseProgram", batches: list[Row]) -> list[Row]:
+    def _run(self, program: BatchProgram, batches: list[Row]) -> list[Row]:
         return self._calls.checked(program([batch[0] for batch in batches]), program.structure)
 
-    def _agrees(self, program: "ParseProgram", batch: Row, expected: Row) -> bool:
+    def _agrees(self, program: BatchProgram, batch: Row, expected: Row) -> bool:
         """Whether the program gives what the function gave, in the same structure."""
         try:
             (found,) = self._run(program, [batch])
@@ -119,7 +116,7 @@ class ParseCursor(AheadCursor):
             return e
 
     def skip(self, count: int) -> int:
-        """Without parsing, but for what is parsed already."""
+        """Without computing, but for what is computed already."""
         held = min(count, len(self._ready))
         for _ in range(held):
             self._ready.popleft()

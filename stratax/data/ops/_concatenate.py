@@ -1,0 +1,128 @@
+"""`concatenate`: the node (data layer)."""
+
+from typing import Any
+
+import numpy as np
+
+from stratax._shown import shown
+from stratax.data.elements._block import Block, Columns, Rows
+from stratax.data.elements._spec import INFINITE_CARDINALITY, UNKNOWN_CARDINALITY
+from stratax.data.elements._structure import Row, flatten, unflatten
+from stratax.data.ops._successive import SuccessiveCursor
+from stratax.data.plan._node import Node, select_passes
+from stratax.data.plan._run import Passes, Run
+from stratax.data.position._cursor import Cursor
+from stratax.errors import DataError
+
+
+class Concatenate(Node):
+    """The elements of one node after those of another."""
+
+    label = "Concatenate"
+
+    def __init__(self, first: Node, second: Node) -> None:
+        self.children = (first, second)
+
+    @property
+    def spec(self) -> Any:
+        """What describes both.
+
+        Raises:
+            DataError: Their structures or dtypes differ.
+        """
+        specs, structure = flatten(self.children[0].spec)
+        others, other_structure = flatten(self.children[1].spec)
+        fits = structure == other_structure and all(
+            a.dtype == b.dtype for a, b in zip(specs, others, strict=True)
+        )
+        if not fits:
+            raise DataError(
+                "Concatenated Datasets need elements of the same structure and dtypes. "
+                f"Received: element_spec={shown(self.children[0].spec)} and "
+                f"element_spec={shown(self.children[1].spec)}. "
+                "Bring them to one form with map first."
+            )
+        return unflatten(structure, [a.merged(b) for a, b in zip(specs, others, strict=True)])
+
+    @property
+    def length(self) -> int:
+        """The sum."""
+        lengths = [child.length for child in self.children]
+        if INFINITE_CARDINALITY in lengths:
+            return INFINITE_CARDINALITY
+        return UNKNOWN_CARDINALITY if UNKNOWN_CARDINALITY in lengths else sum(lengths)
+
+    @property
+    def is_uniform(self) -> bool:
+        """Whether both are, with the same shapes."""
+        return all(child.is_uniform for child in self.children) and self._shapes(0) == self._shapes(1)
+
+    def _shapes(self, which: int) -> list[Any]:
+        return [spec.shape for spec in flatten(self.children[which].spec)[0]]
+
+    def _is_second(self, indices: np.ndarray) -> np.ndarray:
+        length = self.children[0].length
+        return np.zeros(len(indices), bool) if length == INFINITE_CARDINALITY else indices >= length
+
+    def gather(self, indices: np.ndarray, passes: Passes, run: Run) -> Block:
+        """One gather from each node that is needed."""
+        second = self._is_second(indices)
+        if not second.any():
+            return self.children[0].gather(indices, passes, run)
+        shift = self.children[0].length
+        if second.all():
+            return self.children[1].gather(indices - shift, passes, run)
+        parts = (
+            self.children[0].gather(indices[~second], select_passes(passes, ~second), run),
+            self.children[1].gather(indices[second] - shift, select_passes(passes, second), run),
+        )
+        if all(isinstance(part, Columns) for part in parts):
+            return _interleaved(parts[0].columns(), parts[1].columns(), second)
+        return _merged(parts, second)
+
+    def shape_ids(self, indices: np.ndarray, passes: Passes, run: Run) -> np.ndarray | None:
+        """The children's, told apart."""
+        if self.is_uniform:
+            return None
+        second = self._is_second(indices)
+        ids = np.zeros(len(indices), np.int64)
+        for which, chosen in ((0, ~second), (1, second)):
+            if chosen.any():
+                positions = indices[chosen] - (self.children[0].length if which else 0)
+                own = self.children[which].shape_ids(positions, select_passes(passes, chosen), run)
+                ids[chosen] = which + 2 * (0 if own is None else own)
+        return ids
+
+    def stream(self, run: Run, passes: int) -> Cursor:
+        """One after the other."""
+
+        def open_child(number: int) -> Cursor:
+            return self.children[number].open(run, passes)
+
+        return SuccessiveCursor(open_child, len(self.children), ends_if_empty=False)
+
+
+def _interleaved(first: list[np.ndarray], second: list[np.ndarray], is_second: np.ndarray) -> Columns:
+    leaves = []
+    for a, b in zip(first, second, strict=True):
+        if a.shape[1:] != b.shape[1:]:
+            raise DataError(
+                "Elements of one batch need components of one shape. "
+                f"Received: shapes={shown([a.shape[1:], b.shape[1:]])} from concatenated Datasets. Use padded_batch."
+            )
+        leaf = np.empty((len(is_second), *a.shape[1:]), a.dtype)
+        leaf[~is_second], leaf[is_second] = a, b
+        leaves.append(leaf)
+    return Columns(leaves, len(is_second))
+
+
+def _merged(parts: tuple[Block, Block], is_second: np.ndarray) -> Rows:
+    taken = [0, 0]
+    rows: list[Row] = []
+    for which in is_second.astype(int):
+        try:
+            rows.append(parts[which].row(taken[which]))
+        except Exception as e:
+            return Rows(rows, failure=e)
+        taken[which] += 1
+    return Rows(rows)

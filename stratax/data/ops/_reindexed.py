@@ -1,0 +1,41 @@
+"""Operations that only choose and order elements: index arithmetic over an indexable node (data layer)."""
+
+import abc
+from typing import Any
+
+import numpy as np
+
+from stratax.data.elements._block import Block
+from stratax.data.plan._node import Node
+from stratax.data.plan._run import Passes, Run
+
+
+class Reindexed(Node):
+    """A node whose elements are some of its child's in another order."""
+
+    def __init__(self, child: Node) -> None:
+        self.children = (child,)
+
+    @property
+    def child(self) -> Node:
+        """The node it reads from."""
+        return self.children[0]
+
+    @property
+    def spec(self) -> Any:
+        """As the child's."""
+        return self.child.spec
+
+    @abc.abstractmethod
+    def resolve(self, indices: np.ndarray, passes: Passes, run: Run) -> tuple[np.ndarray, Passes]:
+        """The child's positions, and passes, of this node's positions."""
+
+    def gather(self, indices: np.ndarray, passes: Passes, run: Run) -> Block:
+        """The child's elements at the resolved positions."""
+        return self.child.gather(*self.resolve(indices, passes, run), run)
+
+    def shape_ids(self, indices: np.ndarray, passes: Passes, run: Run) -> np.ndarray | None:
+        """The child's at the resolved positions."""
+        if self.is_uniform:
+            return None
+        return self.child.shape_ids(*self.resolve(indices, passes, run), run)

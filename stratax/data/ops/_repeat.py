@@ -1,0 +1,57 @@
+"""`repeat`: the node and the check of the count (data layer)."""
+
+from typing import Any
+
+import numpy as np
+
+from stratax.data.elements._spec import INFINITE_CARDINALITY
+from stratax.data.ops._reindexed import Reindexed
+from stratax.data.ops._successive import SuccessiveCursor
+from stratax.data.plan._arguments import as_count
+from stratax.data.plan._node import Node, mix_pass
+from stratax.data.plan._run import Passes, Run
+from stratax.data.position._cursor import Cursor
+
+
+class Repeat(Reindexed):
+    """`count` passes over the child; -1 for no end. Each pass has its own number, which reshuffles below."""
+
+    label = "Repeat"
+
+    def __init__(self, child: Node, count: int) -> None:
+        super().__init__(child)
+        self.count = count
+
+    @property
+    def length(self) -> int:
+        """The product."""
+        length = self.child.length
+        if self.count == 0 or length == 0:
+            return 0
+        if self.count < 0 or length == INFINITE_CARDINALITY:
+            return INFINITE_CARDINALITY
+        return length if length < 0 else length * self.count
+
+    def resolve(self, indices: np.ndarray, passes: Passes, run: Run) -> tuple[np.ndarray, Passes]:
+        """Positions within a pass, and the passes."""
+        length = self.child.length
+        if length == INFINITE_CARDINALITY:
+            return indices, mix_pass(passes, 0)
+        numbers = indices // length
+        first = int(numbers[0])
+        if (numbers == first).all():
+            return indices - first * length, mix_pass(passes, first)
+        return indices - numbers * length, mix_pass(passes, numbers)
+
+    def stream(self, run: Run, passes: int) -> Cursor:
+        """Pass after pass; without a count an empty one is the last, or nothing would ever come."""
+
+        def open_pass(number: int) -> Cursor:
+            return self.child.open(run, int(mix_pass(passes, number)))
+
+        return SuccessiveCursor(open_pass, self.count, ends_if_empty=self.count < 0)
+
+
+def make_repeat(node: Node, count: Any) -> Node:
+    """`repeat`."""
+    return Repeat(node, -1 if count is None else as_count("count", count, -1))

@@ -1,0 +1,114 @@
+"""`shard`: the node, its cursor and the check of its arguments (data layer)."""
+
+from typing import Any
+
+import numpy as np
+
+from stratax._shown import shown
+from stratax.data.elements._block import Block, concatenate_blocks
+from stratax.data.ops._reindexed import Reindexed
+from stratax.data.plan._arguments import as_count
+from stratax.data.plan._node import Node
+from stratax.data.plan._reading import feed_of
+from stratax.data.plan._run import Passes, Run
+from stratax.data.position._cursor import Cursor, CursorOver, State
+from stratax.data.position._feed import Feed
+from stratax.errors import BadArgumentError
+
+
+class Shard(Reindexed):
+    """Every `num_shards`-th element, from `index` on."""
+
+    label = "Shard"
+
+    def __init__(self, child: Node, num_shards: int, index: int) -> None:
+        super().__init__(child)
+        self._num_shards = num_shards
+        self._index = index
+
+    def describe(self) -> str:
+        """The operation and its arguments."""
+        return f"Shard({self._num_shards}, {self._index})"
+
+    @property
+    def length(self) -> int:
+        """The shard's share."""
+        length = self.child.length
+        return length if length < 0 else max(0, -(-(length - self._index) // self._num_shards))
+
+    def resolve(self, indices: np.ndarray, passes: Passes, run: Run) -> tuple[np.ndarray, Passes]:
+        """Positions with a stride."""
+        return indices * self._num_shards + self._index, passes
+
+    def stream(self, run: Run, passes: int) -> Cursor:
+        """Every n-th."""
+        return ShardCursor(feed_of(self.child, run, passes), self._num_shards, self._index)
+
+
+class ShardCursor(CursorOver):
+    """Every `num_shards`-th element from `index` on; the others are skipped."""
+
+    def __init__(self, feed: Feed, num_shards: int, index: int) -> None:
+        super().__init__(feed)
+        self._feed = feed
+        self._stride = num_shards
+        self._gap = index
+
+    def _go(self) -> bool:
+        """Passes over the other shards' elements; whether there may be one of this shard."""
+        if self._gap:
+            self._gap -= self._feed.skip(self._gap)
+        return not self._gap
+
+    def read(self, limit: int) -> Block:
+        """One after another, up to an element of another shape or one that fails."""
+        pieces: list[Block] = []
+        while len(pieces) < limit and self._go():
+            try:
+                block = self._feed.peek(1)
+            except StopIteration:
+                break
+            except Exception:
+                if pieces:
+                    break
+                self._passed()
+                raise
+            if pieces and block.shapes != pieces[0].shapes:
+                break
+            pieces.append(block)
+            self._passed()
+        if not pieces:
+            raise StopIteration
+        return concatenate_blocks(pieces)
+
+    def _passed(self) -> None:
+        self._feed.advance(1)
+        self._gap = self._stride - 1
+
+    def skip(self, count: int) -> int:
+        """Skips whole strides."""
+        passed = 0
+        while passed < count and self._go() and self._feed.skip(1):
+            self._gap = self._stride - 1
+            passed += 1
+        return passed
+
+    def get_state(self) -> State:
+        """The child's, and how many other elements come before the next."""
+        return {"gap": self._gap, "feed": self._feed.get_state()}
+
+    def set_state(self, state: State) -> None:
+        """Goes there."""
+        self._gap = state["gap"]
+        self._feed.set_state(state["feed"])
+
+
+def make_shard(node: Node, num_shards: Any, index: Any) -> Node:
+    """`shard`."""
+    number, place = as_count("num_shards", num_shards, 1), as_count("index", index, 0)
+    if place >= number:
+        raise BadArgumentError(
+            f"index counts the shards from 0. Expected: 0 <= index < num_shards={number}. Received: "
+            f"index={shown(index)}."
+        )
+    return Shard(node, number, place)

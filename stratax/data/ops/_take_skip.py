@@ -1,0 +1,154 @@
+"""`take` and `skip`: the node, its cursor and the check of the count (data layer)."""
+
+from typing import Any
+
+import numpy as np
+
+from stratax.data.elements._block import Block
+from stratax.data.elements._spec import INFINITE_CARDINALITY, UNKNOWN_CARDINALITY
+from stratax.data.ops._reindexed import Reindexed
+from stratax.data.plan._arguments import as_count
+from stratax.data.plan._node import Node
+from stratax.data.plan._run import Passes, Run
+from stratax.data.position._cursor import Cursor, CursorOver, State
+
+
+class Take(Reindexed):
+    """At most `count` elements; -1 for all."""
+
+    label = "Take"
+
+    def __init__(self, child: Node, count: int) -> None:
+        super().__init__(child)
+        self._count = count
+
+    def describe(self) -> str:
+        """The operation and its count."""
+        return f"Take({self._count})"
+
+    @property
+    def length(self) -> int:
+        """The smaller of the two."""
+        length = self.child.length
+        if self._count < 0 or length == UNKNOWN_CARDINALITY:
+            return length
+        return self._count if length == INFINITE_CARDINALITY else min(length, self._count)
+
+    def resolve(self, indices: np.ndarray, passes: Passes, run: Run) -> tuple[np.ndarray, Passes]:
+        """The same positions."""
+        return indices, passes
+
+    def stream(self, run: Run, passes: int) -> Cursor:
+        """The first ones."""
+        child = self.child.open(run, passes)
+        return child if self._count < 0 else TakeCursor(child, self._count)
+
+
+class Skip(Reindexed):
+    """Without the first `count` elements; -1 skips all."""
+
+    label = "Skip"
+
+    def __init__(self, child: Node, count: int) -> None:
+        super().__init__(child)
+        self._count = count
+
+    def describe(self) -> str:
+        """The operation and its count."""
+        return f"Skip({self._count})"
+
+    @property
+    def length(self) -> int:
+        """What is left."""
+        length = self.child.length
+        if self._count < 0:
+            return 0
+        return length if length < 0 else max(0, length - self._count)
+
+    def resolve(self, indices: np.ndarray, passes: Passes, run: Run) -> tuple[np.ndarray, Passes]:
+        """Later positions."""
+        return indices + self._count, passes
+
+    def stream(self, run: Run, passes: int) -> Cursor:
+        """The later ones."""
+        child = self.child.open(run, passes)
+        return TakeCursor(child, 0) if self._count < 0 else SkipCursor(child, self._count)
+
+
+class TakeCursor(CursorOver):
+    """The first `count` elements."""
+
+    def __init__(self, child: Cursor, count: int) -> None:
+        super().__init__(child)
+        self._left = count
+
+    def read(self, limit: int) -> Block:
+        """Not more than are left."""
+        if not self._left:
+            raise StopIteration
+        try:
+            block = self._child.read(min(limit, self._left))
+        except StopIteration:
+            raise
+        except Exception:
+            self._left -= 1
+            raise
+        self._left -= block.count
+        return block
+
+    def skip(self, count: int) -> int:
+        """Skips in the child."""
+        passed = self._child.skip(min(count, self._left))
+        self._left -= passed
+        return passed
+
+    def get_state(self) -> State:
+        """How many are left."""
+        return {"left": self._left, "child": self._child.get_state()}
+
+    def set_state(self, state: State) -> None:
+        """Goes there."""
+        self._left = state["left"]
+        self._child.set_state(state["child"])
+
+
+class SkipCursor(CursorOver):
+    """The elements after the first `count`."""
+
+    def __init__(self, child: Cursor, count: int) -> None:
+        super().__init__(child)
+        self._ahead = count
+
+    def _begin(self) -> None:
+        if self._ahead:
+            self._child.skip(self._ahead)
+            self._ahead = 0
+
+    def read(self, limit: int) -> Block:
+        """Those that come later."""
+        self._begin()
+        return self._child.read(limit)
+
+    def skip(self, count: int) -> int:
+        """Skips in the child."""
+        self._begin()
+        return self._child.skip(count)
+
+    def get_state(self) -> State:
+        """The child's, and what is still to be skipped."""
+        return {"ahead": self._ahead, "child": self._child.get_state()}
+
+    def set_state(self, state: State) -> None:
+        """Goes there."""
+        self._ahead = state["ahead"]
+        self._child.set_state(state["child"])
+
+
+def make_take(node: Node, count: Any) -> Node:
+    """`take`."""
+    return Take(node, as_count("count", count, -1))
+
+
+def make_skip(node: Node, count: Any) -> Node:
+    """`skip`."""
+    return Skip(node, as_count("count", count, -1))

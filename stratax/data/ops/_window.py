@@ -1,0 +1,156 @@
+"""`window`: the node and its cursor (data layer)."""
+
+from collections.abc import Callable
+from typing import Any
+
+from stratax.data.elements._block import Block, Rows
+from stratax.data.elements._spec import DatasetSpec, Nested
+from stratax.data.elements._structure import Row, flatten, unflatten
+from stratax.data.plan._node import Node
+from stratax.data.plan._reading import feed_of
+from stratax.data.plan._run import Run
+from stratax.data.position._cursor import Cursor, CursorOver, State
+from stratax.data.position._feed import Feed, Trail
+from stratax.data.sources._rows import RowsSource
+
+
+class Window(Node):
+    """Overlapping or apart groups of elements, each component of a group a Dataset.
+
+    Args:
+        child: The node.
+        size: Elements of a window (before the stride).
+        shift: Elements between the starts of two windows.
+        stride: Distance of a window's elements.
+        drop_remainder: Whether windows at the end that are short are left out.
+        wrap: Makes a Dataset of a node.
+    """
+
+    label = "Window"
+
+    def __init__(
+        self,
+        child: Node,
+        size: int,
+        shift: int,
+        stride: int,
+        drop_remainder: bool,
+        wrap: Callable[[Node], Nested],
+    ) -> None:
+        self.children = (child,)
+        self._size, self._shift, self._stride = size, shift, stride
+        self._drop_remainder = drop_remainder
+        self._wrap = wrap
+
+    @property
+    def spec(self) -> Any:
+        """A DatasetSpec for every component."""
+        specs, structure = flatten(self.children[0].spec)
+        return unflatten(structure, [DatasetSpec(spec) for spec in specs])
+
+    @property
+    def is_indexable(self) -> bool:
+        """Only iterates."""
+        return False
+
+    @property
+    def batch_size(self) -> int | None:
+        """Not batches."""
+        return None
+
+    @property
+    def length(self) -> int:
+        """Number of windows."""
+        length = self.children[0].length
+        if length < 0:
+            return length
+        if not self._drop_remainder:
+            return -(-length // self._shift)
+        reach = (self._size - 1) * self._stride + 1
+        return 0 if length < reach else (length - reach) // self._shift + 1
+
+    def stream(self, run: Run, passes: int) -> Cursor:
+        """Window after window."""
+        reach = (self._size - 1) * self._stride + 1
+        feed = feed_of(self.children[0], run, passes)
+        return WindowCursor(feed, reach, self._shift, self._stride, self._drop_remainder, self._window)
+
+    def _window(self, chosen: list[Row]) -> Row:
+        specs, _ = flatten(self.children[0].spec)
+        return [self._wrap(RowsSource([[row[i]] for row in chosen], spec)) for i, spec in enumerate(specs)]
+
+
+class WindowCursor(CursorOver):
+    """Holds the elements of the next window; its place is before the first of them.
+
+    An element that can't be made fails every window that it belongs to, as in TensorFlow.
+
+    Args:
+        feed: The stream.
+        reach: From the first to the last element of a window, both counted.
+        shift: From the first element of a window to that of the next.
+        drop_remainder: Whether short windows at the end are left out.
+        stride: From one element of a window to the next.
+        make: Makes a window of its elements.
+    """
+
+    def __init__(
+        self,
+        feed: Feed,
+        reach: int,
+        shift: int,
+        stride: int,
+        drop_remainder: bool,
+        make: Callable[[list[Row]], Row],
+    ) -> None:
+        super().__init__(feed)
+        self._feed = feed
+        self._trail = Trail(feed)
+        self._reach, self._shift, self._stride = reach, shift, stride
+        self._drop_remainder = drop_remainder
+        self._make = make
+        self._held: list[Row | Exception] = []
+        self._num_read = 0
+
+    def read(self, limit: int) -> Block:
+        """One window."""
+        self._fill()
+        if not self._held or (self._drop_remainder and len(self._held) < self._reach):
+            raise StopIteration
+        chosen = self._held[: self._reach : self._stride]
+        self._pass()
+        rows = []
+        for row in chosen:
+            if isinstance(row, Exception):
+                raise row
+            rows.append(row)
+        return Rows([self._make(rows)])
+
+    def _fill(self) -> None:
+        while len(self._held) < self._reach:
+            self._trail.mark(self._num_read, self._num_read - len(self._held))
+            try:
+                block = self._feed.read(self._reach - len(self._held))
+            except StopIteration:
+                return
+            except Exception as e:
+                self._num_read += 1
+                self._held.append(e)
+                self._trail.mark_failure(self._num_read, self._num_read - len(self._held))
+            else:
+                self._num_read += block.count
+                self._held += [block.row(i) for i in range(block.count)]
+
+    def _pass(self) -> None:
+        beyond = self._shift - len(self._held)
+        self._held = self._held[self._shift :]
+        if beyond > 0:
+            self._num_read += self._feed.skip(beyond)
+
+    def get_state(self) -> State:
+        """A place at or before the first element of the next window."""
+        return self._trail.place(self._num_read - len(self._held), self._num_read)
+
+    def set_state(self, state: State) -> None:
+        """Goes there."""
+        self._trail.go_to(state)

@@ -1,0 +1,117 @@
+"""`zip`: the node and its cursor (data layer)."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from stratax.data.elements._block import Block, Columns, Rows, beside
+from stratax.data.elements._spec import INFINITE_CARDINALITY, UNKNOWN_CARDINALITY
+from stratax.data.elements._structure import Row, unflatten
+from stratax.data.plan._node import Node, same_or_shape_ids
+from stratax.data.plan._reading import feed_of
+from stratax.data.plan._run import Passes, Run
+from stratax.data.position._cursor import Cursor, State
+from stratax.data.position._feed import Feed
+
+
+class Zip(Node):
+    """Elements of several nodes side by side, as long as the shortest.
+
+    Args:
+        children: The nodes.
+        nest: Structure (tuple, dict...) whose leaves stand for the nodes.
+    """
+
+    label = "Zip"
+
+    def __init__(self, children: tuple[Node, ...], nest: Any) -> None:
+        self.children = children
+        self._nest = nest
+
+    @property
+    def spec(self) -> Any:
+        """The children's in the nest's structure."""
+        return unflatten(self._nest, [child.spec for child in self.children])
+
+    @property
+    def length(self) -> int:
+        """The shortest."""
+        lengths = [child.length for child in self.children]
+        if UNKNOWN_CARDINALITY in lengths:
+            return UNKNOWN_CARDINALITY
+        finite = [length for length in lengths if length != INFINITE_CARDINALITY]
+        return min(finite) if finite else INFINITE_CARDINALITY
+
+    @property
+    def batch_size(self) -> int | None:
+        """The children's, if they agree."""
+        sizes = {child.batch_size for child in self.children}
+        return sizes.pop() if len(sizes) == 1 else None
+
+    def gather(self, indices: np.ndarray, passes: Passes, run: Run) -> Block:
+        """Every child's element at each position."""
+        blocks = [child.gather(indices, passes, run) for child in self.children]
+        if all(isinstance(block, Columns) for block in blocks):
+            return Columns([leaf for block in blocks for leaf in block.columns()], len(indices))
+        return _zipped(blocks)
+
+    def shape_ids(self, indices: np.ndarray, passes: Passes, run: Run) -> np.ndarray | None:
+        """Equal where every child's are."""
+        return same_or_shape_ids(self.children, [indices] * len(self.children), passes, run)
+
+    def stream(self, run: Run, passes: int) -> Cursor:
+        """One element of each."""
+        return ZipCursor([feed_of(child, run, passes) for child in self.children])
+
+
+def _zipped(blocks: list[Block]) -> Rows:
+    """Side by side, up to the first element that failed in one of them."""
+    rows: list[Row] = []
+    for i in range(blocks[0].count):
+        try:
+            rows.append([leaf for block in blocks for leaf in block.row(i)])
+        except Exception as e:
+            return Rows(rows, failure=e)
+    return Rows(rows)
+
+
+class ZipCursor(Cursor):
+    """Elements side by side. Where one fails, those beside it are passed over with it."""
+
+    def __init__(self, feeds: Sequence[Feed]) -> None:
+        self._feeds = feeds
+
+    def read(self, limit: int) -> Block:
+        """As many as all have at hand."""
+        blocks: list[Block] = []
+        try:
+            for feed in self._feeds:
+                blocks.append(feed.peek(limit))
+        except StopIteration:
+            raise
+        except Exception:
+            self.skip(1)
+            raise
+        count = min(block.count for block in blocks)
+        for feed in self._feeds:
+            feed.advance(count)
+        return beside([block.slice(0, count) if block.count > count else block for block in blocks])
+
+    def skip(self, count: int) -> int:
+        """In all of them."""
+        return min(feed.skip(count) for feed in self._feeds)
+
+    def get_state(self) -> State:
+        """All their places."""
+        return {"feeds": [feed.get_state() for feed in self._feeds]}
+
+    def set_state(self, state: State) -> None:
+        """Goes there."""
+        for feed, place in zip(self._feeds, state["feeds"], strict=True):
+            feed.set_state(place)
+
+    def close(self) -> None:
+        """Closes all of them."""
+        for feed in self._feeds:
+            feed.close()

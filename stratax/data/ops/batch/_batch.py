@@ -1,0 +1,140 @@
+"""`batch`: the node and the check of its size (data layer)."""
+
+import abc
+from typing import Any
+
+import numpy as np
+
+from stratax._shown import shown
+from stratax.data.elements._block import Block, Columns, concatenate_blocks, stack_rows
+from stratax.data.elements._spec import DatasetSpec
+from stratax.data.elements._structure import Row, flatten, unflatten
+from stratax.data.ops.batch._cursors import BatchCursor
+from stratax.data.plan._arguments import as_count
+from stratax.data.plan._node import Node, select_passes
+from stratax.data.plan._one_of_many import is_one_of_many
+from stratax.data.plan._run import Passes, Run
+from stratax.data.position._cursor import Cursor
+from stratax.errors import DataError
+
+
+class Grouped(Node):
+    """What plain and padded batches share: groups of `size` consecutive elements."""
+
+    def __init__(self, child: Node, size: int, drop_remainder: bool) -> None:
+        self.children = (child,)
+        self.size = size
+        self.drop_remainder = drop_remainder
+
+    @property
+    def child(self) -> Node:
+        """The node whose elements are grouped."""
+        return self.children[0]
+
+    @property
+    def length(self) -> int:
+        """How many groups."""
+        length = self.child.length
+        if length < 0:
+            return length
+        return length // self.size if self.drop_remainder else -(-length // self.size)
+
+    @property
+    def batch_size(self) -> int | None:
+        """Elements of a full group."""
+        return self.size
+
+    @property
+    def _short(self) -> int:
+        """How many elements the last group has if it is short, else 0."""
+        length = self.child.length
+        return 0 if length < 0 or self.drop_remainder else length % self.size
+
+    @property
+    def _static_size(self) -> int | None:
+        # Of a plan that a function makes, another element's may be of another length.
+        is_even = self.is_indexable and not self._short and not is_one_of_many()
+        return self.size if self.drop_remainder or is_even else None
+
+    @property
+    def group_size(self) -> int:
+        """As many as asked for."""
+        return self.size
+
+    def describe(self) -> str:
+        """The operation and its size."""
+        return f"{self.label}({self.size})"
+
+    def stream(self, run: Run, passes: int) -> Cursor:
+        """Group after group."""
+        return BatchCursor(self.child.open(run, passes), self.size, self.drop_remainder, self.joined)
+
+    @abc.abstractmethod
+    def joined(self, pieces: list[Block]) -> Row:
+        """The components of one group."""
+
+
+class Batch(Grouped):
+    """`size` elements stacked on a new leading axis; over an indexable child one gather makes many batches."""
+
+    label = "Batch"
+
+    @property
+    def spec(self) -> Any:
+        """The child's with a leading axis, None if the last batch may be short."""
+        specs, structure = flatten(self.child.spec)
+        for spec in specs:
+            if isinstance(spec, DatasetSpec):
+                raise DataError(
+                    f"Datasets can't be stacked into a batch. Received: element_spec={shown(self.child.spec)}. "
+                    "Flatten the "
+                    "windows first: ds.flat_map(lambda window: window.batch(n))."
+                )
+        return unflatten(structure, [spec.batched(self._static_size) for spec in specs])
+
+    @property
+    def is_uniform(self) -> bool:
+        """Whether the last batch is as long as the others."""
+        return self.child.is_uniform and not self._short
+
+    def gather(self, indices: np.ndarray, passes: Passes, run: Run) -> Block:
+        """One gather of all the batches' elements, seen as [batches, size, ...]."""
+        size = self._size_at(int(indices[0]))
+        positions = (indices[:, None] * self.size + np.arange(size)).reshape(-1)
+        passes = passes if isinstance(passes, int) else np.repeat(passes, size)
+        leaves = self._gathered(positions, passes, run)
+        return Columns([leaf.reshape(len(indices), size, *leaf.shape[1:]) for leaf in leaves], len(indices))
+
+    def _gathered(self, positions: np.ndarray, passes: Passes, run: Run) -> list[np.ndarray]:
+        ids = None if self.child.is_uniform else self.child.shape_ids(positions, passes, run)
+        if ids is None or (ids == ids[0]).all():
+            return self.child.gather(positions, passes, run).columns()
+        singles = [
+            self.child.gather(positions[i : i + 1], select_passes(passes, slice(i, i + 1)), run).row(0)
+            for i in range(len(positions))
+        ]
+        return stack_rows(singles)
+
+    def _size_at(self, index: int) -> int:
+        return self._short if self._short and index == self.length - 1 else self.size
+
+    def shape_ids(self, indices: np.ndarray, passes: Passes, run: Run) -> np.ndarray | None:
+        """Tells the short last batch apart, and batches of differently shaped elements."""
+        own = (indices == self.length - 1).astype(np.int64) if self._short else None
+        inner = None
+        if not self.child.is_uniform:
+            inner = self.child.shape_ids(indices * self.size, passes, run)
+        if inner is None or own is None:
+            return inner if own is None else own
+        return own + 2 * inner
+
+    def joined(self, pieces: list[Block]) -> Row:
+        """Stacked."""
+        if any(piece.shapes != pieces[0].shapes for piece in pieces):
+            return stack_rows([piece.row(i) for piece in pieces for i in range(piece.count)])
+        return concatenate_blocks(pieces).columns()
+
+
+def make_batch(node: Node, batch_size: Any, drop_remainder: bool) -> Node:
+    """`batch`."""
+    return Batch(node, as_count("batch_size", batch_size, 1), bool(drop_remainder))

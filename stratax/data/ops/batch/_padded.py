@@ -1,0 +1,168 @@
+"""`padded_batch`: the node and the checks of its shapes and padding (data layer)."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from stratax._shown import shown
+from stratax.data.elements._block import Block, Columns, stack_rows
+from stratax.data.elements._spec import DatasetSpec, Shape, TensorSpec, as_shape, is_shape_of
+from stratax.data.elements._structure import Row, as_array, flatten, leaf_names, unflatten
+from stratax.data.ops.batch._batch import Grouped
+from stratax.data.plan._arguments import as_count
+from stratax.data.plan._node import Node
+from stratax.data.plan._run import Passes, Run
+from stratax.errors import DataError
+
+
+class PaddedBatch(Grouped):
+    """`size` elements, padded to a common shape, on a new leading axis.
+
+    Args:
+        child: The node.
+        size: Elements of a batch.
+        drop_remainder: Whether a short last batch is left out.
+        shapes: For every component the shape to pad to, None for "the longest in the batch".
+        values: For every component what to pad with.
+    """
+
+    label = "PaddedBatch"
+
+    def __init__(
+        self, child: Node, size: int, drop_remainder: bool, shapes: list[Shape | None], values: list[Any]
+    ) -> None:
+        super().__init__(child, size, drop_remainder)
+        self._shapes = shapes
+        self._values = values
+
+    @property
+    def spec(self) -> Any:
+        """The padded shapes with a leading axis."""
+        specs, structure = flatten(self.child.spec)
+        padded = [
+            TensorSpec(spec.shape if shape is None else shape, spec.dtype).batched(self._static_size)
+            for spec, shape in zip(specs, self._shapes, strict=True)
+        ]
+        return unflatten(structure, padded)
+
+    @property
+    def is_uniform(self) -> bool:
+        """Not known before looking."""
+        return False
+
+    def gather(self, indices: np.ndarray, passes: Passes, run: Run) -> Block:
+        """One batch (every batch may have a shape of its own)."""
+        start = int(indices[0]) * self.size
+        stop = start + self.size
+        if self.child.length >= 0:
+            stop = min(stop, self.child.length)
+        one_pass = passes if isinstance(passes, int) else int(passes[0])
+        rows = [
+            self.child.gather(np.array([position]), one_pass, run).row(0) for position in range(start, stop)
+        ]
+        return Columns([leaf[None] for leaf in self._padded(rows)], 1)
+
+    def shape_ids(self, indices: np.ndarray, passes: Passes, run: Run) -> np.ndarray | None:
+        """Each on its own."""
+        return np.arange(len(indices))
+
+    def joined(self, pieces: list[Block]) -> Row:
+        """Padded and stacked."""
+        return self._padded([piece.row(i) for piece in pieces for i in range(piece.count)])
+
+    def _padded(self, rows: list[Row]) -> Row:
+        names = leaf_names(self.child.structure)
+        return [self._pad([row[i] for row in rows], i, name) for i, name in enumerate(names)]
+
+    def _pad(self, parts: list[Any], component: int, name: str) -> np.ndarray:
+        shape = self._target([np.shape(part) for part in parts], self._shapes[component], name)
+        if not shape:
+            return stack_rows([[part] for part in parts])[0]
+        out = np.full((len(parts), *shape), self._values[component], dtype=parts[0].dtype)
+        for place, part in zip(out, parts, strict=True):
+            place[tuple(slice(size) for size in np.shape(part))] = part
+        return out
+
+    @staticmethod
+    def _target(shapes: list[tuple[int, ...]], wanted: Shape | None, name: str) -> tuple[int, ...]:
+        wanted = wanted if wanted is not None else (None,) * len(shapes[0])
+        if any(len(shape) != len(wanted) for shape in shapes):
+            raise DataError(
+                f"padded_batch pads sizes, not ranks. Expected: {name} of rank {len(wanted)}. "
+                f"Received: shapes={shown(sorted(set(shapes)))}. Give every element the same rank in a map."
+            )
+        longest = tuple(max(sizes) for sizes in zip(*shapes, strict=True))
+        target = tuple(a if b is None else b for a, b in zip(longest, wanted, strict=True))
+        if any(a > b for a, b in zip(longest, target, strict=True)):
+            raise DataError(
+                f"padded_batch can't cut an element. Expected: {name} of shape at most {target}. "
+                f"Received: sizes up to {longest}. Use a larger padded_shapes, or None for the longest in the batch."
+            )
+        return target
+
+
+def make_padded_batch(node: Node, batch_size: Any, shapes: Any, values: Any, drop_remainder: bool) -> Node:
+    """`padded_batch`."""
+    size = as_count("batch_size", batch_size, 1)
+    specs, structure = flatten(node.spec)
+    names = leaf_names(structure)
+    for spec, name in zip(specs, names, strict=True):
+        if isinstance(spec, DatasetSpec):
+            raise DataError(
+                f"Datasets can't be padded. Received: {name}={shown(spec)}. Flatten the windows first."
+            )
+    listed: list[Shape | None] = [None] * len(specs)
+    if shapes is not None:
+        parts = _matching(shapes, structure, names, "padded_shapes", is_leaf=is_shape_of(None))
+        listed = [as_shape(part) for part in parts]
+    for shape, spec, name in zip(listed, specs, names, strict=True):
+        if shape is not None and spec.shape is not None and len(shape) != len(spec.shape):
+            raise DataError(
+                f"padded_shapes needs the rank of each component. Expected: a shape of rank {len(spec.shape)} for "
+                f"{name}={shown(spec)}. Received: {shape}."
+            )
+    given = [None] * len(specs)
+    if values is not None:
+        is_one = not isinstance(values, tuple | dict)
+        given = [values] * len(specs) if is_one else _matching(values, structure, names, "padding_values")
+    padding = [_padding(value, spec, name) for value, spec, name in zip(given, specs, names, strict=True)]
+    return PaddedBatch(node, size, bool(drop_remainder), listed, padding)
+
+
+def _matching(
+    value: Any,
+    structure: Any,
+    names: list[str],
+    argument: str,
+    is_leaf: Callable[[Any], bool] = lambda part: part is None or isinstance(part, list),
+) -> list[Any]:
+    parts, other = flatten(value, is_leaf)
+    if other != structure:
+        raise DataError(
+            f"{argument} needs the structure of the elements, with components {names}. "
+            f"Received: {argument}={shown(value)}."
+        )
+    return parts
+
+
+def _padding(value: Any, spec: TensorSpec, name: str) -> Any:
+    if value is None:
+        return b"" if spec.dtype.hasobject else np.zeros((), spec.dtype)[()]
+    array = np.asarray(as_array(value))
+    if not array.ndim and _fits(array, spec.dtype):
+        return array.astype(spec.dtype)[()]
+    raise DataError(
+        f"padding_values has to be one value of the component's dtype. Expected: {spec.dtype} for {name}. "
+        f"Received: padding_values={shown(value)}. Pass a number that the dtype holds, or bytes for strings."
+    )
+
+
+def _fits(value: np.ndarray, dtype: np.dtype) -> bool:
+    """Whether a dtype holds a value: a number may be written as another kind of number."""
+    is_string = value.dtype.kind in "OS"
+    if is_string or dtype.hasobject:
+        return is_string and dtype.hasobject
+    if dtype.kind in "iu" and value.dtype.kind in "iu":
+        return bool(np.iinfo(dtype).min <= int(value) <= np.iinfo(dtype).max)
+    return np.can_cast(value.dtype, dtype, "same_kind") or (value.dtype.kind in "iu" and dtype.kind in "fc")

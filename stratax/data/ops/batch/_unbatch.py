@@ -1,0 +1,76 @@
+"""`unbatch`: the node, and the rewriting of a plan that ends with `batch` (data layer)."""
+
+from typing import Any
+
+from stratax._shown import shown
+from stratax.data.elements._spec import INFINITE_CARDINALITY, TensorSpec
+from stratax.data.elements._structure import flatten, unflatten
+from stratax.data.ops._prefetch import Prefetch
+from stratax.data.ops._take_skip import Take
+from stratax.data.ops.batch._batch import Batch
+from stratax.data.ops.batch._cursors import UnbatchCursor
+from stratax.data.plan._node import Node
+from stratax.data.plan._reading import feed_of
+from stratax.data.plan._run import Run
+from stratax.data.position._cursor import Cursor
+from stratax.errors import DataError
+
+
+class Unbatch(Node):
+    """The slices of each element along its first axis."""
+
+    label = "Unbatch"
+
+    def __init__(self, child: Node) -> None:
+        self.children = (child,)
+
+    @property
+    def spec(self) -> Any:
+        """The child's without the leading axis."""
+        specs, structure = flatten(self.children[0].spec)
+        return unflatten(structure, [self._inner(spec) for spec in specs])
+
+    @staticmethod
+    def _inner(spec: Any) -> TensorSpec:
+        if not isinstance(spec, TensorSpec) or spec.shape == ():
+            raise DataError(
+                "unbatch takes elements apart along their first axis, so every component needs one. "
+                f"Received: a component {shown(spec)}. Batch first."
+            )
+        return TensorSpec(None if spec.shape is None else spec.shape[1:], spec.dtype)
+
+    @property
+    def length(self) -> int:
+        """Known where every element has the same known number of slices."""
+        length = self.children[0].length
+        sizes = {spec.shape for spec in flatten(self.children[0].spec)[0]}
+        leading = {shape[0] if shape else None for shape in sizes}
+        size = leading.pop() if len(leading) == 1 else None
+        if length == 0 or (length > 0 and size is not None and self.children[0].is_uniform):
+            return length * (size or 0)
+        return length if length == -1 else -2
+
+    @property
+    def is_indexable(self) -> bool:
+        """Only iterates."""
+        return False
+
+    @property
+    def batch_size(self) -> int | None:
+        """Not known."""
+        return None
+
+    def stream(self, run: Run, passes: int) -> Cursor:
+        """Slice after slice."""
+        return UnbatchCursor(feed_of(self.children[0], run, passes))
+
+
+def make_unbatch(node: Node) -> Node:
+    """`unbatch`; directly after `batch` it undoes it."""
+    inner = node.child if isinstance(node, Prefetch) else node
+    if not isinstance(inner, Batch):
+        return Unbatch(node)
+    length = inner.child.length
+    if not inner.drop_remainder or length == INFINITE_CARDINALITY:
+        return inner.child
+    return Take(inner.child, inner.length * inner.size) if length >= 0 else Unbatch(node)

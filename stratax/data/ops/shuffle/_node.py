@@ -1,0 +1,99 @@
+"""`shuffle`: the node, its checks and the rewriting of a plan that it is put on (data layer).
+
+After an endless `repeat`, each pass is shuffled, which keeps the plan indexable.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from stratax._shown import shown
+from stratax.data.elements._spec import INFINITE_CARDINALITY, UNKNOWN_CARDINALITY
+from stratax.data.ops._reindexed import Reindexed
+from stratax.data.ops._repeat import Repeat
+from stratax.data.ops.shuffle._cursor import ShuffleCursor
+from stratax.data.ops.shuffle._permutation import Permutation
+from stratax.data.plan._arguments import as_count, make_order
+from stratax.data.plan._node import Node, mix_pass
+from stratax.data.plan._order import Order
+from stratax.data.plan._run import Passes, Run
+from stratax.data.position._cursor import Cursor
+from stratax.errors import BadArgumentError
+
+# More elements than fit into any memory.
+_EVERYTHING = 1 << 62
+
+_MAX_TABLES = 8
+
+
+class Shuffle(Reindexed):
+    """A random order: of everything over an indexable child, through a buffer over a stream.
+
+    Over an indexable child without an end, blocks of `buffer_size` elements are permuted.
+    """
+
+    label = "Shuffle"
+
+    def __init__(self, child: Node, buffer_size: int, order: Order) -> None:
+        super().__init__(child)
+        self.buffer_size = buffer_size
+        self._order = order
+
+    @property
+    def order(self) -> Order:
+        """Its key."""
+        return self._order
+
+    @property
+    def length(self) -> int:
+        """As the child's."""
+        return self.child.length
+
+    def resolve(self, indices: np.ndarray, passes: Passes, run: Run) -> tuple[np.ndarray, Passes]:
+        """Permuted positions."""
+        if self.child.length == INFINITE_CARDINALITY:
+            blocks = indices // self.buffer_size
+            numbers = mix_pass(mix_pass(passes, 1), blocks)
+            offsets = indices - blocks * self.buffer_size
+            permuted = self._permuted(offsets, numbers, self.buffer_size, run)
+            return blocks * self.buffer_size + permuted, passes
+        return self._permuted(indices, passes, self.child.length, run), passes
+
+    def _permuted(self, indices: np.ndarray, passes: Passes, length: int, run: Run) -> np.ndarray:
+        if isinstance(passes, int):
+            return self._permutation(length, passes, run)(indices)
+        permuted = np.empty_like(indices)
+        for number in np.unique(passes):
+            chosen = passes == number
+            permuted[chosen] = self._permutation(length, int(number), run)(indices[chosen])
+        return permuted
+
+    def _permutation(self, length: int, number: int, run: Run) -> Permutation:
+        tables: dict[Any, Permutation] = run.memo.setdefault("permutations", {})
+        key = (length, *self.order.key(run, number))
+        if key not in tables:
+            while len(tables) >= _MAX_TABLES:
+                del tables[next(iter(tables))]
+            tables[key] = Permutation(length, key)
+        return tables[key]
+
+    def stream(self, run: Run, passes: int) -> Cursor:
+        """Through a buffer."""
+        return ShuffleCursor(self.child.open(run, passes), self.buffer_size, self.order.key(run, passes))
+
+
+def make_shuffle(node: Node, buffer_size: Any, seed: Any, reshuffle: bool | None) -> Node:
+    """`shuffle`; after an endless `repeat`, of each pass."""
+    order = make_order(seed, reshuffle is not False)
+    takes_all = as_count("buffer_size", buffer_size, None) == UNKNOWN_CARDINALITY
+    size = _EVERYTHING if takes_all else as_count("buffer_size", buffer_size, 1)
+    if size == 1:
+        return node
+    if isinstance(node, Repeat) and node.is_indexable and node.length == INFINITE_CARDINALITY:
+        return Repeat(Shuffle(node.child, size, order), node.count)
+    if takes_all and node.length == INFINITE_CARDINALITY:
+        raise BadArgumentError(
+            "shuffle(UNKNOWN_CARDINALITY) keeps all elements in memory before it gives any, and these have no end. "
+            f"Received: buffer_size={shown(buffer_size)}. Shuffle before repeat(), or pass a number of elements."
+        )
+    return Shuffle(node, size, order)

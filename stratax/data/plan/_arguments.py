@@ -1,0 +1,82 @@
+"""Check the arguments that several operations have (data layer)."""
+
+import inspect
+import operator
+from typing import Any
+
+import numpy as np
+
+from stratax._shown import shown
+from stratax._tracing import TRACING
+from stratax.data.elements._spec import AUTOTUNE
+from stratax.data.plan._cores import num_cores
+from stratax.data.plan._node import Node
+from stratax.data.plan._order import Order
+from stratax.errors import BadArgumentError, BadTypeError, DataError, TracingError
+
+_MAX_THREADS = 16
+
+
+def as_count(name: str, value: Any, minimum: int | None) -> int:
+    """An integer argument, at least `minimum`."""
+    try:
+        number = operator.index(value.item() if isinstance(value, np.ndarray) and not value.ndim else value)
+    except (TypeError, AttributeError) as e:
+        if TRACING.depth:
+            raise TracingError(
+                f"{name} of a dataset in a compiled function has to be known while it is traced. Expected: a Python "
+                f"integer. Received: {name}={shown(value)}. Pass the dataset, or the number as an int, to the function."
+            ) from e
+        raise BadTypeError(
+            f"{name} has to be an integer. Received: {name}={shown(value)} of type {type(value).__name__}. "
+            f"Convert it with int()."
+        ) from e
+    if isinstance(value, bool) or (minimum is not None and number < minimum):
+        limit = "" if minimum is None else f" of at least {minimum}"
+        raise BadArgumentError(
+            f"{name} has to be an integer{limit}. Received: {name}={shown(value)}. Pass a number{limit}."
+        )
+    return number
+
+
+def check_callable(name: str, function: Any, node: Node | None = None) -> None:
+    """Raises unless `function` can be called, with an element of `node` where its structure is known."""
+    if not callable(function):
+        raise BadTypeError(
+            f"{name} has to be callable. Received: {name}={shown(function)} of type {type(function).__name__}. "
+            "Pass a function of one element."
+        )
+    if node is None or not node.has_known_spec:
+        return
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return
+    spec = node.spec
+    arguments = spec if type(spec) is tuple else (spec,)
+    try:
+        signature.bind(*arguments)
+    except TypeError as e:
+        raise DataError(
+            f"{name} can't be called with an element: {e}. Expected: a function of {len(arguments)} argument(s), the "
+            f"components of element_spec={shown(spec)}. Received: {name}={shown(function)} with signature {signature}. "
+            "A tuple is unpacked into arguments, a dict is one argument."
+        ) from e
+
+
+def threads_of(num_parallel_calls: Any) -> int:
+    """The number of threads that `num_parallel_calls` asks for; 1 for none."""
+    if num_parallel_calls is None:
+        return 1
+    number = as_count("num_parallel_calls", num_parallel_calls, AUTOTUNE)
+    if number == 0:
+        raise BadArgumentError(
+            "num_parallel_calls has to be positive or AUTOTUNE. Received: num_parallel_calls=0. Leave it out to call "
+            "the function in one thread."
+        )
+    return min(num_cores(), _MAX_THREADS) if number == AUTOTUNE else number
+
+
+def make_order(seed: Any, reshuffle: bool) -> Order:
+    """The key of a random order."""
+    return Order(None if seed is None else as_count("seed", seed, None), reshuffle)

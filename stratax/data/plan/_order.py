@@ -1,0 +1,46 @@
+"""The random orders of a plan, however it is rewritten (data layer)."""
+
+import threading
+
+from stratax.data.elements._random import SeedToDraw
+from stratax.data.plan._run import Run
+
+
+class Order:
+    """What identifies a source of randomness of a plan (a `shuffle`), however the plan is rewritten.
+
+    Args:
+        seed: The user's seed; a random one is drawn if it is None: from the element whose function makes the plan,
+            or else from Python's `random`, so that `keras.utils.set_random_seed` and `random.seed` fix it.
+        reshuffle: Whether each iteration and each pass of a `repeat` gets another order.
+        lazy: Whether the seed is drawn only when it is needed, which for most functions is never.
+    """
+
+    def __init__(self, seed: int | None, reshuffle: bool, lazy: bool = False) -> None:
+        self._lock = threading.Lock()
+        self._later = SeedToDraw()
+        self._seed = self._later.draw() if seed is None and not lazy else seed
+        self.reshuffle = reshuffle
+
+    @property
+    def seed(self) -> int:
+        """The seed, drawn now if need be."""
+        with self._lock:
+            if self._seed is None:
+                self._seed = self._later.draw()
+            return self._seed
+
+    def saved_seed(self, run: Run, number: int = 0) -> int:
+        """The seed in force, for a saved state; `number` tells the orders of a plan apart."""
+        if id(self) in run.seeds:
+            return run.seeds[id(self)]
+        with self._lock:
+            if self._seed is None:
+                self._seed = self._later.peek(number)
+            return self._seed
+
+    def key(self, run: Run, number: int) -> tuple[int, ...]:
+        """The key of the order in one pass."""
+        seed = run.seeds.get(id(self))
+        seed = self.seed if seed is None else seed
+        return (seed, run.iteration, number) if self.reshuffle else (seed,)

@@ -1,0 +1,95 @@
+"""Read a node for others: how far ahead, and its first element (data layer)."""
+
+import math
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
+
+from stratax.data.elements._spec import TensorSpec
+from stratax.data.elements._structure import Row, flatten
+from stratax.data.plan._node import Node
+from stratax.data.plan._run import Run
+from stratax.data.position._feed import Feed
+from stratax.errors import DataError
+
+_READ_AHEAD_BYTES = 1 << 18
+_READ_AHEAD_ROWS = 256
+_STRING_BYTES = 1 << 10
+_ASK_AGAIN = 32
+_TRIES = 8
+_Found = TypeVar("_Found")
+
+
+def read_ahead(node: Node) -> int:
+    """How many elements of `node` to gather in one go when they are asked for one by one."""
+    limits = list(_limits(node))
+    if limits:
+        return min(limits)
+    try:
+        leaves = flatten(node.spec)[0]
+    except DataError:
+        # What is wrong with the elements will be said when one is made.
+        return 1
+    size = max(1, sum(_bytes_of(leaf) for leaf in leaves))
+    return max(1, min(_READ_AHEAD_BYTES // size, _READ_AHEAD_ROWS))
+
+
+def _limits(node: Node) -> Iterator[int]:
+    """How many elements of `node` each step that minds lets be made ahead; those of a batch count."""
+    pending, seen = [(node, 1)], set()
+    while pending:
+        step, per_element = pending.pop()
+        if id(step) not in seen:
+            seen.add(id(step))
+            if step.reads_ahead is not None:
+                yield max(1, step.reads_ahead // per_element)
+            pending.extend((child, per_element * step.group_size) for child in step.children)
+
+
+def _bytes_of(spec: Any) -> int:
+    if not isinstance(spec, TensorSpec) or spec.shape is None or None in spec.shape:
+        return _READ_AHEAD_BYTES
+    itemsize = _STRING_BYTES if spec.dtype.hasobject else spec.dtype.itemsize
+    return math.prod([size or 0 for size in spec.shape]) * itemsize
+
+
+def feed_of(node: Node, run: Run, passes: int = 0) -> Feed:
+    """An opened node whose elements are read some ahead where that is unobservable."""
+    return Feed(node.open(run, passes), Lookahead(node))
+
+
+class Lookahead:
+    """How many elements of a node to read at once; asked again while its functions may turn out to be pure."""
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+        self._size = 0
+        self._asked = 0
+
+    def __call__(self) -> int:
+        if self._size <= 1 and self._asked < _ASK_AGAIN:
+            self._asked += 1
+            self._size = read_ahead(self._node)
+        return self._size
+
+
+def first_found(node: Node, find: Callable[[Row], _Found]) -> _Found | None:
+    """What `find` gives for a node's first element, in an iteration of its own; `None` if there is no element.
+
+    Of elements that can't be made, or fail in `find`, some are passed over; if all do, the first failure is raised.
+    """
+    run = Run()
+    failure: Exception | None = None
+    try:
+        cursor = node.open(run)
+        for _ in range(_TRIES):
+            try:
+                return find(cursor.read(1).row(0))
+            except StopIteration:
+                break
+            except Exception as e:
+                failure = failure or e
+    finally:
+        run.close()
+    if failure is not None:
+        raise failure
+    return None

@@ -1,0 +1,98 @@
+"""What the nodes of a plan share while one iterator runs (data layer)."""
+
+import contextlib
+import threading
+from collections.abc import Callable
+from concurrent.futures import CancelledError, ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+from stratax.data.records._origins import Origins
+from stratax.errors import DataError
+
+Passes = int | np.ndarray
+"""Which pass of the `repeat`s above an element belongs to: one number for all of them, or one each (uint64)."""
+
+
+class Run:
+    """What the nodes of a plan share while one iterator runs over it.
+
+    Args:
+        iteration: How many times the Dataset was iterated before; part of the key of every reshuffled order.
+        seeds: Seeds that take the place of the nodes' own, by the identity of their :class:`Order`.
+        max_threads: Upper limit of the threads in all its pools, `None` for none.
+
+    Attributes:
+        num_ignored: How many elements `ignore_errors` has left out.
+        placeless: Why no place can be saved, from each source that was opened and has none.
+        origins: Where the last records stand in their files.
+    """
+
+    def __init__(
+        self, iteration: int = 0, seeds: dict[int, int] | None = None, max_threads: int | None = None
+    ) -> None:
+        self.iteration = iteration
+        self.seeds = dict(seeds or {})
+        self.memo: dict[Any, Any] = {}
+        self.num_ignored = 0
+        self.placeless: list[DataError] = []
+        self.origins = Origins()
+        self._max_threads = max_threads
+        self._pools: dict[int, ThreadPoolExecutor] = {}
+        self._num_threads = 0
+        # Reentrant: a thread that holds it may be the one that finds the iterator forgotten, and closes.
+        self._lock = threading.RLock()
+        self._is_closed = False
+        self._closers: list[Callable[[bool], None]] = []
+
+    def child(self, iteration: int) -> "Run":
+        """A run over a part of the plan that keeps an iteration of its own."""
+        run = Run(iteration, self.seeds, self._max_threads)
+        run.placeless = self.placeless
+        run.origins = self.origins
+        return run
+
+    def pool(self, threads: int, owner: object) -> ThreadPoolExecutor:
+        """Threads for one step of the plan, started at its first use.
+
+        Args:
+            threads: How many.
+            owner: The step. Where the upper limit leaves no thread for it, it shares those of another.
+        """
+        with self._lock:
+            if self._is_closed:
+                # A background thread that has not noticed yet; nobody waits for what it makes.
+                raise CancelledError
+            if id(owner) not in self._pools:
+                self._pools[id(owner)] = self._new_pool(threads)
+            return self._pools[id(owner)]
+
+    def _new_pool(self, threads: int) -> ThreadPoolExecutor:
+        if self._max_threads is not None:
+            threads = min(threads, self._max_threads - self._num_threads)
+            if threads < 1 and self._pools:
+                return next(reversed(self._pools.values()))
+        self._num_threads += max(1, threads)
+        return ThreadPoolExecutor(max(1, threads), thread_name_prefix="stratax-map")
+
+    def on_close(self, closer: Callable[[bool], None]) -> None:
+        """Has `closer(wait)` called when the iterator is closed; raises CancelledError if it is."""
+        with self._lock:
+            if self._is_closed:
+                raise CancelledError
+            self._closers.append(closer)
+
+    def forget(self, closer: Callable[[bool], None]) -> None:
+        """Undoes :meth:`on_close`."""
+        with self._lock, contextlib.suppress(ValueError):
+            self._closers.remove(closer)
+
+    def close(self, wait: bool = True) -> None:
+        """Ends every thread that was started for this iterator; waits for it unless told otherwise."""
+        with self._lock:
+            self._is_closed = True
+        while self._closers:
+            self._closers.pop()(wait)
+        while self._pools:
+            self._pools.popitem()[1].shutdown(wait=wait, cancel_futures=True)

@@ -1,0 +1,184 @@
+"""Elements that a Python generator gives (data layer)."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from stratax._shown import shown
+from stratax.data.elements._block import Block, Rows
+from stratax.data.elements._spec import UNKNOWN_CARDINALITY, TensorSpec, is_shape_of
+from stratax.data.elements._structure import Row, as_array, flatten, leaf_names, unflatten
+from stratax.data.plan._arguments import check_callable
+from stratax.data.plan._node import Node
+from stratax.data.plan._run import Run
+from stratax.data.position._cursor import Cursor, State
+from stratax.data.vectorise._user_code import user_code
+from stratax.errors import BadArgumentError, BadTypeError, DataError
+
+
+class Generator(Node):
+    """Elements of a Python generator; every iteration calls `function(*args)` anew.
+
+    Args:
+        function: Gives an iterable.
+        args: Its arguments, NumPy arrays.
+        signature: Structure of TensorSpec that every element has to fit.
+    """
+
+    label = "Generator"
+    is_indexable = False
+    is_uniform = False
+    batch_size = None
+
+    def __init__(self, function: Callable[..., Any], args: tuple[Any, ...], signature: Any) -> None:
+        self._function = function
+        self._args = args
+        self._signature = signature
+        self._specs, self.structure = flatten(signature)
+        self._names = leaf_names(self.structure)
+
+    @property
+    def name(self) -> str:
+        """The generator's name, for messages."""
+        return getattr(self._function, "__qualname__", repr(self._function))
+
+    @property
+    def spec(self) -> Any:
+        """The signature given."""
+        return self._signature
+
+    @property
+    def length(self) -> int:
+        """Not known."""
+        return UNKNOWN_CARDINALITY
+
+    @property
+    def reads_ahead(self) -> int:
+        """Nothing: whoever wrote the generator may watch it."""
+        return 1
+
+    def stream(self, run: Run, passes: int) -> Cursor:
+        """The elements, converted to the signature's dtypes and checked against it."""
+        run.placeless.append(self.without_place())
+        return GeneratorCursor(self)
+
+    def started(self) -> Iterator[Any]:
+        """What the function gives for a new pass."""
+        with user_code(f"The generator {self.name}"):
+            return iter(self._function(*self._args))
+
+    def without_place(self) -> DataError:
+        """Why no place in it can be saved."""
+        return DataError(
+            "The position of this iterator can't be saved: it reads a Python generator, which can't be put "
+            f"back. Received: from_generator({self.name}). Use from_tensor_slices or range with map."
+        )
+
+    def converted(self, element: Any, number: int) -> Row:
+        """One of them, as the signature says."""
+        with user_code(f"The generator {self.name}"):
+            return self._converted(element, number)
+
+    def _converted(self, element: Any, number: int) -> Row:
+        leaves, structure = flatten(self._tuples(element))
+        if structure != self.structure:
+            raise DataError(
+                f"The generator {self.name} gave an element that does not fit its output_signature. "
+                f"Expected: structure {shown(self._signature)}. Received: element {number}={shown(element)}. "
+                "Yield the structure of output_signature, or change output_signature."
+            )
+        return [
+            self._convert(leaf, spec, name, number)
+            for leaf, spec, name in zip(leaves, self._specs, self._names, strict=True)
+        ]
+
+    def _tuples(self, element: Any) -> Any:
+        """TensorFlow takes a yielded list for a tuple where the signature has a tuple."""
+        if isinstance(element, list) and type(self._signature) is tuple:
+            return tuple(element)
+        return element
+
+    def _convert(self, leaf: Any, spec: TensorSpec, name: str, number: int) -> Any:
+        array = as_array(leaf)
+        found = TensorSpec.from_array(array)
+        converted = array if found.dtype == spec.dtype else self._cast(array, spec, name, number)
+        if not spec.is_compatible_with(TensorSpec.from_array(converted)):
+            raise DataError(
+                f"The generator {self.name} gave an element that does not fit its output_signature. "
+                f"Expected: {name}={shown(spec)}. Received: element {number}, {name} of shape={found.shape}. "
+                "Use None in output_signature for sizes that differ."
+            )
+        return converted
+
+    def _cast(self, array: Any, spec: TensorSpec, name: str, number: int) -> Any:
+        dtype = TensorSpec.from_array(array).dtype
+        is_string = dtype.hasobject or spec.dtype.hasobject
+        is_number = dtype.kind in "iub" and spec.dtype.kind in "iuf"
+        if not is_string and (np.can_cast(dtype, spec.dtype, "same_kind") or is_number):
+            return array.astype(spec.dtype)
+        raise DataError(
+            f"The generator {self.name} gave an element that does not fit its output_signature. Expected: "
+            f"{name}={shown(spec)}. Received: element {number}, {name} of dtype={dtype}. Convert it in the generator, "
+            "or change the dtype in output_signature."
+        )
+
+
+class GeneratorCursor(Cursor):
+    """Reads a Python generator, whose place nobody knows."""
+
+    def __init__(self, source: Generator) -> None:
+        self._source = source
+        self._elements: Iterator[Any] | None = None
+        self._number = 0
+
+    def read(self, limit: int) -> Block:
+        """One element."""
+        if self._elements is None:
+            self._elements = self._source.started()
+        element = next(self._elements)
+        self._number += 1
+        return Rows([self._source.converted(element, self._number - 1)])
+
+    def get_state(self) -> State:
+        """Raises."""
+        raise self._source.without_place()
+
+    def set_state(self, state: State) -> None:
+        """Raises."""
+        raise self._source.without_place()
+
+
+def make_generator(
+    generator: Any, output_types: Any, output_shapes: Any, args: Any, output_signature: Any
+) -> Generator:
+    """A generator source from either form of its signature."""
+    check_callable("generator", generator)
+    if (output_types is None) == (output_signature is None):
+        raise BadTypeError(
+            "from_generator needs output_signature, or in the old form output_types, and not both. "
+            f"Received: output_types={shown(output_types)}, output_signature={shown(output_signature)}. "
+            "Pass output_signature=TensorSpec(shape, dtype) or a structure of them."
+        )
+    signature = output_signature if output_types is None else _old_signature(output_types, output_shapes)
+    for spec in flatten(signature)[0]:
+        if not isinstance(spec, TensorSpec):
+            raise BadTypeError(
+                "output_signature is a TensorSpec or a structure (tuple, dict) of them. "
+                f"Received: {shown(spec)} in output_signature={shown(output_signature)}."
+            )
+    return Generator(generator, tuple(np.asarray(arg)[()] for arg in args or ()), signature)
+
+
+def _old_signature(types: Any, shapes: Any) -> Any:
+    dtypes, structure = flatten(types, is_leaf=lambda part: False)
+    if shapes is None:
+        return unflatten(structure, [TensorSpec(None, dtype) for dtype in dtypes])
+    listed, other = flatten(shapes, is_leaf=is_shape_of(types))
+    if structure != other:
+        raise BadArgumentError(
+            "output_shapes needs the structure of output_types. "
+            f"Received: output_types={shown(types)}, output_shapes={shown(shapes)}. Pass output_signature instead."
+        )
+    specs = [TensorSpec(shape, dtype) for shape, dtype in zip(listed, dtypes, strict=True)]
+    return unflatten(structure, specs)

@@ -1,0 +1,40 @@
+"""Elements given as rows (data layer)."""
+
+from typing import Any
+
+import numpy as np
+
+from stratax.data.elements._block import Block, Rows
+from stratax.data.elements._structure import Row
+from stratax.data.plan._node import Node
+from stratax.data.plan._run import Passes, Run
+
+
+class RowsSource(Node):
+    """Elements that are at hand as rows: what a window holds."""
+
+    label = "Window"
+
+    def __init__(self, rows: list[Row], spec: Any) -> None:
+        self._rows = rows
+        self._spec = spec
+
+    @property
+    def spec(self) -> Any:
+        """As given."""
+        return self._spec
+
+    @property
+    def length(self) -> int:
+        """How many rows."""
+        return len(self._rows)
+
+    @property
+    def is_uniform(self) -> bool:
+        """Not checked."""
+        return False
+
+    def gather(self, indices: np.ndarray, passes: Passes, run: Run) -> Block:
+        """Copies of the rows."""
+        rows = [self._rows[i] for i in indices]
+        return Rows([[leaf.copy() if isinstance(leaf, np.ndarray) else leaf for leaf in row] for row in rows])

@@ -1,0 +1,94 @@
+"""Functions that do nothing but hand their batch to a known operation, found out by calling them once (data layer).
+
+What parsing costs is mostly a number of operations for each batch, however small it is. Where a function hands its
+batch to an operation that takes several batches at a time (`parse_example`), and gives back nothing but parts of the
+result, that operation is called for several batches as one.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Self
+
+from stratax.data.elements._structure import Row, Structure, flatten
+from stratax.data.vectorise._batched_element import CannotVectorise
+
+Operation = Callable[[Sequence[Any]], Sequence[Any]]
+"""Gives a result for each of several batches."""
+
+
+def _refuse(self: Any, *args: Any, **kwargs: Any) -> Any:
+    raise CannotVectorise
+
+
+class Part:
+    """Stands for a part of the result that an operation will give.
+
+    Args:
+        call: The number of the call, as :meth:`BatchToCome.call` gave it.
+        path: Keys and indices that lead to the part.
+    """
+
+    def __init__(self, call: int, *path: Any) -> None:
+        self.call = call
+        self.path = path
+
+    # Whoever looks at a value has to be given one.
+    __bool__ = __int__ = __float__ = __index__ = __iter__ = __array__ = __len__ = __contains__ = _refuse
+    __getitem__ = __eq__ = __ne__ = __getattr__ = _refuse
+    __hash__ = None  # type: ignore[assignment]
+
+    def of(self, results: Sequence[Any]) -> Any:
+        """The part, of what the calls gave."""
+        found = results[self.call]
+        for key in self.path:
+            found = found[key]
+        return found
+
+
+class BatchToCome:
+    """Stands for a batch that nobody has yet, in a function that is found out about.
+
+    An operation that knows it notes what it would do, and gives :class:`Part` in the place of its result's arrays.
+
+    Attributes:
+        calls: The operations noted so far.
+    """
+
+    def __init__(self) -> None:
+        self.calls: list[Operation] = []
+
+    def call(self, operation: Operation) -> int:
+        """Notes an operation; its number, for :class:`Part`."""
+        self.calls.append(operation)
+        return len(self.calls) - 1
+
+
+class BatchProgram:
+    """What such a function does.
+
+    Args:
+        calls: The operations that the batch is handed to.
+        parts: What the function gives back, as leaves.
+        structure: The structure of it.
+    """
+
+    def __init__(self, calls: Sequence[Operation], parts: Sequence[Part], structure: Structure) -> None:
+        self._calls = calls
+        self._parts = parts
+        self.structure = structure
+
+    @classmethod
+    def of(cls, function: Callable[..., Any]) -> Self | None:
+        """What a pure function of one argument does, if it is nothing else."""
+        batch = BatchToCome()
+        try:
+            parts, structure = flatten(function(batch))
+        except Exception:
+            return None
+        if not parts or not all(type(part) is Part for part in parts):
+            return None
+        return cls(batch.calls, parts, structure)
+
+    def __call__(self, batches: Sequence[Any]) -> list[Row]:
+        """The function's results for several batches; raises if it fails on one of them."""
+        by_call = [operation(batches) for operation in self._calls]
+        return [[part.of(results) for part in self._parts] for results in zip(*by_call, strict=True)]
