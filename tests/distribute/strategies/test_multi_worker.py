@@ -9,6 +9,7 @@ import pytest
 
 import stratax as sx
 from stratax import errors
+from stratax.cluster import _connection, _hooks
 from tests.cluster.processes import environment, no_tasks, run_tasks
 
 SHARED = pathlib.Path(__file__).resolve().parents[3].parent / "shared"
@@ -258,7 +259,10 @@ def test_workers_begin_with_the_same_variables_and_random_states():
     assert first["reduced"] == 6.0
 
 
-def test_without_tf_config_there_is_one_worker_and_it_says_so(caplog):
+def test_without_tf_config_there_is_one_worker_and_it_says_so(caplog, monkeypatch):
+    # Forgotten afterwards: other tests are about a process that is connected to nothing.
+    monkeypatch.setattr(_connection._state, "cluster", None)
+    monkeypatch.setattr(_hooks._state, "cluster", None)
     strategy = sx.distribute.MultiWorkerMirroredStrategy()
     assert strategy.num_workers == 1
     assert strategy.num_replicas_in_sync == 8
