@@ -364,6 +364,7 @@ class _LoopRun:
             if taken:
                 block = self._streams[position].peek_block(0, taken, capacity * per_iteration)
                 self._last_rows[position] = jax.tree.leaves(block)
+                _placement.check_fits(self._last_rows[position])
                 leaves[position] = self._last_rows[position]
             else:
                 leaves[position] = self._rows_without_meaning(position, capacity)

@@ -1,10 +1,46 @@
 """Putting arrays where a program needs them, also on devices of several processes (core layer)."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import jax
 import numpy as np
 from jax.sharding import Sharding
+
+from stratax import errors
+from stratax._shown import shown
+
+_DEVICE_LIMITS = {np.dtype(f"{kind}64"): np.iinfo(f"{kind}32") for kind in ("int", "uint")}
+
+
+def check_fits(values: Iterable[Any]) -> None:
+    """Refuse whole numbers of 64 bits that a device would change without a word.
+
+    Without JAX' `jax_enable_x64`, arrays of int64 and uint64 become arrays of 32 bits on a device, and larger numbers
+    wrap. What is on a device already is not looked at.
+
+    Args:
+        values: Arrays of NumPy and other values.
+
+    Raises:
+        BadArgumentError: If a number does not fit into 32 bits.
+    """
+    for value in values:
+        if isinstance(value, np.ndarray | np.generic) and value.dtype in _DEVICE_LIMITS:
+            _check_range(value, _DEVICE_LIMITS[value.dtype])
+
+
+def _check_range(value: np.ndarray | np.generic, limits: np.iinfo) -> None:
+    if jax.config.values["jax_enable_x64"] or not value.size:
+        return
+    for extreme in (value.min(), value.max()):
+        if not limits.min <= extreme <= limits.max:
+            raise errors.BadArgumentError(
+                "A number does not fit into the 32 bits that whole numbers have on a device. Expected: "
+                f"{limits.min} to {limits.max}. Received: {shown(int(extreme))} in an array of {value.dtype} of shape "
+                f"{value.shape}. Make it smaller before (identifiers: their remainder, or a hash), split it into two "
+                "numbers, or set JAX' jax_enable_x64 before anything computes."
+            )
 
 
 def place(values: Any, sharding: Sharding) -> Any:
@@ -20,7 +56,11 @@ def place(values: Any, sharding: Sharding) -> Any:
 
     Returns:
         The structure, of arrays under `sharding`.
+
+    Raises:
+        BadArgumentError: If a whole number of 64 bits does not fit into 32.
     """
+    check_fits(jax.tree.leaves(values))
     if sharding.is_fully_addressable:
         return jax.device_put(values, sharding)
     return jax.tree.map(lambda value: _across_processes(value, sharding), values)
@@ -41,6 +81,7 @@ def place_local(value: Any, sharding: Sharding, shape: tuple[int, ...]) -> jax.A
         sharding: Where to.
         shape: The shape of the whole.
     """
+    check_fits([value])
     if sharding.is_fully_addressable:
         return jax.device_put(value, sharding)
     return jax.make_array_from_process_local_data(sharding, np.asarray(value), shape)

@@ -119,6 +119,7 @@ class Program:
         retrace: Retrace | None = None,
     ) -> Any:
         """Runs the program once and gives the variables that it writes their new values."""
+        _placement.check_fits(arguments)
         fed = self._take(arguments, streams, traced) if self._has_feeds else {}
         _arrivals.settle_before_run()
         with InterruptDeferred():
@@ -267,6 +268,7 @@ class DrivenProgram(Program):
         traced: Sequence[_stream.Stream] = (),
         retrace: Retrace | None = None,
     ) -> Any:
+        _placement.check_fits(arguments)
         _arrivals.settle_before_run()
         values = dict(self._constants)
         values.update(zip(self._jaxpr.invars, self._moved(arguments), strict=True))
@@ -427,4 +429,5 @@ def _taken(feed: _capture.StreamFeed, stream: _stream.Stream, count: int) -> dic
         leaves = [np.bool_(present), *jax.tree.leaves(value)]
     else:
         leaves = jax.tree.leaves(stream.take_block(count, feed.count) if feed.block else stream.take())
+    _placement.check_fits(leaves)
     return {_capture.FeedLeaf(feed, index): leaf for index, leaf in enumerate(leaves)}

@@ -8,7 +8,7 @@ import numpy as np
 
 from stratax import errors
 from stratax._shown import shown
-from stratax.core import _capture
+from stratax.core import _capture, _placement
 
 _AGGREGATIONS = ("none", "sum", "mean", "only_first_replica")
 
@@ -61,6 +61,7 @@ class Variable(keras.Variable):
             )
         array = np.array(value) if isinstance(value, np.ndarray) else np.asarray(value)
         _check_numbers("initial_value", array)
+        _placement.check_fits([array])
         kind = keras.backend.standardize_dtype(dtype) if dtype is not None else _default_dtype(value, array)
         super().__init__(
             lambda shape, dtype: keras.ops.convert_to_tensor(array, dtype=dtype),
@@ -81,6 +82,7 @@ class Variable(keras.Variable):
         own = np.array(value) if isinstance(value, np.ndarray) else value
         if isinstance(value, str | bytes | np.ndarray):
             _check_numbers("value", np.asarray(value))
+            _placement.check_fits([value])
         try:
             return super()._convert_to_tensor(own, dtype)
         except (TypeError, ValueError):

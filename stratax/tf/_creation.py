@@ -79,12 +79,17 @@ def on_device(value: Any, dtype: Any = None) -> Any:
 
     Raises:
         BadTypeError: If `value` is text, which devices do not hold.
+        BadArgumentError: If a whole number of 64 bits does not fit into the 32 that it has there.
     """
     if holds_text(value) or getattr(getattr(value, "dtype", None), "kind", "") == "O":
         raise BadTypeError(
             "Devices hold numbers, not text or objects. Expected: a number, or a nested list or array of numbers. "
             f"Received: value={shown(value)}. Keep it as a Python or NumPy value."
         )
+    if dtype is None or as_dtype(dtype).kind in "iu":
+        from stratax.core._placement import check_fits  # Pipelines on the host do without JAX.
+
+        check_fits([value])
     return ops.convert_to_tensor(value, dtype=None if dtype is None else device_dtype(dtype))
 
 

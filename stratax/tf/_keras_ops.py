@@ -10,6 +10,9 @@ from stratax._shown import shown
 from stratax.errors import BadTypeError
 from stratax.tf._text import holds_text
 
+_CONVERSIONS = ("cast", "convert_to_tensor")
+"""What may change a number's kind: whether it fits depends on what it becomes."""
+
 
 class _KerasOps:
     """Each attribute is a function that calls the one of that name in `keras.ops`."""
@@ -18,6 +21,10 @@ class _KerasOps:
         def call(*args: Any, **kwargs: Any) -> Any:
             from keras import ops
 
+            from stratax.core._placement import check_fits
+
+            if name not in _CONVERSIONS:
+                check_fits(args)
             try:
                 return getattr(ops, name)(*args, **kwargs)
             except (TypeError, ValueError):
