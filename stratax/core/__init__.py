@@ -1,6 +1,6 @@
 """How a stateful Python function becomes a pure JAX program. Knows no strategy."""
 
-from stratax.core import _convolutions
+from stratax.core import _convolutions, _pooling
 from stratax.core._autograph import do_not_convert as do_not_convert
 from stratax.core._function import Function as Function
 from stratax.core._function import function as function
@@ -14,6 +14,7 @@ from stratax.core._variable import Variable as Variable
 from stratax.errors import OutOfRangeError as OutOfRangeError
 
 _convolutions.install()
+_pooling.install()
 
 __all__ = [
     "Function",
