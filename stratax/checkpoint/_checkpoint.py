@@ -27,7 +27,7 @@ from stratax.checkpoint._options import num_arguments
 from stratax.checkpoint._status import CheckpointLoadStatus
 from stratax.cluster import phase
 from stratax.core import Variable, _arrivals, _capture
-from stratax.data.files import _unfinished
+from stratax.data.files import unfinished
 
 
 @dataclasses.dataclass(slots=True)
@@ -36,7 +36,7 @@ class _Own:
 
     root: Any
     tracked: dict[str, Any] = dataclasses.field(default_factory=dict)
-    write: _unfinished.Write | None = None
+    write: unfinished.Write | None = None
     restoration: _restoration.Restoration | None = None
     counter: Variable | None = None
 

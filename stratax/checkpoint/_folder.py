@@ -10,8 +10,7 @@ from typing import Any
 from stratax import errors
 from stratax._shown import shown
 from stratax.checkpoint import _commit
-from stratax.data.files import _unfinished
-from stratax.data.files._access import local_path
+from stratax.data.files import local_path, unfinished
 
 _logger = logging.getLogger("stratax")
 _ASIDE = re.compile(r"^\.(.+)\.replaced$")
@@ -75,7 +74,7 @@ def get_checkpoint_state(
         True
     """
     folder = located(checkpoint_dir)
-    _unfinished.wait_for(folder)
+    unfinished.wait_for(folder)
     paths = tuple(os.fspath(path) for path in complete_checkpoints(folder))
     return (
         CheckpointState(model_checkpoint_path=paths[-1], all_model_checkpoint_paths=paths) if paths else None
@@ -97,7 +96,7 @@ def checkpoint_exists(checkpoint_prefix: str | os.PathLike) -> bool:
         False
     """
     path = located(checkpoint_prefix)
-    _unfinished.wait_for(path)
+    unfinished.wait_for(path)
     return _commit_of(path) is not None
 
 

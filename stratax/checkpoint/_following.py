@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from stratax import errors
 from stratax._shown import shown
 from stratax.checkpoint import _commit, _folder
-from stratax.data.files import _unfinished
+from stratax.data.files import unfinished
 
 _POLL_SECONDS = 1.0
 
@@ -78,7 +78,7 @@ def _next(
     """The latest checkpoint as soon as it is another one than the last; None when the time is over."""
     deadline = None if timeout is None else time.monotonic() + timeout
     while True:
-        _unfinished.wait_for(folder)
+        unfinished.wait_for(folder)
         found = list(_folder.complete_checkpoints(folder).items())
         if found and found[-1] != last:
             return found[-1]

@@ -16,8 +16,7 @@ from stratax import errors
 from stratax._shown import shown
 from stratax.checkpoint import _commit, _folder, _store, _together
 from stratax.checkpoint._checkpoint import Checkpoint, CheckpointOptions
-from stratax.data.files import _unfinished
-from stratax.data.files._whole import write_file
+from stratax.data.files import unfinished, write_file
 
 _logger = logging.getLogger("stratax")
 _KEPT = "kept_checkpoints.json"
@@ -173,7 +172,7 @@ class CheckpointManager:
         return None
 
     def _wait(self) -> None:
-        _unfinished.wait_for(self._prefix.parent)
+        unfinished.wait_for(self._prefix.parent)
 
     def _is_due(self, step: int | None) -> bool:
         if self._interval is None or step is None or self._last_step is None:

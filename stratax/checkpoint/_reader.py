@@ -7,7 +7,7 @@ import numpy as np
 from stratax import errors
 from stratax._shown import shown
 from stratax.checkpoint import _commit, _folder, _store, _writer
-from stratax.data.files import _unfinished
+from stratax.data.files import unfinished
 
 
 class CheckpointReader:
@@ -51,7 +51,7 @@ class CheckpointReader:
                 f"The checkpoint {shown(os.fspath(self._index.folder))} has no such variable. Expected: one of "
                 f"{sorted(self._index.shapes)}. Received: name={shown(name)}."
             )
-        _unfinished.wait_for(self._index.folder)
+        unfinished.wait_for(self._index.folder)
         return _store.read_arrays(self._index, [name])[name]
 
 

@@ -9,7 +9,7 @@ from stratax import errors
 from stratax._shown import shown
 from stratax.cluster import Cluster, _phases, current
 from stratax.cluster._cluster import DEFAULT_SECONDS
-from stratax.data.files import _unfinished
+from stratax.data.files import unfinished
 
 RESTORED = "restore/done"
 """The end of a restore, which all tasks come to together."""
@@ -217,10 +217,10 @@ def wait_for_chief(token: str, path: str) -> None:
     if cluster is None:
         return
     try:
-        failure = json.loads(cluster.broadcast(_NEWS + token, None, _unfinished.WRITE_SECONDS))
+        failure = json.loads(cluster.broadcast(_NEWS + token, None, unfinished.WRITE_SECONDS))
     except errors.ClusterTimeoutError as error:
         raise errors.ClusterTimeoutError(
-            f"The chief has not written a checkpoint within {_unfinished.WRITE_SECONDS:g} s. "
+            f"The chief has not written a checkpoint within {unfinished.WRITE_SECONDS:g} s. "
             f"Received: path={shown(path)}. {error}",
             tasks=error.tasks,
         ) from error

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from stratax import errors
 from stratax._shown import shown
 from stratax.checkpoint import _together
-from stratax.data.files import _unfinished
+from stratax.data.files import unfinished
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
@@ -38,7 +38,7 @@ class Destination:
 
 def begin(
     destination: Destination, work: Callable[[], None] | None, then: Iterable[Callable[[], object]]
-) -> _unfinished.Write:
+) -> unfinished.Write:
     """Begins to write the chief's checkpoint, and in the other tasks to wait for it.
 
     Args:
@@ -60,7 +60,7 @@ def begin(
         for each in then:
             each()
 
-    return _unfinished.begin(chief, write_or_wait)
+    return unfinished.begin(chief, write_or_wait)
 
 
 def make_own_folder(destination: Destination) -> None:
@@ -92,7 +92,7 @@ def wait_for(path: str | os.PathLike) -> errors.CheckpointError | None:
     Raises:
         CheckpointError: If a write does not come to an end.
     """
-    failure = _unfinished.wait_for(path)
+    failure = unfinished.wait_for(path)
     if failure is None:
         return None
     error = errors.CheckpointError(

@@ -72,7 +72,7 @@ def collect_report() -> HostReport:
     import keras
 
     from stratax.cluster import simulated_kind
-    from stratax.data.plan._cores import num_cores
+    from stratax.data.plan import num_cores
 
     versions = {
         "stratax": __version__,

@@ -15,7 +15,7 @@ from stratax.convert._listing import Listing, list_images
 from stratax.convert._order import divide
 from stratax.convert._settings import DEFAULT_SHARDS, ConversionSettings, check_classes, check_on_error
 from stratax.convert._shard import ShardResult, ShardTask
-from stratax.data.plan._cores import num_cores
+from stratax.data.plan import num_cores
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)

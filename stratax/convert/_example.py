@@ -9,7 +9,7 @@ import numpy as np
 
 from stratax import errors
 from stratax._shown import shown
-from stratax.data.examples._example import BytesList, Example, Feature, Features, Int64List
+from stratax.data import BytesList, Example, Feature, Features, Int64List
 from stratax.image import _pillow
 from stratax.image._decode import decode_jpeg
 from stratax.image._files import kind_of

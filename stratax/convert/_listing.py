@@ -11,8 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from stratax import errors
 from stratax._shown import shown
 from stratax.convert._settings import check_classes
-from stratax.data.files._access import reading
-from stratax.data.files._whole import read_file
+from stratax.data.files import read_file, reading
 
 IMAGE_SUFFIXES = (".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".bmp", ".gif", ".webp")
 """Names that end so, in small or capital letters, are taken for images."""
@@ -21,7 +20,6 @@ HIDDEN = "hidden"
 NOT_AN_IMAGE = "not an image by its name"
 WITHOUT_A_CLASS = "outside of a class folder"
 OF_NO_LISTED_CLASS = "of a class that the labels do not name"
-
 _PATH_HEADINGS = {"path", "file", "filename", "filepath", "file_name", "image", "image_path", "image_uri"}
 
 

@@ -21,7 +21,7 @@ from stratax._shown import shown
 from stratax.convert._listing import Listing
 from stratax.convert._settings import ConversionSettings, labels_text, shard_name
 from stratax.convert._shard import ShardResult, result_path, write_text
-from stratax.data.files._whole import make_folder
+from stratax.data.files import make_folder
 
 _VERSION = 1
 _CHOICE = "Repeat the earlier call, choose another folder or name, or overwrite what is there (--overwrite)."

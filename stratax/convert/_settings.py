@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from stratax import errors
 from stratax._shown import shown
-from stratax.data.files._whole import read_file
+from stratax.data.files import read_file
 
 _NAME = re.compile(r"[\w][\w.-]*")
 _LINE_END = re.compile(r"[\r\n]")
@@ -16,7 +16,6 @@ _MOST_SHARDS = 99_999
 _MOST_PIXELS_A_SIDE = 16_384
 _MOST_IN_64_BITS = 2**62
 _ON_ERROR = ("fail", "skip")
-
 DEFAULT_SHARDS = 16
 
 

@@ -13,8 +13,8 @@ from stratax import errors
 from stratax._shown import shown
 from stratax.convert._example import image_example
 from stratax.convert._listing import Picture, location
-from stratax.data.files._whole import read_file, write_file
-from stratax.data.records._tfrecord_writer import TFRecordWriter
+from stratax.data import TFRecordWriter
+from stratax.data.files import read_file, write_file
 
 _METER = struct.Struct("<qqq")
 

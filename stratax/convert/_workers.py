@@ -9,8 +9,7 @@ from loky.process_executor import BrokenProcessPool
 
 from stratax import errors
 from stratax.convert._shard import Meter, ShardResult, ShardTask, make_shard
-from stratax.data.workers._interrupts import workers_without_interrupts
-from stratax.data.workers._processes import reason_of_death, start_executor
+from stratax.data.workers import reason_of_death, start_executor, workers_without_interrupts
 
 _POLL_SECONDS = 0.1
 _STALL_SECONDS = 900.0

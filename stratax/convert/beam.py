@@ -21,7 +21,7 @@ from stratax.convert._settings import (
     shard_name,
 )
 from stratax.convert._shard import read_image, write_text
-from stratax.data.records._tfrecord_writer import TFRecordWriter
+from stratax.data import TFRecordWriter
 
 try:
     import apache_beam as beam
@@ -32,7 +32,6 @@ except ImportError as error:
     ) from error
 
 __all__ = ["ConvertImages"]
-
 _logger = logging.getLogger(__name__)
 
 Labelled = tuple[str, str]

@@ -10,13 +10,7 @@ from typing import Any
 import numpy as np
 
 from stratax.data import Dataset
-from stratax.data.dataset._passes import (
-    Passes,
-    count_as,
-    count_of_passes,
-    epochs_trained,
-    note_epochs_trained,
-)
+from stratax.data.dataset import Passes, count_as, count_of_passes, epochs_trained, note_epochs_trained
 from stratax.distribute import Strategy
 
 

@@ -11,8 +11,7 @@ import array_api_compat
 import numpy as np
 
 from stratax._shown import shown
-from stratax.data.elements._array import as_plain
-from stratax.data.elements._structure import as_array
+from stratax.data.elements import as_array, as_plain
 from stratax.errors import BadArgumentError, BadTypeError
 
 Namespace = Any

@@ -10,20 +10,12 @@ from typing import Any
 import numpy as np
 
 from stratax._shown import cut, shown
-from stratax.data.elements._spec import as_dtype
+from stratax.data.elements import as_dtype
 from stratax.errors import BadArgumentError
 from stratax.image import _animations, _pillow
 from stratax.image._arrays import static_sizes
 from stratax.image._dtypes import convert_image_dtype
-from stratax.image._files import (
-    MAX_PIXELS,
-    as_bytes,
-    check_choice,
-    check_claim,
-    check_kind,
-    damaged,
-    kind_of,
-)
+from stratax.image._files import MAX_PIXELS, as_bytes, check_choice, check_claim, check_kind, damaged, kind_of
 from stratax.image._geometry import crop_to_bounding_box
 from stratax.image._packages import package
 

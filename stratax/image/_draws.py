@@ -8,8 +8,7 @@ import array_api_compat
 import numpy as np
 
 from stratax._shown import shown
-from stratax.data.elements._keyed import uniform
-from stratax.data.elements._random import element_uniform
+from stratax.data.elements import element_uniform, uniform
 from stratax.errors import BadArgumentError, BadTypeError
 from stratax.image._arrays import is_numpy
 

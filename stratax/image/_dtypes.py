@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from stratax.data.elements._spec import as_dtype
+from stratax.data.elements import as_dtype
 from stratax.errors import BadArgumentError
 from stratax.image._arrays import Namespace, as_image
 

@@ -21,7 +21,7 @@ import numpy as np
 from stratax import errors
 from stratax._shown import cut, shown
 from stratax.checkpoint._random_state import random_state, set_random_state
-from stratax.data.files._whole import local_path, replaced_file, write_file
+from stratax.data.files import local_path, replaced_file, write_file
 from stratax.distribute import Strategy
 from stratax.distribute.keras_hooks import _accumulation
 from stratax.engine import InputPosition, Resumption, StepInput

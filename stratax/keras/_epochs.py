@@ -11,7 +11,7 @@ import numpy as np
 from stratax import errors
 from stratax._shown import shown
 from stratax.data import Dataset
-from stratax.data.foreign._as_dataset import adopted
+from stratax.data.foreign import adopted
 from stratax.distribute import DistributedDataset, Strategy
 from stratax.engine import DatasetPasses, NumberedPasses, StepInput, StepIterator, check_strategy
 from stratax.keras import _weighted

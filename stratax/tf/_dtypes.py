@@ -5,7 +5,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from stratax.data.elements._spec import as_dtype as as_dtype
+from stratax.data.elements import as_dtype as as_dtype
 
 DType = np.dtype
 float16 = half = np.dtype("float16")

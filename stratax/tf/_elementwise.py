@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from stratax.data.elements._array import check_divisor, quotient_dtype
+from stratax.data.elements import check_divisor, quotient_dtype
 from stratax.tf._host import is_on_host, is_traced
 from stratax.tf._keras_ops import ops
 from stratax.tf._text import as_text, holds_text
@@ -124,7 +124,6 @@ sqrt = _unary("sqrt", np.sqrt, "Square roots")
 square = _unary("square", np.square, "x * x")
 tan = _unary("tan", np.tan, "The tangent of angles in radians")
 tanh = _unary("tanh", np.tanh, "Hyperbolic tangents")
-
 add = _or_text(_binary("add", np.add, "x + y"), np.add)
 atan2 = _binary("atan2", np.arctan2, "The angles of points (y, x): the first argument is y", "arctan2")
 divide = _binary("divide", lambda x, y: _quotient(x, y), "x / y")

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from stratax.data.elements._structure import as_array
-from stratax.data.vectorise._function import in_pipeline
+from stratax.data.elements import as_array
+from stratax.data.vectorise import in_pipeline
 from stratax.tf._text import holds_text
 
 _NUMBERS = (bool, int, float, complex)

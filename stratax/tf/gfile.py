@@ -1,20 +1,20 @@
 """`tf.gfile`: files and folders, under TensorFlow 1's names (tf layer)."""
 
 from stratax.data import glob as Glob
-from stratax.data.files._gfile import GFile as FastGFile
-from stratax.data.files._gfile import GFile as GFile
-from stratax.data.files._gfile import GFile as Open
-from stratax.data.files._gfile import copy as Copy
-from stratax.data.files._gfile import exists as Exists
-from stratax.data.files._gfile import isdir as IsDirectory
-from stratax.data.files._gfile import listdir as ListDirectory
-from stratax.data.files._gfile import makedirs as MakeDirs
-from stratax.data.files._gfile import mkdir as MkDir
-from stratax.data.files._gfile import remove as Remove
-from stratax.data.files._gfile import rename as Rename
-from stratax.data.files._gfile import rmtree as DeleteRecursively
-from stratax.data.files._gfile import stat as Stat
-from stratax.data.files._gfile import walk as Walk
+from stratax.data.files.gfile import GFile as FastGFile
+from stratax.data.files.gfile import GFile as GFile
+from stratax.data.files.gfile import GFile as Open
+from stratax.data.files.gfile import copy as Copy
+from stratax.data.files.gfile import exists as Exists
+from stratax.data.files.gfile import isdir as IsDirectory
+from stratax.data.files.gfile import listdir as ListDirectory
+from stratax.data.files.gfile import makedirs as MakeDirs
+from stratax.data.files.gfile import mkdir as MkDir
+from stratax.data.files.gfile import remove as Remove
+from stratax.data.files.gfile import rename as Rename
+from stratax.data.files.gfile import rmtree as DeleteRecursively
+from stratax.data.files.gfile import stat as Stat
+from stratax.data.files.gfile import walk as Walk
 from stratax.tf._names import missing_name
 
 __all__ = [

@@ -11,7 +11,7 @@ import pytest
 import stratax as sx
 from stratax import errors
 from stratax.checkpoint import _store
-from stratax.data.files import _unfinished
+from stratax.data.files import unfinished
 from stratax.tf.io import gfile
 from stratax.train import Checkpoint, CheckpointManager, CheckpointOptions, latest_checkpoint, load_checkpoint
 from tests.cluster.processes import CHECKOUT
@@ -141,14 +141,14 @@ def test_a_later_write_takes_the_place_of_one_that_failed(tmp_path, monkeypatch)
 def test_waits_have_a_limit_and_say_what_they_wait_for(tmp_path, held, monkeypatch):
     first, second = checkpoint_of(1.0), checkpoint_of(2.0)
     path = first.write(tmp_path / "ckpt")
-    monkeypatch.setattr(_unfinished, "WRITE_SECONDS", 0.05)
+    monkeypatch.setattr(unfinished, "WRITE_SECONDS", 0.05)
     second.write(path)
     waits = [lambda: load_checkpoint(path), second.sync, lambda: latest_checkpoint(tmp_path)]
     for wait in waits:
         with pytest.raises(errors.CheckpointError, match=r"within 0.05 s.*ckpt', which is still written"):
             wait()
     held.set()
-    monkeypatch.setattr(_unfinished, "WRITE_SECONDS", 60.0)
+    monkeypatch.setattr(unfinished, "WRITE_SECONDS", 60.0)
     assert load_checkpoint(path).get_tensor("v") == 1.0
 
 
@@ -197,12 +197,12 @@ def test_what_runs_in_a_write_may_read_it_while_the_next_one_waits(tmp_path):
 def test_a_forked_process_does_not_wait_for_its_parents_writes():
     program = """
 import os, threading
-from stratax.data.files import _unfinished
+from stratax.data.files import unfinished
 go = threading.Event()
-_unfinished.begin("/nowhere/ckpt", lambda: go.wait(60) and None)
+unfinished.begin("/nowhere/ckpt", lambda: go.wait(60) and None)
 child = os.fork()
 if child == 0:
-    os._exit(0 if _unfinished.wait_for("/nowhere/ckpt") is None else 1)
+    os._exit(0 if unfinished.wait_for("/nowhere/ckpt") is None else 1)
 assert os.waitpid(child, 0)[1] == 0
 go.set()
 """

@@ -12,23 +12,25 @@ from stratax._shown import shown
 from stratax.data.dataset._dataset import Dataset
 from stratax.data.dataset._file_shards import FileShards
 from stratax.data.dataset._options import AutoShardPolicy
-from stratax.data.elements._spec import INFINITE_CARDINALITY, UNKNOWN_CARDINALITY
-from stratax.data.ops._cache import Cache
-from stratax.data.ops._concatenate import Concatenate
-from stratax.data.ops._named_columns import NamedColumns
-from stratax.data.ops._prefetch import Prefetch
-from stratax.data.ops._repeat import Repeat
-from stratax.data.ops._shard import Shard
-from stratax.data.ops._take_skip import Skip, Take
-from stratax.data.ops._zip import Zip
-from stratax.data.ops.batch._batch import Batch, make_batch
-from stratax.data.ops.batch._padded import PaddedBatch
-from stratax.data.ops.batch._unbatch import make_unbatch
-from stratax.data.ops.map._node import Map
-from stratax.data.ops.shuffle._node import Shuffle
-from stratax.data.plan._arguments import as_count
-from stratax.data.plan._node import Drawing, Node, walk
-from stratax.data.plan._order import Order
+from stratax.data.elements import INFINITE_CARDINALITY, UNKNOWN_CARDINALITY
+from stratax.data.ops import (
+    Batch,
+    Cache,
+    Concatenate,
+    Map,
+    NamedColumns,
+    PaddedBatch,
+    Prefetch,
+    Repeat,
+    Shard,
+    Shuffle,
+    Skip,
+    Take,
+    Zip,
+    make_batch,
+    make_unbatch,
+)
+from stratax.data.plan import Drawing, Node, Order, as_count, walk
 from stratax.errors import BadArgumentError, DataError
 
 _KEEP_BATCHES = Map | NamedColumns | Prefetch

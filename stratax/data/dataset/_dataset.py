@@ -10,34 +10,39 @@ from stratax._shown import shown
 from stratax._tracing import TRACING
 from stratax.data.dataset._options import Options
 from stratax.data.dataset._reduction import State
-from stratax.data.elements._array import as_element
-from stratax.data.elements._spec import INFINITE_CARDINALITY, Nested
-from stratax.data.elements._structure import Structure, as_components, flatten, unflatten
-from stratax.data.iteration._iterator import DatasetIterator, Epochs
-from stratax.data.iteration._stream_elements import tracing_region
-from stratax.data.ops._cache import make_cache
-from stratax.data.ops._concatenate import Concatenate
-from stratax.data.ops._filter import Filter
-from stratax.data.ops._ignore_errors import IgnoreErrors
-from stratax.data.ops._prefetch import make_prefetch
-from stratax.data.ops._repeat import make_repeat
-from stratax.data.ops._shard import make_shard
-from stratax.data.ops._take_skip import make_skip, make_take
-from stratax.data.ops._window import Window
-from stratax.data.ops._zip import Zip
-from stratax.data.ops.batch._batch import make_batch
-from stratax.data.ops.batch._padded import make_padded_batch
-from stratax.data.ops.batch._unbatch import make_unbatch
-from stratax.data.ops.interleave._node import FlatMap, make_interleave
-from stratax.data.ops.map._node import make_map
-from stratax.data.ops.shuffle._node import make_shuffle
-from stratax.data.plan._arguments import as_count, check_callable, make_order, threads_of
-from stratax.data.plan._node import Node, walk
-from stratax.data.sources._file_names import matching_files
-from stratax.data.sources._generator import make_generator
-from stratax.data.sources._memory import Random, Range, as_slices, make_range
-from stratax.data.vectorise._function import on_host
-from stratax.data.vectorise._user_code import name_of, user_code
+from stratax.data.elements import (
+    INFINITE_CARDINALITY,
+    Nested,
+    Structure,
+    as_components,
+    as_element,
+    flatten,
+    unflatten,
+)
+from stratax.data.iteration import DatasetIterator, Epochs, tracing_region
+from stratax.data.ops import (
+    Concatenate,
+    Filter,
+    FlatMap,
+    IgnoreErrors,
+    Window,
+    Zip,
+    make_batch,
+    make_cache,
+    make_interleave,
+    make_map,
+    make_padded_batch,
+    make_prefetch,
+    make_repeat,
+    make_shard,
+    make_shuffle,
+    make_skip,
+    make_take,
+    make_unbatch,
+)
+from stratax.data.plan import Node, as_count, check_callable, make_order, threads_of, walk
+from stratax.data.sources import Random, Range, as_slices, make_generator, make_range, matching_files
+from stratax.data.vectorise import name_of, on_host, user_code
 from stratax.errors import BadTypeError, DataError
 
 
@@ -267,7 +272,7 @@ class Dataset(Nested):
         if num_processes is None:
             return self._derived(make_map(self._node, map_func, num_parallel_calls))
         # loky, which starts the processes, takes as long to import as all the rest of a Dataset.
-        from stratax.data.workers._map import make_worker_map
+        from stratax.data.workers import make_worker_map
 
         return self._derived(make_worker_map(self._node, map_func, num_parallel_calls, num_processes))
 
@@ -452,7 +457,7 @@ class Dataset(Nested):
         if filename in ("", b"", None):
             return self._derived(make_cache(self._node))
         # Files of elements, as for `save` and `load`, are imported with their first use: most pipelines keep none.
-        from stratax.data.snapshots._file_cache import make_file_cache
+        from stratax.data.snapshots import make_file_cache
 
         return self._derived(make_file_cache(self._node, filename))
 
@@ -484,7 +489,7 @@ class Dataset(Nested):
             >>> list(Dataset.load(folder))
             [{'n': np.int64(0)}, {'n': np.int64(1)}, {'n': np.int64(2)}]
         """
-        from stratax.data.snapshots._save_load import save
+        from stratax.data.snapshots import save
 
         save(iter(self), self.element_spec, path, compression, shard_func, checkpoint_args)
 
@@ -512,7 +517,7 @@ class Dataset(Nested):
             DataError: The elements are others than `element_spec` says.
             DataLossError: A file is damaged; where it is an element, while iterating.
         """
-        from stratax.data.snapshots._save_load import load
+        from stratax.data.snapshots import load
 
         loaded: Dataset = load(path, element_spec, compression, reader_func, Dataset)
         return loaded

@@ -2,22 +2,23 @@
 
 from collections.abc import Callable
 
-from stratax.data.ops._cache import Cache
-from stratax.data.ops._concatenate import Concatenate
-from stratax.data.ops._filter import Filter
-from stratax.data.ops._named_columns import NamedColumns
-from stratax.data.ops._prefetch import Prefetch
-from stratax.data.ops._repeat import Repeat
-from stratax.data.ops._zip import Zip
-from stratax.data.ops.batch._batch import Batch
-from stratax.data.ops.batch._padded import PaddedBatch
-from stratax.data.ops.batch._unbatch import Unbatch
-from stratax.data.ops.interleave._node import Interleave
-from stratax.data.ops.map._node import Map
-from stratax.data.ops.shuffle._node import Shuffle
-from stratax.data.plan._node import Node, walk
-from stratax.data.sources._memory import Range
-from stratax.data.sources._named_files import NamedFiles
+from stratax.data.ops import (
+    Batch,
+    Cache,
+    Concatenate,
+    Filter,
+    Interleave,
+    Map,
+    NamedColumns,
+    PaddedBatch,
+    Prefetch,
+    Repeat,
+    Shuffle,
+    Unbatch,
+    Zip,
+)
+from stratax.data.plan import Node, walk
+from stratax.data.sources import NamedFiles, Range
 
 _COMMUTING = (
     Batch,

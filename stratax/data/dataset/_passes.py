@@ -3,8 +3,8 @@
 from typing import Any
 
 from stratax.data.dataset._dataset import Dataset
-from stratax.data.iteration._iterator import fingerprint, orders_of
-from stratax.data.plan._run import Run
+from stratax.data.iteration import fingerprint, orders_of
+from stratax.data.plan import Run
 
 
 class Passes:

@@ -4,9 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from stratax.data.elements._spec import TensorSpec
-from stratax.data.elements._structure import as_row, check_same, flatten, spec_of_row, unflatten
-from stratax.data.vectorise._function import uses_jax
+from stratax.data.elements import TensorSpec, as_row, check_same, flatten, spec_of_row, unflatten
+from stratax.data.vectorise import uses_jax
 
 _WIDE = {"int32": "int64", "uint32": "uint64", "float32": "float64", "complex64": "complex128"}
 

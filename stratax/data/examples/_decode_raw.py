@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from stratax._shown import shown
-from stratax.data.elements._spec import as_dtype
+from stratax.data.elements import as_dtype
 from stratax.errors import BadArgumentError, BadTypeError, DataError
 
 

@@ -13,10 +13,8 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 
 from stratax._shown import shown
-from stratax.data.elements._block import as_objects
-from stratax.data.elements._sparse import SparseTensor, empty_value
-from stratax.data.elements._spec import as_dtype, as_shape
-from stratax.data.vectorise._unchanging import Unchanging
+from stratax.data.elements import SparseTensor, as_dtype, as_objects, as_shape, empty_value
+from stratax.data.vectorise import Unchanging
 from stratax.errors import BadArgumentError, BadTypeError, DataError
 
 

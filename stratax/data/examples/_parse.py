@@ -11,8 +11,7 @@ import numpy as np
 from google.protobuf.message import DecodeError
 
 from stratax._shown import shown
-from stratax.data.elements._block import as_objects
-from stratax.data.elements._sparse import SparseTensor
+from stratax.data.elements import SparseTensor, as_objects
 from stratax.data.examples._columnar_parse import parse_columns
 from stratax.data.examples._example import Example
 from stratax.data.examples._features import (
@@ -26,8 +25,7 @@ from stratax.data.examples._features import (
     Where,
     error_about,
 )
-from stratax.data.vectorise._batch_program import BatchToCome, Part
-from stratax.data.vectorise._batched_element import CannotVectorise
+from stratax.data.vectorise import BatchToCome, CannotVectorise, Part
 from stratax.errors import BadArgumentError, BadTypeError, DataLossError
 
 Parsed = dict[str, Any]

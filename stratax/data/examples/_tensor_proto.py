@@ -8,8 +8,7 @@ import numpy as np
 from google.protobuf.message import DecodeError
 
 from stratax._shown import shown
-from stratax.data.elements._block import as_objects
-from stratax.data.elements._structure import as_array
+from stratax.data.elements import as_array, as_objects
 from stratax.data.examples._features import value_dtype
 from stratax.data.examples._messages import make_messages
 from stratax.errors import BadArgumentError, BadTypeError, DataError, DataLossError
@@ -42,7 +41,6 @@ _MESSAGES = make_messages(
     },
 )
 _TensorProto = _MESSAGES["TensorProto"]
-
 _STRING = np.dtype(object)
 _KINDS = {
     1: (np.dtype("float32"), "float_val"),

@@ -1,1 +1,5 @@
 """Open, list and write files at paths and URLs; files and folders that appear whole."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

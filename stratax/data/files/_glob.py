@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from stratax.data.files import _unfinished
+from stratax.data.files import unfinished
 from stratax.data.files._access import as_file_name, local_path, reading, remote_path
 
 
@@ -42,7 +42,7 @@ def is_list(pattern: Any) -> bool:
 def _matches(pattern: str) -> list[str]:
     path = local_path(pattern)
     if path is not None:
-        _unfinished.wait_for(_before_wildcards(path))
+        unfinished.wait_for(_before_wildcards(path))
         return standard_glob.glob(path)
     filesystem, inner = remote_path(pattern)
     with reading(pattern):

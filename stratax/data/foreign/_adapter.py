@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from stratax.data.elements._spec import UNKNOWN_CARDINALITY
-from stratax.data.plan._node import Node
-from stratax.data.vectorise._user_code import user_code
+from stratax.data.elements import UNKNOWN_CARDINALITY
+from stratax.data.plan import Node
+from stratax.data.vectorise import user_code
 from stratax.errors import DataError
 
 

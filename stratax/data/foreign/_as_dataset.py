@@ -5,15 +5,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from stratax._shown import shown
-from stratax.data.dataset._dataset import Dataset
-from stratax.data.elements._spec import UNKNOWN_CARDINALITY
+from stratax.data.dataset import Dataset
+from stratax.data.elements import UNKNOWN_CARDINALITY
 from stratax.data.foreign._adapter import Adapter, Items, IteratorReader, Stream
 from stratax.data.foreign._grain import GrainAdapter
 from stratax.data.foreign._hugging_face import HuggingFaceAdapter
 from stratax.data.foreign._nodes import ForeignItems, ForeignStream
 from stratax.data.foreign._tensorflow import TensorFlowAdapter
 from stratax.data.foreign._torch import TorchAdapter
-from stratax.data.plan._node import Node
+from stratax.data.plan import Node
 from stratax.errors import BadTypeError
 
 _ADAPTERS: tuple[Adapter, ...] = (GrainAdapter(), HuggingFaceAdapter(), TensorFlowAdapter(), TorchAdapter())

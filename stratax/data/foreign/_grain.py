@@ -4,10 +4,10 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from stratax.data.elements._spec import INFINITE_CARDINALITY
+from stratax.data.elements import INFINITE_CARDINALITY
 from stratax.data.foreign._adapter import Adapter, Items, IteratorReader, Stream, json_state
 from stratax.data.foreign._nodes import ForeignItems, ForeignStream
-from stratax.data.plan._node import Node
+from stratax.data.plan import Node
 from stratax.errors import DataError
 
 

@@ -5,10 +5,10 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from stratax.data.elements._arrow import as_column
+from stratax.data.elements import as_column
 from stratax.data.foreign._adapter import Adapter, Items, IteratorReader, Reader, StatefulReader, Stream
 from stratax.data.foreign._nodes import ForeignItems, ForeignStream
-from stratax.data.plan._node import Node
+from stratax.data.plan import Node
 
 
 class HuggingFaceAdapter(Adapter):

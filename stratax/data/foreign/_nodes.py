@@ -6,16 +6,23 @@ from typing import Any
 
 import numpy as np
 
-from stratax.data.elements._block import Block, Columns, Rows
-from stratax.data.elements._spec import TensorSpec
-from stratax.data.elements._structure import Row, as_row, check_same, flatten, spec_of_row, unflatten
+from stratax.data.elements import (
+    Block,
+    Columns,
+    Row,
+    Rows,
+    TensorSpec,
+    as_row,
+    check_same,
+    flatten,
+    spec_of_row,
+    unflatten,
+)
 from stratax.data.foreign._adapter import Items, Reader, Stream
 from stratax.data.foreign._elements import as_element
-from stratax.data.plan._node import Node
-from stratax.data.plan._owning_cursor import OwningCursor
-from stratax.data.plan._run import Passes, Run
-from stratax.data.position._cursor import Cursor, State
-from stratax.data.vectorise._user_code import user_code
+from stratax.data.plan import Node, OwningCursor, Passes, Run
+from stratax.data.position import Cursor, State
+from stratax.data.vectorise import user_code
 from stratax.errors import DataError
 
 

@@ -4,11 +4,10 @@ import sys
 from typing import Any
 
 from stratax._shown import shown
-from stratax.data.elements._spec import TensorSpec
-from stratax.data.elements._structure import flatten, unflatten
+from stratax.data.elements import TensorSpec, flatten, unflatten
 from stratax.data.foreign._adapter import Adapter, IteratorReader, Stream
 from stratax.data.foreign._nodes import ForeignStream
-from stratax.data.plan._node import Node
+from stratax.data.plan import Node
 from stratax.errors import DataError
 
 

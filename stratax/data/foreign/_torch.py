@@ -4,10 +4,10 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from stratax.data.elements._spec import UNKNOWN_CARDINALITY
+from stratax.data.elements import UNKNOWN_CARDINALITY
 from stratax.data.foreign._adapter import Adapter, Items, IteratorReader, Reader, StatefulReader, Stream
 from stratax.data.foreign._nodes import ForeignItems, ForeignStream
-from stratax.data.plan._node import Node
+from stratax.data.plan import Node
 
 
 class TorchAdapter(Adapter):

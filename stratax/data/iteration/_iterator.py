@@ -8,19 +8,12 @@ from typing import Any
 
 from stratax._shown import shown
 from stratax._tracing import TRACING
-from stratax.data.elements._block import Block, concatenate_blocks
-from stratax.data.elements._structure import Structure, unflatten
+from stratax.data.elements import Block, Structure, concatenate_blocks, unflatten
 from stratax.data.iteration._stream_elements import runs, stacked, tracing_region
-from stratax.data.ops._prefetch import PrefetchCursor, depth_at_root
-from stratax.data.plan._node import IndexCursor, Node, walk
-from stratax.data.plan._order import Order
-from stratax.data.plan._reading import Lookahead
-from stratax.data.plan._run import Run
-from stratax.data.position._cursor import Cursor, State
-from stratax.data.position._feed import Feed
-from stratax.data.position._json import from_json, to_json
-from stratax.data.position._orbax import Checkpointable
-from stratax.data.sources._generator import Generator
+from stratax.data.ops import PrefetchCursor, depth_at_root
+from stratax.data.plan import IndexCursor, Lookahead, Node, Order, Run, walk
+from stratax.data.position import Checkpointable, Cursor, Feed, State, from_json, to_json
+from stratax.data.sources import Generator
 from stratax.errors import BadArgumentError, DataError, OutOfRangeError, StrataxError
 
 _VERSION = 3

@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from stratax.data.elements._block import Block, concatenate_blocks
-from stratax.data.elements._structure import Structure, leaf_names, unflatten
-from stratax.data.position._feed import Feed
+from stratax.data.elements import Block, Structure, concatenate_blocks, leaf_names, unflatten
+from stratax.data.position import Feed
 from stratax.errors import OutOfRangeError, TracingError
 
 _Kind = tuple[tuple[tuple[int, ...], Any], ...]

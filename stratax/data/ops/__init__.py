@@ -1,1 +1,5 @@
 """Transform elements: one module or package for each operation of a Dataset."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -6,17 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from stratax.data.elements._block import Block, Columns, Rows, stack_rows
-from stratax.data.elements._structure import Row
+from stratax.data.elements import Block, Columns, Row, Rows, stack_rows
 from stratax.data.ops._prefetch import Prefetch
 from stratax.data.ops.batch._batch import Batch
 from stratax.data.ops.batch._padded import PaddedBatch
 from stratax.data.ops.map._node import Map
 from stratax.data.ops.shuffle._node import Shuffle
-from stratax.data.plan._node import Node, walk
-from stratax.data.plan._run import Passes, Run
-from stratax.data.position._cursor import Cursor, State
-from stratax.data.sources._memory import Random
+from stratax.data.plan import Node, Passes, Run, walk
+from stratax.data.position import Cursor, State
+from stratax.data.sources import Random
 from stratax.errors import DataError
 
 

@@ -5,13 +5,19 @@ from typing import Any
 import numpy as np
 
 from stratax._shown import shown
-from stratax.data.elements._block import Block, Columns, Rows
-from stratax.data.elements._spec import INFINITE_CARDINALITY, UNKNOWN_CARDINALITY
-from stratax.data.elements._structure import Row, flatten, unflatten
+from stratax.data.elements import (
+    INFINITE_CARDINALITY,
+    UNKNOWN_CARDINALITY,
+    Block,
+    Columns,
+    Row,
+    Rows,
+    flatten,
+    unflatten,
+)
 from stratax.data.ops._successive import SuccessiveCursor
-from stratax.data.plan._node import Node, select_passes
-from stratax.data.plan._run import Passes, Run
-from stratax.data.position._cursor import Cursor
+from stratax.data.plan import Node, Passes, Run, select_passes
+from stratax.data.position import Cursor
 from stratax.errors import DataError
 
 

@@ -6,17 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from stratax.data.elements._block import Block, Columns, Rows
-from stratax.data.elements._random import element_scope
-from stratax.data.elements._spec import UNKNOWN_CARDINALITY
-from stratax.data.elements._structure import Row
-from stratax.data.plan._node import Drawing, Node
-from stratax.data.plan._reading import feed_of
-from stratax.data.plan._run import Run
-from stratax.data.position._cursor import Cursor, CursorOver, State
-from stratax.data.position._feed import Feed
-from stratax.data.vectorise._function import call, on_host
-from stratax.data.vectorise._user_code import user_code
+from stratax.data.elements import UNKNOWN_CARDINALITY, Block, Columns, Row, Rows, element_scope
+from stratax.data.plan import Drawing, Node, Run, feed_of
+from stratax.data.position import Cursor, CursorOver, Feed, State
+from stratax.data.vectorise import call, on_host, user_code
 from stratax.errors import DataError
 
 

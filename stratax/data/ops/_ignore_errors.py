@@ -4,11 +4,9 @@ import logging
 from concurrent.futures import CancelledError
 from typing import Any
 
-from stratax.data.elements._block import Block
-from stratax.data.elements._spec import INFINITE_CARDINALITY, UNKNOWN_CARDINALITY
-from stratax.data.plan._node import Node
-from stratax.data.plan._run import Run
-from stratax.data.position._cursor import Cursor, CursorOver
+from stratax.data.elements import INFINITE_CARDINALITY, UNKNOWN_CARDINALITY, Block
+from stratax.data.plan import Node, Run
+from stratax.data.position import Cursor, CursorOver
 from stratax.errors import WorkerError
 
 _logger = logging.getLogger("stratax")

@@ -3,11 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
-from stratax.data.elements._block import Block, Columns
-from stratax.data.elements._structure import flatten
-from stratax.data.plan._node import Node
-from stratax.data.plan._run import Run
-from stratax.data.position._cursor import Cursor, CursorOver
+from stratax.data.elements import Block, Columns, flatten
+from stratax.data.plan import Node, Run
+from stratax.data.position import Cursor, CursorOver
 
 
 class NamedColumns(Node):

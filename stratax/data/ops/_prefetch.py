@@ -10,13 +10,9 @@ from typing import Any
 import numpy as np
 
 from stratax._shown import shown
-from stratax.data.elements._block import Block
-from stratax.data.elements._spec import AUTOTUNE
-from stratax.data.plan._arguments import as_count
-from stratax.data.plan._node import Node
-from stratax.data.plan._run import Passes, Run
-from stratax.data.position._cursor import Cursor, State
-from stratax.data.position._feed import Trail
+from stratax.data.elements import AUTOTUNE, Block
+from stratax.data.plan import Node, Passes, Run, as_count
+from stratax.data.position import Cursor, State, Trail
 
 AUTOTUNED_DEPTH = 2
 _JOIN_SECONDS = 5.0

@@ -5,9 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from stratax.data.elements._block import Block
-from stratax.data.plan._node import Node
-from stratax.data.plan._run import Passes, Run
+from stratax.data.elements import Block
+from stratax.data.plan import Node, Passes, Run
 
 
 class Reindexed(Node):

@@ -4,13 +4,11 @@ from typing import Any
 
 import numpy as np
 
-from stratax.data.elements._spec import INFINITE_CARDINALITY
+from stratax.data.elements import INFINITE_CARDINALITY
 from stratax.data.ops._reindexed import Reindexed
 from stratax.data.ops._successive import SuccessiveCursor
-from stratax.data.plan._arguments import as_count
-from stratax.data.plan._node import Node, mix_pass
-from stratax.data.plan._run import Passes, Run
-from stratax.data.position._cursor import Cursor
+from stratax.data.plan import Node, Passes, Run, as_count, mix_pass
+from stratax.data.position import Cursor
 
 
 class Repeat(Reindexed):

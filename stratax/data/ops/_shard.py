@@ -5,14 +5,10 @@ from typing import Any
 import numpy as np
 
 from stratax._shown import shown
-from stratax.data.elements._block import Block, concatenate_blocks
+from stratax.data.elements import Block, concatenate_blocks
 from stratax.data.ops._reindexed import Reindexed
-from stratax.data.plan._arguments import as_count
-from stratax.data.plan._node import Node
-from stratax.data.plan._reading import feed_of
-from stratax.data.plan._run import Passes, Run
-from stratax.data.position._cursor import Cursor, CursorOver, State
-from stratax.data.position._feed import Feed
+from stratax.data.plan import Node, Passes, Run, as_count, feed_of
+from stratax.data.position import Cursor, CursorOver, Feed, State
 from stratax.errors import BadArgumentError
 
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
-from stratax.data.elements._block import Block
-from stratax.data.position._cursor import Cursor, State
+from stratax.data.elements import Block
+from stratax.data.position import Cursor, State
 
 
 class SuccessiveCursor(Cursor):

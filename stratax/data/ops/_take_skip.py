@@ -4,13 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from stratax.data.elements._block import Block
-from stratax.data.elements._spec import INFINITE_CARDINALITY, UNKNOWN_CARDINALITY
+from stratax.data.elements import INFINITE_CARDINALITY, UNKNOWN_CARDINALITY, Block
 from stratax.data.ops._reindexed import Reindexed
-from stratax.data.plan._arguments import as_count
-from stratax.data.plan._node import Node
-from stratax.data.plan._run import Passes, Run
-from stratax.data.position._cursor import Cursor, CursorOver, State
+from stratax.data.plan import Node, Passes, Run, as_count
+from stratax.data.position import Cursor, CursorOver, State
 
 
 class Take(Reindexed):

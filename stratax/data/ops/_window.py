@@ -3,15 +3,10 @@
 from collections.abc import Callable
 from typing import Any
 
-from stratax.data.elements._block import Block, Rows
-from stratax.data.elements._spec import DatasetSpec, Nested
-from stratax.data.elements._structure import Row, flatten, unflatten
-from stratax.data.plan._node import Node
-from stratax.data.plan._reading import feed_of
-from stratax.data.plan._run import Run
-from stratax.data.position._cursor import Cursor, CursorOver, State
-from stratax.data.position._feed import Feed, Trail
-from stratax.data.sources._rows import RowsSource
+from stratax.data.elements import Block, DatasetSpec, Nested, Row, Rows, flatten, unflatten
+from stratax.data.plan import Node, Run, feed_of
+from stratax.data.position import Cursor, CursorOver, Feed, State, Trail
+from stratax.data.sources import RowsSource
 
 
 class Window(Node):

@@ -5,14 +5,18 @@ from typing import Any
 
 import numpy as np
 
-from stratax.data.elements._block import Block, Columns, Rows, beside
-from stratax.data.elements._spec import INFINITE_CARDINALITY, UNKNOWN_CARDINALITY
-from stratax.data.elements._structure import Row, unflatten
-from stratax.data.plan._node import Node, same_or_shape_ids
-from stratax.data.plan._reading import feed_of
-from stratax.data.plan._run import Passes, Run
-from stratax.data.position._cursor import Cursor, State
-from stratax.data.position._feed import Feed
+from stratax.data.elements import (
+    INFINITE_CARDINALITY,
+    UNKNOWN_CARDINALITY,
+    Block,
+    Columns,
+    Row,
+    Rows,
+    beside,
+    unflatten,
+)
+from stratax.data.plan import Node, Passes, Run, feed_of, same_or_shape_ids
+from stratax.data.position import Cursor, Feed, State
 
 
 class Zip(Node):

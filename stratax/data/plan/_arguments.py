@@ -8,7 +8,7 @@ import numpy as np
 
 from stratax._shown import shown
 from stratax._tracing import TRACING
-from stratax.data.elements._spec import AUTOTUNE
+from stratax.data.elements import AUTOTUNE
 from stratax.data.plan._cores import num_cores
 from stratax.data.plan._node import Node
 from stratax.data.plan._order import Order

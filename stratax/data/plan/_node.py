@@ -13,12 +13,10 @@ from typing import Any, cast
 
 import numpy as np
 
-from stratax.data.elements._block import Block, Rows
-from stratax.data.elements._spec import INFINITE_CARDINALITY
-from stratax.data.elements._structure import Structure, flatten
+from stratax.data.elements import INFINITE_CARDINALITY, Block, Rows, Structure, flatten
 from stratax.data.plan._order import Order
 from stratax.data.plan._run import Passes, Run
-from stratax.data.position._cursor import Cursor, State
+from stratax.data.position import Cursor, State
 
 _MIX = 0x9E3779B97F4A7C15
 _MASK = (1 << 64) - 1

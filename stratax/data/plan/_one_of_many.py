@@ -5,8 +5,7 @@ from collections.abc import Iterator
 from contextvars import ContextVar
 from typing import Any
 
-from stratax.data.elements._spec import TensorSpec
-from stratax.data.elements._structure import flatten, unflatten
+from stratax.data.elements import TensorSpec, flatten, unflatten
 
 _IS_ONE: ContextVar[bool] = ContextVar("stratax_one_of_many", default=False)
 

@@ -2,7 +2,7 @@
 
 import threading
 
-from stratax.data.elements._random import SeedToDraw
+from stratax.data.elements import SeedToDraw
 from stratax.data.plan._run import Run
 
 

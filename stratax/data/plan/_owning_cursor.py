@@ -3,7 +3,7 @@
 import abc
 
 from stratax.data.plan._run import Run
-from stratax.data.position._cursor import Cursor
+from stratax.data.position import Cursor
 
 
 class OwningCursor(Cursor):

@@ -4,11 +4,10 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
-from stratax.data.elements._spec import TensorSpec
-from stratax.data.elements._structure import Row, flatten
+from stratax.data.elements import Row, TensorSpec, flatten
 from stratax.data.plan._node import Node
 from stratax.data.plan._run import Run
-from stratax.data.position._feed import Feed
+from stratax.data.position import Feed
 from stratax.errors import DataError
 
 _READ_AHEAD_BYTES = 1 << 18

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from stratax.data.records._origins import Origins
+from stratax.data.records import Origins
 from stratax.errors import DataError
 
 Passes = int | np.ndarray

@@ -1,1 +1,5 @@
 """Read elements from a position on that can be saved: cursors, and what reads ahead of them."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

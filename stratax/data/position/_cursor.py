@@ -8,8 +8,7 @@ import abc
 from collections.abc import Iterator
 from typing import Any
 
-from stratax.data.elements._block import Block
-from stratax.data.elements._structure import Row
+from stratax.data.elements import Block, Row
 
 State = dict[str, Any]
 """A place: a tree of dicts, lists, integers, strings, bools, None and int64 arrays; never changed once it was given."""

@@ -6,8 +6,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 
-from stratax.data.elements._block import Block
-from stratax.data.elements._structure import Row
+from stratax.data.elements import Block, Row
 from stratax.data.position._cursor import Cursor, CursorOver, State
 from stratax.errors import DataError
 

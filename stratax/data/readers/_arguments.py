@@ -5,13 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from stratax.data.dataset._dataset import Dataset
-from stratax.data.elements._spec import AUTOTUNE
-from stratax.data.files._access import as_file_name
-from stratax.data.plan._arguments import as_count
-from stratax.data.plan._cores import num_cores
-from stratax.data.plan._node import Node
-from stratax.data.sources._file_names import listed_names
+from stratax.data.dataset import Dataset
+from stratax.data.elements import AUTOTUNE
+from stratax.data.files import as_file_name
+from stratax.data.plan import Node, as_count, num_cores
+from stratax.data.sources import listed_names
 
 _MAX_AUTOTUNED = 16
 

@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from stratax.data.dataset._dataset import Dataset
-from stratax.data.files._access import ByteStream, as_compression, open_bytes
-from stratax.data.plan._arguments import as_count
+from stratax.data.dataset import Dataset
+from stratax.data.files import ByteStream, as_compression, open_bytes
+from stratax.data.plan import as_count
 from stratax.data.readers._arguments import as_buffer_size, as_parallel_reads, names_node
-from stratax.data.records._stream import Piece, RecordFormat, WindowStream
-from stratax.data.sources._file_source import FileSource
+from stratax.data.records import Piece, RecordFormat, WindowStream
+from stratax.data.sources import FileSource
 from stratax.errors import DataLossError
 
 _DEFAULT_BUFFER = 1 << 18

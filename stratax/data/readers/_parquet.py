@@ -7,19 +7,22 @@ from typing import Any
 import numpy as np
 
 from stratax._shown import cut, shown
-from stratax.data.dataset._dataset import Dataset
-from stratax.data.elements._arrow import as_column, spec_of_type
-from stratax.data.elements._block import Block, Columns, Rows
-from stratax.data.elements._spec import UNKNOWN_CARDINALITY, TensorSpec
-from stratax.data.elements._structure import flatten
-from stratax.data.files._access import local_path, open_bytes, reading, remote_path
-from stratax.data.plan._arguments import as_count
-from stratax.data.plan._node import Node
-from stratax.data.plan._owning_cursor import OwningCursor
-from stratax.data.plan._run import Run
-from stratax.data.position._cursor import State
+from stratax.data.dataset import Dataset
+from stratax.data.elements import (
+    UNKNOWN_CARDINALITY,
+    Block,
+    Columns,
+    Rows,
+    TensorSpec,
+    as_column,
+    flatten,
+    spec_of_type,
+)
+from stratax.data.files import local_path, open_bytes, reading, remote_path
+from stratax.data.plan import Node, OwningCursor, Run, as_count
+from stratax.data.position import State
 from stratax.data.readers._arguments import names_node
-from stratax.data.sources._named_files import CurrentFile, NamedFiles
+from stratax.data.sources import CurrentFile, NamedFiles
 from stratax.errors import BadArgumentError, DataError, DataLossError, MissingPackageError
 
 _ROWS = 1024

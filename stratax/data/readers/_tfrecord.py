@@ -4,15 +4,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from stratax._shown import shown
-from stratax.data.dataset._dataset import Dataset
-from stratax.data.files._access import FileName, as_compression
-from stratax.data.plan._arguments import as_count
+from stratax.data.dataset import Dataset
+from stratax.data.files import FileName, as_compression
+from stratax.data.plan import as_count
 from stratax.data.readers._arguments import as_buffer_size, as_parallel_reads, names_node
 from stratax.data.readers._tfrecord_index import IndexedRecords
-from stratax.data.records._stream import MAX_RECORD_BYTES
-from stratax.data.records._tfrecord_reader import DEFAULT_BUFFER, TFRecordFormat
-from stratax.data.records._tfrecord_writer import TFRecordOptions, as_options
-from stratax.data.sources._file_source import FileSource
+from stratax.data.records import DEFAULT_BUFFER, MAX_RECORD_BYTES, TFRecordFormat, TFRecordOptions, as_options
+from stratax.data.sources import FileSource
 from stratax.errors import BadArgumentError
 
 

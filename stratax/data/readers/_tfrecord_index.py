@@ -11,22 +11,21 @@ from functools import cached_property
 import numpy as np
 
 from stratax._shown import shown
-from stratax.data.elements._block import Block, Columns
-from stratax.data.elements._spec import INFINITE_CARDINALITY, TensorSpec
-from stratax.data.files._access import as_file_name, local_path, open_bytes, reading
-from stratax.data.files._whole import new_file
-from stratax.data.plan._node import Node
-from stratax.data.plan._run import Passes, Run
-from stratax.data.records._origins import Origins
-from stratax.data.records._reads import FRAME_BYTES, BadRecordError, read_records
-from stratax.data.records._tfrecord_reader import (
+from stratax.data.elements import INFINITE_CARDINALITY, Block, Columns, TensorSpec
+from stratax.data.files import as_file_name, local_path, new_file, open_bytes, reading
+from stratax.data.plan import Node, Passes, Run
+from stratax.data.records import (
     FOOTER_BYTES,
+    FRAME_BYTES,
     HEADER_BYTES,
+    BadRecordError,
+    Origins,
     TFRecordFormat,
     length_of,
+    read_records,
     too_large,
 )
-from stratax.data.sources._named_files import NamedFiles
+from stratax.data.sources import NamedFiles
 from stratax.errors import BadArgumentError, DataLossError
 
 INDEX_SUFFIX = ".stratax-index"

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from stratax._shown import shown
-from stratax.data.files._access import ByteStream, open_bytes
+from stratax.data.files import ByteStream, open_bytes
 from stratax.data.records._stream import Piece, RecordFormat
 from stratax.errors import DataError
 

@@ -7,7 +7,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from stratax._shown import shown
-from stratax.data.files._access import ByteStream
+from stratax.data.files import ByteStream
 from stratax.errors import DataError, DataLossError
 
 MAX_RECORD_BYTES = 1 << 30

@@ -13,14 +13,13 @@ from typing import ClassVar
 import crc32c
 import numpy as np
 
-from stratax.data.files._access import ByteStream, guess_compression, open_bytes
+from stratax.data.files import ByteStream, guess_compression, open_bytes
 from stratax.data.records._stream import MAX_RECORD_BYTES, Piece, RecordFormat, WindowStream
 from stratax.errors import DataLossError
 
 HEADER_BYTES = 12
 FOOTER_BYTES = 4
 DEFAULT_BUFFER = 1 << 20
-
 HEADER = struct.Struct("<QI")
 _LENGTH_BYTES = 8
 _MASK_DELTA = 0xA282EAD8

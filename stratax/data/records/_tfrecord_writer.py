@@ -9,16 +9,18 @@ from types import TracebackType
 from typing import Any, BinaryIO, Self, cast
 
 from stratax._shown import shown
-from stratax.data.files._access import (
+from stratax.data.files import (
     FileName,
     as_compression,
     as_file_name,
+    discard,
     is_directory,
     local_path,
+    open_beside,
+    publish,
     remote_path,
     writing,
 )
-from stratax.data.files._whole import discard, open_beside, publish
 from stratax.data.records._tfrecord_reader import FOOTER_BYTES, header_of, masked_crc
 from stratax.errors import BadArgumentError, BadTypeError
 

@@ -7,15 +7,11 @@ from typing import Any
 import numpy as np
 
 from stratax._shown import shown
-from stratax.data.elements._block import Block
-from stratax.data.elements._spec_json import spec_kind
-from stratax.data.elements._structure import flatten
-from stratax.data.files._access import as_file_name, local_path
-from stratax.data.ops._cache import below_batches
-from stratax.data.plan._node import Node, walk
-from stratax.data.plan._owning_cursor import OwningCursor
-from stratax.data.plan._run import Passes, Run
-from stratax.data.position._cursor import Cursor, State
+from stratax.data.elements import Block, flatten, spec_kind
+from stratax.data.files import as_file_name, local_path
+from stratax.data.ops import below_batches
+from stratax.data.plan import Node, OwningCursor, Passes, Run, walk
+from stratax.data.position import Cursor, State
 from stratax.data.snapshots._snapshot import Snapshot, read_snapshot
 from stratax.data.snapshots._source import source_of
 from stratax.data.snapshots._writer import SnapshotWriter

@@ -7,8 +7,7 @@ import re
 import uuid
 import weakref
 
-from stratax.data.files._access import local_path, writing
-from stratax.data.files._whole import join, make_folder, remove_folder
+from stratax.data.files import join, local_path, make_folder, remove_folder, writing
 from stratax.data.snapshots._snapshot import is_run, read_run
 from stratax.errors import DataLossError
 

@@ -8,18 +8,15 @@ from typing import Any
 import numpy as np
 
 from stratax._shown import shown
-from stratax.data.elements._spec import DatasetSpec, Nested, TensorSpec
-from stratax.data.elements._spec_json import spec_kind
-from stratax.data.elements._structure import Structure, flatten
-from stratax.data.files._access import as_compression, as_file_name
-from stratax.data.iteration._iterator import DatasetIterator
-from stratax.data.plan._arguments import check_callable
-from stratax.data.plan._node import Node
+from stratax.data.elements import DatasetSpec, Nested, Structure, TensorSpec, flatten, spec_kind
+from stratax.data.files import as_compression, as_file_name
+from stratax.data.iteration import DatasetIterator
+from stratax.data.plan import Node, check_callable
 from stratax.data.snapshots._snapshot import SPEC_FILE, Snapshot, read_snapshot
 from stratax.data.snapshots._source import source_of
 from stratax.data.snapshots._writer import SnapshotWriter, positions_of
-from stratax.data.sources._rows import RowsSource
-from stratax.data.vectorise._function import call, on_host
+from stratax.data.sources import RowsSource
+from stratax.data.vectorise import call, on_host
 from stratax.errors import BadArgumentError, DataError, FileMissingError
 
 _BLOCK = 256

@@ -14,10 +14,9 @@ from typing import Any, TypeVar
 import numpy as np
 
 from stratax._shown import shown
-from stratax.data.elements._spec_json import spec_from_json
-from stratax.data.files._access import as_compression, local_path
-from stratax.data.files._whole import join, read_file, size_of
-from stratax.data.records._reads import FRAME_BYTES
+from stratax.data.elements import spec_from_json
+from stratax.data.files import as_compression, join, local_path, read_file, size_of
+from stratax.data.records import FRAME_BYTES
 from stratax.errors import DataLossError, FileMissingError
 
 SPEC_FILE = "dataset_spec.json"

@@ -9,19 +9,13 @@ from typing import Any
 import numpy as np
 
 from stratax._shown import shown
-from stratax.data.elements._block import Block, concatenate_blocks
-from stratax.data.elements._codec import decode_records
-from stratax.data.elements._structure import flatten
-from stratax.data.files._access import local_path, reading
-from stratax.data.plan._node import Node
-from stratax.data.plan._run import Passes, Run
-from stratax.data.position._cursor import Cursor, State
-from stratax.data.position._feed import Feed, one
-from stratax.data.records._reads import FRAME_BYTES, BadRecordError, read_records
-from stratax.data.records._tfrecord_reader import DEFAULT_BUFFER, TFRecordFormat
+from stratax.data.elements import Block, concatenate_blocks, decode_records, flatten
+from stratax.data.files import local_path, reading
+from stratax.data.plan import Node, Passes, Run
+from stratax.data.position import Cursor, Feed, State, one
+from stratax.data.records import DEFAULT_BUFFER, FRAME_BYTES, BadRecordError, TFRecordFormat, read_records
 from stratax.data.snapshots._snapshot import Shard, Snapshot, missing_shard, read_index
-from stratax.data.sources._file_names import listed_names
-from stratax.data.sources._file_source import FileSource
+from stratax.data.sources import FileSource, listed_names
 from stratax.errors import DataLossError, FileMissingError
 
 

@@ -13,13 +13,9 @@ from typing import Any
 import numpy as np
 
 from stratax._shown import shown
-from stratax.data.elements._codec import encode_columns
-from stratax.data.elements._spec import DatasetSpec, TensorSpec
-from stratax.data.elements._spec_json import spec_to_json
-from stratax.data.elements._structure import flatten, unflatten
-from stratax.data.files._whole import join, remove_folder, size_of, write_file
-from stratax.data.records._reads import FRAME_BYTES
-from stratax.data.records._tfrecord_writer import TFRecordOptions, TFRecordWriter
+from stratax.data.elements import DatasetSpec, TensorSpec, encode_columns, flatten, spec_to_json, unflatten
+from stratax.data.files import join, remove_folder, size_of, write_file
+from stratax.data.records import FRAME_BYTES, TFRecordOptions, TFRecordWriter
 from stratax.data.snapshots._run_folder import RunFolder
 from stratax.data.snapshots._snapshot import FORMAT, SPEC_FILE, VERSION, Snapshot, read_run, read_snapshot
 from stratax.errors import DataError, DataLossError, FileMissingError

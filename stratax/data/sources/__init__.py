@@ -1,1 +1,5 @@
 """Give elements that no other node gives: arrays, ranges, generators, and files of records."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

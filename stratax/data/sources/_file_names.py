@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 
 from stratax._shown import shown
-from stratax.data.elements._structure import flatten
-from stratax.data.files._access import as_file_name
-from stratax.data.files._glob import glob, is_list
+from stratax.data.elements import flatten
+from stratax.data.files import as_file_name, glob, is_list
 from stratax.data.sources._memory import Slices
 from stratax.errors import FileMissingError
 

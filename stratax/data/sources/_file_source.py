@@ -2,13 +2,10 @@
 
 from concurrent.futures import ThreadPoolExecutor
 
-from stratax.data.elements._block import Block
-from stratax.data.elements._spec import UNKNOWN_CARDINALITY, TensorSpec
-from stratax.data.plan._node import Node
-from stratax.data.plan._owning_cursor import OwningCursor
-from stratax.data.plan._run import Run
-from stratax.data.position._cursor import Cursor, State
-from stratax.data.records._stream import RecordFormat
+from stratax.data.elements import UNKNOWN_CARDINALITY, Block, TensorSpec
+from stratax.data.plan import Node, OwningCursor, Run
+from stratax.data.position import Cursor, State
+from stratax.data.records import RecordFormat
 from stratax.data.sources._named_files import CurrentFile, NamedFiles, NamePlace, take_name
 from stratax.data.sources._open_file import OpenFile, as_block
 

@@ -6,14 +6,21 @@ from typing import Any
 import numpy as np
 
 from stratax._shown import shown
-from stratax.data.elements._block import Block, Rows
-from stratax.data.elements._spec import UNKNOWN_CARDINALITY, TensorSpec, is_shape_of
-from stratax.data.elements._structure import Row, as_array, flatten, leaf_names, unflatten
-from stratax.data.plan._arguments import check_callable
-from stratax.data.plan._node import Node
-from stratax.data.plan._run import Run
-from stratax.data.position._cursor import Cursor, State
-from stratax.data.vectorise._user_code import user_code
+from stratax.data.elements import (
+    UNKNOWN_CARDINALITY,
+    Block,
+    Row,
+    Rows,
+    TensorSpec,
+    as_array,
+    flatten,
+    is_shape_of,
+    leaf_names,
+    unflatten,
+)
+from stratax.data.plan import Node, Run, check_callable
+from stratax.data.position import Cursor, State
+from stratax.data.vectorise import user_code
 from stratax.errors import BadArgumentError, BadTypeError, DataError
 
 

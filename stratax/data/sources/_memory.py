@@ -6,14 +6,20 @@ from typing import Any
 import numpy as np
 
 from stratax._shown import shown
-from stratax.data.elements._block import Block, Columns
-from stratax.data.elements._keyed import random_integers
-from stratax.data.elements._spec import INFINITE_CARDINALITY, TensorSpec, as_dtype
-from stratax.data.elements._structure import Structure, as_array, flatten, leaf_names, unflatten
-from stratax.data.plan._arguments import as_count
-from stratax.data.plan._node import Node
-from stratax.data.plan._order import Order
-from stratax.data.plan._run import Passes, Run
+from stratax.data.elements import (
+    INFINITE_CARDINALITY,
+    Block,
+    Columns,
+    Structure,
+    TensorSpec,
+    as_array,
+    as_dtype,
+    flatten,
+    leaf_names,
+    random_integers,
+    unflatten,
+)
+from stratax.data.plan import Node, Order, Passes, Run, as_count
 from stratax.errors import BadArgumentError, BadTypeError, DataError
 
 

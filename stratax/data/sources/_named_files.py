@@ -2,10 +2,9 @@
 
 import abc
 
-from stratax.data.files._access import as_file_name
-from stratax.data.plan._node import Node
-from stratax.data.plan._run import Run
-from stratax.data.position._cursor import Cursor, State
+from stratax.data.files import as_file_name
+from stratax.data.plan import Node, Run
+from stratax.data.position import Cursor, State
 from stratax.errors import DataError
 
 

@@ -5,10 +5,9 @@ from concurrent.futures import Executor, Future
 import numpy as np
 
 from stratax._shown import shown
-from stratax.data.elements._block import Block, Columns
-from stratax.data.position._cursor import State
-from stratax.data.records._origins import Origins
-from stratax.data.records._stream import Piece, RecordFormat
+from stratax.data.elements import Block, Columns
+from stratax.data.position import State
+from stratax.data.records import Origins, Piece, RecordFormat
 from stratax.errors import DataError, DataLossError
 
 _MAX_WAIT = 600.0

@@ -4,10 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from stratax.data.elements._block import Block, Rows
-from stratax.data.elements._structure import Row
-from stratax.data.plan._node import Node
-from stratax.data.plan._run import Passes, Run
+from stratax.data.elements import Block, Row, Rows
+from stratax.data.plan import Node, Passes, Run
 
 
 class RowsSource(Node):

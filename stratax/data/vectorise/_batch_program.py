@@ -8,7 +8,7 @@ result, that operation is called for several batches as one.
 from collections.abc import Callable, Sequence
 from typing import Any, Self
 
-from stratax.data.elements._structure import Row, Structure, flatten
+from stratax.data.elements import Row, Structure, flatten
 from stratax.data.vectorise._batched_element import CannotVectorise
 
 Operation = Callable[[Sequence[Any]], Sequence[Any]]

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from stratax.data.elements._array import define_operators
+from stratax.data.elements import define_operators
 
 
 class CannotVectorise(Exception):

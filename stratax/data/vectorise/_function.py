@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from stratax.data.elements._array import as_element
-from stratax.data.elements._structure import (
+from stratax.data.elements import (
     Row,
     Structure,
     as_array,
     as_components,
+    as_element,
     as_row,
     flatten,
     unflatten,
@@ -24,7 +24,6 @@ from stratax.data.vectorise._user_code import name_of, unexpected_end
 
 _MAX_PROGRAMS = 32
 _TOLERANCE = 2e-6
-
 Result = tuple[list[np.ndarray], Structure]
 Vectorised = Callable[[Sequence[np.ndarray]], Result]
 """Maps component columns to the columns and structure of the results."""

@@ -11,18 +11,11 @@ from typing import Any
 import numpy as np
 
 from stratax._shown import shown
-from stratax.data.elements._block import Block, Columns, Rows, concatenate_blocks
-from stratax.data.elements._spec import AUTOTUNE, TensorSpec
-from stratax.data.elements._structure import Row, flatten
-from stratax.data.ops.map._cursors import AheadCursor
-from stratax.data.ops.map._mapper import Mapper
-from stratax.data.ops.map._node import Map
-from stratax.data.plan._arguments import as_count, check_callable
-from stratax.data.plan._cores import num_cores
-from stratax.data.plan._node import Node, pass_at
-from stratax.data.plan._run import Passes, Run
-from stratax.data.position._cursor import Cursor
-from stratax.data.records._origins import Origins
+from stratax.data.elements import AUTOTUNE, Block, Columns, Row, Rows, TensorSpec, concatenate_blocks, flatten
+from stratax.data.ops import AheadCursor, Map, Mapper
+from stratax.data.plan import Node, Passes, Run, as_count, check_callable, num_cores, pass_at
+from stratax.data.position import Cursor
+from stratax.data.records import Origins
 from stratax.data.workers._pool import TASK_SECONDS, WorkerPool, pickled
 from stratax.data.workers._task import Part, Task
 from stratax.errors import BadArgumentError, WorkerError

@@ -14,8 +14,7 @@ import cloudpickle
 from loky.process_executor import BrokenProcessPool, ShutdownExecutorError
 
 from stratax._shown import shown
-from stratax.data.elements._block import Columns
-from stratax.data.elements._structure import Structure, unflatten
+from stratax.data.elements import Columns, Structure, unflatten
 from stratax.data.workers._interrupts import workers_without_interrupts
 from stratax.data.workers._memory import SMALLEST_BYTES, Memory, can_share
 from stratax.data.workers._processes import reason_of_death, start_executor

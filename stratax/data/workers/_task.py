@@ -15,10 +15,20 @@ import cloudpickle
 import numpy as np
 
 from stratax._shown import shown
-from stratax.data.elements._block import Block, Columns, Rows, shapes_of, stack_rows
-from stratax.data.elements._random import element_scope
-from stratax.data.elements._structure import Row, Structure, flatten, spec_of_row, unflatten
-from stratax.data.vectorise._function import on_host, result_of
+from stratax.data.elements import (
+    Block,
+    Columns,
+    Row,
+    Rows,
+    Structure,
+    element_scope,
+    flatten,
+    shapes_of,
+    spec_of_row,
+    stack_rows,
+    unflatten,
+)
+from stratax.data.vectorise import on_host, result_of
 from stratax.data.workers._memory import Place, Writer
 from stratax.errors import DataError, WorkerError
 

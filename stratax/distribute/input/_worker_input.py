@@ -17,7 +17,7 @@ import jax
 import numpy as np
 
 from stratax import errors
-from stratax.data.elements._codec import decode_records, encode_columns
+from stratax.data.elements import decode_records, encode_columns
 from stratax.distribute.input._readers import (
     Block,
     GlobalBatches,

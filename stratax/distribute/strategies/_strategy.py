@@ -13,7 +13,7 @@ from stratax._shown import shown
 from stratax.cluster import ClusterResolver
 from stratax.cluster._devices import device_name
 from stratax.core import _capture, _tracebacks
-from stratax.data.foreign._as_dataset import adopted
+from stratax.data.foreign import adopted
 from stratax.distribute.collectives._cross_device_ops_base import CrossDeviceOps
 from stratax.distribute.input import _input
 from stratax.distribute.replicas import _contexts, _uneven

@@ -4,7 +4,7 @@ import abc
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from stratax.data.foreign._as_dataset import adopted
+from stratax.data.foreign import adopted
 from stratax.distribute.input import _input, _readers
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from stratax._shown import shown
 from stratax.cluster import Cluster, _phases
 from stratax.core import _dispatches
 from stratax.data import Dataset
-from stratax.data.dataset import _auto_shard
+from stratax.data.dataset import auto_shard, is_read_whole, shuffle_seeds, steps_of, with_seeds
 from stratax.distribute import _loop, _progress
 from stratax.distribute.collectives._cross_device_ops_base import CrossDeviceOps
 from stratax.distribute.input import _readers, _worker_input
@@ -195,7 +195,7 @@ class InputOfWorkers(InputOfReplicas):
         # A dataset is divided between the workers as its options say.
         if not isinstance(dataset, Dataset):
             return _SharedBatches(dataset, self.num_replicas, self._workers)
-        is_whole = _auto_shard.is_read_whole(dataset, self._workers.share.processes)
+        is_whole = is_read_whole(dataset, self._workers.share.processes)
         part = self._agreed_part(dataset, is_whole)
         if is_whole:
             return _readers.GlobalBatches(part, self.num_replicas, self._workers.share)
@@ -218,11 +218,11 @@ class InputOfWorkers(InputOfReplicas):
         part = dataset
         try:
             share = _readers.Share() if is_whole else self._workers.share
-            part = _auto_shard.auto_shard(dataset, share.processes, share.index)
+            part = auto_shard(dataset, share.processes, share.index)
         except errors.DataError as error:
             failure = error
-        steps = "" if failure else "the whole" if is_whole else _auto_shard.steps_of(part)
-        own = [_auto_shard.shuffle_seeds(dataset), steps]
+        steps = "" if failure else "the whole" if is_whole else steps_of(part)
+        own = [shuffle_seeds(dataset), steps]
         name = self._workers.next_name("seeds")
         found = [json.loads(text) for text in self._workers.exchange(name, json.dumps(own).encode())]
         if failure is not None:
@@ -234,7 +234,7 @@ class InputOfWorkers(InputOfReplicas):
                 f"distribute_datasets_from_function. Received: {shown(dataset)} here, of which this worker reads "
                 f"{shown(steps)}."
             )
-        return _auto_shard.with_seeds(part, dataset, found[0][0])
+        return with_seeds(part, dataset, found[0][0])
 
 
 class _SharedBatches(_readers.GlobalBatches):

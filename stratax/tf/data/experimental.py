@@ -14,13 +14,13 @@ from stratax.data import ExternalStatePolicy as ExternalStatePolicy
 from stratax.data import OptimizationOptions as OptimizationOptions
 from stratax.data import ThreadingOptions as ThreadingOptions
 from stratax.data import make_csv_dataset as make_csv_dataset
-from stratax.data.dataset._experimental import enumerate_dataset as enumerate_dataset
-from stratax.data.dataset._experimental import ignore_errors as ignore_errors
-from stratax.data.dataset._experimental import map_and_batch as map_and_batch
-from stratax.data.dataset._experimental import parallel_interleave as parallel_interleave
-from stratax.data.dataset._experimental import prefetch_to_device as prefetch_to_device
-from stratax.data.dataset._experimental import shuffle_and_repeat as shuffle_and_repeat
-from stratax.data.dataset._experimental import unbatch as unbatch
+from stratax.data.dataset.experimental import enumerate_dataset as enumerate_dataset
+from stratax.data.dataset.experimental import ignore_errors as ignore_errors
+from stratax.data.dataset.experimental import map_and_batch as map_and_batch
+from stratax.data.dataset.experimental import parallel_interleave as parallel_interleave
+from stratax.data.dataset.experimental import prefetch_to_device as prefetch_to_device
+from stratax.data.dataset.experimental import shuffle_and_repeat as shuffle_and_repeat
+from stratax.data.dataset.experimental import unbatch as unbatch
 from stratax.tf._names import missing_name
 
 

@@ -13,9 +13,9 @@ from stratax.data import parse_single_example as parse_single_example
 from stratax.data import parse_single_sequence_example as parse_single_sequence_example
 from stratax.data import parse_tensor as parse_tensor
 from stratax.data import serialize_tensor as serialize_tensor
-from stratax.data.files._gfile import matching_files as matching_files
-from stratax.data.files._gfile import read_file as read_file
-from stratax.data.files._gfile import write_file as write_file
+from stratax.data.files.gfile import matching_files as matching_files
+from stratax.data.files.gfile import read_file as read_file
+from stratax.data.files.gfile import write_file as write_file
 from stratax.image import decode_and_crop_jpeg as decode_and_crop_jpeg
 from stratax.image import decode_bmp as decode_bmp
 from stratax.image import decode_gif as decode_gif

@@ -6,15 +6,19 @@ from typing import Any
 import numpy as np
 
 from stratax._shown import shown
-from stratax.data.elements._block import Block, Columns, concatenate_blocks, stack_rows
-from stratax.data.elements._spec import DatasetSpec
-from stratax.data.elements._structure import Row, flatten, unflatten
+from stratax.data.elements import (
+    Block,
+    Columns,
+    DatasetSpec,
+    Row,
+    concatenate_blocks,
+    flatten,
+    stack_rows,
+    unflatten,
+)
 from stratax.data.ops.batch._cursors import BatchCursor
-from stratax.data.plan._arguments import as_count
-from stratax.data.plan._node import Node, select_passes
-from stratax.data.plan._one_of_many import is_one_of_many
-from stratax.data.plan._run import Passes, Run
-from stratax.data.position._cursor import Cursor
+from stratax.data.plan import Node, Passes, Run, as_count, is_one_of_many, select_passes
+from stratax.data.position import Cursor
 from stratax.errors import DataError
 
 

@@ -5,10 +5,8 @@ from collections.abc import Callable
 import numpy as np
 
 from stratax._shown import shown
-from stratax.data.elements._block import Block, Columns
-from stratax.data.elements._structure import Row
-from stratax.data.position._cursor import Cursor, CursorOver, State
-from stratax.data.position._feed import Feed
+from stratax.data.elements import Block, Columns, Row
+from stratax.data.position import Cursor, CursorOver, Feed, State
 from stratax.errors import DataError
 
 

@@ -6,13 +6,23 @@ from typing import Any
 import numpy as np
 
 from stratax._shown import shown
-from stratax.data.elements._block import Block, Columns, stack_rows
-from stratax.data.elements._spec import DatasetSpec, Shape, TensorSpec, as_shape, is_shape_of
-from stratax.data.elements._structure import Row, as_array, flatten, leaf_names, unflatten
+from stratax.data.elements import (
+    Block,
+    Columns,
+    DatasetSpec,
+    Row,
+    Shape,
+    TensorSpec,
+    as_array,
+    as_shape,
+    flatten,
+    is_shape_of,
+    leaf_names,
+    stack_rows,
+    unflatten,
+)
 from stratax.data.ops.batch._batch import Grouped
-from stratax.data.plan._arguments import as_count
-from stratax.data.plan._node import Node
-from stratax.data.plan._run import Passes, Run
+from stratax.data.plan import Node, Passes, Run, as_count
 from stratax.errors import DataError
 
 

@@ -3,16 +3,13 @@
 from typing import Any
 
 from stratax._shown import shown
-from stratax.data.elements._spec import INFINITE_CARDINALITY, TensorSpec
-from stratax.data.elements._structure import flatten, unflatten
+from stratax.data.elements import INFINITE_CARDINALITY, TensorSpec, flatten, unflatten
 from stratax.data.ops._prefetch import Prefetch
 from stratax.data.ops._take_skip import Take
 from stratax.data.ops.batch._batch import Batch
 from stratax.data.ops.batch._cursors import UnbatchCursor
-from stratax.data.plan._node import Node
-from stratax.data.plan._reading import feed_of
-from stratax.data.plan._run import Run
-from stratax.data.position._cursor import Cursor
+from stratax.data.plan import Node, Run, feed_of
+from stratax.data.position import Cursor
 from stratax.errors import DataError
 
 

@@ -7,10 +7,8 @@ from typing import Protocol
 
 import numpy as np
 
-from stratax.data.elements._block import Block, Columns
-from stratax.data.elements._structure import Row
-from stratax.data.position._cursor import Cursor, State
-from stratax.data.position._feed import Feed, Trail
+from stratax.data.elements import Block, Columns, Row
+from stratax.data.position import Cursor, Feed, State, Trail
 
 
 @dataclass(frozen=True, slots=True)

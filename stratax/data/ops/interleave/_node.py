@@ -9,21 +9,26 @@ from typing import Any
 import numpy as np
 
 from stratax._shown import shown
-from stratax.data.elements._array import as_plain
-from stratax.data.elements._random import element_scope
-from stratax.data.elements._spec import AUTOTUNE, UNKNOWN_CARDINALITY, Nested
-from stratax.data.elements._structure import Row
+from stratax.data.elements import AUTOTUNE, UNKNOWN_CARDINALITY, Nested, Row, as_plain, element_scope
 from stratax.data.ops._prefetch import PrefetchCursor
 from stratax.data.ops.interleave._cursor import Inner, InterleaveCursor, Turns
-from stratax.data.plan._arguments import as_count, check_callable, threads_of
-from stratax.data.plan._cores import num_cores
-from stratax.data.plan._node import Drawing, Node
-from stratax.data.plan._one_of_many import merged_specs, one_of_many
-from stratax.data.plan._reading import Lookahead, feed_of, first_found, read_ahead
-from stratax.data.plan._run import Run
-from stratax.data.position._cursor import Cursor, State
-from stratax.data.position._feed import Feed
-from stratax.data.vectorise._function import call, on_host
+from stratax.data.plan import (
+    Drawing,
+    Lookahead,
+    Node,
+    Run,
+    as_count,
+    check_callable,
+    feed_of,
+    first_found,
+    merged_specs,
+    num_cores,
+    one_of_many,
+    read_ahead,
+    threads_of,
+)
+from stratax.data.position import Cursor, Feed, State
+from stratax.data.vectorise import call, on_host
 from stratax.errors import BadArgumentError, BadTypeError, DataError
 
 _READ_AHEAD = 16

@@ -5,15 +5,12 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
-from stratax.data.elements._block import Block, Columns, Rows, shapes_of
-from stratax.data.elements._random import element_scope
-from stratax.data.elements._structure import Row, Structure
+from stratax.data.elements import Block, Columns, Row, Rows, Structure, element_scope, shapes_of
 from stratax.data.ops.map._mapper import Mapper
-from stratax.data.plan._run import Passes
-from stratax.data.position._cursor import Cursor, CursorOver, State
-from stratax.data.position._feed import Feed, Trail
-from stratax.data.records._origins import Origins
-from stratax.data.vectorise._function import on_host
+from stratax.data.plan import Passes
+from stratax.data.position import Cursor, CursorOver, Feed, State, Trail
+from stratax.data.records import Origins
+from stratax.data.vectorise import on_host
 
 
 class Calls:

@@ -6,12 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from stratax.data.elements._block import Block, Rows, shapes_of
-from stratax.data.elements._structure import Row
+from stratax.data.elements import Block, Row, Rows, shapes_of
 from stratax.data.ops.map._cursors import AheadCursor, Calls
-from stratax.data.position._cursor import Cursor
-from stratax.data.vectorise._batch_program import BatchProgram
-from stratax.data.vectorise._function import agrees
+from stratax.data.position import Cursor
+from stratax.data.vectorise import BatchProgram, agrees
 
 _ENOUGH_RECORDS = 1024
 _ENOUGH_BYTES = 1 << 20

@@ -7,31 +7,34 @@ from typing import Any
 import numpy as np
 
 from stratax._shown import shown
-from stratax.data.elements._block import shapes_of
-from stratax.data.elements._random import element_scope
-from stratax.data.elements._spec import Nested, Shape, TensorSpec
-from stratax.data.elements._structure import (
+from stratax.data.elements import (
+    Nested,
     Row,
+    Shape,
     Structure,
+    TensorSpec,
     check_same,
+    element_scope,
     flatten,
     names_of_fields,
+    shapes_of,
     spec_of_row,
     unflatten,
 )
-from stratax.data.records._origins import Origins
-from stratax.data.vectorise._batch_program import BatchProgram
-from stratax.data.vectorise._function import (
+from stratax.data.records import Origins
+from stratax.data.vectorise import (
+    BatchProgram,
+    Proof,
     Vectorised,
     WithJAX,
     WithNumPy,
     block_agrees,
     on_host,
+    prove,
     result_of,
     uses_jax,
     variables_kept,
 )
-from stratax.data.vectorise._purity import Proof, prove
 
 _CHECKED_ROWS = 16
 

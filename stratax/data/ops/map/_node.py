@@ -9,18 +9,25 @@ from typing import Any, cast
 import numpy as np
 
 from stratax._shown import shown
-from stratax.data.elements._block import Block, Columns, Rows
-from stratax.data.elements._spec import TensorSpec
-from stratax.data.elements._structure import Row, flatten
+from stratax.data.elements import Block, Columns, Row, Rows, TensorSpec, flatten
 from stratax.data.ops.map._cursors import Calls, MapCursor, ThreadedMapCursor
 from stratax.data.ops.map._grouped_cursor import GroupedCursor
 from stratax.data.ops.map._mapper import Mapper
-from stratax.data.plan._arguments import check_callable, threads_of
-from stratax.data.plan._node import Drawing, Node, pass_at, select_passes
-from stratax.data.plan._one_of_many import is_one_of_many, merged_specs
-from stratax.data.plan._reading import feed_of, first_found
-from stratax.data.plan._run import Passes, Run
-from stratax.data.position._cursor import Cursor
+from stratax.data.plan import (
+    Drawing,
+    Node,
+    Passes,
+    Run,
+    check_callable,
+    feed_of,
+    first_found,
+    is_one_of_many,
+    merged_specs,
+    pass_at,
+    select_passes,
+    threads_of,
+)
+from stratax.data.position import Cursor
 from stratax.errors import DataError
 
 _ROWS_PER_THREAD = 4

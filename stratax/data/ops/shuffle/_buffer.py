@@ -4,8 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from stratax.data.elements._block import Block, Columns, Rows
-from stratax.data.elements._structure import Row
+from stratax.data.elements import Block, Columns, Row, Rows
 
 _GROW_FROM = 1024
 _AT_ONCE_BYTES = 1 << 30

@@ -8,12 +8,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from stratax.data.elements._block import Block
-from stratax.data.elements._keyed import Draws
+from stratax.data.elements import Block, Draws
 from stratax.data.ops.shuffle._buffer import _GROW_FROM, Slots
 from stratax.data.ops.shuffle._permutation import Permutation
-from stratax.data.position._cursor import Cursor, CursorOver, State
-from stratax.data.position._feed import Trail
+from stratax.data.position import Cursor, CursorOver, State, Trail
 
 _READ = 128
 

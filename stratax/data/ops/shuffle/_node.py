@@ -8,16 +8,13 @@ from typing import Any
 import numpy as np
 
 from stratax._shown import shown
-from stratax.data.elements._spec import INFINITE_CARDINALITY, UNKNOWN_CARDINALITY
+from stratax.data.elements import INFINITE_CARDINALITY, UNKNOWN_CARDINALITY
 from stratax.data.ops._reindexed import Reindexed
 from stratax.data.ops._repeat import Repeat
 from stratax.data.ops.shuffle._cursor import ShuffleCursor
 from stratax.data.ops.shuffle._permutation import Permutation
-from stratax.data.plan._arguments import as_count, make_order
-from stratax.data.plan._node import Node, mix_pass
-from stratax.data.plan._order import Order
-from stratax.data.plan._run import Passes, Run
-from stratax.data.position._cursor import Cursor
+from stratax.data.plan import Node, Order, Passes, Run, as_count, make_order, mix_pass
+from stratax.data.position import Cursor
 from stratax.errors import BadArgumentError
 
 # More elements than fit into any memory.

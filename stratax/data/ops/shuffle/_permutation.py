@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from stratax.data.elements._keyed import generator, scramble
+from stratax.data.elements import generator, scramble
 
 TABLE_LIMIT = 1 << 22
 """Longer permutations are computed position by position instead of being kept in memory."""

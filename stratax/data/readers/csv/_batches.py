@@ -10,17 +10,16 @@ from typing import Any
 import numpy as np
 
 from stratax._shown import shown
-from stratax.data.dataset._dataset import Dataset
-from stratax.data.elements._spec import AUTOTUNE
-from stratax.data.files._access import as_compression, as_file_name
-from stratax.data.files._glob import glob
-from stratax.data.ops._named_columns import NamedColumns
-from stratax.data.plan._arguments import as_count
+from stratax.data.dataset import Dataset
+from stratax.data.elements import AUTOTUNE
+from stratax.data.files import as_compression, as_file_name, glob
+from stratax.data.ops import NamedColumns
+from stratax.data.plan import as_count
 from stratax.data.readers.csv._dataset import CsvDataset, check_delimiter
 from stratax.data.readers.csv._format import CsvFormat
 from stratax.data.readers.csv._inference import inferred_defaults
 from stratax.data.readers.csv._records import read_records
-from stratax.data.records._stream import MAX_LINE_BYTES
+from stratax.data.records import MAX_LINE_BYTES
 from stratax.errors import BadArgumentError, DataError, FileMissingError
 
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from stratax._shown import shown
-from stratax.data.elements._spec import TensorSpec
-from stratax.data.records._stream import MAX_LINE_BYTES
+from stratax.data.elements import TensorSpec
+from stratax.data.records import MAX_LINE_BYTES
 
 Record = list[str]
 

@@ -8,15 +8,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from stratax._shown import cut, shown
-from stratax.data.elements._block import Block, Columns
-from stratax.data.elements._spec import UNKNOWN_CARDINALITY
-from stratax.data.files._access import guess_compression, open_bytes
-from stratax.data.plan._node import Node
-from stratax.data.plan._owning_cursor import OwningCursor
-from stratax.data.plan._run import Run
-from stratax.data.position._cursor import State
+from stratax.data.elements import UNKNOWN_CARDINALITY, Block, Columns
+from stratax.data.files import guess_compression, open_bytes
+from stratax.data.plan import Node, OwningCursor, Run
+from stratax.data.position import State
 from stratax.data.readers.csv._format import CsvFormat, Record
-from stratax.data.sources._named_files import CurrentFile, NamedFiles
+from stratax.data.sources import CurrentFile, NamedFiles
 from stratax.errors import DataError, DataLossError
 
 CSV_PIECE = 1 << 18

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator
 from typing import IO, Any, NamedTuple
 
 from stratax._shown import shown
-from stratax.data.files import _unfinished
 from stratax.data.files import _whole as _whole_files
+from stratax.data.files import unfinished
 from stratax.data.files._access import as_file_name, file_missing, local_path, reading, remote_path, writing
 from stratax.data.files._glob import glob
 from stratax.errors import BadArgumentError, BadTypeError
@@ -359,7 +359,7 @@ def _settled(path: Any) -> str:
     """The name of a file or folder, once this process has written what it is just writing there."""
     name = as_file_name(path)
     if (local := local_path(name)) is not None:
-        _unfinished.wait_for(local)
+        unfinished.wait_for(local)
     return name
 
 

@@ -5,8 +5,8 @@ from typing import Any
 
 from stratax._shown import shown
 from stratax.data.dataset._dataset import Dataset
-from stratax.data.elements._spec import AUTOTUNE
-from stratax.data.plan._arguments import as_count, threads_of
+from stratax.data.elements import AUTOTUNE
+from stratax.data.plan import as_count, threads_of
 from stratax.errors import BadArgumentError
 
 Transformation = Callable[[Dataset], Dataset]
@@ -37,7 +37,7 @@ def map_and_batch(
 
     Example:
         >>> from stratax.data import Dataset
-        >>> from stratax.data.dataset._experimental import map_and_batch
+        >>> from stratax.data.dataset.experimental import map_and_batch
         >>> ds = Dataset.range(5).apply(map_and_batch(lambda x: x + 1, 2))
         >>> [batch.tolist() for batch in ds]
         [[1, 2], [3, 4], [5]]

@@ -1,0 +1,11 @@
+from ._auto_shard import auto_shard as auto_shard
+from ._auto_shard import is_read_whole as is_read_whole
+from ._auto_shard import shuffle_seeds as shuffle_seeds
+from ._auto_shard import steps_of as steps_of
+from ._auto_shard import with_seeds as with_seeds
+from ._dataset import Dataset as Dataset
+from ._passes import Passes as Passes
+from ._passes import count_as as count_as
+from ._passes import count_of_passes as count_of_passes
+from ._passes import epochs_trained as epochs_trained
+from ._passes import note_epochs_trained as note_epochs_trained

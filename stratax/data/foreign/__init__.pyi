@@ -1,0 +1,1 @@
+from ._as_dataset import adopted as adopted

@@ -1,0 +1,9 @@
+from ._cursor import Cursor as Cursor
+from ._cursor import CursorOver as CursorOver
+from ._cursor import State as State
+from ._feed import Feed as Feed
+from ._feed import Trail as Trail
+from ._feed import one as one
+from ._json import from_json as from_json
+from ._json import to_json as to_json
+from ._orbax import Checkpointable as Checkpointable

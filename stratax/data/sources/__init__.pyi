@@ -1,0 +1,12 @@
+from ._file_names import listed_names as listed_names
+from ._file_names import matching_files as matching_files
+from ._file_source import FileSource as FileSource
+from ._generator import Generator as Generator
+from ._generator import make_generator as make_generator
+from ._memory import Random as Random
+from ._memory import Range as Range
+from ._memory import as_slices as as_slices
+from ._memory import make_range as make_range
+from ._named_files import CurrentFile as CurrentFile
+from ._named_files import NamedFiles as NamedFiles
+from ._rows import RowsSource as RowsSource
