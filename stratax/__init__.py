@@ -15,7 +15,7 @@ from stratax._backend import choose_backend as _choose_backend
 from stratax._backend import hook_keras as _hook_keras
 
 _choose_backend()
-_hook_keras("stratax.keras", strategies="stratax.distribute")
+_hook_keras("stratax.keras", after=("stratax.distribute", "stratax.engine"))
 _xla_flags.install()
 
 if _os.environ.get("STRATAX_SIMULATE", "").strip():

@@ -39,15 +39,22 @@ def choose_backend() -> None:
     )
 
 
-def hook_keras(hooks: str, strategies: str) -> None:
+def hook_keras(hooks: str, after: Sequence[str]) -> None:
     """Has Keras' models follow strategies, however the program comes to import Keras.
 
     Args:
-        hooks: The module that puts the hooks in place when it is imported. It is when `strategies` is, or when the
+        hooks: The module that puts the hooks in place when it is imported. It is when one of `after` is, or when the
             first model is compiled or predicts.
-        strategies: The module without which there is no strategy to follow.
+        after: The modules without which there is no strategy to follow, and those on which `hooks` stands: it can't be
+            imported while one of them is.
     """
-    after_import(strategies, lambda: importlib.import_module(hooks))
+
+    def install() -> None:
+        if not any(name in _executing for name in after):
+            importlib.import_module(hooks)
+
+    for name in after:
+        after_import(name, install)
     after_import("keras", lambda: _import_before_use(hooks))
 
 
@@ -90,6 +97,10 @@ def after_import(name: str, then: Callable[[], object]) -> None:
         sys.meta_path.insert(0, _Watch(name, then))
 
 
+_executing: set[str] = set()
+"""The watched modules that are being imported."""
+
+
 class _Watch(importlib.abc.MetaPathFinder):
     """Finds one module as the other finders do, and calls a function when it has run."""
 
@@ -114,7 +125,11 @@ class _Watch(importlib.abc.MetaPathFinder):
         execute = loader.exec_module
 
         def exec_module(module: types.ModuleType) -> None:
-            execute(module)
+            _executing.add(self._name)
+            try:
+                execute(module)
+            finally:
+                _executing.discard(self._name)
             if self in sys.meta_path:
                 sys.meta_path.remove(self)
                 self._then()

@@ -118,6 +118,8 @@ MODEL = "keras.Sequential([keras.layers.Input([1]), keras.layers.Dense(1)]).comp
         f"{KERAS_ON_JAX}; import stratax; {MODEL}",
         f"import stratax; stratax.core; import keras; {MODEL}",
         "import stratax, keras; stratax.distribute",
+        "import stratax.engine, keras",
+        "import stratax.distribute, stratax.engine, keras",
         f"import stratax.data, keras; {MODEL}; {MODEL}; import stratax.keras",
     ],
 )

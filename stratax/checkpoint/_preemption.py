@@ -20,7 +20,6 @@ from stratax.checkpoint._notice import Notice
 from stratax.cluster import Cluster, ClusterResolver, ClusterSpec, ExitCode, current
 from stratax.core import Variable
 
-_POLL_SECONDS = 0.05
 _RESERVED = 0.3
 _logger = logging.getLogger("stratax")
 
@@ -101,10 +100,6 @@ class PreemptionCheckpointHandler:
         self._manager.checkpoint.track_own("preemption_run_calls", self._runs)
         self._manager.restore_or_initialize()
         self._count = int(np.asarray(self._runs))
-        is_alone = self._cluster.num_processes == 1
-        self._agreement = (
-            _Agreement(self._cluster) if is_alone else _SharedAgreement(self._cluster, self._count)
-        )
         self._longest_run = 0.0
         self._notice = Notice(self._on_notice, self._config.termination_watcher_fn)
 
@@ -145,7 +140,7 @@ class PreemptionCheckpointHandler:
             SystemExit: After the checkpoint was saved, with the code `ExitCode.PREEMPTED`.
             CheckpointError: If it could not be saved.
         """
-        if self._agreement.may_begin(self._count):
+        if not self._cluster.agree_on_stop(self._count):
             self._count += 1
             return
         self._save(*args, **kwargs)
@@ -181,67 +176,6 @@ class PreemptionCheckpointHandler:
         timer = threading.Timer(delay, self._cluster.request_stop, (reason,))
         timer.daemon = True
         timer.start()
-
-
-class _Agreement:
-    """The step before which the only task of a cluster stops: the next one.
-
-    Args:
-        cluster: The cluster.
-    """
-
-    def __init__(self, cluster: Cluster) -> None:
-        self._cluster = cluster
-
-    def may_begin(self, step: int) -> bool:
-        """Whether a step may begin; False at the step that all agreed on."""
-        return self._cluster.stop_reason is None
-
-
-class _SharedAgreement(_Agreement):
-    """The step before which all tasks stop.
-
-    The tasks can't simply wait for one another before a step: one may be in the middle of the step before, which needs
-    the others. So a thread of each tells how far its task is, at once, and until all have done so no task begins
-    another step.
-
-    Args:
-        cluster: The cluster.
-        step: The number of the first step.
-    """
-
-    def __init__(self, cluster: Cluster, step: int) -> None:
-        super().__init__(cluster)
-        self._next = step
-        self._stop: int | None = None
-        self._error: BaseException | None = None
-        self._lock = threading.Lock()
-        self._is_asked = False
-        self._is_agreed = threading.Event()
-        threading.Thread(target=self._watch, name="stratax-preemption-agreement", daemon=True).start()
-
-    def may_begin(self, step: int) -> bool:
-        with self._lock:
-            if not self._is_asked:
-                self._next = step + 1
-                return True
-        self._is_agreed.wait()  # The thread's own wait has a limit.
-        if self._error is not None:
-            raise self._error
-        return self._stop is not None and step < self._stop
-
-    def _watch(self) -> None:
-        while self._cluster.stop_reason is None:
-            time.sleep(_POLL_SECONDS)
-        with self._lock:
-            self._is_asked = True
-        try:
-            steps = self._cluster.all_gather("preemption/step", str(self._next).encode())
-            self._stop = max(int(step) for step in steps)
-        except BaseException as error:
-            self._error = error
-        finally:
-            self._is_agreed.set()
 
 
 def _leave() -> None:

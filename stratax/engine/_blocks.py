@@ -34,6 +34,27 @@ def update_block(strategy: Strategy, step: Step, results: Callable[[], Any], ste
     )
 
 
+def each_step_block(strategy: Strategy, step: Step, steps: int, element: Any) -> Any:
+    """Run steps and return what each of them gives, averaged over the replicas, traced as one program.
+
+    Args:
+        strategy: The strategy.
+        step: What one replica does with its part of a batch.
+        steps: How many steps.
+        element: Their batches.
+
+    Returns:
+        A structure of arrays whose first dimension counts steps.
+    """
+    outputs = _on_replicas(strategy, _repeated(step, steps, keep=True), _by_replica(element, steps))
+
+    def stacked(output: Any) -> Any:
+        mean = jnp.asarray(_mean(output))
+        return strategy.extended.execution.to_all(mean[None] if steps == 1 else mean)
+
+    return jax.tree.map(stacked, outputs, is_leaf=is_per_replica)
+
+
 def predict_block(strategy: Strategy, step: Step, steps: int, element: Any) -> Any:
     """Run prediction steps and return the outputs of all examples, in order, traced as one program.
 

@@ -1,6 +1,7 @@
 """Input of a run of training, evaluation or prediction: its passes, and where it goes on (engine layer)."""
 
 import time
+import warnings
 from typing import Any
 
 from stratax import errors
@@ -11,6 +12,10 @@ from stratax.distribute import DistributedDataset, Strategy
 from stratax.engine._passes import DatasetPasses, NumberedPasses
 from stratax.engine._resumption import Resumption, random_before, resumed
 from stratax.engine._step_iterator import StepIterator
+
+_INPUT_BOUND = 0.25
+"""The share of the time spent waiting for input from which on the input is what bounds the speed."""
+_WORTH_A_WARNING_SECONDS = 0.5
 
 
 class StepInput:
@@ -212,6 +217,21 @@ class StepInput:
     def wait_share(self) -> float:
         """The share of the time since this input was made that was spent waiting for input, 0 to 1."""
         return self.wait_seconds() / max(time.perf_counter() - self._started, 1e-9)
+
+    def warn_if_waiting(self, stacklevel: int) -> None:
+        """Warn where a large part of the time was spent waiting for input.
+
+        Args:
+            stacklevel: Where the warning points to, as `warnings.warn` counts from the caller.
+        """
+        share = self.wait_share()
+        if share > _INPUT_BOUND and self.wait_seconds() > _WORTH_A_WARNING_SECONDS:
+            warnings.warn(
+                f"Training waited for its input {share:.0%} of the time. Make the pipeline faster "
+                "(`map(num_parallel_calls=...)`, `cache()`, `prefetch()`), or the devices have nothing to do.",
+                RuntimeWarning,
+                stacklevel=stacklevel + 1,
+            )
 
     def wait_seconds(self) -> float:
         """How long the program has waited for input, in seconds."""

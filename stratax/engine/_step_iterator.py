@@ -13,25 +13,29 @@ class StepIterator:
 
     Args:
         iterator: The distributed iterator.
+
+    Attributes:
+        pending: How many steps :meth:`available` found.
+        steps_taken: How many steps were taken, or passed over, since the pass began.
     """
 
     def __init__(self, iterator: DistributedIterator) -> None:
         self._iterator = iterator
-        self._pending = 0
+        self.pending = 0
         self.steps_taken = 0
 
     def available(self, count: int) -> int:
         """How many of the next `count` steps one program can run: those of one shape. 0 at the end."""
         try:
-            self._pending = self._iterator.peek_runs(0, count)[0][1]
+            self.pending = self._iterator.peek_runs(0, count)[0][1]
         except OutOfRangeError:
             left = self._iterator.steps_ready
-            self._pending = self._iterator.peek_runs(0, left)[0][1] if left else 0
-        return self._pending
+            self.pending = self._iterator.peek_runs(0, left)[0][1] if left else 0
+        return self.pending
 
     def take_pending(self) -> tuple[int, Any]:
         """Takes the steps that :meth:`available` found: how many, and their batches (stacked if there are several)."""
-        count = self._pending
+        count = self.pending
         self.steps_taken += count
         if count == 1:
             return 1, self._iterator.take()

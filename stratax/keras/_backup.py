@@ -18,7 +18,7 @@ import h5py
 import keras
 import numpy as np
 
-from stratax import errors
+from stratax import engine, errors
 from stratax._shown import cut, shown
 from stratax.checkpoint._random_state import random_state, set_random_state
 from stratax.data.files import local_path, replaced_file, write_file
@@ -81,17 +81,17 @@ class Backup:
 
     def save(self) -> None:
         """Writes the backup: the chief, with what every worker says of its own position."""
-        parts = self._strategy.extended.membership.gathered(json.dumps(self._own_part()).encode())
-        if not self._strategy.extended.membership.is_chief:
+        parts = engine.parts_of_all(self._strategy, self._own_part())
+        if not engine.is_chief(self._strategy):
             return
         state = {
             "version": _VERSION,
             "epoch": self._callback._current_epoch,
             "steps": 0 if self._is_epoch_over else self._steps.steps_done,
             "logs": {} if self._is_epoch_over else {name: _number(v) for name, v in self._logs.items()},
-            "workers": [json.loads(part) for part in parts],
+            "workers": parts,
         }
-        with self._strategy.extended.membership.phase("saving"):
+        with engine.writing(self._strategy):
             self._write(state)
 
     def _own_part(self) -> dict[str, Any]:
@@ -130,8 +130,8 @@ class Backup:
                 with self._strategy.scope():
                     each.build(model.trainable_variables)
                     _accumulation.prepare(each)
-        state = self._read() if extended.membership.is_chief else None
-        state = _from_chief(self._strategy, state)
+        state = self._read() if engine.is_chief(self._strategy) else None
+        state = engine.from_chief(self._strategy, state)
         if state is None:
             return
         slots = [variable for each in optimizer for variable in each.variables]
@@ -277,17 +277,6 @@ def _check_built(model: keras.Model) -> None:
             "To use the BackupAndRestore callback, the model must be built before fit(). "
             f"Received: {shown(model)}, which is not. Give it a keras.Input, or call it on a batch."
         )
-
-
-def _from_chief(strategy: Strategy, state: dict[str, Any] | None) -> dict[str, Any] | None:
-    text = json.dumps(state).encode()
-    (size,) = strategy.extended.membership.agreed([np.asarray([len(text)])])
-    buffer = np.zeros(int(size[0]), np.uint8)
-    if strategy.extended.membership.is_chief:
-        buffer[:] = np.frombuffer(text, np.uint8)
-    (sent,) = strategy.extended.membership.agreed([buffer])
-    found: dict[str, Any] | None = json.loads(sent.tobytes())
-    return found
 
 
 def _number(value: Any) -> Any:

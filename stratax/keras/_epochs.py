@@ -8,7 +8,7 @@ import jax
 import keras
 import numpy as np
 
-from stratax import errors
+from stratax import engine, errors
 from stratax._shown import shown
 from stratax.data import Dataset
 from stratax.data.foreign import adopted
@@ -226,16 +226,9 @@ class EpochIterator(seam.JAXEpochIterator):
         if step and (step == total or not iterator.available(1)):
             # A backup was written after an epoch's last step: what follows the steps is still to be done.
             yield step - 1, step - 1, NoSteps(adapter.logs_before)
-        while total is None or step < total:
-            wanted = (
-                self.steps_per_execution if total is None else min(self.steps_per_execution, total - step)
-            )
-            steps = iterator.available(wanted)
-            if not steps:
-                self._ended(step)
-                break
-            yield step, step + steps - 1, iterator
-            step += steps
+        is_over = yield from engine.blocks(iterator, done=step, total=total, at_most=self.steps_per_execution)
+        if is_over:
+            self._ended(adapter.steps_done)
         adapter.on_epoch_end()
 
     def _ended(self, step: int) -> None:

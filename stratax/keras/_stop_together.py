@@ -10,8 +10,8 @@ from typing import Any
 import keras
 
 from stratax.distribute import Strategy
-from stratax.distribute._loop import Loop
 from stratax.distribute.strategies._membership import InStep
+from stratax.engine import CommonStop
 
 _ATTRIBUTES = {"train": "stop_training", "test": "stop_evaluating", "predict": "stop_predicting"}
 
@@ -27,15 +27,15 @@ def install(callbacks: keras.callbacks.CallbackList, model: keras.Model, strateg
     if not isinstance(strategy.extended.membership, InStep):
         return
     for phase, attribute in _ATTRIBUTES.items():
-        _Agreement(model, strategy, attribute).watch(callbacks, phase)
+        _StopAttribute(model, strategy, attribute).watch(callbacks, phase)
     if any(_may_stop(callback) for callback in callbacks.callbacks):
         # Callbacks that run beside the loop would set the attribute at any time.
         for phase in _ATTRIBUTES:
             setattr(callbacks, f"_async_{phase}", False)
 
 
-class _Agreement:
-    """One kind of loop: what its worker wishes, and what all have agreed on.
+class _StopAttribute:
+    """The attribute of a model that Keras' loop looks at, set where the workers agree and nowhere else.
 
     Args:
         model: The model.
@@ -47,9 +47,8 @@ class _Agreement:
         self._model = model
         self._strategy = strategy
         self._attribute = attribute
-        self._loop = Loop()
+        self._stop: CommonStop | None = None
         self._steps = 0
-        self._wanted = False
 
     def watch(self, callbacks: keras.callbacks.CallbackList, phase: str) -> None:
         """Comes after the callbacks at every beginning, batch and epoch of a loop."""
@@ -67,22 +66,25 @@ class _Agreement:
             callbacks.__dict__[name] = _followed(before, hook)
 
     def _begin(self) -> None:
-        self._loop = self._strategy.extended.membership.loop()
-        self._steps, self._wanted = 0, False
+        self._stop, self._steps = CommonStop(self._strategy), 0
 
     def _end_batch(self) -> None:
         self._steps += 1
-        self._set(self._loop.ends_before(self._steps, self._wish()))
+        stop = self._requested()
+        setattr(self._model, self._attribute, stop.comes_before(self._steps))
 
     def _end_epoch(self) -> None:
-        self._set(self._loop.ends_now(self._wish()))
+        stop = self._requested()
+        setattr(self._model, self._attribute, stop.is_due())
 
-    def _wish(self) -> bool:
-        self._wanted = self._wanted or bool(getattr(self._model, self._attribute))
-        return self._wanted
-
-    def _set(self, stops: bool) -> None:
-        setattr(self._model, self._attribute, stops)
+    def _requested(self) -> CommonStop:
+        """The loop's stop, asked for where a callback of this worker has set the attribute."""
+        if self._stop is None:
+            # A list of callbacks that Keras' loop was not told to begin with.
+            self._stop = CommonStop(self._strategy)
+        if getattr(self._model, self._attribute):
+            self._stop.request()
+        return self._stop
 
 
 def _followed(before: Callable[..., None], hook: Callable[[], None]) -> Callable[..., None]:

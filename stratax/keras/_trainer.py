@@ -7,8 +7,6 @@ current values, so callbacks read and write them as they are. What users call (`
 """
 
 import contextlib
-import functools
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -18,7 +16,6 @@ import numpy as np
 
 from stratax import engine, errors
 from stratax._shown import shown
-from stratax.core import _function
 from stratax.distribute import Strategy
 from stratax.distribute.keras_hooks import _accumulation as _accumulation_state
 from stratax.distribute.replicas import _contexts
@@ -34,9 +31,6 @@ from stratax.keras import (
 )
 from stratax.seams import keras as seam
 
-_INPUT_BOUND = 0.25
-_WORTH_A_WARNING_SECONDS = 0.5
-_EXPECTED_TRACES = 16  # Batches and their remainders, of training and validation, with and without weights.
 _METHODS = (
     "make_train_function",
     "make_test_function",
@@ -81,7 +75,7 @@ class Trainer:
     def __init__(self, model: keras.Model, strategy: Strategy) -> None:
         self.model = model
         self.strategy = strategy
-        self._programs: dict[str, _function.Function] = {}
+        self._loops: dict[str, engine.StepLoop] = {}
         self._trainable: tuple[int, ...] = ()
 
     # What Keras' loop asks for.
@@ -118,7 +112,7 @@ class Trainer:
     def _make(self, name: str, run: Callable[..., Any], force: bool) -> None:
         trainable = tuple(id(variable) for variable in self.model.trainable_variables)
         if force or trainable != self._trainable:
-            self._programs.clear()
+            self._loops.clear()
             self._trainable = trainable
         setattr(self.model, f"{name}_function", run)
 
@@ -126,37 +120,32 @@ class Trainer:
         self, state: tuple[None, ...], iterator: engine.StepIterator | _epochs.NoSteps
     ) -> tuple[Any, tuple[None, ...]]:
         if isinstance(iterator, _epochs.NoSteps):
-            return iterator.logs or dict(self.model.get_metrics_result()), state
-        return self._dispatch("train", iterator), state
+            return iterator.logs or self._results(), state
+        return self._loop("train").dispatch(iterator), state
 
     def _test(self, state: tuple[None, ...], iterator: engine.StepIterator) -> tuple[Any, tuple[None, ...]]:
-        return self._dispatch("test", iterator), state
+        return self._loop("test").dispatch(iterator), state
 
     def _predict(
         self, state: tuple[None, ...], iterator: engine.StepIterator
     ) -> tuple[Any, tuple[None, ...]]:
-        return self._dispatch("predict", iterator), state
+        return self._loop("predict").dispatch(iterator), state
 
-    def _dispatch(self, name: str, iterator: engine.StepIterator) -> Any:
-        steps, element = iterator.take_pending()
-        with _contexts.entered(self.strategy, None):
-            return self._program(name)(steps, element)
+    def _loop(self, name: str) -> engine.StepLoop:
+        """The loop that Keras' loop of this kind takes its blocks through."""
+        loop = self._loops.get(name)
+        if loop is None:
+            loop = self._loops[name] = engine.StepLoop(self.strategy, self._program(name))
+        return loop
 
-    def _program(self, name: str) -> _function.Function:
-        program = self._programs.get(name)
-        if program is None:
-            makers = {"train": _steps.train_step, "test": _steps.test_step, "predict": _steps.predict_step}
-            step = makers[name](self.model)
-            # Not a closure: what those hold is compared on every call.
-            if name == "predict":
-                block = functools.partial(engine.predict_block, self.strategy, step)
-            else:
-                block = functools.partial(engine.update_block, self.strategy, step, self._results)
-            block.__name__ = block.__qualname__ = f"{name}_function"  # type: ignore[attr-defined]
-            program = self._programs[name] = _function.Function(
-                block, autograph=False, traces_before_warning=_EXPECTED_TRACES
+    def _program(self, name: str) -> engine.StepProgram:
+        function = f"{name}_function"
+        if name == "predict":
+            return engine.StepProgram.of_examples(
+                self.strategy, _steps.predict_step(self.model), name=function
             )
-        return program
+        step = (_steps.train_step if name == "train" else _steps.test_step)(self.model)
+        return engine.StepProgram.of_updates(self.strategy, step, self._results, name=function)
 
     def _results(self) -> dict[str, Any]:
         return dict(self.model.get_metrics_result())
@@ -239,13 +228,7 @@ class Trainer:
                     validation_freq=validation_freq,
                 )
         history.input_wait = steps.wait_share()
-        if history.input_wait > _INPUT_BOUND and steps.wait_seconds() > _WORTH_A_WARNING_SECONDS:
-            warnings.warn(
-                f"Training waited for its input {history.input_wait:.0%} of the time. Make the pipeline faster "
-                "(`map(num_parallel_calls=...)`, `cache()`, `prefetch()`), or the devices have nothing to do.",
-                RuntimeWarning,
-                stacklevel=3,
-            )
+        steps.warn_if_waiting(stacklevel=3)
         return history
 
     def evaluate(
@@ -358,7 +341,7 @@ class Trainer:
                 self.model.reset_metrics()
             iterator = adapter.open()
             iterator.available(1)
-            result = self._dispatch(name, iterator)
+            result = self._loop(name).dispatch(iterator)
         return result if name == "predict" else _logs.pythonify_logs(result)
 
     # Around all of them.

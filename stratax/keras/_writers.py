@@ -7,6 +7,7 @@ from typing import Any
 
 import keras
 
+from stratax import engine
 from stratax.distribute import Strategy
 from stratax.distribute.strategies._membership import InStep
 from stratax.engine import StepInput
@@ -23,7 +24,7 @@ def of_this_worker(callbacks: list[Any], strategy: Strategy) -> list[Any]:
         callbacks: The callbacks of a user, before they know their model: some open files then.
         strategy: The model's strategy.
     """
-    if strategy.extended.membership.is_chief:
+    if engine.is_chief(strategy):
         return callbacks
     return [callback for callback in callbacks if not isinstance(callback, _WRITERS)]
 
@@ -55,24 +56,24 @@ def following_strategy(
                 stack.enter_context(_replaced(callback, name, method))
         stack.callback(callbacks.callbacks.__setitem__, slice(None), everybody)
         yield
-        if isinstance(strategy.extended.membership, InStep):
-            # Workers may give different callbacks, so it does not depend on them.
-            strategy.extended.membership.loop().ends_now(False)
+        # Workers may give different callbacks, so it does not depend on them.
+        engine.wait_for_all(strategy)
 
 
 def _replacements(
     callback: keras.callbacks.Callback, strategy: Strategy, steps: StepInput
 ) -> dict[str, Callable[..., Any]]:
     """What a callback does in this worker instead, by the names of its methods."""
-    membership = strategy.extended.membership
     found: dict[str, Callable[..., Any]] = {}
     if isinstance(callback, keras.callbacks.BackupAndRestore):
         found.update(_backup.Backup(callback, strategy, steps).methods())
-        if not membership.is_chief:
+        if not engine.is_chief(strategy):
             found["on_train_end"] = _nothing
-    elif isinstance(callback, keras.callbacks.ModelCheckpoint) and isinstance(membership, InStep):
+    elif isinstance(callback, keras.callbacks.ModelCheckpoint) and isinstance(
+        strategy.extended.membership, InStep
+    ):
         found["_save_model"] = (
-            _saving(callback, strategy) if membership.is_chief else functools.partial(_decide, callback)
+            _saving(callback, strategy) if engine.is_chief(strategy) else functools.partial(_decide, callback)
         )
     return found
 
@@ -82,7 +83,7 @@ def _saving(callback: Any, strategy: Strategy) -> Callable[..., None]:
     save = callback._save_model
 
     def save_in_phase(*args: Any, **kwargs: Any) -> None:
-        with strategy.extended.membership.phase("saving"):
+        with engine.writing(strategy):
             save(*args, **kwargs)
 
     return save_in_phase

@@ -9,8 +9,7 @@ import pytest
 
 import stratax as sx
 from stratax import errors
-from stratax.checkpoint._preemption import _SharedAgreement
-from stratax.cluster import ClusterSpec, ExitCode, SimpleClusterResolver, is_retryable
+from stratax.cluster import Cluster, ClusterSpec, ExitCode, SimpleClusterResolver, is_retryable
 from stratax.train import Checkpoint, CheckpointManager, PreemptionCheckpointHandler, TerminationConfig
 from tests.cluster.processes import tasks
 
@@ -123,22 +122,17 @@ def test_mistakes_are_refused(tmp_path):
         PreemptionCheckpointHandler(many, Checkpoint(), tmp_path)
 
 
-class Peers:
-    """Two tasks, of which the other does not answer."""
-
-    num_processes = 2
-    stop_reason = "SIGTERM"
-
-    def all_gather(self, *arguments):
+def test_what_goes_wrong_in_agreeing_ends_the_run_before_the_step(tmp_path, monkeypatch):
+    def agree_on_stop(self, step):
         raise RuntimeError("the connection broke")
 
-
-def test_whatever_goes_wrong_in_agreeing_ends_the_wait_for_it():
-    agreement = _SharedAgreement(Peers(), 0)
-    while not agreement._is_asked:
-        time.sleep(0.01)
+    seen = []
+    handler = PreemptionCheckpointHandler(ALONE, Checkpoint(step=sx.Variable(0)), tmp_path)
+    monkeypatch.setattr(Cluster, "agree_on_stop", agree_on_stop)
     with pytest.raises(RuntimeError, match="the connection broke"):
-        agreement.may_begin(0)
+        handler.run(seen.append, 1)
+    assert seen == []
+    assert handler.total_run_calls == 0
 
 
 TRAIN = """

@@ -51,7 +51,7 @@ def test_seven_batches_train_alike_however_many_are_dispatched_at_once(steps, mi
     model, history = train(mirrored(4), make(steps), x, y, batch_size=8, epochs=2, callbacks=[indices])
     begun, ended = EXPECTED[steps]
     assert (indices.begun, indices.ended) == (begun * 2, ended * 2)
-    assert _trainer.trainer_of(model)._programs["train"].num_programs <= 2
+    assert _trainer.trainer_of(model)._loops["train"].program.num_programs <= 2
     if steps == 1:
         single["run"] = model, history
     if "run" not in single:
@@ -66,7 +66,7 @@ def test_a_smaller_last_batch_gets_one_more_program_and_a_true_index(mirrored, t
     indices = Indices()
     model, _ = train(mirrored(4), make(3), *data, batch_size=8, epochs=2, callbacks=[indices])
     assert indices.ended == [2, 5, 6] * 2
-    assert _trainer.trainer_of(model)._programs["train"].num_programs == 2
+    assert _trainer.trainer_of(model)._loops["train"].program.num_programs == 2
 
 
 def test_own_logs_of_a_block_are_those_of_its_last_step(mirrored, train, data):

@@ -45,8 +45,8 @@ def test_every_example_counts_once_whatever_their_number(counting):
         np.testing.assert_allclose(result["loss"], np.mean((x - x % 3) ** 2), rtol=1e-5)
         np.testing.assert_array_equal(counting.predict(x, batch_size=8, verbose=0), x)
     # Three, two or one full batches at once, and a remainder of 1 to 7 examples.
-    programs = stratax_keras._trainer.trainer_of(counting)._programs
-    assert programs["test"].num_programs == programs["predict"].num_programs == 3 + 7
+    loops = stratax_keras._trainer.trainer_of(counting)._loops
+    assert loops["test"].program.num_programs == loops["predict"].program.num_programs == 3 + 7
 
 
 def test_a_model_that_was_never_compiled_predicts_in_and_out_of_the_scope(mirrored):

@@ -1,0 +1,51 @@
+"""What the chief alone does, and how the other workers take part in it (engine layer)."""
+
+import contextlib
+import json
+from typing import Any
+
+import numpy as np
+
+from stratax.distribute import Strategy
+
+
+def is_chief(strategy: Strategy) -> bool:
+    """Return whether this process writes for all workers of a strategy."""
+    return strategy.extended.membership.is_chief
+
+
+def writing(strategy: Strategy) -> contextlib.AbstractContextManager[Any]:
+    """Return a block in which the chief writes: the other workers wait for it as long as it takes."""
+    return strategy.extended.membership.phase("saving")
+
+
+def parts_of_all(strategy: Strategy, part: Any) -> list[Any]:
+    """Exchange a value of every worker, in the order of the workers; all call it and wait for one another.
+
+    Args:
+        strategy: The strategy.
+        part: This worker's, which JSON can hold.
+    """
+    return [json.loads(each) for each in strategy.extended.membership.gathered(json.dumps(part).encode())]
+
+
+def from_chief(strategy: Strategy, value: Any) -> Any:
+    """Return the chief's value in every worker; all call it and wait for one another.
+
+    Args:
+        strategy: The strategy.
+        value: A value that JSON can hold; that of other workers than the chief doesn't matter.
+    """
+    text = json.dumps(value).encode()
+    # Transfers are of arrays whose shapes all workers have to know.
+    (size,) = strategy.extended.membership.agreed([np.asarray([len(text)])])
+    buffer = np.zeros(int(size[0]), np.uint8)
+    if is_chief(strategy):
+        buffer[:] = np.frombuffer(text, np.uint8)
+    (sent,) = strategy.extended.membership.agreed([buffer])
+    return json.loads(sent.tobytes())
+
+
+def wait_for_all(strategy: Strategy) -> None:
+    """Wait until all workers have come here, so that what the chief has written is there for them."""
+    strategy.extended.membership.loop().ends_now(False)

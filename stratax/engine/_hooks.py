@@ -1,0 +1,73 @@
+"""What hangs on a loop of steps: hooks that are called at its joints (engine layer)."""
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+from stratax import errors
+from stratax._shown import shown
+
+if TYPE_CHECKING:
+    from stratax.engine._loop import StepLoop
+
+
+class Hook:
+    """Called at the joints of a `StepLoop`; a subclass overrides the methods that it needs.
+
+    A method that is not overridden costs nothing. Between the steps of one dispatch no hook is called. All workers call
+    their hooks at the same steps, so a hook may do what all have to do together, such as saving a checkpoint.
+    """
+
+    def begin(self, loop: "StepLoop") -> None:
+        """Called when the loop begins, before its input is opened; `loop.step` is the number of steps done."""
+
+    def before_dispatch(self, loop: "StepLoop", steps: int) -> None:
+        """Called before a program that runs so many steps, the first of which is number `loop.step`."""
+
+    def after_dispatch(self, loop: "StepLoop", steps: int, outputs: Any) -> None:
+        """Called after a program was handed to the devices; `loop.step` counts its steps already.
+
+        Args:
+            loop: The loop.
+            steps: How many steps it ran.
+            outputs: What the program returned. The devices may still be at work; reading a value waits for them.
+        """
+
+    def end_of_pass(self, loop: "StepLoop") -> None:
+        """Called when the input has come to the end of a pass."""
+
+    def on_stop(self, loop: "StepLoop") -> None:
+        """Called when the loop ends because a worker has asked for it, in all workers, before :meth:`end`."""
+
+    def on_error(self, loop: "StepLoop", error: BaseException) -> None:
+        """Called when an error ends the loop, instead of :meth:`end`. The error is raised again after that."""
+
+    def end(self, loop: "StepLoop") -> None:
+        """Called when the loop has come to its end or was stopped."""
+
+
+class EverySteps(Hook):
+    """Calls a function at every so many steps: behind the dispatch that reaches or passes them.
+
+    Args:
+        steps: The distance in steps.
+        function: Called with the loop and the outputs of the dispatch.
+
+    Raises:
+        BadArgumentError: If `steps` is less than 1.
+    """
+
+    def __init__(self, steps: int, function: "Callable[[StepLoop, Any], None]") -> None:
+        if steps < 1:
+            raise errors.BadArgumentError(f"steps must be at least 1. Received: steps={shown(steps)}.")
+        self._steps = steps
+        self._function = function
+
+    def after_dispatch(self, loop: "StepLoop", steps: int, outputs: Any) -> None:
+        if loop.step // self._steps > (loop.step - steps) // self._steps:
+            self._function(loop, outputs)
+
+
+def overridden(hooks: Iterable[Hook], name: str) -> list[Callable[..., None]]:
+    """Return the methods of this name of those hooks that have one of their own, in the order of the hooks."""
+    default = getattr(Hook, name)
+    return [getattr(hook, name) for hook in hooks if getattr(type(hook), name) is not default]

@@ -1,0 +1,84 @@
+"""The compiled programs of steps: one for each number and shape of batches (engine layer)."""
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from stratax.core import _function
+from stratax.distribute import Strategy
+from stratax.distribute.replicas import _contexts
+from stratax.engine import _blocks
+
+_EXPECTED_TRACES = 16  # Batches and their remainders, of training and validation, with and without weights.
+
+
+class StepProgram:
+    """A step of one replica, compiled so that one dispatch runs several of them on all replicas.
+
+    The step is written for one device: the gradients that it applies are averaged over the replicas.
+
+    Args:
+        strategy: The strategy.
+        block: A function `(steps, element) -> outputs` that is traced once for each number of steps and shape.
+        name: What the function is called in messages and profiles.
+    """
+
+    def __init__(self, strategy: Strategy, block: Callable[[int, Any], Any], name: str) -> None:
+        # Not a closure: what those hold is compared on every call.
+        named: Any = functools.partial(block)
+        named.__name__ = named.__qualname__ = name
+        self._strategy = strategy
+        self._function = _function.Function(named, autograph=False, traces_before_warning=_EXPECTED_TRACES)
+
+    @classmethod
+    def of_updates(
+        cls,
+        strategy: Strategy,
+        step: _blocks.Step,
+        results: Callable[[], Any] | None = None,
+        *,
+        name: str = "train_function",
+    ) -> "StepProgram":
+        """Compile steps that update variables; a dispatch gives what the last step returned.
+
+        Args:
+            strategy: The strategy.
+            step: What one replica does with its part of a batch.
+            results: What a dispatch gives where the step returns None: a function of the variables.
+            name: What the program is called.
+        """
+        block = functools.partial(_blocks.update_block, strategy, step, results or _nothing)
+        return cls(strategy, block, name)
+
+    @classmethod
+    def of_each_step(
+        cls, strategy: Strategy, step: _blocks.Step, *, name: str = "train_function"
+    ) -> "StepProgram":
+        """Compile steps of which each one's results are wanted, stacked on a leading dimension that counts steps."""
+        return cls(strategy, functools.partial(_blocks.each_step_block, strategy, step), name)
+
+    @classmethod
+    def of_examples(
+        cls, strategy: Strategy, step: _blocks.Step, *, name: str = "predict_function"
+    ) -> "StepProgram":
+        """Compile steps that return a row for each example; a dispatch gives all rows in the order of the examples."""
+        return cls(strategy, functools.partial(_blocks.predict_block, strategy, step), name)
+
+    @property
+    def num_programs(self) -> int:
+        """How many programs have been compiled."""
+        return self._function.num_programs
+
+    def __call__(self, steps: int, element: Any) -> Any:
+        """Run so many steps.
+
+        Args:
+            steps: How many.
+            element: Their batches: one, or, if there are several, stacked on a leading dimension.
+        """
+        with _contexts.entered(self._strategy, None):
+            return self._function(steps, element)
+
+
+def _nothing() -> None:
+    """Return no results."""
