@@ -3,6 +3,7 @@
 A real second process holds the arrays. The strategy has no mesh, no devices of its own and nobody to be in step with.
 """
 
+import dataclasses
 import pathlib
 import subprocess
 import sys
@@ -18,11 +19,11 @@ import stratax as sx
 from stratax import errors
 from stratax.core import _autograph, _capture, _function, _variable_store
 from stratax.distribute.replicas import _contexts
-from stratax.distribute.replicas._replica_region import is_seed_state
+from stratax.distribute.replicas._replica_region import PostponesUpdates, is_seed_state
 from stratax.distribute.strategies._execution import Execution
 from stratax.distribute.strategies._extended import StrategyExtended
 from stratax.distribute.strategies._membership import Alone
-from stratax.distribute.strategies._placement import Placement
+from stratax.distribute.strategies._placement import Placement, UpdatesOnce
 from stratax.distribute.strategies._strategy_input import Input
 
 pytestmark = pytest.mark.processes
@@ -120,6 +121,53 @@ class LocalExecution(Execution):
         return array
 
 
+class PushingRegion(_capture.Region, PostponesUpdates):
+    """What a function reads is its caller's; updates of optimizers leave it as they are asked for."""
+
+    def __init__(self, parent):
+        super().__init__(parent)
+        self.updates = []
+
+    def lift(self, variable):
+        return self.parent.get_current_value(variable)
+
+    def postpone(self, update):
+        self.updates.append(update)
+
+
+class AsynchronousExecution(LocalExecution):
+    """The same without waiting for updates: gradients are handed on, and applied whenever somebody does it."""
+
+    def __init__(self, strategy):
+        super().__init__(strategy)
+        self.pushed = []
+
+    def run(self, fn, args, kwargs):
+        result, updates, arrays = self._compiled(fn, args, kwargs)
+        self.pushed.extend(zip(updates, arrays, strict=True))
+        return result
+
+    def call_for_each_replica(self, fn, args, kwargs, *, averages_gradients=False):
+        outside = _capture.current_region()
+        with PushingRegion(outside) as region:
+            result = super().call_for_each_replica(fn, args, kwargs)
+        for variable in region.writes.values():
+            outside.take_over(variable, region.final_value(variable), region)
+        updates = [dataclasses.replace(update, arrays=[]) for update in region.updates]
+        return result, updates, [update.arrays for update in region.updates]
+
+    def apply_pushed(self):
+        """Applies one gradient after another to the values that the other process has by then."""
+        for update, arrays in self.pushed:
+            with _contexts.entered(self._strategy, None):
+                _function.Function(update.make, autograph=False)(arrays)
+        self.pushed.clear()
+
+
+class UpdatedElsewhere(RemotePlacement, UpdatesOnce):
+    """Variables that workers do not update."""
+
+
 class LocalInput(Input):
     """The process' own dataset, as it is."""
 
@@ -138,6 +186,19 @@ class RemoteStrategy(sx.distribute.Strategy):
                 placement=RemotePlacement(self.store),
                 membership=Alone(),
                 execution=LocalExecution(self),
+                input=LocalInput(),
+            )
+        )
+
+
+class AsynchronousStrategy(sx.distribute.Strategy):
+    def __init__(self, connection):
+        self.store = RemoteStore(connection)
+        super().__init__(
+            StrategyExtended(
+                placement=UpdatedElsewhere(self.store),
+                membership=Alone(),
+                execution=AsynchronousExecution(self),
                 input=LocalInput(),
             )
         )
@@ -162,14 +223,18 @@ def connection(address):
     connection.close()
 
 
-@pytest.fixture
-def strategy(connection):
-    names = connection.ask("names")
-    strategy = RemoteStrategy(connection)
+def made(kind, connection):
+    strategy = kind(connection)
     # Other tests have left theirs.
+    names = connection.ask("names")
     strategy.store._names.update({-index: name for index, name in enumerate(names, 1)})
     connection.ask("requests")
     return strategy
+
+
+@pytest.fixture
+def strategy(connection):
+    return made(RemoteStrategy, connection)
 
 
 @pytest.fixture
@@ -355,3 +420,28 @@ def test_a_replica_knows_that_it_is_one(strategy):
 
     assert float(strategy.run(which)) == 2.0
     assert _capture.current_region() is None
+
+
+def test_steps_need_not_wait_for_updates(connection, other):
+    strategy = made(AsynchronousStrategy, connection)
+    with strategy.scope():
+        weight = sx.Variable([1.0, 2.0])
+        count = sx.Variable(0.0, trainable=False)
+        optimizer = keras.optimizers.SGD(0.5, momentum=0.9)
+
+    def step(factor):
+        count.assign_add(1.0)
+        loss, (grad,) = sx.value_and_grad(lambda: jnp.sum(factor * weight**2), [weight])()
+        optimizer.apply_gradients([(grad, weight)])
+        return loss
+
+    name = strategy.store.name(weight)
+    # Both see the weights as they are before either update.
+    assert [float(strategy.run(step, args=(factor,))) for factor in (1.0, 3.0)] == [5.0, 15.0]
+    assert other.ask("read", [name])[0].tolist() == [1.0, 2.0]
+    assert float(count.numpy()) == 2.0
+    strategy.extended.execution.apply_pushed()
+    # Velocity: -0.5 * 2w, then 0.9 of that and -0.5 * 6w.
+    np.testing.assert_allclose(other.ask("read", [name])[0], [1 - 1 - 3.9, 2 - 2 - 7.8], rtol=1e-6)
+    assert int(optimizer.iterations.numpy()) == 2
+    assert all(_variable_store.store_of(each) is strategy.store for each in optimizer.variables)
