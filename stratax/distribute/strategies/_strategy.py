@@ -44,6 +44,7 @@ class Strategy:
                 "strategy of stratax.distribute."
             )
         self._extended = extended
+        self._execution = extended.execution
 
     # What there is.
 
@@ -54,12 +55,12 @@ class Strategy:
         Inside a function that `run` calls it is the number that takes part there: 1 while the remainder of a batch is
         computed, which one replica's meaning stands for (see `experimental_distribute_dataset`).
         """
-        return _contexts.num_participants(self) or self._extended.execution.num_replicas
+        return _contexts.num_participants(self) or self._execution.num_replicas
 
     @property
     def devices(self) -> tuple[jax.Device, ...]:
         """The replicas' devices, in order; none where this process knows of none."""
-        return self._extended.execution.devices
+        return self._execution.devices
 
     @property
     def device_names(self) -> tuple[str, ...]:
@@ -85,7 +86,7 @@ class Strategy:
         return self._over_mesh("cross_device_ops").cross_device_ops
 
     def _over_mesh(self, name: str) -> _execution.OverMesh:
-        execution = self._extended.execution
+        execution = self._execution
         if isinstance(execution, _execution.OverMesh):
             return execution
         raise errors.StrategyError(
@@ -105,7 +106,7 @@ class Strategy:
 
     def __repr__(self) -> str:
         where = f" on {', '.join(self.device_names)}" if self.devices else ""
-        return f"<{type(self).__name__} with {self._extended.execution.num_replicas} replicas{where}>"
+        return f"<{type(self).__name__} with {self._execution.num_replicas} replicas{where}>"
 
     # Scope.
 
@@ -160,9 +161,9 @@ class Strategy:
         kwargs = {} if kwargs is None else kwargs
         self._check_run(fn, args, kwargs)
         if _capture.current_region() is not None:
-            return self._extended.execution.call_for_each_replica(fn, tuple(args), kwargs)
+            return self._execution.call_for_each_replica(fn, tuple(args), kwargs)
         try:
-            return self._extended.execution.run(fn, tuple(args), kwargs)
+            return self._execution.run(fn, tuple(args), kwargs)
         except Exception as error:
             _tracebacks.shorten(error)
             raise
@@ -196,18 +197,21 @@ class Strategy:
                 f"Received: {shown(self)} inside the scope of {shown(_contexts.get_strategy())}. Leave that "
                 "scope first."
             )
-        num_replicas = self._extended.execution.num_replicas
         leaves = jax.tree.leaves((args, kwargs), is_leaf=is_per_replica)
         _uneven.check_none(leaves, "strategy.run")
         for leaf in leaves:
-            if isinstance(leaf, PerReplica) and not leaf.solo and leaf.num_components != num_replicas:
-                raise errors.BadArgumentError(
-                    f"A per-replica argument has the wrong number of components. Expected: {num_replicas}, one "
-                    f"for each replica of {shown(self)}. Received: {leaf.num_components} components of shape "
-                    f"{leaf.shape}. "
-                    "Make it with this strategy's experimental_distribute_dataset or "
-                    "experimental_distribute_values_from_function."
-                )
+            if isinstance(leaf, PerReplica) and not leaf.solo:
+                self._check_components(leaf)
+
+    def _check_components(self, leaf: PerReplica) -> None:
+        expected = self._execution.num_replicas
+        if leaf.num_components != expected:
+            raise errors.BadArgumentError(
+                f"A per-replica argument has the wrong number of components. Expected: {expected}, one for each "
+                f"replica of {shown(self)}. Received: {leaf.num_components} components of shape {leaf.shape}. Make "
+                "it with this strategy's experimental_distribute_dataset or "
+                "experimental_distribute_values_from_function."
+            )
 
     # Combining.
 
@@ -238,7 +242,7 @@ class Strategy:
         op = as_reduce_op(reduce_op)
         axis = int(axis) if isinstance(axis, np.integer) else axis
         self._check_cross_replica("reduce", "get_replica_context().all_reduce")
-        return self._extended.execution.reduce(op, value, axis)
+        return self._execution.reduce(op, value, axis)
 
     def _check_cross_replica(self, method: str, instead: str) -> None:
         if _contexts.in_replica() and not _contexts.in_cross_replica_context():
@@ -274,7 +278,7 @@ class Strategy:
             [0, 0, 1]
         """
         self._check_cross_replica("gather", "get_replica_context().all_gather")
-        return self._extended.execution.gather(value, axis)
+        return self._execution.gather(value, axis)
 
     def experimental_local_results(self, value: Any) -> tuple[Any, ...]:
         """The components of a value that this process holds, as a tuple, in the order of the replicas.
@@ -355,7 +359,7 @@ class Strategy:
         Raises:
             StructureError: If the replicas' structures, numbers of dimensions or dtypes differ.
         """
-        return self._extended.execution.values_from_function(value_fn)
+        return self._execution.values_from_function(value_fn)
 
     def make_experimental_numpy_dataset(self, numpy_input: Any, session: Any = None) -> Any:
         """A `stratax.data.Dataset` of the rows of NumPy arrays, to be batched and distributed."""
