@@ -14,7 +14,7 @@ from stratax.data import (
     TFRecordDataset,
     TFRecordWriter,
 )
-from stratax.data.files._access import open_bytes
+from stratax.data.files._streams import open_bytes
 from stratax.data.plan._run import Run
 from stratax.errors import BadArgumentError, DataLossError
 

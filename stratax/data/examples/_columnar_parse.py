@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stratax.data.examples._features import BYTES, FLOAT, INT64, Kind, ParsedFeature, Ragged
+from stratax.data.examples._features import ParsedFeature
+from stratax.data.examples._values import BYTES, FLOAT, INT64, Kind, Ragged
 from stratax.data.examples._wire import Head, Heads, Wire
 
 _FIRST_TAG = 0x0A

@@ -14,17 +14,8 @@ from stratax._shown import shown
 from stratax.data.elements import SparseTensor, as_objects
 from stratax.data.examples._columnar_parse import parse_columns
 from stratax.data.examples._example import Example
-from stratax.data.examples._features import (
-    BYTES,
-    KINDS,
-    FixedLenSequenceFeature,
-    Kind,
-    ParsedFeature,
-    Ragged,
-    VarLenFeature,
-    Where,
-    error_about,
-)
+from stratax.data.examples._features import FixedLenSequenceFeature, ParsedFeature, VarLenFeature
+from stratax.data.examples._values import BYTES, KINDS, Kind, Ragged, Where, error_about
 from stratax.data.vectorise import BatchToCome, CannotVectorise, Part
 from stratax.errors import BadArgumentError, BadTypeError, DataLossError
 

@@ -13,9 +13,6 @@ from stratax.data.examples._features import (
     FixedLenSequenceFeature,
     ParsedFeature,
     VarLenFeature,
-    Where,
-    error_about,
-    places_in_rows,
 )
 from stratax.data.examples._parse import (
     Parsed,
@@ -26,6 +23,7 @@ from stratax.data.examples._parse import (
     decoded,
     values_of,
 )
+from stratax.data.examples._values import Where, error_about, places_in_rows
 from stratax.errors import BadArgumentError, BadTypeError
 
 Features = Mapping[str, ParsedFeature]

@@ -8,7 +8,8 @@ import fsspec
 import pytest
 
 from stratax.data import ParquetDataset, TFRecordWriter, glob
-from stratax.data.files._access import as_compression, as_file_name, guess_compression, local_path, open_bytes
+from stratax.data.files._access import as_file_name, local_path
+from stratax.data.files._streams import as_compression, guess_compression, open_bytes
 from stratax.errors import (
     BadArgumentError,
     BadTypeError,
