@@ -25,7 +25,7 @@ CHECKOUT = pathlib.Path(__file__).resolve().parent.parent.parent
 MODULE = "tests.cluster.forks"
 
 # What these read of the environment they read when they are imported, or may.
-_READ_AT_IMPORT = ("JAX_", "KERAS_", "XLA_", "PYTHON", "TF_CPP_", "LD_", "HOME")
+_READ_AT_IMPORT = ("JAX_", "KERAS_", "XLA_", "PYTHON", "TF_CPP_", "LD_")
 # What is imported before the fork. Nothing of it starts a thread (NumPy's OpenBLAS doesn't when it may have only one)
 # or changes how logs are written (as Orbax does).
 _IMPORTED = ("jax", "jax.experimental.multihost_utils", "keras", "malt", "asyncio", "cloudpickle")

@@ -74,9 +74,7 @@ def test_a_program_that_takes_too_long_is_ended():
         forks.run(["-c", "import time; time.sleep(600)"], forks.environment_of_a_task(), timeout=0.5)
 
 
-@pytest.mark.parametrize(
-    "setting", [{"JAX_ENABLE_X64": "1"}, {"KERAS_HOME": "/nowhere"}, {"HOME": "/nowhere"}]
-)
+@pytest.mark.parametrize("setting", [{"JAX_ENABLE_X64": "1"}, {"KERAS_HOME": "/nowhere"}])
 def test_what_is_read_at_import_is_read_by_a_process_of_its_own(setting, tmp_path):
     environment = forks.environment_of_a_task() | setting
     process = forks.start(["-c", "pass"], environment, tmp_path, tmp_path / "out", tmp_path / "err")

@@ -32,9 +32,11 @@ def run(program, *arguments, simulate="tpu:2", folder=None):
     return done.stdout
 
 
-def quick_and_slow(quick):
-    """All strategies, of which those not in `quick` are for the slow run."""
-    return [pytest.param(*case, marks=[] if case[0] in quick else [pytest.mark.slow]) for case in EVERYWHERE]
+def everywhere(quick):
+    """All strategies, of which those not in `quick` are for `make stress`."""
+    return [
+        pytest.param(*case, marks=[] if case[0] in quick else [pytest.mark.stress]) for case in EVERYWHERE
+    ]
 
 
 def test_data_that_is_not_there_is_said_to_be_missing():
@@ -44,7 +46,7 @@ def test_data_that_is_not_there_is_said_to_be_missing():
     assert "argument --data: there is no 'nowhere.npz'" in done.stderr
 
 
-@pytest.mark.parametrize(("strategy", "simulate"), quick_and_slow({"tpu", "one"}))
+@pytest.mark.parametrize(("strategy", "simulate"), everywhere({"tpu", "one"}))
 def test_gradient_descent_ends_where_the_article_says(strategy, simulate):
     printed = run("cloud_tpu_gradient_descent.py", "--strategy", strategy, simulate=simulate)
     assert printed.splitlines()[-1] == MINIMUM
@@ -52,7 +54,7 @@ def test_gradient_descent_ends_where_the_article_says(strategy, simulate):
     assert printed.count(f"device_type='{kind.upper()}'") == int(count)
 
 
-@pytest.mark.parametrize(("strategy", "simulate"), quick_and_slow({"tpu"}))
+@pytest.mark.parametrize(("strategy", "simulate"), everywhere({"tpu"}))
 def test_the_session_gives_every_replica_its_numbers(strategy, simulate):
     replicas = 1 if strategy == "one" else int(simulate.split(":")[1])
     printed = run("cloud_tpu_session.py", "--strategy", strategy, simulate=simulate)
@@ -66,7 +68,7 @@ def test_the_session_gives_every_replica_its_numbers(strategy, simulate):
     assert doubled == [(str(i % replicas), str(2 * i)) for i in range(16)]
 
 
-@pytest.mark.parametrize(("strategy", "simulate"), quick_and_slow({"mirrored"}))
+@pytest.mark.parametrize(("strategy", "simulate"), everywhere({"mirrored"}))
 def test_the_guides_model_and_loop_train(strategy, simulate):
     replicas = 1 if strategy == "one" else int(simulate.split(":")[1])
     printed = run("distributed_training_guide.py", "--strategy", strategy, simulate=simulate)
@@ -76,7 +78,7 @@ def test_the_guides_model_and_loop_train(strategy, simulate):
     assert losses[-1] < losses[0]
 
 
-@pytest.mark.parametrize(("strategy", "simulate"), quick_and_slow({"tpu"}))
+@pytest.mark.parametrize(("strategy", "simulate"), everywhere({"tpu"}))
 def test_the_tpu_guide_runs_whole(strategy, simulate, tmp_path):
     printed = run("use_tpus.py", "--strategy", strategy, *SMALL, simulate=simulate, folder=tmp_path)
     replicas = 1 if strategy == "one" else int(simulate.split(":")[1])
@@ -122,7 +124,7 @@ def test_the_cifar_program_gives_the_same_on_one_device_and_on_two(tmp_path):
     np.testing.assert_allclose(alone, detected, rtol=1e-4)
 
 
-@pytest.mark.slow
+@pytest.mark.stress
 @pytest.mark.parametrize(
     ("strategy", "simulate"), [("mirrored", "gpu:2"), ("central", "gpu:2"), ("tpu", "tpu:2")]
 )
@@ -141,7 +143,7 @@ def test_the_cifar_program_runs_with_every_strategy(strategy, simulate, tmp_path
     assert "Loss: " in run("cloud_tpu_cifar10.py", *arguments, simulate=simulate)
 
 
-@pytest.mark.parametrize(("strategy", "simulate"), quick_and_slow({"tpu"}))
+@pytest.mark.parametrize(("strategy", "simulate"), everywhere({"tpu"}))
 def test_digits_are_learned_from_record_files_which_a_second_run_finds(strategy, simulate, tmp_path):
     sizes = ("--limit", "400", "--batch-size", "40", "--width", "8", "--epochs", "6")
     arguments = ("--strategy", strategy, *sizes)
@@ -157,7 +159,7 @@ def test_digits_are_learned_from_record_files_which_a_second_run_finds(strategy,
         assert float(re.findall(r"Loss: (\S+),", again)[0]) == pytest.approx(loss, rel=1e-4)
 
 
-@pytest.mark.parametrize(("strategy", "simulate"), quick_and_slow({"mirrored"}))
+@pytest.mark.parametrize(("strategy", "simulate"), everywhere({"mirrored"}))
 def test_photographs_are_converted_augmented_and_learned(strategy, simulate, tmp_path):
     write_photographs(tmp_path / "images.zip")
     with zipfile.ZipFile(tmp_path / "images.zip") as archive:
