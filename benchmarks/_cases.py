@@ -117,6 +117,73 @@ def all_cases(counts: Sequence[int]) -> list[Case]:
         ),
         *(_all_reduces(many) if many > 1 else []),
         *_clusters(),
+        *_lowerings(),
+        *_layers(counts),
+        *_convolutional(),
+    ]
+
+
+def _lowerings() -> list[Case]:
+    """Guards: a figure over its target says that a new jaxlib made something needless, or worse."""
+    names = (
+        "depthwise",
+        "groups",
+        "groups-gradient",
+        "one-pixel-gradient",
+        "loop",
+        "volume",
+        "max",
+        "max-gradient",
+        "sum",
+    )
+    flag = Case(
+        name="lowering-flag",
+        what="filter gradient of a 3x3 convolution on the processor, without YNNPACK / with it",
+        program="_lowerings:flag",
+        target=Target(1.0),
+    )
+    return [flag] + [
+        Case(
+            name=f"lowering-{name}",
+            what=f"{name.replace('-', ', ')} on the processor, lowered by Stratax / by JAX",
+            program="_lowerings:rewritten",
+            options={"name": name},
+            target=Target(1.0),
+        )
+        for name in names
+    ]
+
+
+def _layers(counts: Sequence[int]) -> list[Case]:
+    return [
+        Case(
+            name=f"layer-{group}-{devices}",
+            what=f"the slowest of Keras' layers, {group}, forward or backward / TensorFlow's",
+            program="_layers:group",
+            options={"group": group},
+            devices=devices,
+            target=Target(1.5),
+        )
+        for group in ("conv", "depthwise", "conv3d", "pool", "norm", "dense", "recurrent")
+        for devices in counts
+    ]
+
+
+def _convolutional() -> list[Case]:
+    model = "two 3x3 convolutions of 32 filters"
+    return [
+        Case(
+            name="convolutions-tensorflow",
+            what=f"step of run in function / TensorFlow's, {model}",
+            program="_step:against_tensorflow",
+            target=Target(1.1),
+        ),
+        Case(
+            name="convolutions-jax",
+            what=f"step of run in function / by hand in a process without Stratax, {model}",
+            program="_step:against_jax_alone",
+            target=Target(0.5),
+        ),
     ]
 
 

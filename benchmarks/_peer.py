@@ -1,13 +1,11 @@
-"""TensorFlow in a process of its own, measured in turns with Stratax."""
+"""A program in a process of its own, TensorFlow's mostly, measured in turns with Stratax."""
 
 import contextlib
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
-
-from benchmarks import _measure
+from collections.abc import Callable, Iterator
 
 _PYTHON = "STRATAX_BENCH_TENSORFLOW"
 _CHECK = "import importlib.util, sys; sys.exit(importlib.util.find_spec('tensorflow') is None)"
@@ -16,10 +14,14 @@ import json, os, sys, time
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
 {program}
 for line in sys.stdin:
-    for _ in range(int(line)):
-        run()
+    count, *what = line.split()
+    for _ in range(int(count)):
+        run(*what)
     print(json.dumps("done"), flush=True)
 """
+
+Run = Callable[..., None]
+"""Does a piece of work so many times over there, of the kind that a further argument names, and returns afterwards."""
 
 
 class NotInstalledError(RuntimeError):
@@ -27,11 +29,11 @@ class NotInstalledError(RuntimeError):
 
 
 @contextlib.contextmanager
-def tensorflow(program: str, *arguments: str) -> Iterator[_measure.Run]:
+def tensorflow(program: str, *arguments: str) -> Iterator[Run]:
     """Runs TensorFlow's side of a comparison in another process.
 
     Args:
-        program: Python code that defines a function `run()`, one piece of work.
+        program: Python code that defines a function `run()`, one piece of work, or `run(kind)` where there are several.
         *arguments: What the code finds in `sys.argv[1:]`.
 
     Yields:
@@ -45,7 +47,23 @@ def tensorflow(program: str, *arguments: str) -> Iterator[_measure.Run]:
         raise NotInstalledError(
             f"not installed: tensorflow (install the extra bench of stratax, or set {_PYTHON})"
         )
-    process = subprocess.Popen(
+    with process(python, program, *arguments) as run:
+        yield run
+
+
+@contextlib.contextmanager
+def process(python: str, program: str, *arguments: str) -> Iterator[Run]:
+    """Runs one side of a comparison in another process.
+
+    Args:
+        python: The interpreter.
+        program: As for `tensorflow`.
+        *arguments: Likewise.
+
+    Yields:
+        What does so many pieces of work over there and returns when they are done.
+    """
+    peer = subprocess.Popen(
         [python, "-c", _SERVE.format(program=program), *arguments],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -53,15 +71,15 @@ def tensorflow(program: str, *arguments: str) -> Iterator[_measure.Run]:
         text=True,
     )
 
-    def run(count: int) -> None:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        print(count, file=process.stdin, flush=True)
-        if json.loads(process.stdout.readline() or "null") != "done":
-            raise RuntimeError(f"TensorFlow's process ended with code {process.wait()}.")
+    def run(count: int, *kind: str) -> None:
+        assert peer.stdin is not None
+        assert peer.stdout is not None
+        print(count, *kind, file=peer.stdin, flush=True)
+        if json.loads(peer.stdout.readline() or "null") != "done":
+            raise RuntimeError(f"The other side's process ended with code {peer.wait()}.")
 
     try:
         yield run
     finally:
-        process.kill()
-        process.communicate()
+        peer.kill()
+        peer.communicate()

@@ -60,3 +60,13 @@ def test_a_name_that_no_case_has_is_refused():
 )
 def test_a_result_has_one_verdict(met, error, verdict):
     assert _report.verdict({"met": met, "error": error}) == verdict
+
+
+def test_every_layer_and_every_lowering_has_a_row():
+    from benchmarks import _cases, _layer_programs, _lowerings
+
+    cases = _cases.all_cases([1, 8])
+    lowerings = {case.options["name"] for case in cases if case.program == "_lowerings:rewritten"}
+    assert lowerings == set(_lowerings.PROGRAMS)
+    groups = {(case.options["group"], case.devices) for case in cases if case.program == "_layers:group"}
+    assert groups == {(group, devices) for group in _layer_programs._layers() for devices in (1, 8)}

@@ -49,6 +49,16 @@ CASES = {
             "padding": ((2, 1), (1, 2)),
         },
     ),
+    "three dimensions, dilated": (
+        ((2, 7, 5, 4, 3), (3, 2, 2, 3, 4)),
+        ("NHWDC", "HWDIO", "NHWDC"),
+        {"window_strides": (1, 1, 1), "rhs_dilation": (2, 1, 2)},
+    ),
+    "three dimensions, channels first": (
+        ((2, 3, 5, 6, 4), (4, 3, 3, 2, 2)),
+        ("NCHWD", "OIHWD", "NCHWD"),
+        {"window_strides": (1, 2, 1), "padding": "VALID"},
+    ),
     "dilated": (((2, 8, 8, 3), (3, 3, 3, 4)), NHWC, {"window_strides": (1, 1), "rhs_dilation": (2, 2)}),
     "one pixel": (((2, 8, 8, 3), (1, 1, 3, 4)), NHWC, {"window_strides": (1, 1)}),
     "one pixel with strides": (((2, 8, 8, 3), (1, 1, 3, 4)), NHWC, {}),
