@@ -69,7 +69,7 @@ class VariableStore(abc.ABC):
 
 
 class _Stored:
-    """What the class of a variable gets when a store keeps its value: Keras itself then reads and assigns there."""
+    """Mixes into the class of a variable that a store keeps, so that Keras itself reads and assigns there."""
 
     # No `__slots__`: Python changes an object's class only to one of the same layout.
 
@@ -105,7 +105,7 @@ class _Stored:
         self.__dict__[_HAS_VALUE] = True
 
     def __reduce__(self) -> Any:
-        """A copy, or what is unpickled, keeps its value in itself: a store belongs to this process."""
+        """Make a copy, or what is unpickled, keep its value in itself: a store belongs to this process."""
         state = {key: value for key, value in self.__dict__.items() if key not in (_STORE, _HAS_VALUE)}
         return _make, (type(self).__mro__[2], {**state, "_value": self._value})
 
@@ -126,7 +126,7 @@ _in_use = [False]
 
 
 def keep(variable: keras.Variable, store: VariableStore) -> None:
-    """Has a store keep a variable's value from now on.
+    """Have a store keep a variable's value from now on.
 
     Args:
         variable: The variable. Its value, if it has one, moves into the store.

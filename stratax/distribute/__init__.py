@@ -1,4 +1,7 @@
-"""What runs where: strategies, contexts, values of replicas, collectives and distributed input."""
+"""What runs where: strategies, contexts, values of replicas, collectives and distributed input.
+
+Each axis has a folder. Imports point down: `keras_hooks`, `strategies`, `collectives` and `input`, `replicas`.
+"""
 
 from stratax.cluster._resolvers import TPUClusterResolver as TPUClusterResolver
 from stratax.distribute.collectives._communication import CollectiveCommunication as CollectiveCommunication

@@ -129,7 +129,7 @@ def creating(original: Callable[..., None]) -> Callable[..., None]:
 
 
 def _keep(variable: keras.Variable, strategy: "Strategy") -> bool:
-    """Hands a new variable to the store that the strategy has for it. Returns whether it has one."""
+    """Hand a new variable to the store that the strategy has for it; return whether it has one."""
     store = strategy.extended.placement.store_of(variable)
     if store is not None:
         _variable_store.keep(variable, store)
