@@ -6,7 +6,7 @@ import pytest
 from jax.extend import core as jax_core
 
 from stratax import core, errors
-from stratax.core import _capture
+from stratax.core import _capture, _loops
 
 pytestmark = pytest.mark.exact
 
@@ -686,3 +686,24 @@ def test_random_keys_are_carried():
         key, now = jax.random.split(key)
         expected += jax.random.uniform(now)
     np.testing.assert_allclose(run(jnp.uint32(0)), expected, rtol=1e-6)
+
+
+def test_a_loop_over_stacked_rows_keeps_the_last_result_or_all_and_updates_variables():
+    total = core.Variable(0.0)
+
+    def step(row):
+        total.assign_add(row["x"].sum())
+        return {"largest": row["x"].max(), "count": 2}
+
+    rows = {"x": np.arange(6, dtype="float32").reshape(3, 2)}
+    last = core.function(lambda rows: _loops.for_rows(rows, step, keep=False))(rows)
+    assert {name: float(value) for name, value in last.items()} == {"largest": 5.0, "count": 2.0}
+    every = core.function(lambda rows: _loops.for_rows(rows, step, keep=True))(rows)
+    np.testing.assert_array_equal(every["largest"], [1.0, 3.0, 5.0])
+    np.testing.assert_array_equal(every["count"], [2, 2, 2])
+    assert float(total) == 30.0
+
+
+def test_a_loop_over_stacked_rows_belongs_into_a_program():
+    with pytest.raises(errors.TracingError, match="outside of a compiled function"):
+        _loops.for_rows(np.ones((2, 2)), lambda row: row, keep=False)
