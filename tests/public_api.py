@@ -1,8 +1,8 @@
 """Writes down every public name of Stratax with its signature: `python -m tests.public_api` (or `make api`).
 
 A name is public if no part of its path begins with an underscore and its module lists it in `__all__` (a module
-without `__all__`: defines it). What is only for other packages of Stratax is not public: the seams, and the rooms of
-`stratax.data`, whose stub is its only public door. What a class inherits from another public one stands there only.
+without `__all__`: defines it). What is only for other packages of Stratax is not public: `io`, the seams, and the rooms
+of `stratax.data`, whose stub is its only public door. What a class inherits from another public one stands there only.
 Annotations are left out; the type checker looks after those.
 """
 
@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from typing import Any
 
 SNAPSHOT = pathlib.Path(__file__).with_name("public_api.txt")
-_FOR_OTHER_PACKAGES = ("stratax.data.", "stratax.seams")
+_FOR_OTHER_PACKAGES = ("stratax.data.", "stratax.io", "stratax.seams")
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
 

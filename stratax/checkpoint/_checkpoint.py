@@ -27,7 +27,7 @@ from stratax.checkpoint._options import num_arguments
 from stratax.checkpoint._status import CheckpointLoadStatus
 from stratax.cluster import phase
 from stratax.core import Variable, _arrivals, _capture
-from stratax.data.files import unfinished
+from stratax.io import unfinished
 
 
 @dataclasses.dataclass(slots=True)

@@ -10,7 +10,7 @@ from typing import Any
 from stratax import errors
 from stratax._shown import shown
 from stratax.checkpoint import _commit
-from stratax.data.files import local_path, unfinished
+from stratax.io import local_path, unfinished
 
 _logger = logging.getLogger("stratax")
 _ASIDE = re.compile(r"^\.(.+)\.replaced$")

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from stratax import errors
 from stratax._shown import shown
 from stratax.checkpoint import _commit, _folder
-from stratax.data.files import unfinished
+from stratax.io import unfinished
 
 _POLL_SECONDS = 1.0
 

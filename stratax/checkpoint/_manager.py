@@ -16,7 +16,7 @@ from stratax import errors
 from stratax._shown import shown
 from stratax.checkpoint import _commit, _folder, _store, _together
 from stratax.checkpoint._checkpoint import Checkpoint, CheckpointOptions
-from stratax.data.files import unfinished, write_file
+from stratax.io import unfinished, write_file
 
 _logger = logging.getLogger("stratax")
 _KEPT = "kept_checkpoints.json"

@@ -7,7 +7,7 @@ import numpy as np
 from stratax import errors
 from stratax._shown import shown
 from stratax.checkpoint import _commit, _folder, _store, _writer
-from stratax.data.files import unfinished
+from stratax.io import unfinished
 
 
 class CheckpointReader:

@@ -7,7 +7,6 @@ made under a hidden name and renamed when all of it is on the disk.
 import contextlib
 import dataclasses
 import errno
-import fcntl
 import json
 import logging
 import os
@@ -17,7 +16,7 @@ import secrets
 import shutil
 import time
 from collections.abc import Iterable, Iterator
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 import orbax.checkpoint as ocp
@@ -26,6 +25,7 @@ from stratax import errors
 from stratax._shown import shown
 from stratax.checkpoint import _commit
 from stratax.cluster import current
+from stratax.io import held
 
 _INDEX = "index.json"
 _ARRAYS = "arrays"
@@ -213,7 +213,7 @@ def remove_stale(folder: pathlib.Path) -> None:
         if match and match[2] == "removed":
             shutil.rmtree(found, ignore_errors=True)
         elif match:
-            _remove_abandoned(found)
+            held.remove_if_abandoned(found, lock_file=_LOCK)
 
 
 def _clear(hidden: pathlib.Path) -> None:
@@ -283,72 +283,20 @@ def _next_sequence(parent: pathlib.Path) -> int:
 
 @contextlib.contextmanager
 def _hidden_folder(folder: pathlib.Path) -> Iterator[pathlib.Path]:
-    """Makes the folder to write into, locked until the block or this process ends; removes it if the block fails."""
-    hidden, lock = _make_locked(folder)
-    with lock:
+    """Makes the folder to write into, held until the block or this process ends; removes it if the block fails."""
+
+    def make() -> pathlib.Path:
+        hidden = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}.writing")
+        hidden.mkdir()
+        return hidden
+
+    hidden, hold = held.make_held(make, lock_file=_LOCK)
+    with hold:
         try:
             yield hidden
         except Exception:
             _clear(hidden)
             raise
-
-
-def _make_locked(folder: pathlib.Path) -> tuple[pathlib.Path, IO[bytes]]:
-    for _ in range(_PLACE_ATTEMPTS):
-        hidden = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}.writing")
-        hidden.mkdir()
-        # Until it is locked, another process may take it for abandoned and remove it: then the next name is tried.
-        lock = _taken_lock(hidden)
-        if lock is not None:
-            return hidden, lock
-    raise OSError(errno.EAGAIN, "each folder to write into was removed as soon as it was made")
-
-
-def _taken_lock(hidden: pathlib.Path) -> IO[bytes] | None:
-    """The open lock of a hidden folder, which its process' end releases; None if another process has it."""
-    try:
-        lock = (hidden / _LOCK).open("wb")
-    except FileNotFoundError:
-        return None
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        lock.close()
-        return None
-    except OSError:
-        # The file system has no locks, so nobody can tell that this one is abandoned, and it is never removed.
-        return lock
-    # Between opening and locking, another process may have locked, removed and unlocked the folder.
-    if not _is_same_file(lock, hidden / _LOCK):
-        lock.close()
-        return None
-    return lock
-
-
-def _is_same_file(file: IO[bytes], path: pathlib.Path) -> bool:
-    with contextlib.suppress(FileNotFoundError):
-        return os.path.samestat(os.fstat(file.fileno()), path.stat())
-    return False
-
-
-def _remove_abandoned(hidden: pathlib.Path) -> None:
-    """Removes a hidden folder whose writer is gone, or is so new that it has no lock yet and makes another."""
-    # What belongs to another user, or is removed by another process in this moment, is left alone.
-    with contextlib.suppress(OSError):
-        lock = _taken_lock(hidden)
-        if lock is None:
-            return
-        with lock:
-            if _has_locks(lock):
-                shutil.rmtree(hidden, ignore_errors=True)
-
-
-def _has_locks(lock: IO[bytes]) -> bool:
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
 
 
 def _orbax() -> ocp.Checkpointer:

@@ -9,7 +9,7 @@ from stratax import errors
 from stratax._shown import shown
 from stratax.cluster import Cluster, _phases, current
 from stratax.cluster._cluster import DEFAULT_SECONDS
-from stratax.data.files import unfinished
+from stratax.io import unfinished
 
 RESTORED = "restore/done"
 """The end of a restore, which all tasks come to together."""

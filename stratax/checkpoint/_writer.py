@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterable, Sequence
 from stratax import errors
 from stratax._shown import shown
 from stratax.checkpoint import _together
-from stratax.data.files import unfinished
+from stratax.cluster import _exit
+from stratax.io import unfinished
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
@@ -60,7 +61,7 @@ def begin(
         for each in then:
             each()
 
-    return unfinished.begin(chief, write_or_wait)
+    return unfinished.begin(chief, write_or_wait, lambda error: _exit.leave(_exit.code_of(error)))
 
 
 def make_own_folder(destination: Destination) -> None:

@@ -8,7 +8,6 @@ removes those that nobody holds any more, which is what a process leaves behind 
 import atexit
 import contextlib
 import dataclasses
-import fcntl
 import os
 import pathlib
 import secrets
@@ -18,6 +17,7 @@ import tempfile
 from collections.abc import Iterator
 
 from stratax.errors import FileAccessError
+from stratax.io import held
 
 _PREFIX = "stratax-sockets-"
 _LONGEST_PATH = 103
@@ -30,7 +30,7 @@ _LONGEST_NAME = 32
 @dataclasses.dataclass(slots=True)
 class _State:
     folder: pathlib.Path | None = None
-    lock: int = -1
+    hold: held.Hold | None = None
     process: int = 0
 
 
@@ -54,7 +54,8 @@ def remove_sockets() -> None:
     if _state.folder is not None and _state.process == os.getpid():
         shutil.rmtree(_state.folder, ignore_errors=True)
         _state.folder = None
-        os.close(_state.lock)
+        if _state.hold is not None:
+            _state.hold.release()
 
 
 def remove_abandoned_sockets() -> None:
@@ -67,19 +68,19 @@ def _folder() -> pathlib.Path:
     if _state.folder is None or _state.process != os.getpid():
         if not _state.process:
             atexit.register(remove_sockets)
-        _state.folder, _state.lock = _make()
+        _state.folder, _state.hold = _make()
         _state.process = os.getpid()
     return _state.folder
 
 
-def _make() -> tuple[pathlib.Path, int]:
+def _make() -> tuple[pathlib.Path, held.Hold]:
     refused = []
     for place in _places():
         problem = _problem(place)
         if not problem:
             try:
                 _remove_stale(place)
-                return _make_locked(place)
+                return _make_held(place)
             except OSError as error:
                 problem = error.strerror or str(error)
         refused.append(f"{place} ({problem})")
@@ -113,31 +114,11 @@ def _problem(place: pathlib.Path) -> str:
     return ""
 
 
-def _make_locked(place: pathlib.Path) -> tuple[pathlib.Path, int]:
-    while True:
-        folder = pathlib.Path(tempfile.mkdtemp(prefix=_PREFIX, dir=place))
-        lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            # On some network file systems there are no such locks; there nothing is ever taken for stale either.
-            with contextlib.suppress(OSError):
-                fcntl.flock(lock, fcntl.LOCK_EX)
-            if folder.exists():
-                return folder, lock
-        except BaseException:
-            os.close(lock)
-            raise
-        # Another process took it for a stale one before it was locked.
-        os.close(lock)
+def _make_held(place: pathlib.Path) -> tuple[pathlib.Path, held.Hold]:
+    return held.make_held(lambda: pathlib.Path(tempfile.mkdtemp(prefix=_PREFIX, dir=place)))
 
 
 def _remove_stale(place: pathlib.Path) -> None:
     """Removes the folders whose processes have ended without doing so."""
     for folder in place.glob(f"{_PREFIX}*"):
-        with contextlib.suppress(OSError):
-            lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-            try:
-                if os.fstat(lock).st_uid == os.geteuid():
-                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    shutil.rmtree(folder, ignore_errors=True)
-            finally:
-                os.close(lock)
+        held.remove_if_abandoned(folder, owner=os.geteuid())

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from stratax import errors
 from stratax._shown import shown
 from stratax.convert._settings import check_classes
-from stratax.data.files import read_file, reading
+from stratax.io import read_file, reading
 
 IMAGE_SUFFIXES = (".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".bmp", ".gif", ".webp")
 """Names that end so, in small or capital letters, are taken for images."""

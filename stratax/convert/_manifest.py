@@ -6,10 +6,8 @@ the end what became of each file. What is not finished lies in a folder `.<name>
 
 import contextlib
 import dataclasses
-import fcntl
 import hashlib
 import json
-import os
 import pathlib
 import re
 import shutil
@@ -21,7 +19,7 @@ from stratax._shown import shown
 from stratax.convert._listing import Listing
 from stratax.convert._settings import ConversionSettings, labels_text, shard_name
 from stratax.convert._shard import ShardResult, result_path, write_text
-from stratax.data.files import make_folder
+from stratax.io import held, make_folder
 
 _VERSION = 1
 _CHOICE = "Repeat the earlier call, choose another folder or name, or overwrite what is there (--overwrite)."
@@ -139,34 +137,18 @@ def locked(place: Workplace) -> Iterator[None]:
     Raises:
         DataError: If another process holds it.
     """
-    while True:
+    hold = None
+    while hold is None:  # Another conversion may end and remove the folder in between.
         make_folder(str(place.parts))
-        descriptor = os.open(place.parts, os.O_RDONLY)
         try:
-            _lock(place, descriptor)
-            if not _is_still(place.parts, descriptor):
-                continue  # Another conversion ended and removed the folder in between.
-            yield
-            return
-        finally:
-            os.close(descriptor)
-
-
-def _lock(place: Workplace, descriptor: int) -> None:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        raise errors.DataError(
-            f"Another process is converting images to the same files. Expected: one at a time. Received: "
-            f"out={shown(str(place.out))}, name={shown(place.name)}. Wait for it, or choose another folder or name."
-        ) from error
-
-
-def _is_still(folder: pathlib.Path, descriptor: int) -> bool:
-    try:
-        return os.path.samestat(os.stat(folder), os.fstat(descriptor))
-    except FileNotFoundError:
-        return False
+            hold = held.hold(place.parts)
+        except BlockingIOError as error:
+            raise errors.DataError(
+                f"Another process is converting images to the same files. Expected: one at a time. Received: "
+                f"out={shown(str(place.out))}, name={shown(place.name)}. Wait for it, or choose another folder or name."
+            ) from error
+    with hold:
+        yield
 
 
 def _remove(place: Workplace) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from stratax import errors
 from stratax._shown import shown
-from stratax.data.files import read_file
+from stratax.io import read_file
 
 _NAME = re.compile(r"[\w][\w.-]*")
 _LINE_END = re.compile(r"[\r\n]")

@@ -14,7 +14,7 @@ from stratax._shown import shown
 from stratax.convert._example import image_example
 from stratax.convert._listing import Picture, location
 from stratax.data import TFRecordWriter
-from stratax.data.files import read_file, write_file
+from stratax.io import read_file, write_file
 
 _METER = struct.Struct("<qqq")
 

@@ -32,7 +32,6 @@ from .examples._parse_sequence import parse_sequence_example as parse_sequence_e
 from .examples._parse_sequence import parse_single_sequence_example as parse_single_sequence_example
 from .examples._tensor_proto import parse_tensor as parse_tensor
 from .examples._tensor_proto import serialize_tensor as serialize_tensor
-from .files._glob import glob as glob
 from .foreign._as_dataset import as_dataset as as_dataset
 from .iteration._iterator import DatasetIterator as DatasetIterator
 from .readers._fixed_length import FixedLengthRecordDataset as FixedLengthRecordDataset
@@ -46,3 +45,4 @@ from .readers.csv._dataset import decode_csv as decode_csv
 from .records._tfrecord_writer import TFRecordCompressionType as TFRecordCompressionType
 from .records._tfrecord_writer import TFRecordOptions as TFRecordOptions
 from .records._tfrecord_writer import TFRecordWriter as TFRecordWriter
+from .sources._file_names import glob as glob

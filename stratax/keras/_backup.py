@@ -21,10 +21,10 @@ import numpy as np
 from stratax import engine, errors
 from stratax._shown import cut, shown
 from stratax.checkpoint._random_state import random_state, set_random_state
-from stratax.data.files import local_path, replaced_file, write_file
 from stratax.distribute import Strategy
 from stratax.distribute.keras_hooks import _accumulation
 from stratax.engine import InputPosition, Resumption, StepInput
+from stratax.io import local_path, replaced_file, write_file
 
 _VERSION = 1
 _GROUP = "stratax"

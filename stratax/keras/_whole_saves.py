@@ -8,7 +8,7 @@ from typing import Any
 
 import keras
 
-from stratax.data.files import local_path, replaced_file
+from stratax.io import local_path, replaced_file
 from stratax.seams import keras as seam
 
 _SAVES = ("save", "save_weights")

@@ -148,30 +148,6 @@ def test_what_a_killed_process_left_is_neither_listed_nor_kept(tmp_path, has_loc
         manager.checkpoint.restore(tmp_path / "ckpt-8")
 
 
-@pytest.mark.parametrize("remove_it", ["before it is locked", "before its lock is there"])
-def test_a_folder_that_another_process_takes_for_abandoned_is_made_again(tmp_path, monkeypatch, remove_it):
-    take, made = _store._taken_lock, []
-
-    def take_late(hidden):
-        made.append(hidden)
-        if len(made) > 1:
-            return take(hidden)
-        if remove_it == "before it is locked":
-            with (hidden / "lock").open("wb") as other:
-                _store.fcntl.flock(other, _store.fcntl.LOCK_EX)
-                assert take(hidden) is None
-        shutil.rmtree(hidden)
-        return take(hidden)
-
-    monkeypatch.setattr(_store, "_taken_lock", take_late)
-    manager = manager_of(tmp_path)
-    path = manager.save()
-    manager.sync()
-    assert len(made) == 2
-    assert os.listdir(tmp_path) == [pathlib.Path(path).name]
-    assert latest_checkpoint(tmp_path) == path
-
-
 def test_a_checkpoint_takes_the_place_of_another_whole(tmp_path):
     checkpoint = Checkpoint(v=sx.Variable(1.0))
     path = checkpoint.write(tmp_path / "ckpt")
@@ -228,7 +204,7 @@ def test_where_the_file_system_has_no_locks_checkpoints_are_written_all_the_same
     def no_locks(*arguments):
         raise OSError(errno.ENOSYS, "Function not implemented")
 
-    monkeypatch.setattr(_store.fcntl, "flock", no_locks)
+    monkeypatch.setattr("fcntl.flock", no_locks)
     path = manager_of(tmp_path).save()
     assert latest_checkpoint(tmp_path) == path
 

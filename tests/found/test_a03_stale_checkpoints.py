@@ -11,7 +11,7 @@ import pytest
 import stratax as sx
 from stratax import errors
 from stratax.checkpoint import _store
-from stratax.data.files import unfinished
+from stratax.io import unfinished
 from stratax.tf.io import gfile
 from stratax.train import Checkpoint, CheckpointManager, CheckpointOptions, latest_checkpoint, load_checkpoint
 from tests.cluster.processes import CHECKOUT
@@ -197,9 +197,9 @@ def test_what_runs_in_a_write_may_read_it_while_the_next_one_waits(tmp_path):
 def test_a_forked_process_does_not_wait_for_its_parents_writes():
     program = """
 import os, threading
-from stratax.data.files import unfinished
+from stratax.io import unfinished
 go = threading.Event()
-unfinished.begin("/nowhere/ckpt", lambda: go.wait(60) and None)
+unfinished.begin("/nowhere/ckpt", lambda: go.wait(60) and None, print)
 child = os.fork()
 if child == 0:
     os._exit(0 if unfinished.wait_for("/nowhere/ckpt") is None else 1)

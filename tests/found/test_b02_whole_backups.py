@@ -12,7 +12,7 @@ import pytest
 from keras import layers
 
 import stratax as sx
-from stratax.data.files import _whole as _whole_files
+from stratax.io import _whole as _whole_files
 
 X = np.linspace(0, 1, 16, dtype="float32").reshape(8, 2)
 Y = X[:, :1]

@@ -13,9 +13,9 @@ from PIL import Image
 import stratax.tf as tf
 from stratax import image
 from stratax.data import CsvDataset, TextLineDataset, TFRecordDataset, TFRecordWriter, make_csv_dataset
-from stratax.data.files._streams import LocalBytes, open_bytes
 from stratax.data.records._tfrecord_reader import header_of
 from stratax.errors import BadArgumentError, DataLossError
+from stratax.io._streams import LocalBytes, open_bytes
 
 MEGABYTE = 1 << 20
 

@@ -7,9 +7,9 @@ import numpy as np
 
 from stratax.data.dataset import Dataset
 from stratax.data.elements import AUTOTUNE
-from stratax.data.files import as_file_name
 from stratax.data.plan import Node, as_count, num_cores
 from stratax.data.sources import listed_names
+from stratax.io import as_file_name
 
 _MAX_AUTOTUNED = 16
 

@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 
 from stratax.data.dataset import Dataset
-from stratax.data.files import ByteStream, as_compression, open_bytes
 from stratax.data.plan import as_count
 from stratax.data.readers._arguments import as_buffer_size, as_parallel_reads, names_node
 from stratax.data.records import Piece, RecordFormat, WindowStream
 from stratax.data.sources import FileSource
 from stratax.errors import DataLossError
+from stratax.io import ByteStream, as_compression, open_bytes
 
 _DEFAULT_BUFFER = 1 << 18
 

@@ -17,11 +17,11 @@ from stratax.data.elements import (
     flatten,
     spec_of_type,
 )
-from stratax.data.files import local_path, open_bytes, reading, remote_path
 from stratax.data.plan import Node, OwningCursor, Run
 from stratax.data.position import State
 from stratax.data.sources import CurrentFile, NamedFiles
 from stratax.errors import DataError, DataLossError, MissingPackageError
+from stratax.io import local_path, open_bytes, reading, remote_path
 
 _ROWS = 1024
 _LEAST_ROWS = 64

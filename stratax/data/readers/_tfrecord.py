@@ -5,13 +5,13 @@ from typing import Any
 
 from stratax._shown import shown
 from stratax.data.dataset import Dataset
-from stratax.data.files import FileName, as_compression
 from stratax.data.plan import as_count
 from stratax.data.readers._arguments import as_buffer_size, as_parallel_reads, names_node
 from stratax.data.readers._tfrecord_index import IndexedRecords
 from stratax.data.records import DEFAULT_BUFFER, MAX_RECORD_BYTES, TFRecordFormat, TFRecordOptions, as_options
 from stratax.data.sources import FileSource
 from stratax.errors import BadArgumentError
+from stratax.io import FileName, as_compression
 
 
 class TFRecordDataset(Dataset):

@@ -12,7 +12,6 @@ import numpy as np
 
 from stratax._shown import shown
 from stratax.data.elements import INFINITE_CARDINALITY, Block, Columns, TensorSpec
-from stratax.data.files import as_file_name, local_path, new_file, open_bytes, reading
 from stratax.data.plan import Node, Passes, Run
 from stratax.data.records import (
     FOOTER_BYTES,
@@ -27,6 +26,7 @@ from stratax.data.records import (
 )
 from stratax.data.sources import NamedFiles
 from stratax.errors import BadArgumentError, DataLossError
+from stratax.io import as_file_name, local_path, new_file, open_bytes, reading
 
 INDEX_SUFFIX = ".stratax-index"
 _MAGIC = 0x5354_5241_5441_5801

@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from stratax._shown import shown
-from stratax.data.files import ByteStream, open_bytes
 from stratax.data.records._stream import Piece, RecordFormat
 from stratax.errors import DataError
+from stratax.io import ByteStream, open_bytes
 
 _MOST_RECORDS = 1 << 19
 _MOST_SECONDS = 5.0

@@ -7,8 +7,8 @@ from typing import ClassVar, Self
 import numpy as np
 
 from stratax._shown import shown
-from stratax.data.files import ByteStream
 from stratax.errors import DataError, DataLossError
+from stratax.io import ByteStream
 
 MAX_RECORD_BYTES = 1 << 30
 """How long a record may be that tells its length, where nothing else is asked for."""

@@ -13,9 +13,9 @@ from typing import ClassVar
 import crc32c
 import numpy as np
 
-from stratax.data.files import ByteStream, guess_compression, open_bytes
 from stratax.data.records._stream import MAX_RECORD_BYTES, Piece, RecordFormat, WindowStream
 from stratax.errors import DataLossError
+from stratax.io import ByteStream, guess_compression, open_bytes
 
 HEADER_BYTES = 12
 FOOTER_BYTES = 4

@@ -9,7 +9,9 @@ from types import TracebackType
 from typing import Any, BinaryIO, Self, cast
 
 from stratax._shown import shown
-from stratax.data.files import (
+from stratax.data.records._tfrecord_reader import FOOTER_BYTES, header_of, masked_crc
+from stratax.errors import BadArgumentError, BadTypeError
+from stratax.io import (
     FileName,
     as_compression,
     as_file_name,
@@ -21,8 +23,6 @@ from stratax.data.files import (
     remote_path,
     writing,
 )
-from stratax.data.records._tfrecord_reader import FOOTER_BYTES, header_of, masked_crc
-from stratax.errors import BadArgumentError, BadTypeError
 
 _GZIP_BITS = 16
 _MAX_MEMORY_LEVEL = 9

@@ -8,7 +8,6 @@ import numpy as np
 
 from stratax._shown import shown
 from stratax.data.elements import Block, flatten, spec_kind
-from stratax.data.files import as_file_name, local_path
 from stratax.data.ops import below_batches
 from stratax.data.plan import Node, OwningCursor, Passes, Run, walk
 from stratax.data.position import Cursor, State
@@ -16,6 +15,7 @@ from stratax.data.snapshots._snapshot import Snapshot, read_snapshot
 from stratax.data.snapshots._source import source_of
 from stratax.data.snapshots._writer import SnapshotWriter
 from stratax.errors import DataError
+from stratax.io import as_file_name, local_path
 
 
 def make_file_cache(node: Node, filename: Any) -> Node:

@@ -9,7 +9,6 @@ import numpy as np
 
 from stratax._shown import shown
 from stratax.data.elements import DatasetSpec, Nested, Structure, TensorSpec, flatten, spec_kind
-from stratax.data.files import as_compression, as_file_name
 from stratax.data.iteration import DatasetIterator
 from stratax.data.plan import Node, check_callable
 from stratax.data.snapshots._snapshot import SPEC_FILE, Snapshot, read_snapshot
@@ -18,6 +17,7 @@ from stratax.data.snapshots._writer import SnapshotWriter, positions_of
 from stratax.data.sources import RowsSource
 from stratax.data.vectorise import call, on_host
 from stratax.errors import BadArgumentError, DataError, FileMissingError
+from stratax.io import as_compression, as_file_name
 
 _BLOCK = 256
 

@@ -15,9 +15,9 @@ import numpy as np
 
 from stratax._shown import shown
 from stratax.data.elements import spec_from_json
-from stratax.data.files import as_compression, join, local_path, read_file, size_of
 from stratax.data.records import FRAME_BYTES
 from stratax.errors import DataLossError, FileMissingError
+from stratax.io import as_compression, join, local_path, read_file, size_of
 
 SPEC_FILE = "dataset_spec.json"
 FORMAT = "stratax-elements"

@@ -10,13 +10,13 @@ import numpy as np
 
 from stratax._shown import shown
 from stratax.data.elements import Block, concatenate_blocks, decode_records, flatten
-from stratax.data.files import local_path, reading
 from stratax.data.plan import Node, Passes, Run
 from stratax.data.position import Cursor, Feed, State, one
 from stratax.data.records import DEFAULT_BUFFER, FRAME_BYTES, BadRecordError, TFRecordFormat, read_records
 from stratax.data.snapshots._snapshot import Shard, Snapshot, missing_shard, read_index
 from stratax.data.sources import FileSource, listed_names
 from stratax.errors import DataLossError, FileMissingError
+from stratax.io import local_path, reading
 
 
 class _OpenShard:

@@ -14,11 +14,11 @@ import numpy as np
 
 from stratax._shown import shown
 from stratax.data.elements import DatasetSpec, TensorSpec, encode_columns, flatten, spec_to_json, unflatten
-from stratax.data.files import join, remove_folder, size_of, write_file
 from stratax.data.records import FRAME_BYTES, TFRecordOptions, TFRecordWriter
 from stratax.data.snapshots._run_folder import RunFolder
 from stratax.data.snapshots._snapshot import FORMAT, SPEC_FILE, VERSION, Snapshot, read_run, read_snapshot
 from stratax.errors import DataError, DataLossError, FileMissingError
+from stratax.io import join, remove_folder, size_of, write_file
 
 
 class _ShardWriter:

@@ -7,9 +7,9 @@ import numpy as np
 
 from stratax._shown import shown
 from stratax.data.elements import flatten
-from stratax.data.files import as_file_name, glob, is_list
 from stratax.data.sources._memory import Slices
 from stratax.errors import FileMissingError
+from stratax.io import as_file_name, glob, is_list
 
 _SINGLE = flatten(0)[1]
 

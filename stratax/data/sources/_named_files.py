@@ -2,10 +2,10 @@
 
 import abc
 
-from stratax.data.files import as_file_name
 from stratax.data.plan import Node, Run
 from stratax.data.position import Cursor, State
 from stratax.errors import DataError
+from stratax.io import as_file_name
 
 
 class NamedFiles(Node):

@@ -13,9 +13,6 @@ from stratax.data import parse_single_example as parse_single_example
 from stratax.data import parse_single_sequence_example as parse_single_sequence_example
 from stratax.data import parse_tensor as parse_tensor
 from stratax.data import serialize_tensor as serialize_tensor
-from stratax.data.files.gfile import matching_files as matching_files
-from stratax.data.files.gfile import read_file as read_file
-from stratax.data.files.gfile import write_file as write_file
 from stratax.image import decode_and_crop_jpeg as decode_and_crop_jpeg
 from stratax.image import decode_bmp as decode_bmp
 from stratax.image import decode_gif as decode_gif
@@ -27,6 +24,9 @@ from stratax.image import encode_jpeg as encode_jpeg
 from stratax.image import encode_png as encode_png
 from stratax.image import extract_jpeg_shape as extract_jpeg_shape
 from stratax.image import is_jpeg as is_jpeg
+from stratax.io.gfile import matching_files as matching_files
+from stratax.io.gfile import read_file as read_file
+from stratax.io.gfile import write_file as write_file
 from stratax.tf._names import missing_name
 from stratax.tf.io import gfile as gfile
 

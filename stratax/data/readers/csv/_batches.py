@@ -12,7 +12,6 @@ import numpy as np
 from stratax._shown import shown
 from stratax.data.dataset import Dataset
 from stratax.data.elements import AUTOTUNE
-from stratax.data.files import as_compression, as_file_name, glob
 from stratax.data.ops import NamedColumns
 from stratax.data.plan import as_count
 from stratax.data.readers.csv._dataset import CsvDataset, check_delimiter
@@ -21,6 +20,7 @@ from stratax.data.readers.csv._inference import inferred_defaults
 from stratax.data.readers.csv._records import read_records
 from stratax.data.records import MAX_LINE_BYTES
 from stratax.errors import BadArgumentError, DataError, FileMissingError
+from stratax.io import as_compression, as_file_name, glob
 
 
 def make_csv_dataset(

@@ -12,13 +12,13 @@ import numpy as np
 from stratax._shown import shown
 from stratax.data.dataset import Dataset
 from stratax.data.elements import as_array
-from stratax.data.files import as_compression
 from stratax.data.plan import as_count
 from stratax.data.readers._arguments import as_buffer_size, names_node
 from stratax.data.readers.csv._format import CsvField, CsvFormat
 from stratax.data.readers.csv._records import CSV_PIECE, CsvRecords
 from stratax.data.records import MAX_LINE_BYTES
 from stratax.errors import BadArgumentError, BadTypeError, DataError
+from stratax.io import as_compression
 
 _DTYPES = tuple(np.dtype(name) for name in ("int32", "int64", "float32", "float64", "O"))
 

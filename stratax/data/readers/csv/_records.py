@@ -9,12 +9,12 @@ from typing import Any
 
 from stratax._shown import cut, shown
 from stratax.data.elements import UNKNOWN_CARDINALITY, Block, Columns
-from stratax.data.files import guess_compression, open_bytes
 from stratax.data.plan import Node, OwningCursor, Run
 from stratax.data.position import State
 from stratax.data.readers.csv._format import CsvFormat, Record
 from stratax.data.sources import CurrentFile, NamedFiles
 from stratax.errors import DataError, DataLossError
+from stratax.io import guess_compression, open_bytes
 
 CSV_PIECE = 1 << 18
 """How many bytes are read at a time where nothing else is asked for."""

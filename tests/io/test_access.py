@@ -8,8 +8,6 @@ import fsspec
 import pytest
 
 from stratax.data import ParquetDataset, TFRecordWriter, glob
-from stratax.data.files._access import as_file_name, local_path
-from stratax.data.files._streams import as_compression, guess_compression, open_bytes
 from stratax.errors import (
     BadArgumentError,
     BadTypeError,
@@ -17,6 +15,8 @@ from stratax.errors import (
     FileMissingError,
     MissingPackageError,
 )
+from stratax.io._access import as_file_name, local_path
+from stratax.io._streams import as_compression, guess_compression, open_bytes
 
 CONTENT = bytes(range(256)) * 20
 

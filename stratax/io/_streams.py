@@ -1,4 +1,4 @@
-"""Files as streams of bytes, compressed or not (data layer)."""
+"""Files as streams of bytes, compressed or not (io layer)."""
 
 import abc
 import os
@@ -7,8 +7,8 @@ import zlib
 from typing import Any
 
 from stratax._shown import shown
-from stratax.data.files._access import is_directory, local_path, reading, reason_of, remote_path
 from stratax.errors import BadArgumentError
+from stratax.io._access import is_directory, local_path, reading, reason_of, remote_path
 
 _WINDOW_BITS = {"": 0, "ZLIB": zlib.MAX_WBITS, "GZIP": zlib.MAX_WBITS + 16}
 _COMPRESSED_PIECE = 1 << 18

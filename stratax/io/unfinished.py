@@ -1,4 +1,4 @@
-"""What this process is still writing in threads of its own, by path (data layer).
+"""What this process is still writing in threads of its own, by path (io layer).
 
 A checkpoint is written while the program goes on. Whatever reads, lists, replaces or removes files first waits here for
 the writes that touch them, whichever object began them.
@@ -13,10 +13,12 @@ from collections.abc import Callable
 
 from stratax import errors
 from stratax._shown import shown
-from stratax.cluster import _exit
 
 WRITE_SECONDS = 3600.0
 """How long to wait for files to be written; in a cluster, if the chief dies the others know at once."""
+
+
+Leave = Callable[[BaseException], object]
 
 
 class Write:
@@ -26,15 +28,20 @@ class Write:
         path: What it writes, resolved.
         work: What to do.
         before: The earlier writes that have to end first.
+        leave: Ends the process, see :func:`begin`.
 
     Attributes:
         path: What it writes.
+        leave: Ends the process at the end of the program if it has failed.
         number: Its number among the writes of this process, in the order in which they began.
         is_superseded: Whether a later write of the same path has succeeded.
     """
 
-    def __init__(self, path: pathlib.Path, work: Callable[[], None], before: tuple["Write", ...]) -> None:
+    def __init__(
+        self, path: pathlib.Path, work: Callable[[], None], before: tuple["Write", ...], leave: Leave
+    ) -> None:
         self.path = path
+        self.leave = leave
         self.number = next(_numbers)
         self.is_superseded = False
         self._before = before
@@ -122,12 +129,13 @@ _lock = threading.Lock()
 _writes: list[Write] = []
 
 
-def begin(path: str | os.PathLike, work: Callable[[], None]) -> Write:
+def begin(path: str | os.PathLike, work: Callable[[], None], leave: Leave) -> Write:
     """Begins to write in a thread, after the earlier writes of this process that touch the same files.
 
     Args:
         path: What is written.
         work: What to do.
+        leave: Ends the process with the exit code of a failure that nobody was told of when the program ends.
 
     Raises:
         CheckpointError: If it is called by the work of another write.
@@ -138,7 +146,7 @@ def begin(path: str | os.PathLike, work: Callable[[], None]) -> Write:
         if any(write.is_own for write in _writes):
             raise _within_a_write()
         before = tuple(write for write in _writes if write.is_running and _touches(write.path, place))
-        write = Write(place, work, before)
+        write = Write(place, work, before, leave)
         _writes.append(write)
         write.start()
     return write
@@ -216,11 +224,11 @@ def _at_exit() -> None:
     """The program ends: nobody is left to be told, so a failure goes to the error output and the exit code."""
     with _lock:
         writes = list(_writes)
-    failures = [error for write in writes if (error := _failure_at_exit(write)) is not None]
-    for error in failures:
+    failures = [(write, error) for write in writes if (error := _failure_at_exit(write)) is not None]
+    for _, error in failures:
         sys.stderr.write(f"stratax: {error}\n")
-    if failures:
-        _exit.leave(_exit.code_of(failures[0]))
+    for write, error in failures[:1]:
+        write.leave(error)
 
 
 def _failure_at_exit(write: Write) -> BaseException | None:

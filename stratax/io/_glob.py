@@ -1,4 +1,4 @@
-"""Files whose names fit a pattern (data layer)."""
+"""Files whose names fit a pattern (io layer)."""
 
 import glob as standard_glob
 import os
@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from stratax.data.files import unfinished
-from stratax.data.files._access import as_file_name, local_path, reading, remote_path
+from stratax.io import unfinished
+from stratax.io._access import as_file_name, local_path, reading, remote_path
 
 
 def glob(pattern: Any) -> list[str]:

@@ -7,7 +7,7 @@ import fsspec
 import pytest
 
 from stratax import errors
-from stratax.data.files import gfile as gfile
+from stratax.io import gfile as gfile
 
 
 @pytest.fixture(params=["local", "url"])

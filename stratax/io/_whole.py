@@ -1,4 +1,4 @@
-"""Small files and folders, here or at a URL, written whole or not at all (data layer)."""
+"""Small files and folders, here or at a URL, written whole or not at all (io layer)."""
 
 import contextlib
 import os
@@ -9,7 +9,7 @@ import uuid
 from collections.abc import Iterator
 from typing import BinaryIO
 
-from stratax.data.files._access import local_path, reading, remote_path, writing
+from stratax.io._access import local_path, reading, remote_path, writing
 
 _LONGEST_PREFIX = 100
 

@@ -1,4 +1,4 @@
-"""Where files lie, and what is wrong with them (data layer).
+"""Where files lie, and what is wrong with them (io layer).
 
 Names are paths, or URLs of whatever fsspec opens (`gs://`, `s3://`, `memory://`).
 """

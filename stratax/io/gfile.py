@@ -1,4 +1,4 @@
-"""Files and folders, here or at a URL, under the names of `tf.io.gfile` (data layer).
+"""Files and folders, here or at a URL, under the names of `tf.io.gfile` (io layer).
 
 `stratax.tf.io` is their door; they are fsspec's, with TensorFlow's names and meaning and the family's errors.
 """
@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterator
 from typing import IO, Any, NamedTuple
 
 from stratax._shown import shown
-from stratax.data.files import _whole as _whole_files
-from stratax.data.files import unfinished
-from stratax.data.files._access import as_file_name, file_missing, local_path, reading, remote_path, writing
-from stratax.data.files._glob import glob
 from stratax.errors import BadArgumentError, BadTypeError
+from stratax.io import _whole as _whole_files
+from stratax.io import unfinished
+from stratax.io._access import as_file_name, file_missing, local_path, reading, remote_path, writing
+from stratax.io._glob import glob
 
 _MODES = frozenset({"r", "rb", "w", "wb", "a", "ab", "r+", "rb+", "w+", "wb+", "a+", "ab+"})
 
