@@ -20,9 +20,10 @@ NAME = "xla_cpu_experimental_ynn_fusion_type"
 
 # jaxlib 0.10.2 hands convolutions to YNNPACK, which takes up to 8 times as long for them as XLA's own routine: 97 ms
 # instead of 16 for 200x26x26x32 by 3x3x32x32 without padding, 96 instead of 29 for its filter gradient. Matrix products
-# stay with YNNPACK, where XLA's own routine takes up to 3 times as long (64x1024 by a transposed 256x1024: 0.9 ms
-# instead of 0.2).
-SETTING = f"--{NAME}=LIBRARY_FUSION_TYPE_DOT"
+# stay with YNNPACK, as jaxlib has them: XLA's own routine takes up to 3 times as long (64x1024 by a transposed
+# 256x1024: 0.9 ms instead of 0.2). Not `LIBRARY_FUSION_TYPE_DOT`, which fuses products with what is around them: a
+# product with a constant of equal numbers is then the first term of each sum, without a word.
+SETTING = f"--{NAME}=LIBRARY_FUSION_TYPE_INDIVIDUAL_DOT"
 
 _VARIABLE = "XLA_FLAGS"
 

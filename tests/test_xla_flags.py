@@ -35,12 +35,27 @@ affected = pytest.mark.skipif(
 )
 
 
+PRODUCTS = """
+import stratax, jax, json
+import jax.numpy as jnp
+import numpy as np
+x = np.arange(24, dtype=np.float32).reshape(2, 4, 3)
+constants = [np.full((3, 2), 3, np.float32), np.arange(6, dtype=np.float32).reshape(3, 2)]
+print(json.dumps([np.abs(jax.jit(lambda x: jnp.dot(x, c))(x) - x @ c).max().item() for c in constants]))
+"""
+
+
 def probe(*lines, **variables):
     """Which programs XLA hands to YNNPACK, how many devices there are, and the flags in the environment afterwards."""
+    return answer("\n".join(["import os", *lines, PROBE]), **variables)
+
+
+def answer(program, **variables):
+    """What a fresh process prints last, as JSON."""
     ours = ("KERAS_", "STRATAX_", "JAX_", "XLA_")
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
     done = subprocess.run(
-        [sys.executable, "-c", "\n".join(["import os", *lines, PROBE])],
+        [sys.executable, "-c", program],
         env=inherited | {"JAX_PLATFORMS": "cpu", "KERAS_BACKEND": "jax"} | variables,
         capture_output=True,
         text=True,
@@ -79,6 +94,12 @@ def test_without_the_flag_this_jaxlib_hands_convolutions_to_a_library():
 )
 def test_convolutions_stay_with_xla_and_the_environment_is_as_before(lines):
     assert probe(*lines) == {"convolution": False, "product": True, "devices": 1, "flags": None}
+
+
+@affected
+def test_products_with_constants_are_right():
+    """With another of XLA's settings, a product with equal numbers was the first term of each sum."""
+    assert answer(PRODUCTS) == [0.0, 0.0]
 
 
 @affected
