@@ -4,6 +4,7 @@ from typing import Any
 
 from stratax.core import OutOfRangeError
 from stratax.distribute import DistributedIterator
+from stratax.distribute.input._input import limit_ahead
 
 _STEPS_PASSED_OVER = 64
 
@@ -40,6 +41,10 @@ class StepIterator:
         if count == 1:
             return 1, self._iterator.take()
         return count, self._iterator.take_block(count, count)
+
+    def limit_ahead(self, steps: float) -> None:
+        """Read no more than so many steps ahead; infinity for no limit."""
+        limit_ahead(self._iterator, steps)
 
     def pass_over(self, steps: int) -> None:
         """Reads steps and drops them; fewer at the end."""

@@ -1,6 +1,7 @@
 """Batches for Keras' loop: whatever `fit` is given, as the steps of a strategy (keras layer)."""
 
 import dataclasses
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -142,7 +143,19 @@ class StepAdapter(StepInput, seam.DataAdapter):
         inner = self._inner
         if isinstance(inner, seam.PyDatasetAdapter):
             return inner.enqueuer is not None
-        return inner is None or isinstance(inner, seam.GeneratorDataAdapter)
+        return inner is None or self.is_generator
+
+    @property
+    def is_generator(self) -> bool:
+        """Whether the input is a generator: it can't be begun anew, and others may take elements from it later."""
+        return isinstance(self._inner, seam.GeneratorDataAdapter)
+
+    def open(self) -> StepIterator:
+        """Begin a pass; of a generator, go on with the one before unless it has ended, as some may be read already."""
+        current = self.current
+        if self.is_generator and current is not None and not self.has_looked_ahead and current.available(1):
+            return current
+        return super().open()
 
     def global_batch_size(self) -> int:
         """The size of the first global batch."""
@@ -223,6 +236,9 @@ class EpochIterator(seam.JAXEpochIterator):
         total = self.steps_per_epoch or self._num_batches
         iterator, step = adapter.begin_epoch(self._current_iterator if self.steps_per_epoch else None)
         self._current_iterator = iterator
+        if adapter.is_generator:
+            # Only what the epoch takes: Keras takes no more from a generator, either.
+            iterator.limit_ahead(math.inf if total is None else total - step)
         if step and (step == total or not iterator.available(1)):
             # A backup was written after an epoch's last step: what follows the steps is still to be done.
             yield step - 1, step - 1, NoSteps(adapter.logs_before)

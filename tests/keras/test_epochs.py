@@ -1,5 +1,7 @@
 """Whatever `fit` is given as input: the same training, and epochs of the length that was asked for."""
 
+import time
+
 import keras
 import numpy as np
 import pytest
@@ -228,6 +230,27 @@ def test_arrays_without_rows_are_refused(call, mirrored, data):
         with pytest.raises(ValueError, match="no batches"):
             getattr(model, call)(x[:0], y[:0], verbose=0)
         model.train_on_batch(x, y)
+
+
+def test_no_more_is_taken_from_a_generator_than_is_used(mirrored, train, assert_same_training, data):
+    """A slow one is read ahead in a thread; what follows the steps is there for the next epoch, or the next call."""
+
+    def counted(taken, seconds):
+        for element in forever(*data):
+            time.sleep(seconds)
+            taken.append(len(taken))
+            yield element
+
+    runs = []
+    for seconds in (0.002, 0):
+        taken = []
+        trained, validated = counted(taken, seconds), counted(taken, seconds)
+        kwargs = {"validation_data": validated, "validation_steps": 5, "steps_per_epoch": 7}
+        model, _ = train(mirrored(2), linear, trained, epochs=3, **kwargs)
+        runs.append((model, model.fit(trained, epochs=2, verbose=0, **kwargs)))
+        model.evaluate(trained, steps=6, verbose=0)
+        assert len(taken) == 5 * 7 + 5 * 5 + 6
+    assert_same_training(*runs)
 
 
 def test_a_generator_and_a_pydataset_as_validation_data(mirrored, train, assert_same_training, data):

@@ -53,6 +53,8 @@ class BufferedReader:
         self._count = 0
         self._fetches = 0
         self._thread: _ReadAhead | None = None
+        self._taken = 0
+        self._limit = _Limit()
         self._closed = False
         self.wait_seconds = 0.0
 
@@ -75,6 +77,14 @@ class BufferedReader:
         """The place behind the steps that were taken: one noted before, and how many steps were taken since."""
         place = self._reader.place() if self._place is None else known_place(self._place)
         return {"place": place, "steps": self._since}
+
+    def limit_ahead(self, steps: float) -> None:
+        """Read no more than so many steps ahead of those that were taken, unless they are asked for.
+
+        Args:
+            steps: How many; infinity for no limit.
+        """
+        self._limit.set(self._taken + steps)
 
     @property
     def ready(self) -> int:
@@ -159,6 +169,7 @@ class BufferedReader:
         if block.before is not None:
             self._place, self._since = block.before, 0
         self._since += length
+        self._taken += length
         if length < block.count:
             self._blocks.appendleft(block.part(length, block.count))
 
@@ -167,6 +178,7 @@ class BufferedReader:
             raise errors.DataError(
                 "An iterator of a distributed dataset was used after close(). Make a new one with `iter(dataset)`."
             )
+        self._limit.raise_to(self._taken + count)
         while self._count < count:
             started = time.perf_counter()
             try:
@@ -191,7 +203,8 @@ class BufferedReader:
         # The first fetches pay for opening the source, so they say nothing about the others.
         self._fetches += 1
         if self._fetches > 2 and time.perf_counter() - started > _SLOW_SECONDS:
-            self._thread = _ReadAhead(self._placing, count, self._ahead, self._waiting)
+            read = self._taken + self._count + block.count
+            self._thread = _ReadAhead(self._placing, count, self._ahead, self._waiting, self._limit, read)
             # Not the thread's own method: with it would stay the error that ended the pass, with all its frames.
             weakref.finalize(self, _stop_reading, self._thread.stopped, self._placing)
         return block
@@ -263,10 +276,42 @@ class _PlacingBySteps(_Placing):
         return block
 
 
-class _ReadAhead:
-    """Reads blocks in a thread, at most `size` ahead."""
+class _Limit:
+    """Up to which step of a pass a thread may read; there is none at first."""
 
-    def __init__(self, reader: _Placing, count: int, size: int, waiting: Waiting) -> None:
+    def __init__(self) -> None:
+        self._steps = math.inf
+        self._changed = threading.Condition()
+
+    def set(self, steps: float) -> None:
+        """Let the thread read the first `steps` steps of the pass."""
+        with self._changed:
+            self._steps = steps
+            self._changed.notify_all()
+
+    def raise_to(self, steps: float) -> None:
+        """Let the thread read at least so many."""
+        if self._steps < steps:
+            self.set(steps)
+
+    def room(self, read: int, count: int, stopped: threading.Event) -> int:
+        """Wait until a step may be read behind `read` steps.
+
+        Returns:
+            How many may be, at most `count`; 0 if the thread is to stop.
+        """
+        with self._changed:
+            while self._steps <= read and not stopped.is_set():
+                self._changed.wait(_POLL_SECONDS)
+            return 0 if stopped.is_set() else int(min(count, self._steps - read))
+
+
+class _ReadAhead:
+    """Reads blocks in a thread, at most `size` ahead, and not beyond a limit."""
+
+    def __init__(
+        self, reader: _Placing, count: int, size: int, waiting: Waiting, limit: _Limit, read: int
+    ) -> None:
         self._reader = reader
         self._waiting = waiting
         self._queue: queue.Queue[Block | BaseException] = queue.Queue(maxsize=size)
@@ -274,7 +319,7 @@ class _ReadAhead:
         self._ended: BaseException | None = None
         self._thread = threading.Thread(
             target=_read_ahead,
-            args=(reader, count, self._queue, self.stopped),
+            args=(reader, count, self._queue, self.stopped, limit, read),
             name="stratax-input",
             daemon=True,
         )
@@ -322,12 +367,15 @@ def _stop_reading(stopped: threading.Event, reader: _Placing) -> None:
     reader.interrupt()
 
 
-def _read_ahead(reader: _Placing, count: int, blocks: Any, stop: threading.Event) -> None:
+def _read_ahead(
+    reader: _Placing, count: int, blocks: Any, stop: threading.Event, limit: _Limit, read: int
+) -> None:
     ended = False
-    while not stop.is_set() and not ended:
+    while not ended and (wanted := limit.room(read, count, stop)):
         item: Block | BaseException
         try:
-            item = reader.next_block(count)
+            item = reader.next_block(wanted)
+            read += item.count
         except BaseException as error:  # Everything goes to the thread that takes the blocks.
             item, ended = error, True
         while not stop.is_set():

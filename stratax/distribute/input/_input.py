@@ -299,6 +299,19 @@ class DistributedIterator(_stream.Stream):
         return _placement.place_local(leaf, sharding, (*lead, *block.shape_of(shape)))
 
 
+def limit_ahead(iterator: DistributedIterator, steps: float) -> None:
+    """Have an iterator read no more than so many steps ahead of those that were taken, unless they are asked for.
+
+    What is read ahead of a source that can't be begun anew, such as a generator, is lost to whoever takes the next
+    elements from it.
+
+    Args:
+        iterator: The iterator.
+        steps: How many; infinity for no limit, which is the default.
+    """
+    iterator._reader.limit_ahead(steps)
+
+
 def _check_state(state: Any, num_readers: int) -> None:
     counts = ("readers", "elements", "steps")
     is_one = isinstance(state, dict) and state.get("version") == _STATE_VERSION and "place" in state
