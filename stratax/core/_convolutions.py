@@ -25,6 +25,8 @@ import numpy as np
 from jax import lax
 from jax.interpreters import mlir
 
+from stratax.seams.jax import lowering_for_cpus
+
 _PRIMITIVE = jax.lax.conv_general_dilated_p
 _FORM = jax.lax.ConvDimensionNumbers
 
@@ -45,7 +47,7 @@ def install() -> None:
     if _installed:
         return
     _installed = True
-    given = mlir._platform_specific_lowerings["cpu"][_PRIMITIVE].rule
+    given = lowering_for_cpus(_PRIMITIVE)
 
     def lower(ctx: mlir.LoweringRuleContext, lhs: Any, rhs: Any, **params: Any) -> Any:
         left: Any = ctx.avals_in[0]

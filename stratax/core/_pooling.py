@@ -18,6 +18,8 @@ from jax import lax
 from jax.extend import core as jax_core
 from jax.interpreters import mlir
 
+from stratax.seams.jax import lowering_for_cpus
+
 # More would make the program long: each tap is an operation or two.
 _MAX_TAPS = 32
 
@@ -39,8 +41,7 @@ def install() -> None:
 
 
 def _replace(primitive: Any, rewritten: Callable[..., Any]) -> None:
-    entry: Any = mlir._platform_specific_lowerings["cpu"].get(primitive, mlir._lowerings.get(primitive))
-    given: Callable[..., Any] = entry.rule
+    given = lowering_for_cpus(primitive)
 
     def lower(ctx: mlir.LoweringRuleContext, *operands: Any, **params: Any) -> Any:
         avals: Any = ctx.avals_in
