@@ -86,13 +86,14 @@ def test_a_stranger_gets_no_answer_and_is_dropped(monkeypatch):
         (roster, _) = rosters(2)
         async with hub_of(roster):
             other = ClientHandshake(b"another key", TASK).hello
+            known = ClientHandshake(roster.credentials.key, TASK).hello
             for data in (
                 b"",
                 b"GET / HTTP/1.1\r\n\r\n",
                 MAGIC,
                 other,
                 other[:-1],
-                ClientHandshake(roster.credentials.key, TASK).hello[:-1] + b"?",
+                known[:-1] + bytes([known[-1] ^ 1]),
             ):
                 assert await said_to(roster, data) == b""
 
