@@ -59,7 +59,7 @@ class Columns(Block):
 
     @property
     def shapes(self) -> tuple[tuple[int, ...], ...]:
-        """The same for all."""
+        """Return the shapes, which are the same for all elements."""
         return tuple(leaf.shape[1:] for leaf in self.leaves)
 
 
@@ -105,7 +105,7 @@ class Rows(Block):
 
     @property
     def shapes(self) -> tuple[tuple[int, ...], ...] | None:
-        """Of the first row."""
+        """Return the shapes of the first row."""
         return shapes_of(self.rows[0]) if self.rows else None
 
 

@@ -108,14 +108,14 @@ class IteratorReader(Reader):
         return next(self._iterator)
 
     def get_state(self) -> Any:
-        """Refused."""
+        """Refuse to tell a position: the source can't go back to one."""
         raise DataError(
             f"The position of this iterator can't be saved: it reads {self._name}, which can't tell where it is. "
             f"Received: {self._name}. Use a source that can: files, arrays, or a pipeline with a state of its own."
         )
 
     def set_state(self, state: Any) -> None:
-        """Refused."""
+        """Refuse to go to a position: the source can't."""
         self.get_state()
 
     def close(self) -> None:

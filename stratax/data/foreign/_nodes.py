@@ -169,7 +169,7 @@ class ForeignStream(Node):
             return _Pass(self._source.open())
 
     def stream(self, run: Run, passes: int) -> Cursor:
-        """A pass."""
+        """Open a pass over the elements."""
         return ForeignCursor(self, run)
 
 

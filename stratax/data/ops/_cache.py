@@ -84,12 +84,12 @@ class Cache(Node):
 
     @property
     def spec(self) -> Any:
-        """As the child's."""
+        """Describe elements as the child does."""
         return self.child.spec
 
     @property
     def length(self) -> int:
-        """As the child's."""
+        """Count as many elements as the child has."""
         return self.child.length
 
     def _key(self, run: Run) -> tuple[int, ...]:
@@ -210,7 +210,7 @@ class CacheCursor(Cursor):
             self.skip(state["position"])
 
     def close(self) -> None:
-        """Closes the child."""
+        """Close the child's cursor."""
         if self._child is not None:
             self._child.close()
 

@@ -52,7 +52,7 @@ class Concatenate(Node):
 
     @property
     def length(self) -> int:
-        """The sum."""
+        """Add up the children's lengths."""
         lengths = [child.length for child in self.children]
         if INFINITE_CARDINALITY in lengths:
             return INFINITE_CARDINALITY

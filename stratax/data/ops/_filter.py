@@ -24,7 +24,7 @@ class Filter(Drawing):
 
     @property
     def spec(self) -> Any:
-        """As the child's."""
+        """Describe elements as the child does."""
         return self.child.spec
 
     @property
@@ -34,7 +34,7 @@ class Filter(Drawing):
 
     @property
     def is_indexable(self) -> bool:
-        """Only iterates."""
+        """Answer that elements come one after another only."""
         return False
 
     @property
@@ -43,7 +43,7 @@ class Filter(Drawing):
         return 1
 
     def stream(self, run: Run, passes: int) -> Cursor:
-        """Those that pass."""
+        """Open a pass over the elements that the predicate lets through."""
         return FilterCursor(feed_of(self.child, run, passes), partial(self._passes, run, passes))
 
     def _passes(self, run: Run, passes: int, row: Row, number: int) -> bool:
@@ -128,7 +128,7 @@ class FilterCursor(CursorOver):
         return {"number": self._number, "feed": self._feed.get_state()}
 
     def set_state(self, state: State) -> None:
-        """Goes there."""
+        """Go to a position that `get_state` returned."""
         self._number = state["number"]
         self._feed.set_state(state["feed"])
 

@@ -28,7 +28,7 @@ class IgnoreErrors(Node):
 
     @property
     def spec(self) -> Any:
-        """As the child's."""
+        """Describe elements as the child does."""
         return self.children[0].spec
 
     @property
@@ -39,11 +39,11 @@ class IgnoreErrors(Node):
 
     @property
     def is_indexable(self) -> bool:
-        """Only iterates."""
+        """Answer that elements come one after another only."""
         return False
 
     def stream(self, run: Run, passes: int) -> Cursor:
-        """What can be made."""
+        """Open a pass over the elements that can be made."""
         return IgnoreErrorsCursor(self.children[0].open(run, passes), run, self._log_warning)
 
 

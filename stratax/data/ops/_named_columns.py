@@ -36,7 +36,7 @@ class NamedColumns(Node):
 
     @property
     def length(self) -> int:
-        """As the child's."""
+        """Count as many elements as the child has."""
         return self.children[0].length
 
     def describe(self) -> str:

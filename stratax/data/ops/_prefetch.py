@@ -215,24 +215,24 @@ class Prefetch(Node):
 
     @property
     def spec(self) -> Any:
-        """As the child's."""
+        """Describe elements as the child does."""
         return self.child.spec
 
     @property
     def length(self) -> int:
-        """As the child's."""
+        """Count as many elements as the child has."""
         return self.child.length
 
     def gather(self, indices: np.ndarray, passes: Passes, run: Run) -> Block:
-        """As the child."""
+        """Gather elements as the child does."""
         return self.child.gather(indices, passes, run)
 
     def shape_ids(self, indices: np.ndarray, passes: Passes, run: Run) -> np.ndarray | None:
-        """As the child's."""
+        """Name shapes as the child does."""
         return self.child.shape_ids(indices, passes, run)
 
     def stream(self, run: Run, passes: int) -> Cursor:
-        """From a thread."""
+        """Open a pass that a thread reads ahead."""
         child = self.child.open(run, passes)
         return PrefetchCursor(child, self.depth, run) if self.depth else child
 
@@ -252,6 +252,6 @@ def depth_at_root(node: Node) -> int:
 
 
 def make_prefetch(node: Node, buffer_size: Any) -> Node:
-    """`prefetch`."""
+    """Make the node of `Dataset.prefetch`."""
     depth = AUTOTUNE if buffer_size is None else as_count("buffer_size", buffer_size, AUTOTUNE)
     return Prefetch(node, depth)

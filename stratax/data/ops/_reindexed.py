@@ -22,7 +22,7 @@ class Reindexed(Node):
 
     @property
     def spec(self) -> Any:
-        """As the child's."""
+        """Describe elements as the child does."""
         return self.child.spec
 
     @abc.abstractmethod

@@ -22,7 +22,7 @@ class Repeat(Reindexed):
 
     @property
     def length(self) -> int:
-        """The product."""
+        """Multiply the child's length by the number of repetitions."""
         length = self.child.length
         if self.count == 0 or length == 0:
             return 0
@@ -51,5 +51,5 @@ class Repeat(Reindexed):
 
 
 def make_repeat(node: Node, count: Any) -> Node:
-    """`repeat`."""
+    """Make the node of `Dataset.repeat`."""
     return Repeat(node, -1 if count is None else as_count("count", count, -1))

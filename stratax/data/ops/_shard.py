@@ -28,7 +28,7 @@ class Shard(Reindexed):
 
     @property
     def length(self) -> int:
-        """The shard's share."""
+        """Count the elements that are the shard's."""
         length = self.child.length
         return length if length < 0 else max(0, -(-(length - self._index) // self._num_shards))
 
@@ -37,7 +37,7 @@ class Shard(Reindexed):
         return indices * self._num_shards + self._index, passes
 
     def stream(self, run: Run, passes: int) -> Cursor:
-        """Every n-th."""
+        """Open a pass over every n-th element."""
         return ShardCursor(feed_of(self.child, run, passes), self._num_shards, self._index)
 
 
@@ -94,13 +94,13 @@ class ShardCursor(CursorOver):
         return {"gap": self._gap, "feed": self._feed.get_state()}
 
     def set_state(self, state: State) -> None:
-        """Goes there."""
+        """Go to a position that `get_state` returned."""
         self._gap = state["gap"]
         self._feed.set_state(state["feed"])
 
 
 def make_shard(node: Node, num_shards: Any, index: Any) -> Node:
-    """`shard`."""
+    """Make the node of `Dataset.shard`."""
     number, place = as_count("num_shards", num_shards, 1), as_count("index", index, 0)
     if place >= number:
         raise BadArgumentError(

@@ -73,7 +73,7 @@ class SuccessiveCursor(Cursor):
         return {"number": self._number, "empty": self._is_empty, "child": child}
 
     def set_state(self, state: State) -> None:
-        """Goes there."""
+        """Go to a position that `get_state` returned."""
         self._number, self._is_empty = state["number"], state["empty"]
         if state["child"] is not None:
             self._current().set_state(state["child"])

@@ -36,7 +36,7 @@ class Take(Reindexed):
         return indices, passes
 
     def stream(self, run: Run, passes: int) -> Cursor:
-        """The first ones."""
+        """Open a pass over the first elements."""
         child = self.child.open(run, passes)
         return child if self._count < 0 else TakeCursor(child, self._count)
 
@@ -56,18 +56,18 @@ class Skip(Reindexed):
 
     @property
     def length(self) -> int:
-        """What is left."""
+        """Count the elements that are left behind those skipped."""
         length = self.child.length
         if self._count < 0:
             return 0
         return length if length < 0 else max(0, length - self._count)
 
     def resolve(self, indices: np.ndarray, passes: Passes, run: Run) -> tuple[np.ndarray, Passes]:
-        """Later positions."""
+        """Return the child's positions, which are later ones."""
         return indices + self._count, passes
 
     def stream(self, run: Run, passes: int) -> Cursor:
-        """The later ones."""
+        """Open a pass over the later elements."""
         child = self.child.open(run, passes)
         return TakeCursor(child, 0) if self._count < 0 else SkipCursor(child, self._count)
 
@@ -100,11 +100,11 @@ class TakeCursor(CursorOver):
         return passed
 
     def get_state(self) -> State:
-        """How many are left."""
+        """Return the child's position and how many elements are left."""
         return {"left": self._left, "child": self._child.get_state()}
 
     def set_state(self, state: State) -> None:
-        """Goes there."""
+        """Go to a position that `get_state` returned."""
         self._left = state["left"]
         self._child.set_state(state["child"])
 
@@ -136,16 +136,16 @@ class SkipCursor(CursorOver):
         return {"ahead": self._ahead, "child": self._child.get_state()}
 
     def set_state(self, state: State) -> None:
-        """Goes there."""
+        """Go to a position that `get_state` returned."""
         self._ahead = state["ahead"]
         self._child.set_state(state["child"])
 
 
 def make_take(node: Node, count: Any) -> Node:
-    """`take`."""
+    """Make the node of `Dataset.take`."""
     return Take(node, as_count("count", count, -1))
 
 
 def make_skip(node: Node, count: Any) -> Node:
-    """`skip`."""
+    """Make the node of `Dataset.skip`."""
     return Skip(node, as_count("count", count, -1))

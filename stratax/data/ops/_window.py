@@ -45,17 +45,17 @@ class Window(Node):
 
     @property
     def is_indexable(self) -> bool:
-        """Only iterates."""
+        """Answer that elements come one after another only."""
         return False
 
     @property
     def batch_size(self) -> int | None:
-        """Not batches."""
+        """Answer that elements are no batches."""
         return None
 
     @property
     def length(self) -> int:
-        """Number of windows."""
+        """Count the windows."""
         length = self.children[0].length
         if length < 0:
             return length
@@ -108,7 +108,7 @@ class WindowCursor(CursorOver):
         self._num_read = 0
 
     def read(self, limit: int) -> Block:
-        """One window."""
+        """Make one window."""
         self._fill()
         if not self._held or (self._drop_remainder and len(self._held) < self._reach):
             raise StopIteration
@@ -147,5 +147,5 @@ class WindowCursor(CursorOver):
         return self._trail.place(self._num_read - len(self._held), self._num_read)
 
     def set_state(self, state: State) -> None:
-        """Goes there."""
+        """Go to a position that `get_state` returned."""
         self._trail.go_to(state)

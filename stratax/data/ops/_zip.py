@@ -40,7 +40,7 @@ class Zip(Node):
 
     @property
     def length(self) -> int:
-        """The shortest."""
+        """Count as many elements as the shortest child has."""
         lengths = [child.length for child in self.children]
         if UNKNOWN_CARDINALITY in lengths:
             return UNKNOWN_CARDINALITY
@@ -103,15 +103,15 @@ class ZipCursor(Cursor):
         return beside([block.slice(0, count) if block.count > count else block for block in blocks])
 
     def skip(self, count: int) -> int:
-        """In all of them."""
+        """Pass over elements in all children."""
         return min(feed.skip(count) for feed in self._feeds)
 
     def get_state(self) -> State:
-        """All their places."""
+        """Return the positions of all children."""
         return {"feeds": [feed.get_state() for feed in self._feeds]}
 
     def set_state(self, state: State) -> None:
-        """Goes there."""
+        """Go to a position that `get_state` returned."""
         for feed, place in zip(self._feeds, state["feeds"], strict=True):
             feed.set_state(place)
 

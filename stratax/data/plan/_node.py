@@ -252,7 +252,7 @@ class IndexCursor(Cursor):
         return passed
 
     def get_state(self) -> State:
-        """The position."""
+        """Return the position behind the last element."""
         return {"position": self.position}
 
     def set_state(self, state: State) -> None:

@@ -76,13 +76,13 @@ class CursorOver(Cursor):
         self._child = child
 
     def get_state(self) -> State:
-        """The child's."""
+        """Return the child's position."""
         return self._child.get_state()
 
     def set_state(self, state: State) -> None:
-        """The child's."""
+        """Have the child go to a position."""
         self._child.set_state(state)
 
     def close(self) -> None:
-        """Closes the child."""
+        """Close the child's cursor."""
         self._child.close()

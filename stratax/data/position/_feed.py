@@ -298,7 +298,7 @@ class Feed(CursorOver):
         return self._trail.place(self._num_passed, self._num_read)
 
     def set_state(self, state: State) -> None:
-        """Goes to the place."""
+        """Go to a position that `get_state` returned."""
         self._trail.go_to(state)
 
 

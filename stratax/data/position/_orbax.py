@@ -69,11 +69,11 @@ class Checkpointable:
     """What Orbax asks of an object that saves itself (its `StatefulCheckpointable`)."""
 
     def get_state(self) -> dict[str, Any]:
-        """The place."""
+        """Return the position behind the last element."""
         raise NotImplementedError
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """Goes to a place."""
+        """Go to a position that `get_state` returned."""
         raise NotImplementedError
 
     async def save(self, directory: Any) -> Awaitable[None]:

@@ -64,7 +64,7 @@ class IndexedRecords(NamedFiles):
 
     @property
     def spec(self) -> TensorSpec:
-        """A byte string."""
+        """Describe an element: a string of bytes."""
         return TensorSpec((), object)
 
     @cached_property

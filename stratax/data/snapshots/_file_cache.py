@@ -52,12 +52,12 @@ class FileCache(Node):
 
     @property
     def spec(self) -> Any:
-        """As the child's."""
+        """Describe elements as the child does."""
         return self.child.spec
 
     @property
     def length(self) -> int:
-        """As the child's."""
+        """Count as many elements as the child has."""
         return self.child.length
 
     @property

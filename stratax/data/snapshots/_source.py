@@ -140,7 +140,7 @@ class _Elements(Node):
 
     @property
     def spec(self) -> Any:
-        """As it was saved."""
+        """Describe elements as they were saved."""
         return self._spec
 
     @property
@@ -191,7 +191,7 @@ class SnapshotSource(_Elements):
         return concatenate_blocks(blocks)
 
     def shape_ids(self, indices: np.ndarray, passes: Passes, run: Run) -> np.ndarray | None:
-        """From the index."""
+        """Read from the index which shape each element has."""
         return None if self.is_uniform else self._files(run).index[indices, 2]
 
 
@@ -257,7 +257,7 @@ class SnapshotCursor(Cursor):
         return {"records": self._records.get_state(), "number": self._number}
 
     def set_state(self, state: State) -> None:
-        """Goes there."""
+        """Go to a position that `get_state` returned."""
         self._records.set_state(state["records"])
         self._number = state["number"]
 

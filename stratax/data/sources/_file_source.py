@@ -35,12 +35,12 @@ class FileSource(NamedFiles):
 
     @property
     def spec(self) -> TensorSpec:
-        """A byte string."""
+        """Describe an element: a string of bytes."""
         return TensorSpec((), object)
 
     @property
     def length(self) -> int:
-        """Not known."""
+        """Answer that the number of elements is not known."""
         return UNKNOWN_CARDINALITY
 
     def describe(self) -> str:

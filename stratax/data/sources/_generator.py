@@ -57,7 +57,7 @@ class Generator(Node):
 
     @property
     def length(self) -> int:
-        """Not known."""
+        """Answer that the number of elements is not known."""
         return UNKNOWN_CARDINALITY
 
     @property
@@ -140,7 +140,7 @@ class GeneratorCursor(Cursor):
         self._number = 0
 
     def read(self, limit: int) -> Block:
-        """One element."""
+        """Make one element."""
         if self._elements is None:
             self._elements = self._source.started()
         element = next(self._elements)
@@ -148,11 +148,11 @@ class GeneratorCursor(Cursor):
         return Rows([self._source.converted(element, self._number - 1)])
 
     def get_state(self) -> State:
-        """Raises."""
+        """Refuse to tell a position: the source can't go back to one."""
         raise self._source.without_place()
 
     def set_state(self, state: State) -> None:
-        """Raises."""
+        """Refuse to go to a position: the source can't."""
         raise self._source.without_place()
 
 

@@ -95,7 +95,7 @@ class Range(Node):
 
     @property
     def spec(self) -> TensorSpec:
-        """A scalar."""
+        """Describe an element: a scalar."""
         return TensorSpec((), self._dtype)
 
     def describe(self) -> str:
@@ -104,7 +104,7 @@ class Range(Node):
 
     @property
     def length(self) -> int:
-        """How many numbers."""
+        """Count the numbers of the range."""
         return self._length
 
     def gather(self, indices: np.ndarray, passes: Passes, run: Run) -> Block:
@@ -126,17 +126,17 @@ class Random(Node):
 
     @property
     def order(self) -> Order:
-        """Its key."""
+        """Return the key of the random order."""
         return self._order
 
     @property
     def spec(self) -> TensorSpec:
-        """An int64 scalar."""
+        """Describe an element: a scalar of int64."""
         return TensorSpec((), np.int64)
 
     @property
     def length(self) -> int:
-        """No end."""
+        """Answer that there is no end."""
         return INFINITE_CARDINALITY
 
     def gather(self, indices: np.ndarray, passes: Passes, run: Run) -> Block:

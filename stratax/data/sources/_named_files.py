@@ -75,7 +75,7 @@ class CurrentFile:
         self._before = NamePlace(self._names)
 
     def get_state(self) -> State:
-        """The place."""
+        """Return the position behind the last element."""
         return self._before.state
 
     def set_state(self, state: State) -> None:

@@ -19,17 +19,17 @@ class RowsSource(Node):
 
     @property
     def spec(self) -> Any:
-        """As given."""
+        """Describe elements as the user has."""
         return self._spec
 
     @property
     def length(self) -> int:
-        """How many rows."""
+        """Count the rows of the arrays."""
         return len(self._rows)
 
     @property
     def is_uniform(self) -> bool:
-        """Not checked."""
+        """Answer that shapes may differ: they are not checked."""
         return False
 
     def gather(self, indices: np.ndarray, passes: Passes, run: Run) -> Block:

@@ -37,7 +37,7 @@ class Grouped(Node):
 
     @property
     def length(self) -> int:
-        """How many groups."""
+        """Count the groups of elements."""
         length = self.child.length
         if length < 0:
             return length
@@ -70,7 +70,7 @@ class Grouped(Node):
         return f"{self.label}({self.size})"
 
     def stream(self, run: Run, passes: int) -> Cursor:
-        """Group after group."""
+        """Open a pass over group after group."""
         return BatchCursor(self.child.open(run, passes), self.size, self.drop_remainder, self.joined)
 
     @abc.abstractmethod
@@ -133,12 +133,12 @@ class Batch(Grouped):
         return own + 2 * inner
 
     def joined(self, pieces: list[Block]) -> Row:
-        """Stacked."""
+        """Return the elements stacked."""
         if any(piece.shapes != pieces[0].shapes for piece in pieces):
             return stack_rows([piece.row(i) for piece in pieces for i in range(piece.count)])
         return concatenate_blocks(pieces).columns()
 
 
 def make_batch(node: Node, batch_size: Any, drop_remainder: bool) -> Node:
-    """`batch`."""
+    """Make the node of `Dataset.batch`."""
     return Batch(node, as_count("batch_size", batch_size, 1), bool(drop_remainder))

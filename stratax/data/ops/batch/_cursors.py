@@ -31,7 +31,7 @@ class BatchCursor(CursorOver):
         self._join = join
 
     def read(self, limit: int) -> Block:
-        """One group."""
+        """Make one group of elements."""
         pieces: list[Block] = []
         missing = self._size
         while missing:
@@ -121,6 +121,6 @@ class UnbatchCursor(CursorOver):
         return {"offset": self._offset, "feed": self._feed.get_state()}
 
     def set_state(self, state: State) -> None:
-        """Goes there."""
+        """Go to a position that `get_state` returned."""
         self._feed.set_state(state["feed"])
         self._offset = state["offset"]

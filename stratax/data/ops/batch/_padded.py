@@ -74,7 +74,7 @@ class PaddedBatch(Grouped):
         return Columns([leaf[None] for leaf in self._padded(rows)], 1)
 
     def shape_ids(self, indices: np.ndarray, passes: Passes, run: Run) -> np.ndarray | None:
-        """Each on its own."""
+        """Give each element a shape of its own."""
         return np.arange(len(indices))
 
     def joined(self, pieces: list[Block]) -> Row:
@@ -113,7 +113,7 @@ class PaddedBatch(Grouped):
 
 
 def make_padded_batch(node: Node, batch_size: Any, shapes: Any, values: Any, drop_remainder: bool) -> Node:
-    """`padded_batch`."""
+    """Make the node of `Dataset.padded_batch`."""
     size = as_count("batch_size", batch_size, 1)
     specs, structure = flatten(node.spec)
     names = leaf_names(structure)

@@ -49,16 +49,16 @@ class Unbatch(Node):
 
     @property
     def is_indexable(self) -> bool:
-        """Only iterates."""
+        """Answer that elements come one after another only."""
         return False
 
     @property
     def batch_size(self) -> int | None:
-        """Not known."""
+        """Answer that the size of the batches is not known."""
         return None
 
     def stream(self, run: Run, passes: int) -> Cursor:
-        """Slice after slice."""
+        """Open a pass over slice after slice of each element."""
         return UnbatchCursor(feed_of(self.children[0], run, passes))
 
 

@@ -123,12 +123,12 @@ class Interleave(Drawing):
 
     @property
     def is_indexable(self) -> bool:
-        """Only iterates."""
+        """Answer that elements come one after another only."""
         return False
 
     @property
     def batch_size(self) -> int | None:
-        """Not known."""
+        """Answer that the size of the batches is not known."""
         return None
 
     @property
@@ -158,7 +158,7 @@ class Interleave(Drawing):
         return self._open_node(result)
 
     def stream(self, run: Run, passes: int) -> Cursor:
-        """In turns."""
+        """Open a pass that takes from the children in turns."""
         gate = threading.Semaphore(self._threads) if 0 < self._threads < self._cycle_length else None
         check = self._structure_check()
 

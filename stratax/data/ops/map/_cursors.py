@@ -122,7 +122,7 @@ class MapCursor(CursorOver):
         return {"position": self._position, "feed": self._feed.get_state()}
 
     def set_state(self, state: State) -> None:
-        """Goes there."""
+        """Go to a position that `get_state` returned."""
         self._position = state["position"]
         self._feed.set_state(state["feed"])
 
@@ -157,7 +157,7 @@ class AheadCursor(CursorOver):
         }
 
     def set_state(self, state: State) -> None:
-        """Goes there."""
+        """Go to a position that `get_state` returned."""
         self._base = state["position"]
         self._trail.go_to(state["feed"])
 

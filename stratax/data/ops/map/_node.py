@@ -59,7 +59,7 @@ class Map(Drawing):
 
     @property
     def length(self) -> int:
-        """As the child's."""
+        """Count as many elements as the child has."""
         return self.child.length
 
     @property

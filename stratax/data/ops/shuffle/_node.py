@@ -38,12 +38,12 @@ class Shuffle(Reindexed):
 
     @property
     def order(self) -> Order:
-        """Its key."""
+        """Return the key of the random order."""
         return self._order
 
     @property
     def length(self) -> int:
-        """As the child's."""
+        """Count as many elements as the child has."""
         return self.child.length
 
     def resolve(self, indices: np.ndarray, passes: Passes, run: Run) -> tuple[np.ndarray, Passes]:
@@ -75,7 +75,7 @@ class Shuffle(Reindexed):
         return tables[key]
 
     def stream(self, run: Run, passes: int) -> Cursor:
-        """Through a buffer."""
+        """Open a pass that draws from a buffer."""
         return ShuffleCursor(self.child.open(run, passes), self.buffer_size, self.order.key(run, passes))
 
 

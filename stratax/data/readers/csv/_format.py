@@ -30,7 +30,7 @@ class CsvField:
 
     @property
     def spec(self) -> TensorSpec:
-        """A scalar."""
+        """Describe an element: a scalar."""
         return TensorSpec((), self.dtype)
 
 
