@@ -1,0 +1,88 @@
+"""The table that compares two states of the code counts what it says it counts."""
+
+from pathlib import Path
+
+from tools.structure import main, measure
+
+MODULE = '''"""A module."""
+
+from typing import Any
+
+from house.other import _Inner
+from house.rooms._private import thing
+
+table = {}
+
+
+class Room:
+    """A room."""
+
+    def enter(self, who: Any, loud: bool) -> None:
+        """Enter."""
+        # Why this is here.
+        if who:
+            _knock(loud)
+
+
+def _knock(loud: bool) -> None:
+    from house import other
+
+    raise ValueError(f"Received: {loud}{other}")
+'''
+
+
+def _write(root: Path, files: dict[str, str]) -> None:
+    for name, text in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+def _table(tmp_path: Path) -> dict[str, str]:
+    _write(
+        tmp_path,
+        {
+            "house/__init__.py": "",
+            "house/hall/__init__.py": "",
+            "house/hall/_module.py": MODULE,
+            "house/other.py": "from house.hall import _module\n",
+            "house/rooms/__init__.py": "",
+            "house/rooms/_private.py": "thing = 1\n",
+            "tests/hall/test_module.py": "from house.hall import _module\n",
+        },
+    )
+    return measure(tmp_path, "house")
+
+
+def test_sizes_and_shares_are_counted(tmp_path: Path) -> None:
+    table = _table(tmp_path)
+    assert table["source files / lines"] == "6 / 26"
+    assert table["function body median / p90 / max"].endswith("/ 3")
+    assert table["private functions used exactly once, %"] == "100.0 (1 of 1)"
+    assert table["comment share, %"] == "3.8"
+    assert table["docstrings of at most 16 characters"] == "3"
+
+
+def test_imports_are_counted(tmp_path: Path) -> None:
+    table = _table(tmp_path)
+    assert table["runtime import cycles, modules"] == "2"
+    assert table["first-party imports inside functions"] == "1"
+    # `house.other._Inner`, the room's module, and the hall's module in `other`.
+    assert table["imports of private modules across packages"] == "3"
+    assert table["private imports in tests"] == "1 lines in 1 of 1 files"
+    assert table["module-level mutable objects"] == "1"
+
+
+def test_annotations_and_tests_are_counted(tmp_path: Path) -> None:
+    table = _table(tmp_path)
+    assert table["... annotated exactly `Any`, % of args"] == "33.3"
+    assert table["positional `bool` / keyword-only `bool` (without tf)"] == "2 / 0"
+    assert table["same-name test / at the mirrored path, %"] == "33.3 / 33.3"
+
+
+def test_the_command_prints_a_table_of_this_package(capsys, monkeypatch) -> None:
+    monkeypatch.setattr("sys.argv", ["structure"])
+    main()
+    printed = capsys.readouterr().out
+    assert "| source files / lines |" in printed
+    assert "| arguments / returns annotated, % | 100.0 / 100.0 |" in printed
