@@ -75,9 +75,7 @@ format: setup
 	@$(BIN)/ruff format --quiet $(CODE)
 
 lock:
-	@rm -rf $(VENV)-lock && $(PYTHON) -m venv $(VENV)-lock
-	@$(VENV)-lock/bin/python $(PIP) --upgrade setuptools -e '.[dev]'
-	@$(VENV)-lock/bin/python -m tools.lock && rm -rf $(VENV)-lock
+	@tools/lock.sh $(PYTHON) $(VENV)-lock
 
 clean:
 	@rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
