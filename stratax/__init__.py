@@ -8,9 +8,7 @@ neither.
 
 import os as _os
 
-import lazy_loader as _lazy_loader
-
-from stratax import _xla_flags
+from stratax import _doors, _xla_flags
 from stratax._backend import choose_backend as _choose_backend
 from stratax._backend import hook_keras as _hook_keras
 
@@ -23,4 +21,4 @@ if _os.environ.get("STRATAX_SIMULATE", "").strip():
 
     _simulate_from_environment()
 
-__getattr__, __dir__, __all__ = _lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = _doors.attach(__name__, __file__)

@@ -3,6 +3,6 @@
 Layer: above `stratax.core`, below `stratax.data`.
 """
 
-import lazy_loader
+from stratax import _doors
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = _doors.attach(__name__, __file__)

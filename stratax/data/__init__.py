@@ -1,5 +1,5 @@
 """Input pipelines with tf.data's names and meaning, on NumPy (data layer)."""
 
-import lazy_loader
+from stratax import _doors
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = _doors.attach(__name__, __file__)

@@ -8,9 +8,8 @@ A tensor is a `jax.Array`. Array functions that make sense in an input pipeline 
 on the host, so that the functions given to `Dataset.map` start no device; everything else computes on a device.
 """
 
-import lazy_loader
-
+from stratax import _doors
 from stratax.tf._names import missing_name as _missing_name
 
-_load, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+_load, __dir__, __all__ = _doors.attach(__name__, __file__)
 __getattr__ = _missing_name(__name__, __all__, _load)

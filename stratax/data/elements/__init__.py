@@ -1,5 +1,5 @@
 """Describe a Dataset's elements: specs, structures, arrays, blocks of rows, and draws that belong to an element."""
 
-import lazy_loader
+from stratax import _doors
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = _doors.attach(__name__, __file__)

@@ -1,5 +1,5 @@
 """Take the data loaders and data sets of other libraries as a Dataset."""
 
-import lazy_loader
+from stratax import _doors
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = _doors.attach(__name__, __file__)

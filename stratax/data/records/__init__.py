@@ -1,5 +1,5 @@
 """Read and write files of records: framing, checksums, and where a record stands."""
 
-import lazy_loader
+from stratax import _doors
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = _doors.attach(__name__, __file__)

@@ -1,5 +1,5 @@
 """Give elements that no other node gives: arrays, ranges, generators, and files of records."""
 
-import lazy_loader
+from stratax import _doors
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = _doors.attach(__name__, __file__)
