@@ -74,7 +74,7 @@ def _importing(hooks: str, owner: type, name: str) -> Callable[..., Any]:
     original = getattr(owner, name)
 
     @functools.wraps(original)
-    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def method(self: object, *args: object, **kwargs: object) -> Any:
         if getattr(owner, name) is not method:
             return original(self, *args, **kwargs)
         setattr(owner, name, original)

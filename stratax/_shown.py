@@ -14,7 +14,7 @@ _MOST_TEXT = 160
 _EDGE_ITEMS = 3
 
 
-def shown(value: Any) -> str:
+def shown(value: object) -> str:
     """Return a value as a message shows it: as `repr` does, in at most 200 characters.
 
     Long text, bytes, containers and arrays are shortened before they are formatted, so that a large value costs no

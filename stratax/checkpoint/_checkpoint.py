@@ -76,12 +76,12 @@ class Checkpoint(_graph.Trackable):
 
     _own: _Own
 
-    def __init__(self, root: Any = None, **kwargs: Any) -> None:
+    def __init__(self, root: object = None, **kwargs: object) -> None:
         object.__setattr__(self, "_own", _Own(root))
         for name, value in kwargs.items():
             setattr(self, name, value)
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         if name.startswith("_") or name == "save_counter":
             raise errors.BadArgumentError(
                 "Names that begin with an underscore, and save_counter, are the checkpoint's own. "
@@ -367,7 +367,7 @@ def _callbacks(options: CheckpointOptions, path: str) -> list[Callable[[], objec
     ]
 
 
-def _checked(options: Any) -> CheckpointOptions:
+def _checked(options: object) -> CheckpointOptions:
     """The options of a call, which is not made while a function is compiled."""
     if _capture.current_region() is not None:
         raise errors.TracingError(

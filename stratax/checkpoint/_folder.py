@@ -5,10 +5,10 @@ import logging
 import os
 import pathlib
 import re
-from typing import Any
 
 from stratax import errors
 from stratax._shown import shown
+from stratax._typing import StrPath
 from stratax.checkpoint import _commit
 from stratax.io import local_path, unfinished
 
@@ -118,7 +118,7 @@ def complete_checkpoints(folder: pathlib.Path, name: str | None = None) -> dict[
     return dict(sorted(found.items(), key=lambda pair: (pair[1].sequence, pair[0].name)))
 
 
-def located(path: Any) -> pathlib.Path:
+def located(path: StrPath) -> pathlib.Path:
     """The place of a checkpoint, or of a folder of checkpoints, in this machine's file system.
 
     Raises:
@@ -138,7 +138,7 @@ def located(path: Any) -> pathlib.Path:
     return pathlib.Path(local).expanduser()
 
 
-def absolute(path: Any) -> pathlib.Path:
+def absolute(path: StrPath) -> pathlib.Path:
     """The same, from the root: what it is does not change with the working directory."""
     return pathlib.Path(os.path.abspath(located(path)))
 

@@ -61,7 +61,7 @@ class Graph:
     complete: set[str] = dataclasses.field(default_factory=set)
 
 
-def find(root: Any) -> Graph:
+def find(root: object) -> Graph:
     """Finds what is saved below an object.
 
     Args:
@@ -84,7 +84,7 @@ class _Walk:
         self._optimizers: list[tuple[str, BaseOptimizer]] = []
         self._held: list[Any] = []
 
-    def visit(self, way: str, value: Any) -> None:
+    def visit(self, way: str, value: object) -> None:
         if value is None:
             return
         if id(value) in self._ways:
@@ -96,7 +96,7 @@ class _Walk:
             self.graph.owners.add(way)
         self._kind_of(way, value)(way, value)
 
-    def _kind_of(self, way: str, value: Any) -> Callable[[str, Any], None]:
+    def _kind_of(self, way: str, value: object) -> Callable[[str, Any], None]:
         for kind, visitor in self._visitors():
             if isinstance(value, kind):
                 return visitor
@@ -165,7 +165,7 @@ class _Walk:
     def _metric(self, way: str, metric: Any) -> None:
         self._owned(way, metric, {"variables": metric._variables, "metrics": metric._metrics})
 
-    def _owned(self, way: str, owner: Any, stores: Mapping[str, Sequence[Any]]) -> None:
+    def _owned(self, way: str, owner: object, stores: Mapping[str, Sequence[Any]]) -> None:
         """Visits what Keras says belongs to an object: by attribute, or by position if it is no attribute's value."""
         theirs = {id(child) for store in stores.values() for child in store}
         named = set()
@@ -186,7 +186,7 @@ class _Walk:
         while self._optimizers:
             self._optimizer(*self._optimizers.pop(0))
 
-    def _optimizer(self, way: str, optimizer: Any) -> None:
+    def _optimizer(self, way: str, optimizer: keras.optimizers.Optimizer) -> None:
         if optimizer.built:
             self.graph.complete.add(way)
         self.visit(_join(way, "inner_optimizer"), getattr(optimizer, "inner_optimizer", None))
@@ -237,7 +237,7 @@ _OF_KERAS = frozenset(
 )
 
 
-def _attributes(owner: Any) -> Iterator[tuple[str, Any]]:
+def _attributes(owner: object) -> Iterator[tuple[str, Any]]:
     """The values of an object's attributes, also those in lists and dicts there."""
     own = dict(vars(owner))
     for name, value in own.items():
@@ -246,7 +246,7 @@ def _attributes(owner: Any) -> Iterator[tuple[str, Any]]:
             yield from _leaves(name if plain in own else plain, value)
 
 
-def _leaves(way: str, value: Any) -> Iterator[tuple[str, Any]]:
+def _leaves(way: str, value: object) -> Iterator[tuple[str, Any]]:
     pairs: Iterable[tuple[Any, Any]]
     if isinstance(value, Mapping):
         pairs = value.items()

@@ -24,7 +24,7 @@ def install() -> None:
 
 def _then_settle(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
-    def build(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def build(self: Any, *args: object, **kwargs: object) -> Any:
         was_built = self.built
         result = original(self, *args, **kwargs)
         if _arrivals.is_anything_waiting() and (not was_built or isinstance(self, seam.Trainer)):
@@ -36,7 +36,7 @@ def _then_settle(original: Callable[..., Any]) -> Callable[..., Any]:
 
 def _built_before(original: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(original)
-    def apply(self: Any, grads: Any, trainable_variables: Any = None) -> None:
+    def apply(self: Any, grads: object, trainable_variables: Any = None) -> None:
         if _arrivals.is_anything_waiting() and not self.built and trainable_variables is not None:
             trainable_variables = list(trainable_variables)
             with keras.name_scope(self.name):

@@ -7,7 +7,6 @@ import os
 import pathlib
 import time
 from collections.abc import Callable
-from typing import Any
 
 import keras
 import numpy as np
@@ -111,7 +110,7 @@ class CheckpointManager:
 
     def save(
         self,
-        checkpoint_number: Any = None,
+        checkpoint_number: object = None,
         check_interval: bool = True,
         options: CheckpointOptions | None = None,
     ) -> str | None:
@@ -234,7 +233,7 @@ class _Kept:
     names: list[str]
 
 
-def _whole(name: str, value: Any) -> int:
+def _whole(name: str, value: object) -> int:
     try:
         return int(np.asarray(value))
     except (TypeError, ValueError) as error:
@@ -243,7 +242,9 @@ def _whole(name: str, value: Any) -> int:
         ) from error
 
 
-def _check(checkpoint: Any, max_to_keep: Any, hours: Any, step_counter: Any, interval: Any) -> None:
+def _check(
+    checkpoint: object, max_to_keep: object, hours: object, step_counter: object, interval: object
+) -> None:
     if not isinstance(checkpoint, Checkpoint):
         raise errors.BadTypeError(
             f"checkpoint must be a stratax.train.Checkpoint. Received: checkpoint={shown(checkpoint)}."

@@ -76,7 +76,7 @@ class CheckpointOptions:
         random_state: bool = True,
         expect_partial: bool = False,
         timeout_seconds: float = DEFAULT_SECONDS,
-        **unknown: Any,
+        **unknown: object,
     ) -> None:
         for name in unknown:
             raise errors.BadTypeError(_no_option(name))
@@ -98,7 +98,7 @@ class CheckpointOptions:
     def experimental_enable_async_checkpoint(self, value: bool) -> None:
         self.enable_async = value
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         if name not in _names():
             raise errors.OptionError(_no_option(name))
         _check(name, value)
@@ -143,7 +143,7 @@ def _check(name: str, value: Any) -> None:
             num_arguments(callback)
 
 
-def num_arguments(callback: Any) -> int:
+def num_arguments(callback: Callable[..., Any]) -> int:
     """Returns how many arguments a callback takes, 0 or 1.
 
     Args:

@@ -108,7 +108,7 @@ class PreemptionCheckpointHandler:
         """How often `run` was called, in this run of the program and those that it resumes."""
         return self._count
 
-    def run(self, distributed_train_function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    def run(self, distributed_train_function: Callable[..., Any], *args: object, **kwargs: object) -> Any:
         """Runs a step of training, if the program does not have to end before it.
 
         Args:
@@ -129,7 +129,7 @@ class PreemptionCheckpointHandler:
         self._longest_run = max(self._longest_run, time.monotonic() - began)
         return result
 
-    def save_checkpoint_if_preempted(self, *args: Any, **kwargs: Any) -> None:
+    def save_checkpoint_if_preempted(self, *args: object, **kwargs: object) -> None:
         """Saves and ends the program if it has to end before the next step; a loop without `run` calls it.
 
         Args:
@@ -158,7 +158,7 @@ class PreemptionCheckpointHandler:
         """A block in which a loop calls `save_checkpoint_if_preempted`; `run` does not need it."""
         yield
 
-    def _save(self, *args: Any, **kwargs: Any) -> None:
+    def _save(self, *args: object, **kwargs: object) -> None:
         self._runs.assign(self._count)
         if self._config.save_fn is not None:
             self._config.save_fn(*args, **kwargs)
@@ -182,7 +182,7 @@ def _leave() -> None:
     sys.exit(int(ExitCode.PREEMPTED))
 
 
-def _cluster_of(resolver: Any) -> Cluster:
+def _cluster_of(resolver: object) -> Cluster:
     if resolver is not None and not isinstance(resolver, ClusterResolver):
         raise errors.BadTypeError(
             "cluster_resolver must be a stratax.cluster.ClusterResolver, such as strategy.cluster_resolver. "

@@ -48,7 +48,7 @@ def own(states: Sequence[Any]) -> Any | None:
     return states[process_index()] if len(states) == num_processes() else None
 
 
-def exchange(action: str, value: Any, timeout: float) -> list[Any]:
+def exchange(action: str, value: object, timeout: float) -> list[Any]:
     """Gives every task the values of all, in the order of the processes.
 
     Args:
@@ -114,7 +114,7 @@ def step_timeout() -> float:
     return DEFAULT_SECONDS if cluster is None else cluster.step_timeout
 
 
-def agree(action: str, value: Any, timeout: float) -> None:
+def agree(action: str, value: object, timeout: float) -> None:
     """Checks that all tasks have the same value.
 
     Raises:

@@ -25,7 +25,7 @@ class _VolumeType(click.ParamType):
     name = "claim:/path"
 
     def convert(
-        self, value: Any, parameter: click.Parameter | None, context: click.Context | None
+        self, value: object, parameter: click.Parameter | None, context: click.Context | None
     ) -> tuple[str, str]:
         """Splits `value`; the plan checks the parts."""
         claim, _, path = str(value).partition(":")

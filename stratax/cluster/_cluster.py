@@ -333,7 +333,7 @@ class Cluster:
     def _gather(
         self,
         name: str,
-        value: Any,
+        value: object,
         *,
         everything: bool,
         timeout: float,

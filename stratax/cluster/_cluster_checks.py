@@ -2,7 +2,6 @@
 
 import difflib
 import re
-from typing import Any
 
 from stratax._shown import shown
 from stratax.cluster._cluster_spec import ClusterSpec
@@ -15,7 +14,7 @@ _MAX_PORT = 65535
 _PORT = re.compile(r"[0-9]{1,5}")
 
 
-def wrong(problem: str, field: str, value: Any, hint: str = "") -> ClusterError:
+def wrong(problem: str, field: str, value: object, hint: str = "") -> ClusterError:
     """Returns the error of a mistake in the description of a cluster.
 
     Args:

@@ -1,7 +1,6 @@
 """What every cluster resolver answers, and the one that is told its answers (cluster layer)."""
 
 import abc
-from typing import Any
 
 from stratax._shown import shown
 from stratax.cluster._cluster_spec import ClusterDict, ClusterSpec
@@ -175,7 +174,7 @@ def with_protocol(address: str, protocol: str | None) -> str:
     return f"{protocol}://{address}" if address and protocol else address
 
 
-def check_resolver(resolver: Any, name: str) -> None:
+def check_resolver(resolver: object, name: str) -> None:
     """Checks that an argument is a cluster resolver.
 
     Args:

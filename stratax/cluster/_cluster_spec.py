@@ -3,7 +3,6 @@
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from stratax._shown import shown
 from stratax.errors import BadArgumentError, BadTypeError, ClusterError
@@ -147,13 +146,13 @@ class ClusterSpec:
         return dict(sorted(tasks.items()))
 
 
-def _job_name(job: Any) -> str:
+def _job_name(job: object) -> str:
     if not isinstance(job, str):
         raise BadTypeError(f"A job's name must be a string. Received: job={shown(job)}.")
     return job
 
 
-def _numbered(job: str, tasks: Any) -> dict[int, str]:
+def _numbered(job: str, tasks: object) -> dict[int, str]:
     if isinstance(tasks, str) or not isinstance(tasks, Mapping | Sequence):
         raise BadTypeError(
             f"The tasks of job {shown(job)} must be a list of addresses, or a dictionary from number to address. "
@@ -165,7 +164,7 @@ def _numbered(job: str, tasks: Any) -> dict[int, str]:
     return dict(items)
 
 
-def _check_task(job: str, index: Any, address: Any) -> None:
+def _check_task(job: str, index: object, address: object) -> None:
     if isinstance(index, bool) or not isinstance(index, int):
         raise BadTypeError(
             f"A task's number must be an int. Received: {job}={{{shown(index)}: {shown(address)}}}."

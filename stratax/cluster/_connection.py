@@ -112,7 +112,7 @@ def experimental_connect_to_cluster(
     task_index: int = 0,
     protocol: str | None = None,
     make_master_device_default: bool = True,
-    cluster_device_filters: Any = None,
+    cluster_device_filters: object = None,
 ) -> None:
     """Connects to the cluster that a resolver found, as ``tf.config.experimental_connect_to_cluster``.
 

@@ -7,7 +7,7 @@ TensorFlow's names are kept: `/device:GPU:0` for a device of this host, and
 import contextlib
 import re
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 
@@ -208,7 +208,7 @@ def _logical_name(kind: str, index: int, task: int) -> str:
     return f"{prefix}/device:{kind}:{index}"
 
 
-def _asked_kinds(device_type: Any) -> tuple[str, ...]:
+def _asked_kinds(device_type: object) -> tuple[str, ...]:
     if device_type is None:
         return KINDS
     if not isinstance(device_type, str) or device_type.upper() not in KINDS:

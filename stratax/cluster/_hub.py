@@ -343,7 +343,7 @@ class Hub:
             await asyncio.gather(*self._tasks, return_exceptions=True)
 
 
-def _joined_twice(name: Any) -> str:
+def _joined_twice(name: object) -> str:
     return f"{name} has joined already: two processes were started as the same task, or two jobs have the same cluster"
 
 

@@ -82,6 +82,6 @@ def _listen_at(host: str) -> None:
     xla_bridge.register_backend_factory("cpu", make, priority=0, fail_quietly=False)
 
 
-def _make_cpu_client(client: Any, host: str) -> Any:
+def _make_cpu_client(client: object, host: str) -> Any:
     collectives = make_gloo_tcp_collectives(distributed_client=client, hostname=host)
     return xla_bridge.make_cpu_client(collectives=collectives)

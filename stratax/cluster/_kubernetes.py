@@ -53,7 +53,7 @@ class KubernetesClusterResolver(ListedClusterResolver):
         job_to_label_mapping: Mapping[str, Any] | None = None,
         tf_server_port: int = 8470,
         rpc_layer: str | None = "grpc",
-        override_client: Any = None,
+        override_client: object = None,
     ) -> None:
         for name, value in (
             ("job_to_label_mapping", job_to_label_mapping),

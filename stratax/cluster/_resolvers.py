@@ -1,7 +1,7 @@
 """The TPU: its resolver, and the calls that every TPU program makes (cluster layer)."""
 
 import dataclasses
-from typing import Any, Self
+from typing import Self
 
 import jax
 
@@ -111,7 +111,7 @@ class TPUClusterResolver(ClusterResolver):
         coordinator_name: str | None = None,
         coordinator_address: str | None = None,
         credentials: str = "default",
-        service: Any = None,
+        service: object = None,
         discovery_url: str | None = None,
     ) -> None:
         _check_address(tpu)
@@ -306,7 +306,7 @@ def _coordinates(device: jax.Device, index: int) -> tuple[int, int, int, int]:
     return x, y, z, device.core_on_chip
 
 
-def _check_address(tpu: Any) -> None:
+def _check_address(tpu: object) -> None:
     if tpu is not None and not isinstance(tpu, str):
         raise BadTypeError(f"tpu must be a string or None. Received: tpu={shown(tpu)}.")
     if tpu and "://" in tpu:
@@ -316,7 +316,7 @@ def _check_address(tpu: Any) -> None:
         )
 
 
-def _check_tpu_resolver(resolver: Any) -> None:
+def _check_tpu_resolver(resolver: object) -> None:
     if not isinstance(resolver, TPUClusterResolver):
         raise BadTypeError(
             "cluster_resolver must be a TPUClusterResolver, or None for this host's TPU. "

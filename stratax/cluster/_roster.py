@@ -103,7 +103,7 @@ def host_and_port(address: str) -> tuple[str, int]:
     return host.removeprefix("[").removesuffix("]"), int(port)
 
 
-def difference(mine: dict[str, Any], theirs: Any) -> str:
+def difference(mine: dict[str, Any], theirs: object) -> str:
     """Says where two clusters differ.
 
     Args:

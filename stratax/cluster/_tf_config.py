@@ -135,7 +135,7 @@ def _text(fields: dict[str, Any], name: str) -> str | None:
     return value
 
 
-def _cluster(value: Any) -> ClusterSpec:
+def _cluster(value: object) -> ClusterSpec:
     if value is None:
         return ClusterSpec({})
     if not isinstance(value, dict):
@@ -158,7 +158,7 @@ def _renamed(jobs: dict[str, Any]) -> dict[str, str]:
     return {job: "chief" if job == "master" else job for job in jobs}
 
 
-def _tasks(job: str, tasks: Any) -> list[str] | dict[int, str]:
+def _tasks(job: str, tasks: object) -> list[str] | dict[int, str]:
     if isinstance(tasks, dict):
         items = {_number(f"cluster.{job}", index): address for index, address in tasks.items()}
         if len(items) < len(tasks):
@@ -175,7 +175,7 @@ def _tasks(job: str, tasks: Any) -> list[str] | dict[int, str]:
     return items
 
 
-def _number(field: str, value: Any) -> int:
+def _number(field: str, value: object) -> int:
     """The number of a task: an int, or, as TensorFlow takes it too, its decimal digits."""
     text = value if isinstance(value, str) else str(value) if type(value) is int else ""
     if not _NUMBER.fullmatch(text):

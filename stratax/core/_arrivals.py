@@ -6,7 +6,7 @@ look again if variables have been created since.
 
 import functools
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Protocol
 
 from stratax.seams import keras as seam
 
@@ -70,7 +70,7 @@ def _count_variables() -> None:
 
 def _counted(original: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(original)
-    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
+    def __init__(self: object, *args: object, **kwargs: object) -> None:
         _created[0] += 1
         original(self, *args, **kwargs)
 

@@ -77,7 +77,10 @@ def convert(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def converted_call(
-    function: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None, scope: "FunctionScope | None" = None
+    function: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any] | None,
+    scope: "FunctionScope | None" = None,
 ) -> Any:
     """Calls `function` from rewritten code: rewritten too if it is the user's."""
     result = _converted_call(function, args, kwargs or {}, scope)
@@ -105,7 +108,9 @@ def _converted_call(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
     return function(*args, **kwargs)
 
 
-def _call_builtin(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], scope: Any) -> Any:
+def _call_builtin(
+    function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], scope: object
+) -> Any:
     _iterators.check_call(function, args, kwargs)
     if _capture.current_region() and (stream := _iterated.combined(function, args, kwargs)) is not None:
         return stream
@@ -248,7 +253,7 @@ class FunctionScope:
         options: Unused.
     """
 
-    def __init__(self, function_name: str, scope_name: str, options: Any) -> None:
+    def __init__(self, function_name: str, scope_name: str, options: object) -> None:
         self.function_name = function_name
         self.name = scope_name
 
@@ -258,7 +263,7 @@ class FunctionScope:
     def __exit__(self, *_: object) -> None:
         return None
 
-    def ret(self, value: Any, did_return: Any) -> Any:
+    def ret(self, value: object, did_return: object) -> Any:
         """The result of the function, once all its statements have run."""
         if isinstance(value, _locals.UndefinedReturnValue):
             return None
@@ -272,7 +277,7 @@ class FunctionScope:
         return value
 
 
-def _with_function_scope(thunk: Callable[[FunctionScope], Any], scope_name: str, options: Any) -> Any:
+def _with_function_scope(thunk: Callable[[FunctionScope], Any], scope_name: str, options: object) -> Any:
     with FunctionScope("<lambda>", scope_name, options) as scope:
         return thunk(scope)
 
@@ -285,7 +290,7 @@ def _load_or_undefined(load: Callable[[], Any], name: str) -> Any:
         return _locals.Undefined(name)
 
 
-def _mark(function: Any) -> Any:
+def _mark(function: Callable[..., Any]) -> Any:
     """Marks a function that was rewritten along with the one around it."""
     if isinstance(function, types.FunctionType):
         setattr(function, _CONVERTED, True)

@@ -11,6 +11,7 @@ from jax.interpreters import ad
 
 from stratax import errors
 from stratax._shown import shown
+from stratax._typing import DTypeLike, PyTree
 from stratax.core import _capture
 
 loop_p = jax_core.Primitive("stratax_loop")
@@ -24,7 +25,7 @@ branch_p.def_abstract_eval(lambda *_, branches: branches.results)
 DRIVEN = frozenset({loop_p, branch_p})
 
 
-def _refuse_to_differentiate(*_: Any, **__: Any) -> Any:
+def _refuse_to_differentiate(*_: object, **__: object) -> Any:
     raise errors.TracingError(
         "A loop over a dataset, or one that takes more of an iterator than fits one window, can't be differentiated: "
         "it runs window by window. Expected: the gradient of one element's loss in the loop, with the tape or "
@@ -44,7 +45,7 @@ class BranchRegion(_capture.Region):
     def lift(self, variable: keras.Variable) -> Any:
         return self.parent.get_current_value(variable)
 
-    def next_element(self, stream: Any) -> Any:
+    def next_element(self, stream: object) -> Any:
         raise errors.TracingError(
             "next(iterator) was called in one branch of an `if` on an array: whether an element is taken is known only "
             "when the compiled function runs. Expected: a call before the `if`, or a loop over the iterator in it. "
@@ -108,7 +109,7 @@ class LoopRegion(_capture.Region):
         value = self.parent.get_current_value(variable)
         return self.new_input(variable, value.shape, value.dtype)
 
-    def new_input(self, source: Any, shape: Sequence[int], dtype: Any) -> Any:
+    def new_input(self, source: object, shape: Sequence[int], dtype: DTypeLike) -> Any:
         """A tracer of the body's trace for a value that `source` stands for."""
         with jax_core.set_current_trace(self.trace):
             tracer = _capture.input_p.bind(
@@ -117,11 +118,11 @@ class LoopRegion(_capture.Region):
         self.inputs.append(source)
         return tracer
 
-    def taken(self, stream: Any) -> int:
+    def taken(self, stream: object) -> int:
         """How many elements of `stream` are taken before this point in the first iteration."""
         return taken_before(self.parent, stream) + self.per_iteration(stream)
 
-    def structure(self, stream: Any) -> Any:
+    def structure(self, stream: object) -> Any:
         """The structure of the elements of `stream` in these iterations."""
         return self._structures[id(stream)]
 
@@ -130,7 +131,7 @@ class LoopRegion(_capture.Region):
         """The structures of all streams' elements, by the stream's id."""
         return dict(self._structures)
 
-    def per_iteration(self, stream: Any) -> int:
+    def per_iteration(self, stream: object) -> int:
         """How many elements of `stream` an iteration takes, as far as it is traced."""
         return self._counts.get(id(stream), 0)
 
@@ -138,14 +139,14 @@ class LoopRegion(_capture.Region):
         """A stream that the body, or a loop in it, takes from."""
         return self.taken_elements[0].stream if self.taken_elements else None
 
-    def next_element(self, stream: Any) -> Any:
+    def next_element(self, stream: object) -> Any:
         structure = self._structures.get(id(stream))
         if structure is None:
             ((structure, _),) = self.peek(stream, self.taken(stream), 1)
             self._structures[id(stream)] = structure
         return self.feed(stream, structure, count=1, block=False)
 
-    def next_optional(self, stream: Any) -> tuple[Any, Any]:
+    def next_optional(self, stream: object) -> tuple[Any, Any]:
         structure = self._structures.get(id(stream))
         if structure is None:
             structure = _capture.optional_structure(self, stream, self.taken(stream))
@@ -157,8 +158,8 @@ class LoopRegion(_capture.Region):
 
     def feed(
         self,
-        stream: Any,
-        structure: Any,
+        stream: object,
+        structure: PyTree,
         *,
         count: int,
         block: bool,
@@ -187,14 +188,14 @@ class LoopRegion(_capture.Region):
         return jax.tree.unflatten(treedef, tracers)
 
 
-def taken_before(region: _capture.Region, stream: Any) -> int:
+def taken_before(region: _capture.Region, stream: object) -> int:
     """How many elements of a stream are taken before this point, as far as that is known while tracing."""
     while isinstance(region, BranchRegion):
         region = region.parent
     return feeding_region(region, stream).taken(stream)
 
 
-def feeding_region(region: _capture.Region | None, stream: Any) -> "_capture.ProgramRegion | LoopRegion":
+def feeding_region(region: _capture.Region | None, stream: object) -> "_capture.ProgramRegion | LoopRegion":
     """`region`, if a loop in it can take input from a stream."""
     if isinstance(region, (_capture.ProgramRegion, LoopRegion)):
         return region
@@ -239,7 +240,7 @@ def trace_block(
         The block.
     """
 
-    def traced(*values: Any) -> list[Any]:
+    def traced(*values: object) -> list[Any]:
         with region:
             return body(list(values))
 

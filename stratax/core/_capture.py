@@ -21,6 +21,7 @@ from jax.extend import core as jax_core
 from stratax import errors
 from stratax._shown import shown
 from stratax._tracing import TRACING
+from stratax._typing import DTypeLike, PyTree, TensorLike
 from stratax.core import _reads, _variable_store
 from stratax.seams.keras import (
     get_stateless_scope,
@@ -70,11 +71,11 @@ class Spread(abc.ABC):
         self.variable = variable
 
     @abc.abstractmethod
-    def spread(self, value: Any) -> Any:
+    def spread(self, value: object) -> Any:
         """All parties' values, as one array with a leading dimension, of a variable's one value."""
 
     @abc.abstractmethod
-    def merge(self, array: Any) -> Any:
+    def merge(self, array: TensorLike) -> Any:
         """The variable's one value of all parties' values."""
 
 
@@ -109,7 +110,7 @@ class Region(keras.StatelessScope):
         TRACING.depth += 1
         return self
 
-    def __exit__(self, *exc_info: Any) -> None:
+    def __exit__(self, *exc_info: object) -> None:
         TRACING.depth -= 1
         super().__exit__(*exc_info)
 
@@ -154,7 +155,7 @@ class Region(keras.StatelessScope):
         with jax_core.set_current_trace(self.trace):
             return spread.spread(value)
 
-    def take_over(self, variable: keras.Variable, value: Any, *inner: "Region") -> None:
+    def take_over(self, variable: keras.Variable, value: object, *inner: "Region") -> None:
         """Records an assignment that regions inside this one have made (a loop's body, a condition's branches)."""
         writers = [region for region in inner if id(variable) in region.writes]
         agreed = bool(writers) and all(id(variable) in region.in_agreement for region in writers)
@@ -169,7 +170,7 @@ class Region(keras.StatelessScope):
         """The value that `variable` has when this region ends."""
         return self._values[id(variable)]
 
-    def next_element(self, stream: Any) -> Any:
+    def next_element(self, stream: object) -> Any:
         """The next element of a stream of input that was handed to the program."""
         raise errors.TracingError(
             "next(iterator) was called inside a part of a compiled function that can't take input. Expected: in the "
@@ -178,12 +179,12 @@ class Region(keras.StatelessScope):
             "args=(element,))`."
         )
 
-    def next_optional(self, stream: Any) -> tuple[Any, Any]:
+    def next_optional(self, stream: object) -> tuple[Any, Any]:
         """Whether there is a next element, and the element."""
         self.next_element(stream)
         raise AssertionError  # The line before it raises, here and in all regions that can't take input.
 
-    def iterate(self, stream: Any) -> Any:
+    def iterate(self, stream: object) -> Any:
         """What `iter(stream)` gives while this region is traced."""
         return _Untraceable(stream)
 
@@ -220,7 +221,7 @@ class Region(keras.StatelessScope):
 class _Untraceable:
     """Stands for an iteration that Python would do while a function is traced, once for all its calls."""
 
-    def __init__(self, stream: Any) -> None:
+    def __init__(self, stream: object) -> None:
         self._stream = stream
 
     def __iter__(self) -> "_Untraceable":
@@ -365,27 +366,27 @@ class ProgramRegion(Region):
         self.storage: jax.sharding.Sharding | None = None
         self._taken: dict[int, int] = {}
 
-    def argument_index(self, tracer: Any) -> int | None:
+    def argument_index(self, tracer: object) -> int | None:
         """Which dynamic argument of the function `tracer` is, if it is one unchanged."""
         return self.arguments.get(id(tracer))
 
-    def taken(self, stream: Any) -> int:
+    def taken(self, stream: object) -> int:
         """How many elements of `stream` the program takes before the point that is being traced."""
         return self._taken.get(id(stream), 0)
 
-    def next_element(self, stream: Any) -> Any:
+    def next_element(self, stream: object) -> Any:
         ((structure, _),) = self.peek(stream, self.taken(stream), 1)
         return self.feed(stream, structure, count=1, block=False)
 
-    def next_optional(self, stream: Any) -> tuple[Any, Any]:
+    def next_optional(self, stream: object) -> tuple[Any, Any]:
         structure = optional_structure(self, stream, self.taken(stream))
         present, value = self.feed(stream, (OPTIONAL, structure), count=1, block=False, is_optional=True)
         return present, value
 
     def feed(
         self,
-        stream: Any,
-        structure: Any,
+        stream: object,
+        structure: PyTree,
         *,
         count: int,
         block: bool,
@@ -426,7 +427,7 @@ class ProgramRegion(Region):
         for made in self.passes.values():
             made.close()
 
-    def note_taken(self, stream: Any, count: int) -> None:
+    def note_taken(self, stream: object, count: int) -> None:
         """Counts elements that the program takes."""
         self._taken[id(stream)] = self.taken(stream) + count
 
@@ -453,7 +454,7 @@ class ProgramRegion(Region):
         ]
         return stand_ins
 
-    def new_input(self, source: Any, shape: Sequence[int], dtype: Any) -> Any:
+    def new_input(self, source: object, shape: Sequence[int], dtype: DTypeLike) -> Any:
         """A tracer of this region's trace for a value that `source` stands for."""
         with jax_core.set_current_trace(self.trace):
             tracer = input_p.bind(index=len(self.inputs), aval=jax.core.ShapedArray(tuple(shape), dtype))
@@ -472,7 +473,7 @@ OPTIONAL = jax.ShapeDtypeStruct((), np.dtype(bool))
 """The type of the leaf that says whether an optional element is there."""
 
 
-def optional_structure(region: Region, stream: Any, skip: int) -> Any:
+def optional_structure(region: Region, stream: object, skip: int) -> Any:
     """The structure of an element that may be missing."""
     found = region.peek(stream, skip, 1, up_to=True) or region.peek(stream, 0, 1, up_to=True)
     return found[0][0] if found else declared_structure(stream)
@@ -481,7 +482,7 @@ def optional_structure(region: Region, stream: Any, skip: int) -> Any:
 def declared_structure(stream: Any) -> Any:
     """The structure that a stream or dataset declares, where it has no element to show; sizes that vary become 1."""
 
-    def described(spec: Any) -> Any:
+    def described(spec: PyTree) -> Any:
         if spec.shape is None or np.dtype(spec.dtype).kind not in "biufcV":
             raise errors.TracingError(
                 "A compiled function takes elements of a dataset that has none and does not say what they look like. "
@@ -516,7 +517,7 @@ def lift_inputs(closed: jax_core.ClosedJaxpr, count: int) -> Callable[..., list[
     return jax_core.jaxpr_as_fun(jax_core.ClosedJaxpr(lifted, closed.consts))
 
 
-def _check_belongs(region: Region, variable: keras.Variable, value: Any) -> None:
+def _check_belongs(region: Region, variable: keras.Variable, value: object) -> None:
     """A value from a trace inside this region's can't be assigned: it does not exist once that trace is over."""
     if not isinstance(value, jax.core.Tracer):
         return

@@ -9,12 +9,13 @@ import jax.numpy as jnp
 import keras
 
 from stratax import errors
+from stratax._typing import PyTree
 from stratax.core import _body, _capture, _conditions, _locals
 
 _STATE = (keras.Variable, _capture.Spread)
 
 
-def _element_itself(element: Any, _: Sequence[Any]) -> Any:
+def _element_itself(element: PyTree, _: Sequence[Any]) -> Any:
     return element
 
 
@@ -138,14 +139,14 @@ class Carry:
                 results = [after.leaves[leaf] for after in exits]
                 self._positions[local][leaf] = self._add(kind, results, _locals.zeros(kind))
 
-    def _add(self, kind: _locals.Leaf, results: list[Any], initial: Any) -> int:
+    def _add(self, kind: _locals.Leaf, results: list[Any], initial: object) -> int:
         places = [body.arrays[id(result)] for body, result in zip(self._bodies, results, strict=True)]
         self.slots.append((kind, places))
         self.initial.append(initial)
         return len(self.slots) - 1
 
     def step(
-        self, element: Any, values: Sequence[Any], blocks: Sequence[Any], number: int = 0
+        self, element: PyTree, values: Sequence[Any], blocks: Sequence[Any], number: int = 0
     ) -> tuple[list[Any], list[Any]]:
         """Run one iteration of a body.
 
@@ -204,12 +205,12 @@ class Carry:
         return value
 
 
-def _variable_of(source: Any) -> Any:
+def _variable_of(source: object) -> Any:
     """The variable itself, of what may be its values as replicas hold them."""
     return source.variable if isinstance(source, _capture.Spread) else source
 
 
-def _converted(value: Any, given: Any, wanted: Any) -> Any:
+def _converted(value: object, given: object, wanted: object) -> Any:
     """A variable's value, as one or as replicas hold it, in the other of these forms where that is wanted.
 
     Bodies for elements of different structure differ in it: a remainder that does not divide is computed alike by all.
@@ -221,7 +222,7 @@ def _converted(value: Any, given: Any, wanted: Any) -> Any:
     return value
 
 
-def _check_none(before: Any, name: str, after: _locals.Packed) -> None:
+def _check_none(before: PyTree, name: str, after: _locals.Packed) -> None:
     if isinstance(before, _locals.NoneOnEntry) and before.was_read and not _is_none(after, before):
         raise errors.TracingError(
             f"{_locals.label(name)} is None before a compiled loop, whose body looks at it and then "
@@ -294,7 +295,7 @@ class Runner:
     def count(self) -> list[Any]:
         """A number of iterations that is known when the program runs."""
 
-        def body(index: Any, values: list[Any]) -> list[Any]:
+        def body(index: object, values: list[Any]) -> list[Any]:
             return self._carry.step(self._element(index), values, self._rows(index))[0]
 
         return jax.lax.fori_loop(0, self._elements.length, body, self._carry.initial)
@@ -315,8 +316,8 @@ class Runner:
         first = (jnp.zeros((), jnp.int32), _conditions.as_predicate(keep_going, "while"), self._carry.initial)
         return jax.lax.while_loop(test, body, first)[2]
 
-    def _element(self, index: Any) -> Any:
+    def _element(self, index: object) -> Any:
         return index if self._elements.at is None else self._elements.at(index)
 
-    def _rows(self, index: Any) -> list[Any]:
+    def _rows(self, index: object) -> list[Any]:
         return [jax.lax.dynamic_index_in_dim(block, index, 0, keepdims=False) for block in self._blocks]

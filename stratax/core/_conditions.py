@@ -14,10 +14,11 @@ import jax.numpy as jnp
 
 from stratax import errors
 from stratax._shown import shown
+from stratax._typing import TensorLike
 from stratax.core import _body, _capture, _driven, _locals
 
 
-def is_traced(value: Any) -> bool:
+def is_traced(value: object) -> bool:
     """Whether `value` is known only when the compiled program runs."""
     return isinstance(value, jax.core.Tracer)
 
@@ -179,7 +180,9 @@ def _trace(
     return _Branch(block, state, arrays)
 
 
-def _narrowed(condition: Any, entry: list[Any], names: Sequence[str]) -> tuple[list[Any], list[Any]]:
+def _narrowed(
+    condition: Callable[..., Any], entry: list[Any], names: Sequence[str]
+) -> tuple[list[Any], list[Any]]:
     """What the branches may take for granted of `if not do_return:`, which guards what comes after a `return`."""
     if condition is not _last_negation.pair[1]:
         return entry, entry
@@ -227,7 +230,7 @@ class _Merge:
         self._if_false = if_false
         self.outputs: list[_Output] = []
 
-    def local(self, name: str, left: Any, right: Any) -> Any:
+    def local(self, name: str, left: TensorLike, right: TensorLike) -> Any:
         """The value of a local after the condition, or a :class:`_Deferred` one."""
         if left is right:
             return left
@@ -240,7 +243,7 @@ class _Merge:
             )
         return self._both(_locals.pack(name, left), _locals.pack(name, right))
 
-    def _half_defined(self, name: str, left: Any, right: Any) -> Any:
+    def _half_defined(self, name: str, left: TensorLike, right: TensorLike) -> Any:
         if _locals.is_unset(left) and _locals.is_unset(right):
             return left
         value = right if _locals.is_unset(left) else left
@@ -285,7 +288,7 @@ class _Merge:
                 )
         return _Deferred(left, positions)
 
-    def _joined(self, path: str, one: Any, other: Any) -> int:
+    def _joined(self, path: str, one: object, other: object) -> int:
         dtype = _locals.common_dtype(
             path,
             one,
@@ -301,13 +304,13 @@ class _Merge:
         return len(self.outputs) - 1
 
 
-def _is_same_number(one: Any, other: Any) -> bool:
+def _is_same_number(one: object, other: object) -> bool:
     numbers = (bool, int, float, complex)
     return type(one) is type(other) and isinstance(one, numbers) and one == other
 
 
 def _run(
-    parent: _capture.Region, predicate: Any, branches: tuple[_Branch, _Branch], merge: _Merge
+    parent: _capture.Region, predicate: object, branches: tuple[_Branch, _Branch], merge: _Merge
 ) -> list[Any]:
     """Puts the condition into the program; its variables get their new values."""
     written = {key: v for branch in branches for key, v in branch.block.region.writes.items()}

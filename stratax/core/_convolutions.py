@@ -25,6 +25,7 @@ import numpy as np
 from jax import lax
 from jax.interpreters import mlir
 
+from stratax._typing import TensorLike
 from stratax.seams.jax import lowering_for_cpus
 
 _PRIMITIVE = jax.lax.conv_general_dilated_p
@@ -49,7 +50,7 @@ def install() -> None:
     _installed = True
     given = lowering_for_cpus(_PRIMITIVE)
 
-    def lower(ctx: mlir.LoweringRuleContext, lhs: Any, rhs: Any, **params: Any) -> Any:
+    def lower(ctx: mlir.LoweringRuleContext, lhs: TensorLike, rhs: TensorLike, **params: object) -> Any:
         left: Any = ctx.avals_in[0]
         right: Any = ctx.avals_in[1]
         function = rewritten(left, right, params)

@@ -5,9 +5,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import jax
+import jax.extend.core
 import jax.numpy as jnp
 from jax.extend import core as jax_core
 
+from stratax._typing import PyTree
 from stratax.core import _body, _capture, _driven, _stages
 
 
@@ -18,7 +20,7 @@ class Segments:
         jaxpr: The jaxpr.
     """
 
-    def __init__(self, jaxpr: Any) -> None:
+    def __init__(self, jaxpr: jax.extend.core.Jaxpr) -> None:
         self.jaxpr = jaxpr
         self.parts: list[Any] = []
         equations = [e for e in jaxpr.eqns if e.primitive is not _capture.input_p]
@@ -46,7 +48,7 @@ class Driven:
         last_uses: Which operands nothing else reads, there or later.
     """
 
-    def __init__(self, equation: Any, later: set[Any]) -> None:
+    def __init__(self, equation: jax.extend.core.JaxprEqn, later: set[Any]) -> None:
         self.equation = equation
         counts = collections.Counter(v for v in equation.invars if isinstance(v, jax_core.Var))
         self.last_uses = [
@@ -66,13 +68,13 @@ class Cuts:
         self._windows: dict[Any, Any] = {}
         self.compiled: set[Any] = set()
 
-    def segments(self, jaxpr: Any) -> Segments:
+    def segments(self, jaxpr: jax.extend.core.Jaxpr) -> Segments:
         """The parts of a jaxpr."""
         if id(jaxpr) not in self._segments:
             self._segments[id(jaxpr)] = jaxpr, Segments(jaxpr)
         return self._segments[id(jaxpr)][1]
 
-    def window(self, step: _driven.Step, loop: _driven.Loop, shardings: Any, *, donate: bool) -> Any:
+    def window(self, step: _driven.Step, loop: _driven.Loop, shardings: object, *, donate: bool) -> Any:
         """A window of a loop as a compiled function; see :func:`_window_function`."""
         key = (id(step), shardings, donate)
         if key not in self._windows:
@@ -88,17 +90,19 @@ def _window_function(step: _driven.Step, loop: _driven.Loop, shardings: Any, *, 
         rows = [jax.lax.dynamic_index_in_dim(block, index, 0, keepdims=False) for block in blocks]
         return run(*values, start + index, *rows, *constants)
 
-    def window(carried: Any, constants: Any, go_on: Any, start: Any, count: Any, blocks: Any) -> Any:
+    def window(
+        carried: object, constants: object, go_on: object, start: object, count: object, blocks: object
+    ) -> Any:
         if loop.test is None:
             new = jax.lax.fori_loop(
                 0, count, lambda i, values: iteration(i, values, start, blocks, constants), carried
             )
             return new, go_on, count
 
-        def test(state: Any) -> Any:
+        def test(state: PyTree) -> Any:
             return jnp.logical_and(state[1], state[0] < count)
 
-        def body(state: Any) -> Any:
+        def body(state: PyTree) -> Any:
             *values, go = iteration(state[0], state[2], start, blocks, constants)
             return state[0] + 1, go, values
 

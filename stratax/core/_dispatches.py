@@ -17,7 +17,7 @@ class Observer(abc.ABC):
         """The block in which a compiled program is handed to the devices."""
 
     @abc.abstractmethod
-    def dispatched(self, result: Any) -> None:
+    def dispatched(self, result: object) -> None:
         """One of a program's arrays, which is ready when the program has run."""
 
 

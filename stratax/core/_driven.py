@@ -11,11 +11,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import jax
+import jax.extend.core
 import jax.numpy as jnp
 from jax.extend import core as jax_core
 
 from stratax import errors
 from stratax._shown import shown
+from stratax._typing import PyTree, TensorLike
 from stratax.core import _body, _capture, _stream
 
 if TYPE_CHECKING:
@@ -139,7 +141,7 @@ def window_of(structures: Sequence[Any], counts: Sequence[int]) -> int:
     return max(1, min(WINDOW_STEPS, WINDOW_BYTES // max(1, size)))
 
 
-def same_structure(left: Any, right: Any) -> bool:
+def same_structure(left: TensorLike, right: TensorLike) -> bool:
     """Whether elements of two structures can be taken for one another."""
     if left is right:
         return True
@@ -198,7 +200,7 @@ def step_of(
     carry: "_carry.Carry",
     number: int,
     body: "_carry.Body",
-    element: Any,
+    element: PyTree,
     takes: list[Take],
     *,
     has_test: bool,
@@ -216,7 +218,7 @@ def step_of(
             index = source.index - 1 if taken.is_optional else source.index
             rows.append(Row(numbers[id(taken.stream)], index, taken.offset, taken.count, taken.block))
 
-    def step(carried: list[Any], index: Any, arrays: list[Any]) -> list[Any]:
+    def step(carried: list[Any], index: object, arrays: list[Any]) -> list[Any]:
         new, results = carry.step(element(index), carried, arrays, number)
         return [*new, results[-1]] if has_test else new
 
@@ -245,8 +247,8 @@ def bind(
     initial: Sequence[Any],
     constants: list[list[Any]],
     *,
-    keep_going: Any,
-    length: Any,
+    keep_going: object,
+    length: object,
 ) -> list[Any]:
     """Puts a loop into the program that is being traced and gives what it carries in the end."""
     operands = list(initial)
@@ -295,7 +297,7 @@ class Branches:
     results: list[Any]
 
 
-def branch(parent: _capture.Region, predicate: Any, sides: Sequence[Any]) -> list[Any]:
+def branch(parent: _capture.Region, predicate: object, sides: Sequence[Any]) -> list[Any]:
     """Puts a condition into the program that is being traced, one of whose branches has to be driven."""
     operands = [predicate]
     jaxprs, places = [], []
@@ -317,7 +319,7 @@ def branch(parent: _capture.Region, predicate: Any, sides: Sequence[Any]) -> lis
     return results
 
 
-def _type(value: Any) -> jax.ShapeDtypeStruct:
+def _type(value: object) -> jax.ShapeDtypeStruct:
     aval = jax.typeof(value)
     return jax.ShapeDtypeStruct(aval.shape, aval.dtype)
 
@@ -327,7 +329,7 @@ def results_of(initial: Sequence[Any]) -> list[Any]:
     return [jax.core.ShapedArray(value.shape, value.dtype) for value in map(_type, initial)]
 
 
-def parts_of(equation: Any) -> list[Any]:
+def parts_of(equation: jax.extend.core.JaxprEqn) -> list[Any]:
     """The jaxprs of a driven loop or condition; none of any other equation."""
     if equation.primitive is _body.loop_p:
         return [step.jaxpr.jaxpr for step in equation.params["loop"].steps]

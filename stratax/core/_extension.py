@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
+import jax.extend.core
 from jax.extend import core as jax_core
 
 from stratax import errors
@@ -34,7 +35,7 @@ def extend(
     retrace: Callable[..., tuple[Any, _capture.ProgramRegion]] | None,
     loop: _driven.Loop,
     structures: list[Any],
-    jaxpr: Any,
+    jaxpr: jax.extend.core.ClosedJaxpr,
     values: dict[Any, Any],
 ) -> _driven.Step:
     """The iteration of a loop for elements of other structures.
@@ -94,11 +95,11 @@ def _hints(
     return hints
 
 
-def _is_value(source: Any) -> bool:
+def _is_value(source: object) -> bool:
     return not isinstance(source, (jax_core.Var, jax_core.Literal))
 
 
-def _Constant(value: Any) -> Any:
+def _Constant(value: object) -> Any:
     """A constant of the function, as what stands for a value in a jaxpr."""
     return jax_core.Literal(value, jax.typeof(value))
 
@@ -120,7 +121,7 @@ def _carries_the_same(left: _driven.Loop, right: _driven.Loop) -> bool:
     return described(left) == described(right) and variables(left) == variables(right)
 
 
-def _place_of(jaxpr: Any, loop: _driven.Loop) -> tuple[Any, Any]:
+def _place_of(jaxpr: jax.extend.core.Jaxpr, loop: _driven.Loop) -> tuple[Any, Any]:
     """The jaxpr that a loop stands in, and its equation."""
     for inside in _levels(jaxpr):
         for equation in inside.eqns:
@@ -131,7 +132,7 @@ def _place_of(jaxpr: Any, loop: _driven.Loop) -> tuple[Any, Any]:
     )
 
 
-def _levels(jaxpr: Any) -> list[Any]:
+def _levels(jaxpr: jax.extend.core.Jaxpr) -> list[Any]:
     """A jaxpr and those of the loops and conditions in it that the host drives."""
     found = [jaxpr]
     for equation in jaxpr.eqns:
@@ -140,7 +141,7 @@ def _levels(jaxpr: Any) -> list[Any]:
     return found
 
 
-def _counterpart(atom: Any, new: Traced, old: Traced, closed: Any) -> Any:
+def _counterpart(atom: object, new: Traced, old: Traced, closed: jax.extend.core.ClosedJaxpr) -> Any:
     """What a value of the new trace is in the old one: a variable of its jaxpr, or a constant's value."""
     if isinstance(atom, jax_core.Literal):
         return atom
@@ -175,7 +176,7 @@ def keys_of(traced: Traced) -> dict[Any, Any]:
     return keys
 
 
-def _source_key(source: Any, feeds: Sequence[_capture.StreamFeed]) -> Any:
+def _source_key(source: object, feeds: Sequence[_capture.StreamFeed]) -> Any:
     if isinstance(source, _capture.FeedLeaf):
         return ("feed", next(i for i, feed in enumerate(feeds) if feed is source.feed), source.index)
     return ("variable", id(source))

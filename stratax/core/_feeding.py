@@ -46,7 +46,7 @@ class Segment:
                 arrays.append(rows if source.taken.block else rows[:, 0])
         return arrays
 
-    def _block(self, target: Any, stream: Any, per_iteration: int) -> list[jax.Array]:
+    def _block(self, target: Any, stream: object, per_iteration: int) -> list[jax.Array]:
         block = target.feed(
             stream,
             self.structures[id(stream)],
@@ -59,7 +59,7 @@ class Segment:
         return [a.reshape(self.count, per_iteration, *a.shape[1:]) for a in jax.tree.leaves(block)]
 
 
-def plan(parent: _capture.Region, region: _body.LoopRegion, length: Any, bound: Any) -> list[Segment]:
+def plan(parent: _capture.Region, region: _body.LoopRegion, length: object, bound: object) -> list[Segment]:
     """Cuts a loop that takes input into segments of one structure each.
 
     Args:
@@ -95,7 +95,7 @@ def _streams(region: _body.LoopRegion) -> dict[int, Any]:
     return {id(taken.stream): taken.stream for taken in region.taken_elements}
 
 
-def known_count(parent: _capture.Region, length: Any, bound: Any) -> int | None:
+def known_count(parent: _capture.Region, length: object, bound: object) -> int | None:
     """The number of iterations of a loop, if the program can know it before it runs."""
     if isinstance(length, int):
         return length
@@ -106,7 +106,7 @@ def known_count(parent: _capture.Region, length: Any, bound: Any) -> int | None:
 
 
 def _runs(
-    parent: _capture.Region, region: _body.LoopRegion, stream: Any, count: int
+    parent: _capture.Region, region: _body.LoopRegion, stream: object, count: int
 ) -> list[tuple[Any, int]]:
     per_iteration = region.per_iteration(stream)
     skip = _body.feeding_region(parent, stream).taken(stream)

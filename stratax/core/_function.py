@@ -9,11 +9,13 @@ from collections.abc import Callable
 from typing import Any
 
 import jax
+import jax.extend.core
 import keras
 import numpy as np
 
 from stratax import errors
 from stratax._shown import shown
+from stratax._typing import PyTree
 from stratax.core import (
     _autograph,
     _capture,
@@ -71,7 +73,7 @@ class Function(_signature.Alias):
         self._bound: dict[int, Function] = {}
         self._has_closure = bool(getattr(inspect.unwrap(python_function), "__closure__", None))
 
-    def __get__(self, instance: Any, owner: type | None = None) -> "Function":
+    def __get__(self, instance: object, owner: type | None = None) -> "Function":
         if instance is None:
             return self
         shared = self._bound.get(id(instance))
@@ -94,7 +96,7 @@ class Function(_signature.Alias):
         """How many programs have been traced and are kept."""
         return sum(len(variants) for variants in self._programs.values())
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: object, **kwargs: object) -> Any:
         """Runs the function as a compiled program.
 
         Inside another compiled function it becomes part of that one, and under an eager `GradientTape`, which
@@ -136,7 +138,7 @@ class Function(_signature.Alias):
             self._converted = _autograph.convert(self.python_function) if convert else self.python_function
         return self._converted
 
-    def jaxpr(self, *args: Any, **kwargs: Any) -> Any:
+    def jaxpr(self, *args: object, **kwargs: object) -> Any:
         """The program as a `jax.extend.core.ClosedJaxpr`, traced anew, for inspection."""
         arguments = _signature.sort_arguments(self._canonical(args, kwargs))
         return self._trace_jaxpr(arguments, _capture.ProgramRegion(known=arguments.dynamic))[0]
@@ -167,7 +169,7 @@ class Function(_signature.Alias):
     ) -> tuple[Any, Any, Any]:
         outputs: list[Any] = []
 
-        def body(*dynamic: Any) -> tuple[list[Any], list[Any]]:
+        def body(*dynamic: object) -> tuple[list[Any], list[Any]]:
             region.arguments = {id(tracer): index for index, tracer in enumerate(dynamic)}
             args, kwargs = arguments.rebuild(dynamic)
             with region:
@@ -244,13 +246,17 @@ class _BoundFunction(Function):
 
     __slots__ = ("instance",)
 
-    def __init__(self, shared: Function, instance: Any) -> None:
+    def __init__(self, shared: Function, instance: object) -> None:
         self.__dict__ = shared.__dict__
         self.instance = instance
 
 
 def function(
-    func: Callable[..., Any] | None = None, *, autograph: bool = True, donate: bool = True, **unsupported: Any
+    func: Callable[..., Any] | None = None,
+    *,
+    autograph: bool = True,
+    donate: bool = True,
+    **unsupported: object,
 ) -> Any:
     """Compiles a Python function, with the state that it reads and writes, into one program.
 
@@ -315,7 +321,12 @@ _IGNORED_ARGUMENTS = frozenset(
 
 
 def build_program(
-    closed: Any, region: _capture.ProgramRegion, outputs: Any, *, name: str, donate: bool
+    closed: jax.extend.core.ClosedJaxpr,
+    region: _capture.ProgramRegion,
+    outputs: PyTree,
+    *,
+    name: str,
+    donate: bool,
 ) -> _program.Program:
     """Compiles what was traced. JAX compiles for real on the first call."""
     can_fail = _program.calls_back(closed.jaxpr)
@@ -372,7 +383,7 @@ def build_program(
     return _program.Program(compiled=jax.jit(run, donate_argnums=0), placement=placement, **description)
 
 
-def _check_leaks(name: str, closed: Any, region: _capture.ProgramRegion) -> None:
+def _check_leaks(name: str, closed: jax.extend.core.ClosedJaxpr, region: _capture.ProgramRegion) -> None:
     """Raises if a program that the host drives uses values of a loop outside of it. JAX tells it of all others."""
     jaxprs = [closed, *(step.jaxpr for loop in region.loops.values() for step in loop.steps)]
     if any(isinstance(value, jax.core.Tracer) for jaxpr in jaxprs for value in jaxpr.consts):
@@ -405,7 +416,7 @@ def _explain(function: Function, error: Exception) -> str:
     )
 
 
-def _sort_outputs(result: Any) -> tuple[list[Any], Any]:
+def _sort_outputs(result: object) -> tuple[list[Any], Any]:
     """Splits a function's result into arrays and a structure that says where they belong."""
     leaves, treedef = jax.tree.flatten(result)
     arrays: list[Any] = []
@@ -439,7 +450,7 @@ def _takes_positional_only_defaults(signature: inspect.Signature) -> int:
 
 
 def _bound_method(
-    python_function: Callable[..., Any], instance: Any, table: dict[int, Any]
+    python_function: Callable[..., Any], instance: object, table: dict[int, Any]
 ) -> Callable[..., Any]:
     """A bound method that does not keep its instance alive; it leaves the table of methods together with it."""
     try:
@@ -449,7 +460,7 @@ def _bound_method(
         reference = functools.partial(_itself, instance)
 
     @functools.wraps(python_function)
-    def method(*args: Any, **kwargs: Any) -> Any:
+    def method(*args: object, **kwargs: object) -> Any:
         return python_function(reference(), *args, **kwargs)
 
     parameters = list(inspect.signature(python_function).parameters.values())[1:]
@@ -457,7 +468,7 @@ def _bound_method(
     return method
 
 
-def _itself(value: Any) -> Any:
+def _itself(value: object) -> Any:
     return value
 
 

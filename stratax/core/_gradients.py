@@ -16,12 +16,13 @@ import numpy as np
 
 from stratax import errors
 from stratax._shown import shown
+from stratax._typing import PyTree, TensorLike
 from stratax.core import _autograph, _capture
 from stratax.seams.keras import get_stateless_scope
 
 
 def value_and_grad(
-    fun: Callable[..., Any], variables: Any = None, has_aux: bool = False
+    fun: Callable[..., Any], variables: object = None, has_aux: bool = False
 ) -> Callable[..., Any]:
     """Makes a function that computes `fun` and the gradients of its loss with respect to variables.
 
@@ -66,7 +67,7 @@ def value_and_grad(
         _flatten_variables(variables)
 
     @functools.wraps(fun)
-    def with_gradients(*args: Any, **kwargs: Any) -> Any:
+    def with_gradients(*args: object, **kwargs: object) -> Any:
         # Where the call is compiled, so are the loops and conditions in `fun`.
         call = fun if _capture.current_region() is None else _autograph.convert(fun)
         if variables is None:
@@ -88,7 +89,7 @@ class GradientRegion(_capture.Region):
     def __init__(
         self,
         outside: keras.StatelessScope | None,
-        enclosing_trace: Any,
+        enclosing_trace: object,
         arguments: Sequence[tuple[keras.Variable, Any]],
     ) -> None:
         super().__init__(parent=_capture.current_region())
@@ -109,7 +110,7 @@ class GradientRegion(_capture.Region):
         else:
             super().add_update(update)
 
-    def next_element(self, stream: Any) -> Any:
+    def next_element(self, stream: object) -> Any:
         if self.parent is None:
             return super().next_element(stream)
         return self.parent.next_element(stream)
@@ -160,7 +161,7 @@ def _differentiate_first_argument(
 
 
 def _differentiate(
-    call: Callable[[Any], Any], at: Any, variables: Sequence[keras.Variable], has_aux: bool
+    call: Callable[[Any], Any], at: object, variables: Sequence[keras.Variable], has_aux: bool
 ) -> tuple[Any, Any, list[Any]]:
     """Differentiates `call` at a value; the elements of `at` stand for `variables` where there are any.
 
@@ -197,7 +198,7 @@ def _write_back(scope: keras.StatelessScope | None, updates: Sequence[tuple[kera
         _capture.initialize_pending()
 
 
-def _partition(aux: Any) -> tuple[list[Any], Any]:
+def _partition(aux: object) -> tuple[list[Any], Any]:
     """Splits a structure into its arrays, which JAX has to see, and everything else."""
     leaves, treedef = jax.tree.flatten(aux)
     is_array = [isinstance(leaf, jax.Array) for leaf in leaves]
@@ -213,7 +214,7 @@ def _combine(arrays: Sequence[Any], static: Any) -> Any:
     return jax.tree.unflatten(treedef, leaves)
 
 
-def _flatten_variables(structure: Any) -> tuple[list[keras.Variable], Any]:
+def _flatten_variables(structure: PyTree) -> tuple[list[keras.Variable], Any]:
     """The variables in a structure, and the structure. Keras' tracked lists count as lists."""
     plain = list(structure) if isinstance(structure, list) else structure
     leaves, treedef = jax.tree.flatten(plain)
@@ -233,7 +234,7 @@ def _flatten_variables(structure: Any) -> tuple[list[keras.Variable], Any]:
     return leaves, treedef
 
 
-def _split(returned: Any) -> tuple[Any, Any]:
+def _split(returned: object) -> tuple[Any, Any]:
     if not isinstance(returned, tuple | list) or len(returned) != 2:
         raise errors.BadArgumentError(
             "With `has_aux=True` the function has to return a pair. Expected: (loss, aux). "
@@ -242,7 +243,7 @@ def _split(returned: Any) -> tuple[Any, Any]:
     return returned[0], returned[1]
 
 
-def _checked_loss(loss: Any) -> Any:
+def _checked_loss(loss: TensorLike) -> Any:
     loss = loss.value if isinstance(loss, keras.Variable) else loss
     if not isinstance(loss, (jax.Array, np.ndarray, np.generic, int, float)):
         raise errors.BadTypeError(

@@ -23,18 +23,18 @@ class _Zipped:
     iterated: tuple[Any, ...]
 
 
-def is_stream(value: Any) -> bool:
+def is_stream(value: object) -> bool:
     """Whether a compiled loop goes through `value` by taking elements of streams."""
     return isinstance(value, (_stream.Stream, _stream.StreamSource, _stream.CallPass, _Enumerated, _Zipped))
 
 
-def elements(value: Any) -> _carry.Elements:
+def elements(value: object) -> _carry.Elements:
     """How a compiled loop goes through a stream, a dataset, or what :func:`combined` made of them."""
     streams, form = _parts(value)
     return _carry.Elements(None, streams=streams, form=form)
 
 
-def combined(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def combined(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """What `iter`, `enumerate` or `zip` of streams and datasets stands for, or None where Python's does."""
     if function is iter and len(args) == 1:
         return _iterator(args[0])
@@ -53,7 +53,7 @@ def combined(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
     return _Zipped(args)
 
 
-def _iterator(value: Any) -> Any:
+def _iterator(value: object) -> Any:
     """What `iter(value)` gives: for a dataset a pass that begins in every call of the function."""
     if isinstance(value, (_stream.Stream, _stream.CallPass)):
         return value
@@ -70,7 +70,7 @@ def _iterator(value: Any) -> Any:
     return made
 
 
-def _parts(value: Any) -> tuple[tuple[Any, ...], _Form]:
+def _parts(value: object) -> tuple[tuple[Any, ...], _Form]:
     if isinstance(value, _Enumerated):
         streams, inner = _parts(value.iterated)
         start = value.start
@@ -82,7 +82,7 @@ def _parts(value: Any) -> tuple[tuple[Any, ...], _Form]:
 
 
 def _zipped(parts: list[tuple[tuple[Any, ...], _Form]]) -> _Form:
-    def form(index: Any, taken: Sequence[Any]) -> Any:
+    def form(index: object, taken: Sequence[Any]) -> Any:
         values, offset = [], 0
         for streams, inner in parts:
             values.append(inner(index, taken[offset : offset + len(streams)]))

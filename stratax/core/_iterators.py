@@ -11,7 +11,7 @@ import inspect
 import io
 import itertools
 import types
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import keras
@@ -52,13 +52,13 @@ _CONSUMERS = frozenset(
 """The built-in functions that take elements of their arguments."""
 
 
-def note(value: Any) -> None:
+def note(value: object) -> None:
     """Notes an iterator that a call in the function that is being traced has given."""
     if isinstance(value, Iterator) and (program := _program_region()) is not None:
         program.iterators[id(value)] = value
 
 
-def check(value: Any) -> None:
+def check(value: object) -> None:
     """Refuses to take elements of an iterator that the function that is being traced did not make.
 
     Raises:
@@ -73,7 +73,7 @@ def check(value: Any) -> None:
         raise errors.TracingError(_message(value))
 
 
-def check_call(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+def check_call(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     """The same for the arguments of a built-in function that goes through them, and for methods of iterators."""
     owner = getattr(function, "__self__", None)
     if isinstance(owner, (Iterator, io.IOBase)):
@@ -83,7 +83,7 @@ def check_call(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
             check(value)
 
 
-def check_surroundings(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
+def check_surroundings(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> None:
     """Refuses iterators that a function refers to whose control flow is not converted, so that nobody sees their use.
 
     Raises:
@@ -110,18 +110,18 @@ def _is_filled(cell: types.CellType) -> bool:
     return True
 
 
-def _consumes(function: Any) -> bool:
+def _consumes(function: Callable[..., Any]) -> bool:
     module = getattr(function, "__module__", None)
     return module == itertools.__name__ or (module == builtins.__name__ and function in _CONSUMERS)
 
 
-def _is_foreign_data(value: Any) -> bool:
+def _is_foreign_data(value: object) -> bool:
     """Whether it is a dataset or loader of another library, which Python would go through while tracing."""
     module = type(value).__module__
     return isinstance(value, keras.utils.PyDataset) or module.startswith(_FOREIGN)
 
 
-def _is_expression(value: Any) -> bool:
+def _is_expression(value: object) -> bool:
     """Whether it is a generator expression, which functions write where they use it."""
     return isinstance(value, types.GeneratorType) and value.gi_code.co_name == "<genexpr>"
 
@@ -133,7 +133,7 @@ def _program_region() -> "_capture.ProgramRegion | None":
     return region
 
 
-def _message(value: Any) -> str:
+def _message(value: object) -> str:
     return (
         "A compiled function takes elements of an iterator of Python's, or of another library's dataset, that comes "
         "from outside. It would take them once, while it is traced, and every call would see the same ones. Expected: "

@@ -16,6 +16,7 @@ import numpy as np
 
 from stratax import errors
 from stratax._shown import shown
+from stratax._typing import TensorLike
 
 
 class Undefined:
@@ -65,7 +66,7 @@ class UndefinedReturnValue:
 class PartialReturn:
     """The result of a function that has returned on some paths; zeros on the others."""
 
-    def __init__(self, value: Any) -> None:
+    def __init__(self, value: object) -> None:
         self.value = value
 
     def tree_flatten(self) -> tuple[tuple[Any], None]:
@@ -78,17 +79,17 @@ class PartialReturn:
         return cls(children[0])
 
 
-def is_unset(value: Any) -> bool:
+def is_unset(value: object) -> bool:
     """Whether a local or the function's result has no value."""
     return isinstance(value, (Undefined, UndefinedReturnValue))
 
 
-def load(value: Any) -> Any:
+def load(value: object) -> Any:
     """Reads a local."""
     return value.read() if isinstance(value, Undefined) else value
 
 
-def is_array(leaf: Any) -> bool:
+def is_array(leaf: object) -> bool:
     """Whether a compiled program can carry `leaf`: an array or a number."""
     if isinstance(leaf, np.ndarray):
         return leaf.dtype.kind not in "OSU"
@@ -107,7 +108,7 @@ def read_variables(values: Sequence[Any], before: Sequence[Any]) -> list[Any]:
     """
     kept = {id(leaf) for leaf in jax.tree.leaves(list(before)) if isinstance(leaf, keras.Variable)}
 
-    def is_new(leaf: Any) -> bool:
+    def is_new(leaf: object) -> bool:
         return isinstance(leaf, keras.Variable) and id(leaf) not in kept
 
     return [
@@ -118,7 +119,7 @@ def read_variables(values: Sequence[Any], before: Sequence[Any]) -> list[Any]:
     ]
 
 
-def is_weak(leaf: Any) -> bool:
+def is_weak(leaf: object) -> bool:
     """Whether a number takes the dtype of what it meets, as Python's do."""
     is_number = isinstance(leaf, (int, float, complex)) and not isinstance(leaf, (bool, np.generic))
     return is_number or bool(getattr(leaf, "weak_type", False))
@@ -136,7 +137,7 @@ class Leaf:
         return f"{jnp.dtype(self.dtype).name if not _extended(self.dtype) else self.dtype}{list(self.shape)}"
 
 
-def describe(path: str, value: Any) -> Leaf:
+def describe(path: str, value: object) -> Leaf:
     """The type of an array or number."""
     aval = jax.typeof(value)
     return Leaf(path, tuple(aval.shape), aval.dtype)
@@ -179,13 +180,13 @@ class Packed:
         return jax.tree.unflatten(self.treedef, leaves)
 
 
-def pack(name: str, value: Any) -> Packed:
+def pack(name: str, value: object) -> Packed:
     """Takes a local's value apart."""
     flat, treedef = jax.tree_util.tree_flatten_with_path(value)
     return Packed(name, [leaf for _, leaf in flat], [label(name, path) for path, _ in flat], treedef)
 
 
-def same_constant(left: Any, right: Any) -> bool:
+def same_constant(left: TensorLike, right: TensorLike) -> bool:
     """Whether two objects that no program can carry may be taken for one."""
     if left is right:
         return True
@@ -213,7 +214,7 @@ def zeros(leaf: Leaf) -> Any:
     return jnp.zeros(leaf.shape, leaf.dtype)
 
 
-def common_dtype(path: str, left: Any, right: Any, where: str, fix: str) -> Any:
+def common_dtype(path: str, left: TensorLike, right: TensorLike, where: str, fix: str) -> Any:
     """The dtype that both values of a local fit in, where two paths of a program meet.
 
     Args:

@@ -14,10 +14,12 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import jax.tree_util
 import keras
 
 from stratax import errors
 from stratax._shown import shown
+from stratax._typing import PyTree
 from stratax.core import (
     _body,
     _capture,
@@ -43,7 +45,7 @@ _FIX = (
 
 
 def for_stmt(
-    iterated: Any,
+    iterated: object,
     extra_test: Callable[[], Any] | None,
     body: Callable[[Any], None],
     get_state: Callable[[], tuple[Any, ...]],
@@ -77,11 +79,11 @@ def for_stmt(
     _Loop(parent, elements, body, extra_test, get_state, set_state, names).compile(keep_going)
 
 
-def reduce(iterated: Any, initial: Any, function: Callable[[Any, Any], Any]) -> Any:
+def reduce(iterated: object, initial: object, function: Callable[[Any, Any], Any]) -> Any:
     """Folds a dataset's elements into a state, `state = function(state, element)` for each, in one compiled loop."""
     state = [initial]
 
-    def body(element: Any) -> None:
+    def body(element: PyTree) -> None:
         state[0] = function(state[0], element)
 
     def set_state(values: Sequence[Any]) -> None:
@@ -91,7 +93,7 @@ def reduce(iterated: Any, initial: Any, function: Callable[[Any, Any], Any]) -> 
     return state[0]
 
 
-def for_rows(stacked: Any, function: Callable[[Any], Any], *, keep: bool) -> Any:
+def for_rows(stacked: object, function: Callable[[Any], Any], *, keep: bool) -> Any:
     """Call a function with each row of stacked arrays, in one compiled loop in the program that is being traced.
 
     Args:
@@ -114,7 +116,7 @@ def for_rows(stacked: Any, function: Callable[[Any], Any], *, keep: bool) -> Any
     leaves, treedef = jax.tree.flatten(stacked)
     result: list[Any] = [_locals.Undefined("result")]
 
-    def body(_: Any) -> None:
+    def body(_: object) -> None:
         region = _capture.current_region()
         if not isinstance(region, _body.LoopRegion):
             raise AssertionError  # A loop's body is traced in the loop's region.
@@ -163,7 +165,7 @@ def _python_for(iterated: Any, extra_test: Callable[[], Any] | None, body: Calla
             return
 
 
-def _go_on(test: Any) -> bool:
+def _go_on(test: object) -> bool:
     if _conditions.is_traced(test):
         raise errors.TracingError(
             "`break` or `return` in a Python loop of a compiled function depends on an array: Python can't know while "
@@ -173,7 +175,7 @@ def _go_on(test: Any) -> bool:
     return bool(test)
 
 
-def _elements(iterated: Any, parent: _capture.Region) -> _carry.Elements | None:
+def _elements(iterated: object, parent: _capture.Region) -> _carry.Elements | None:
     """How a compiled loop goes through `iterated`, or None where Python does."""
     if _iterated.is_stream(iterated):
         return _iterated.elements(iterated)
@@ -218,7 +220,7 @@ class _Loop:
         streams = [self._pass(number, stream) for number, stream in enumerate(elements.streams)]
         self.elements = dataclasses.replace(elements, streams=tuple(streams))
 
-    def _pass(self, number: int, stream: Any) -> Any:
+    def _pass(self, number: int, stream: object) -> Any:
         """The pass over a dataset that the loop makes: one and the same in all traces of the loop."""
         if not isinstance(stream, _stream.StreamSource):
             return stream
@@ -228,7 +230,7 @@ class _Loop:
         made.source = stream
         return made
 
-    def compile(self, keep_going: Any) -> None:
+    def compile(self, keep_going: object) -> None:
         """Traces the loop and puts it into the program around it."""
         entry = self._entry()
         traced, entry = self._trace(entry, {})
@@ -366,7 +368,7 @@ class _Loop:
             for structures in unique
         ]
 
-    def _element(self, index: Any) -> Any:
+    def _element(self, index: object) -> Any:
         return index if self.elements.at is None else self.elements.at(index)
 
     def _entry(self) -> list[_locals.Packed]:
@@ -421,7 +423,7 @@ class _Loop:
         self.set_state([packed.unpack({}) for packed in entry])
         return traced
 
-    def _taken(self, region: _body.LoopRegion, stream: Any) -> Any:
+    def _taken(self, region: _body.LoopRegion, stream: object) -> Any:
         """The element of a stream that the loop goes through."""
         structures = region.structures
         if id(stream) not in structures:
@@ -462,7 +464,7 @@ class _Loop:
         traced: _carry.Body,
         entry: list[_locals.Packed],
         elements: _carry.Elements,
-        keep_going: Any,
+        keep_going: object,
         blocks: list[Any],
     ) -> None:
         """Puts the loop into the program and gives locals and variables their values after it."""
@@ -485,7 +487,7 @@ class _Loop:
             self.parent.take_over(variable, value, traced.region)
 
 
-def _abstract(leaf: Any) -> jax.ShapeDtypeStruct:
+def _abstract(leaf: object) -> jax.ShapeDtypeStruct:
     aval = jax.typeof(leaf)
     return jax.ShapeDtypeStruct(aval.shape, aval.dtype, weak_type=_locals.is_weak(leaf))
 
@@ -497,7 +499,7 @@ def _unpack(entry: list[_locals.Packed], tracers: dict[tuple[int, int], Any]) ->
     ]
 
 
-def _is_optional(treedef: Any) -> bool:
+def _is_optional(treedef: jax.tree_util.PyTreeDef) -> bool:
     node = treedef.node_data()
     return node is not None and node[0] is _stream.Optional
 
@@ -511,7 +513,7 @@ def _check_structure(before: _locals.Packed, after: _locals.Packed) -> None:
         )
 
 
-def _check_constant(path: str, before: Any, after: Any) -> None:
+def _check_constant(path: str, before: PyTree, after: PyTree) -> None:
     if not _locals.same_constant(before, after):
         raise errors.TracingError(
             f"{path[0].upper()}{path[1:]} is not an array and changes in a compiled loop, which runs one and the same "
@@ -521,7 +523,7 @@ def _check_constant(path: str, before: Any, after: Any) -> None:
         )
 
 
-def _carried_dtype(path: str, before: Any, after: Any) -> Any:
+def _carried_dtype(path: str, before: PyTree, after: PyTree) -> Any:
     """The dtype that a local has throughout the loop."""
     if not _locals.is_array(after):
         raise errors.TracingError(

@@ -6,11 +6,13 @@ import jax
 from jax.extend import core as jax_core
 from jax.interpreters import ad, batching, mlir
 
+from stratax._typing import PyTree
+
 without_mesh_p = jax_core.Primitive("stratax_without_mesh")
 """What :func:`without_mesh` puts into a program: the identity."""
 
 
-def without_mesh(values: Any) -> Any:
+def without_mesh(values: PyTree) -> Any:
     """Returns a structure of traced arrays as they are, of types that don't name a mesh.
 
     What comes out of `jax.shard_map` carries the mesh in its type, and so does whatever is computed from it. JAX

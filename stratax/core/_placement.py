@@ -66,14 +66,14 @@ def place(values: Any, sharding: Sharding) -> Any:
     return jax.tree.map(lambda value: _across_processes(value, sharding), values)
 
 
-def _across_processes(value: Any, sharding: Sharding) -> jax.Array:
+def _across_processes(value: object, sharding: Sharding) -> jax.Array:
     if isinstance(value, jax.Array) and value.sharding.is_equivalent_to(sharding, value.ndim):
         return value
     host = np.asarray(value)
     return jax.make_array_from_callback(host.shape, sharding, lambda index: host[index])
 
 
-def place_local(value: Any, sharding: Sharding, shape: tuple[int, ...]) -> jax.Array:
+def place_local(value: object, sharding: Sharding, shape: tuple[int, ...]) -> jax.Array:
     """Puts this process's part of an array that is divided among the devices of all processes.
 
     Args:

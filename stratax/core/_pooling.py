@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import jax
+import jax.extend.core
 import numpy as np
 from jax import lax
 from jax.extend import core as jax_core
@@ -40,10 +41,10 @@ def install() -> None:
         _replace(getattr(jax_core.primitives, f"{name}_p"), rewritten)
 
 
-def _replace(primitive: Any, rewritten: Callable[..., Any]) -> None:
+def _replace(primitive: jax.extend.core.Primitive, rewritten: Callable[..., Any]) -> None:
     given = lowering_for_cpus(primitive)
 
-    def lower(ctx: mlir.LoweringRuleContext, *operands: Any, **params: Any) -> Any:
+    def lower(ctx: mlir.LoweringRuleContext, *operands: object, **params: object) -> Any:
         avals: Any = ctx.avals_in
         if not _is_rewritable(avals, params):
             return given(ctx, *operands, **params)

@@ -14,7 +14,7 @@ from stratax._shown import shown
 from stratax.core import _capture
 
 
-def print(*args: Any, sep: str = " ", end: str = "\n", output_stream: Any = None) -> None:
+def print(*args: object, sep: str = " ", end: str = "\n", output_stream: object = None) -> None:
     """Prints values; in a compiled function, every time the program runs and with the values that it computes.
 
     Follows `tf.print`. Arrays are printed as NumPy prints them, in structures too. Python's own `print` in a compiled
@@ -63,7 +63,7 @@ def _plain(value: Any) -> Any:
     return value.value if _is_variable(value) else value
 
 
-def _is_variable(value: Any) -> bool:
+def _is_variable(value: object) -> bool:
     return isinstance(value, keras.Variable)
 
 
@@ -100,7 +100,7 @@ class _Text:
         return self._text
 
 
-def _shown(value: Any) -> Any:
+def _shown(value: object) -> Any:
     """`value` with texts for the arrays in its structure."""
     if isinstance(value, str):
         return value

@@ -7,12 +7,14 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
+import jax.extend.core
 import keras
 import numpy as np
 from jax.extend import core as jax_core
 
 from stratax import errors
 from stratax._shown import shown
+from stratax._typing import PyTree
 from stratax.core import (
     _arrivals,
     _body,
@@ -68,7 +70,7 @@ class Program:
         kept: list[Any],
         written: list[keras.Variable],
         feeds: list[_capture.StreamFeed],
-        outputs: Any,
+        outputs: PyTree,
         placement: jax.sharding.Sharding | None,
         can_fail: bool,
     ) -> None:
@@ -234,7 +236,13 @@ class DrivenProgram(Program):
     is_driven = True
 
     def __init__(
-        self, closed: Any, region: _capture.ProgramRegion, outputs: Any, *, donate: bool, can_fail: bool
+        self,
+        closed: jax.extend.core.ClosedJaxpr,
+        region: _capture.ProgramRegion,
+        outputs: PyTree,
+        *,
+        donate: bool,
+        can_fail: bool,
     ) -> None:
         sources, written = region.inputs, list(region.writes.values())
         super().__init__(
@@ -360,7 +368,7 @@ class DrivenProgram(Program):
                 value = self._placed(variable, value)
             values[self._markers[self._kept_positions[position]]] = value
 
-    def _stored(self, value: Any) -> Any:
+    def _stored(self, value: object) -> Any:
         where = self.storage if self._moves else self.placement
         if where is None:
             return value
@@ -373,11 +381,11 @@ class DrivenProgram(Program):
         return jax.device_put(value, where) if where.is_fully_addressable else _placement.place(value, where)
 
 
-def _not_compiled(*_: Any) -> Any:
+def _not_compiled(*_: object) -> Any:
     raise AssertionError  # Such a program is run part by part.
 
 
-def calls_back(jaxpr: Any) -> bool:
+def calls_back(jaxpr: jax.extend.core.Jaxpr) -> bool:
     """Whether a jaxpr, or one inside it, calls back into Python while it runs."""
     for equation in jaxpr.eqns:
         if equation.primitive.name in _CALLBACKS:
@@ -389,7 +397,7 @@ def calls_back(jaxpr: Any) -> bool:
     return False
 
 
-def _is_output(value: Any) -> bool:
+def _is_output(value: object) -> bool:
     return isinstance(value, Output)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from stratax import errors
 from stratax._shown import shown
+from stratax._typing import DTypeLike
 
 
 class Range:
@@ -25,7 +26,7 @@ class Range:
 
     __slots__ = ("delta", "dtype", "start", "stop")
 
-    def __init__(self, start: Any, stop: Any, delta: Any, dtype: Any) -> None:
+    def __init__(self, start: Any, stop: Any, delta: Any, dtype: DTypeLike) -> None:
         self.start = start
         self.stop = stop
         self.delta = delta
@@ -78,7 +79,7 @@ class Range:
         return builtins.range(int(self.start), int(self.stop), int(self.delta))
 
 
-def range(start: Any, stop: Any = None, delta: Any = 1, dtype: Any = None) -> Range:
+def range(start: Any, stop: Any = None, delta: Any = 1, dtype: object = None) -> Range:
     """Whole numbers from `start` to `stop`: inside a compiled function a loop over them is one compiled loop.
 
     Follows `tf.range`, for whole numbers. `for i in stratax.range(n):` in a `stratax.function` compiles its body once
@@ -130,7 +131,7 @@ def range(start: Any, stop: Any = None, delta: Any = 1, dtype: Any = None) -> Ra
     return Range(bounds[0], bounds[1], bounds[2], _range_dtype(bounds, dtype))
 
 
-def _checked(name: str, value: Any) -> Any:
+def _checked(name: str, value: object) -> Any:
     """A bound as an int, or as it is where it is traced."""
     value = value.value if isinstance(value, keras.Variable) else value
     if isinstance(value, (int, np.integer)) and not isinstance(value, bool):

@@ -37,7 +37,7 @@ def has_listeners() -> bool:
     return bool(_listeners.stack)
 
 
-def notify(variable: keras.Variable, value: Any) -> None:
+def notify(variable: keras.Variable, value: object) -> None:
     """Tells this thread's listeners that `variable` was read and gave `value` (before any autocast)."""
     for listener in _listeners.stack:
         listener(variable, value)

@@ -3,7 +3,7 @@
 import dataclasses
 import re
 import warnings
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Self
 
 import jax
@@ -44,7 +44,7 @@ class History:
 
     def warn(
         self,
-        function: Any,
+        function: Callable[..., Any],
         arguments: _signature.Arguments,
         parameters: Sequence[str],
         reason: str | None = None,

@@ -10,7 +10,7 @@ import enum
 import functools
 import inspect
 import types
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 import jax
@@ -27,7 +27,7 @@ class Ref:
 
     __slots__ = ("target",)
 
-    def __init__(self, target: Any) -> None:
+    def __init__(self, target: object) -> None:
         self.target = target
 
     def __eq__(self, other: object) -> bool:
@@ -71,7 +71,7 @@ class Arguments:
         return jax.tree.unflatten(self.treedef, leaves)
 
 
-def sort_arguments(arguments: Any) -> Arguments:
+def sort_arguments(arguments: object) -> Arguments:
     """Sorts a structure of arguments."""
     leaves, treedef = jax.tree.flatten(arguments, is_leaf=_is_static_container)
     parts: list[Hashable] = []
@@ -92,7 +92,7 @@ def sort_arguments(arguments: Any) -> Arguments:
     return Arguments((treedef, tuple(parts)), dynamic, streams, leaves, treedef)
 
 
-def static_key(value: Any, seen: frozenset[int] = frozenset()) -> Hashable:
+def static_key(value: object, seen: frozenset[int] = frozenset()) -> Hashable:
     """A key for a value that a program is specialised on."""
     if isinstance(value, _BY_VALUE):
         return (type(value), value) if not isinstance(value, slice) else (slice, repr(value))
@@ -112,7 +112,7 @@ def static_key(value: Any, seen: frozenset[int] = frozenset()) -> Hashable:
     return Ref(value)
 
 
-def closure_key(function: Any) -> Hashable:
+def closure_key(function: Callable[..., Any]) -> Hashable:
     """A key for what a function closes over, empty for one that closes over nothing."""
     cells = getattr(inspect.unwrap(function), "__closure__", None)
     return tuple(_cell_key(cell, frozenset()) for cell in cells) if cells else ()
@@ -132,7 +132,7 @@ def _cell_key(cell: types.CellType, seen: frozenset[int]) -> Hashable:
         return "empty"
 
 
-def _is_static_container(value: Any) -> bool:
+def _is_static_container(value: object) -> bool:
     return _is_type_of_input(type(value))  # type: ignore[arg-type]
 
 
@@ -142,7 +142,7 @@ def _is_type_of_input(kind: type) -> bool:
     return issubclass(kind, (_stream.Stream, _stream.StreamSource, types.GeneratorType))
 
 
-def describe(leaf: Any) -> str:
+def describe(leaf: object) -> str:
     """A leaf in an error message or warning: arrays by type, everything else by value."""
     if isinstance(leaf, _ARRAYS):
         weak = "weakly typed " if getattr(leaf, "weak_type", False) else ""

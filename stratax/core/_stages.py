@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import jax
+import jax.extend.core
 from jax.extend import core as jax_core
 
 from stratax.core import _capture, _mesh_types
@@ -88,7 +89,11 @@ class Stage:
     """Some equations of a jaxpr as a compiled function on a dict of values."""
 
     def __init__(
-        self, jaxpr: Any, equations: list[Any], wanted: set[Any], donated: set[Any] | None = None
+        self,
+        jaxpr: jax.extend.core.Jaxpr,
+        equations: list[Any],
+        wanted: set[Any],
+        donated: set[Any] | None = None,
     ) -> None:
         made = {v: None for e in equations for v in e.outvars}
         used = dict.fromkeys(v for e in equations for v in e.invars if isinstance(v, jax_core.Var))
@@ -130,7 +135,7 @@ def _cut(equations: list[Any]) -> tuple[list[Any], list[Any]]:
     return first, [equation for equation in equations if id(equation) not in chosen]
 
 
-def _is_replicated(equation: Any) -> bool:
+def _is_replicated(equation: jax.extend.core.JaxprEqn) -> bool:
     if equation.primitive.name in _REPLICATED:
         return True
     return any(

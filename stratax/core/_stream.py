@@ -215,7 +215,7 @@ class Optional:
         value: The element; what stands there if it is missing has no meaning.
     """
 
-    def __init__(self, present: Any, value: Any) -> None:
+    def __init__(self, present: object, value: object) -> None:
         self._present = present
         self._value = value
 

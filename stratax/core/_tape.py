@@ -11,11 +11,13 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import jax.tree_util
 import keras
 from jax.extend.core import set_current_trace
 
 from stratax import errors
 from stratax._shown import shown
+from stratax._typing import PyTree, TensorLike
 from stratax.core import _capture, _reads
 from stratax.core._tape_scope import WatchingScope
 from stratax.core._tape_trace import Node, Record, TapeTrace, play_back
@@ -105,7 +107,7 @@ class GradientTape:
         if stack is not None:
             stack.close()
 
-    def watch(self, tensor: Any) -> None:
+    def watch(self, tensor: TensorLike) -> None:
         """Follows arrays or variables from here on, also variables that are not trainable.
 
         Args:
@@ -151,9 +153,9 @@ class GradientTape:
 
     def gradient(
         self,
-        target: Any,
-        sources: Any,
-        output_gradients: Any = None,
+        target: object,
+        sources: object,
+        output_gradients: object = None,
         unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
     ) -> Any:
         """The gradient of the sum of `target` with respect to `sources`.
@@ -192,8 +194,8 @@ class GradientTape:
 
     def jacobian(
         self,
-        target: Any,
-        sources: Any,
+        target: object,
+        sources: object,
         unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
         parallel_iterations: int | None = None,
         experimental_use_pfor: bool = True,
@@ -232,8 +234,8 @@ class GradientTape:
 
     def batch_jacobian(
         self,
-        target: Any,
-        source: Any,
+        target: object,
+        source: object,
         unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
         parallel_iterations: int | None = None,
         experimental_use_pfor: bool = True,
@@ -274,7 +276,7 @@ class GradientTape:
     def _rows(
         self,
         target: jax.Array,
-        sources: Any,
+        sources: object,
         basis: jax.Array,
         unconnected_gradients: UnconnectedGradients | str,
         at_once: bool,
@@ -318,7 +320,7 @@ class GradientTape:
         with set_current_trace(self._trace.parent):
             yield
 
-    def _seeds(self, target: Any, output_gradients: Any, *, required: bool) -> list[tuple[Node, Any]]:
+    def _seeds(self, target: object, output_gradients: object, *, required: bool) -> list[tuple[Node, Any]]:
         leaves, treedef = jax.tree.flatten(_plain(target))
         given = _output_gradients(output_gradients, leaves, treedef)
         seeds = []
@@ -337,7 +339,7 @@ class GradientTape:
             )
         return seeds
 
-    def _source_nodes(self, source: Any) -> list[Node]:
+    def _source_nodes(self, source: object) -> list[Node]:
         if isinstance(source, keras.Variable):
             _, nodes = self._variables.get(id(source), (source, {}))
             return list(nodes)
@@ -350,7 +352,7 @@ class GradientTape:
         node = None if self._trace is None else self._trace.node_of(source)
         return [] if node is None else [node]
 
-    def _on_read(self, variable: keras.Variable, value: Any) -> None:
+    def _on_read(self, variable: keras.Variable, value: object) -> None:
         trace = self._trace
         wanted = id(variable) in self._variables or (self._watch_accessed_variables and variable.trainable)
         if trace is None or not trace.recording or not wanted or not isinstance(value, jax.Array):
@@ -359,7 +361,7 @@ class GradientTape:
             _, nodes = self._variables.setdefault(id(variable), (variable, {}))
             nodes[trace.follow(value)] = None
 
-    def _is_followed_elsewhere(self, variable: keras.Variable, value: Any) -> bool:
+    def _is_followed_elsewhere(self, variable: keras.Variable, value: object) -> bool:
         """Whether the tape follows `value` for another reason than as a value of `variable`."""
         node = None if self._trace is None else self._trace.node_of(value)
         return node is not None and node not in self._variables.get(id(variable), (variable, {}))[1]
@@ -381,12 +383,12 @@ class GradientTape:
         return self._trace
 
 
-def _plain(structure: Any) -> Any:
+def _plain(structure: PyTree) -> Any:
     """Keras' tracked lists as plain ones, which JAX takes for structures."""
     return list(structure) if isinstance(structure, list) else structure
 
 
-def _array(value: Any, what: str) -> jax.Array:
+def _array(value: object, what: str) -> jax.Array:
     value = value.value if isinstance(value, keras.Variable) else value
     if not isinstance(value, jax.Array):
         raise errors.BadTypeError(
@@ -398,7 +400,7 @@ def _array(value: Any, what: str) -> jax.Array:
     return value
 
 
-def _check_watchable(leaf: Any) -> None:
+def _check_watchable(leaf: object) -> None:
     if not isinstance(leaf, jax.Array | keras.Variable):
         raise errors.BadTypeError(
             "`tape.watch` got something that it can't follow. Expected: jax.Array or keras.Variable. "
@@ -423,7 +425,7 @@ def _unconnected(value: UnconnectedGradients | str) -> UnconnectedGradients:
     return UnconnectedGradients(name)
 
 
-def _output_gradients(given: Any, targets: Sequence[Any], treedef: Any) -> list[Any]:
+def _output_gradients(given: object, targets: Sequence[Any], treedef: jax.tree_util.PyTreeDef) -> list[Any]:
     if given is None:
         return [None] * len(targets)
     leaves = treedef.flatten_up_to(given) if _has_structure(given, treedef) else None
@@ -439,7 +441,7 @@ def _output_gradients(given: Any, targets: Sequence[Any], treedef: Any) -> list[
     return [None if g is None else jnp.asarray(g, dtype) for g, dtype in zip(leaves, dtypes, strict=True)]
 
 
-def _has_structure(value: Any, treedef: Any) -> bool:
+def _has_structure(value: object, treedef: jax.tree_util.PyTreeDef) -> bool:
     try:
         treedef.flatten_up_to(_plain(value))
     except ValueError:
@@ -453,7 +455,7 @@ def _total(cotangents: dict[Node, Any], nodes: Sequence[Node]) -> Any:
     return sum(found[1:], found[0]) if found else None
 
 
-def _connected(gradient: Any, source: Any, mode: UnconnectedGradients) -> Any:
+def _connected(gradient: TensorLike, source: Any, mode: UnconnectedGradients) -> Any:
     if gradient is None and mode is UnconnectedGradients.ZERO:
         dtype = source._dtype if isinstance(source, keras.Variable) else source.dtype
         return jnp.zeros(source.shape, dtype)

@@ -26,7 +26,7 @@ class WatchingScope(keras.StatelessScope):
         trace: The JAX trace around the tape.
     """
 
-    def __init__(self, outside: keras.StatelessScope | None, trace: Any) -> None:
+    def __init__(self, outside: keras.StatelessScope | None, trace: object) -> None:
         super().__init__(collect_losses=outside is None or outside.collect_losses, initialize_variables=False)
         if outside is not None:
             self.losses = outside.losses
@@ -68,7 +68,7 @@ class WatchingScope(keras.StatelessScope):
             )
         variable._direct_assign(value)
 
-    def _own_value(self, variable: keras.Variable, value: Any) -> Any:
+    def _own_value(self, variable: keras.Variable, value: object) -> Any:
         """Gradients are kept apart by object identity, so two variables must not share one array."""
         key = id(variable), id(value)
         if key in self._copies:

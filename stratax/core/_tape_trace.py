@@ -12,11 +12,13 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import jax
+import jax.extend.core
 import jax.numpy as jnp
 from jax.extend.core import set_current_trace
 
 from stratax import errors
 from stratax._shown import shown
+from stratax._typing import PyTree, TensorLike
 from stratax.seams.jax import ad, core, partial_eval
 
 _JIT_PRIMITIVES = ("jit", "pjit")
@@ -27,7 +29,7 @@ class Node:
 
     __slots__ = ("__weakref__", "reference")
 
-    def __init__(self, value: Any, forget: Callable[[Any], None]) -> None:
+    def __init__(self, value: object, forget: Callable[[Any], None]) -> None:
         self.reference = weakref.ref(value, forget)
 
 
@@ -36,7 +38,7 @@ class Record:
 
     __slots__ = ("inputs", "outputs", "vjp")
 
-    def __init__(self, inputs: Sequence[Node], outputs: Sequence[Node | None], vjp: Any) -> None:
+    def __init__(self, inputs: Sequence[Node], outputs: Sequence[Node | None], vjp: object) -> None:
         self.inputs = inputs
         self.outputs = outputs
         self.vjp = vjp
@@ -45,7 +47,7 @@ class Record:
 class _NoGradient:
     """Stands for the derivative of a primitive that has none; raises when the gradient is needed."""
 
-    def __init__(self, primitive: Any, error: Exception) -> None:
+    def __init__(self, primitive: jax.extend.core.Primitive, error: Exception) -> None:
         self.primitive = primitive
         self.error = error
 
@@ -77,12 +79,12 @@ class TapeTrace(core.Trace):
         self.recording = True
         self._nodes: dict[int, Node] = {}
 
-    def node_of(self, value: Any) -> Node | None:
+    def node_of(self, value: object) -> Node | None:
         """The node of a followed value, found by the identity of the object."""
         node = self._nodes.get(id(value))
         return node if node is not None and node.reference() is value else None
 
-    def follow(self, value: Any) -> Node:
+    def follow(self, value: object) -> Node:
         """Starts to follow a value, if that was not done before."""
         node = self.node_of(value)
         if node is None:
@@ -101,11 +103,13 @@ class TapeTrace(core.Trace):
     def stage_value(self, val: Any) -> Any:
         return self._identity_record(val, self.parent.stage_value(val))
 
-    def cur_qdd(self, x: Any) -> Any:
+    def cur_qdd(self, x: TensorLike) -> Any:
         with set_current_trace(self.parent):
             return core.cur_qdd(x)
 
-    def process_primitive(self, primitive: Any, args: Sequence[Any], params: dict[str, Any], /) -> Any:
+    def process_primitive(
+        self, primitive: jax.extend.core.Primitive, args: Sequence[Any], params: dict[str, Any], /
+    ) -> Any:
         if self._has_followed_constants(primitive, params):
             # A jitted function that closes over a watched array has it as a constant: look inside.
             with set_current_trace(self):
@@ -124,20 +128,37 @@ class TapeTrace(core.Trace):
     ) -> Any:
         return self._rebind(call_primitive, args, {"subfuns": (f,), **params})
 
-    def process_shard_map(self, primitive: Any, fun: Any, args: Sequence[Any], **params: Any) -> Any:
+    def process_shard_map(
+        self, primitive: jax.extend.core.Primitive, fun: object, args: Sequence[Any], **params: object
+    ) -> Any:
         return self._rebind(primitive, args, {"subfuns": (fun,), **params})
 
     def process_custom_jvp_call(
-        self, primitive: Any, fun: Any, jvp: Any, args: Sequence[Any], /, **params: Any
+        self,
+        primitive: jax.extend.core.Primitive,
+        fun: object,
+        jvp: object,
+        args: Sequence[Any],
+        /,
+        **params: object,
     ) -> Any:
         return self._rebind(primitive, args, {"subfuns": (fun, jvp), **params})
 
     def process_custom_vjp_call(
-        self, primitive: Any, fun: Any, fwd: Any, bwd: Any, args: Sequence[Any], /, **params: Any
+        self,
+        primitive: jax.extend.core.Primitive,
+        fun: object,
+        fwd: object,
+        bwd: object,
+        args: Sequence[Any],
+        /,
+        **params: object,
     ) -> Any:
         return self._rebind(primitive, args, {"subfuns": (fun, fwd, bwd), **params})
 
-    def _rebind(self, primitive: Any, args: Sequence[Any], params: dict[str, Any]) -> Any:
+    def _rebind(
+        self, primitive: jax.extend.core.Primitive, args: Sequence[Any], params: dict[str, Any]
+    ) -> Any:
         """Binds a primitive that carries Python functions, which may be called only once."""
         if self._follows_any(args):
             return self._record(primitive, lambda *xs: primitive.bind(*xs, **params), args, None)
@@ -147,11 +168,15 @@ class TapeTrace(core.Trace):
     def _follows_any(self, args: Sequence[Any]) -> bool:
         return self.recording and any(self.node_of(arg) is not None for arg in args)
 
-    def _has_followed_constants(self, primitive: Any, params: dict[str, Any]) -> bool:
+    def _has_followed_constants(self, primitive: jax.extend.core.Primitive, params: dict[str, Any]) -> bool:
         return primitive.name in _JIT_PRIMITIVES and self._follows_any(_constants(params["jaxpr"]))
 
     def _record(
-        self, primitive: Any, bind: Callable[..., Any], args: Sequence[Any], direct: Callable[[], Any] | None
+        self,
+        primitive: jax.extend.core.Primitive,
+        bind: Callable[..., Any],
+        args: Sequence[Any],
+        direct: Callable[[], Any] | None,
     ) -> Any:
         """Runs a primitive with its derivative and keeps a record of it.
 
@@ -162,7 +187,7 @@ class TapeTrace(core.Trace):
         inputs = [self.follow(args[index]) for index in at]
         template: list[Any] = []
 
-        def differentiable(*followed: Any) -> tuple[list[Any], list[Any]]:
+        def differentiable(*followed: object) -> tuple[list[Any], list[Any]]:
             full = list(args)
             for index, value in zip(at, followed, strict=True):
                 full[index] = value
@@ -200,14 +225,14 @@ class TapeTrace(core.Trace):
             self.records.append(Record(inputs, nodes, vjp))
         return _like(template[0], template[1], outputs, others, primitive.multiple_results)
 
-    def _distinct(self, value: Any) -> Any:
+    def _distinct(self, value: object) -> Any:
         """`value`, or a copy where a primitive gave back an object that is followed already (eager identities)."""
         if self.node_of(value) is None:
             return value
         with set_current_trace(self.parent):
             return jnp.array(value, copy=True)
 
-    def _identity_record(self, before: Any, after: Any) -> Any:
+    def _identity_record(self, before: PyTree, after: PyTree) -> Any:
         node = self.node_of(before)
         if node is None or after is before or not self.recording:
             return after
@@ -254,7 +279,7 @@ def play_back(
     return cotangents
 
 
-def is_eager(trace: Any) -> bool:
+def is_eager(trace: object) -> bool:
     """Whether a trace computes at once, outside of every JAX transformation."""
     return isinstance(trace, core.EvalTrace)
 
@@ -275,7 +300,7 @@ def _nodes_that_depend_on(records: Sequence[Record], sources: Sequence[Node]) ->
     return reached
 
 
-def _accumulate(cotangents: dict[Node, Any], node: Node, cotangent: Any) -> None:
+def _accumulate(cotangents: dict[Node, Any], node: Node, cotangent: TensorLike) -> None:
     present = cotangents.get(node)
     cotangents[node] = cotangent if present is None else ad.add_tangents(present, cotangent)
 
@@ -307,7 +332,7 @@ def _pull_back(vjp: Any, incoming: Sequence[Any], needed: Sequence[bool]) -> lis
     return [None if isinstance(result, ad.Zero) else result for result in results]
 
 
-def _constants(closed: Any) -> list[Any]:
+def _constants(closed: jax.extend.core.ClosedJaxpr) -> list[Any]:
     """The constants of a jaxpr and of the jitted functions that it calls."""
     if closed not in _without_constants:
         inner = [e.params["jaxpr"] for e in closed.jaxpr.eqns if e.primitive.name in _JIT_PRIMITIVES]
@@ -328,7 +353,7 @@ def _known_outputs(vjp: Any) -> list[bool]:
     return list(vjp.fun.args[1])
 
 
-def _is_inexact(value: Any) -> bool:
+def _is_inexact(value: object) -> bool:
     return jnp.issubdtype(core.typeof(value).dtype, jnp.inexact)
 
 

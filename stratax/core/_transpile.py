@@ -27,7 +27,7 @@ class _Transpiler(PyToPy):
         context = converter.ProgramContext(options=options)
         return GenericTranspiler.transform_function(self, function, context)
 
-    def transform_ast(self, node: ast.AST, ctx: Any) -> ast.AST:
+    def transform_ast(self, node: ast.AST, ctx: object) -> ast.AST:
         return super().transform_ast(_desugar.desugar(node, _OPERATORS), ctx)
 
 
@@ -37,7 +37,7 @@ _factories: weakref.WeakKeyDictionary[types.CodeType, tuple[types.CodeType, str]
 )
 
 
-def transpile(function: types.FunctionType, operators: Any) -> types.FunctionType:
+def transpile(function: types.FunctionType, operators: object) -> types.FunctionType:
     """Rewrites one function.
 
     Args:

@@ -41,13 +41,13 @@ class Variable(keras.Variable):
 
     def __init__(
         self,
-        initial_value: Any,
+        initial_value: object,
         trainable: bool = True,
         *,
         name: str | None = None,
-        dtype: Any = None,
-        aggregation: Any = "none",
-        synchronization: Any = "auto",
+        dtype: object = None,
+        aggregation: object = "none",
+        synchronization: object = "auto",
         autocast: bool = False,
     ) -> None:
         value = initial_value() if callable(initial_value) else initial_value
@@ -77,7 +77,7 @@ class Variable(keras.Variable):
             _capture.note_created(self)
             _capture.initialize(self)
 
-    def _convert_to_tensor(self, value: Any, dtype: Any = None) -> Any:
+    def _convert_to_tensor(self, value: Any, dtype: object = None) -> Any:
         # On the CPU, JAX shares the memory of a NumPy array, which may change later.
         own = np.array(value) if isinstance(value, np.ndarray) else value
         if isinstance(value, str | bytes | np.ndarray):
@@ -104,7 +104,7 @@ def _check_numbers(name: str, value: np.ndarray) -> None:
         )
 
 
-def _checked_aggregation(aggregation: Any) -> str:
+def _checked_aggregation(aggregation: object) -> str:
     word = _word(aggregation)
     if word not in _AGGREGATIONS:
         raise errors.BadArgumentError(
@@ -114,12 +114,12 @@ def _checked_aggregation(aggregation: Any) -> str:
     return word
 
 
-def _word(option: Any) -> str:
+def _word(option: object) -> str:
     """An option given as a string or as a member of one of TensorFlow's enumerations."""
     return str(getattr(option, "name", option)).lower()
 
 
-def _default_dtype(value: Any, array: np.ndarray) -> str:
+def _default_dtype(value: object, array: np.ndarray) -> str:
     if isinstance(value, (np.ndarray, np.generic, jax.Array)):
         return str(jax.dtypes.canonicalize_dtype(array.dtype))
     if array.dtype.kind == "f":

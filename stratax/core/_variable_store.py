@@ -31,7 +31,7 @@ class VariableStore(abc.ABC):
     """
 
     @abc.abstractmethod
-    def create(self, variable: keras.Variable, value: Any) -> None:
+    def create(self, variable: keras.Variable, value: object) -> None:
         """Begin to keep a variable.
 
         Args:
@@ -79,7 +79,7 @@ class _Stored:
         return state[_STORE].read([self])[0] if state[_HAS_VALUE] else None
 
     @_value.setter
-    def _value(self, value: Any) -> None:
+    def _value(self, value: object) -> None:
         store: VariableStore = self.__dict__[_STORE]
         if self.__dict__[_HAS_VALUE]:
             store.write([self], [value])  # type: ignore[list-item]
@@ -167,7 +167,7 @@ def read(variable: keras.Variable) -> Any:
     return variable._value
 
 
-def is_held_by(variable: keras.Variable, value: Any) -> bool:
+def is_held_by(variable: keras.Variable, value: object) -> bool:
     """Return whether an array is the one that a variable keeps in itself."""
     return _STORE not in variable.__dict__ and variable._value is value
 
@@ -188,7 +188,7 @@ def read_all(variables: Sequence[keras.Variable]) -> list[Any]:
     return values
 
 
-def write(variable: keras.Variable, value: Any) -> None:
+def write(variable: keras.Variable, value: object) -> None:
     """Give a variable a new value."""
     variable._value = value
 
@@ -207,7 +207,7 @@ def write_all(variables: Sequence[keras.Variable], values: Sequence[Any]) -> Non
             store.write([variables[p] for p in positions], [values[p] for p in positions])
 
 
-def moved(variable: keras.Variable, value: Any) -> None:
+def moved(variable: keras.Variable, value: object) -> None:
     """Note that a variable's value has been copied to the devices of a program, which will want it there again.
 
     The variable itself keeps the new array. A store's value stays where it is.

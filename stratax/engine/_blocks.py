@@ -6,6 +6,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from stratax._typing import PyTree
 from stratax.core import _loops
 from stratax.distribute import Strategy
 from stratax.distribute.replicas._values import PerReplica, is_per_replica
@@ -13,7 +14,9 @@ from stratax.distribute.replicas._values import PerReplica, is_per_replica
 Step = Callable[[Any], Any]
 
 
-def update_block(strategy: Strategy, step: Step, results: Callable[[], Any], steps: int, element: Any) -> Any:
+def update_block(
+    strategy: Strategy, step: Step, results: Callable[[], Any], steps: int, element: PyTree
+) -> Any:
     """Run training or evaluation steps and return what the last one gives, traced as one program.
 
     Args:
@@ -34,7 +37,7 @@ def update_block(strategy: Strategy, step: Step, results: Callable[[], Any], ste
     )
 
 
-def each_step_block(strategy: Strategy, step: Step, steps: int, element: Any) -> Any:
+def each_step_block(strategy: Strategy, step: Step, steps: int, element: PyTree) -> Any:
     """Run steps and return what each of them gives, averaged over the replicas, traced as one program.
 
     Args:
@@ -48,14 +51,14 @@ def each_step_block(strategy: Strategy, step: Step, steps: int, element: Any) ->
     """
     outputs = _on_replicas(strategy, _repeated(step, steps, keep=True), _by_replica(element, steps))
 
-    def stacked(output: Any) -> Any:
+    def stacked(output: object) -> Any:
         mean = jnp.asarray(_mean(output))
         return strategy.extended.execution.to_all(mean[None] if steps == 1 else mean)
 
     return jax.tree.map(stacked, outputs, is_leaf=is_per_replica)
 
 
-def predict_block(strategy: Strategy, step: Step, steps: int, element: Any) -> Any:
+def predict_block(strategy: Strategy, step: Step, steps: int, element: PyTree) -> Any:
     """Run prediction steps and return the outputs of all examples, in order, traced as one program.
 
     Args:
@@ -75,12 +78,12 @@ def predict_block(strategy: Strategy, step: Step, steps: int, element: Any) -> A
     )
 
 
-def _on_replicas(strategy: Strategy, step: Step, element: Any) -> Any:
+def _on_replicas(strategy: Strategy, step: Step, element: PyTree) -> Any:
     """What a step that is written for one device gives on each replica, with gradients averaged over them."""
     return strategy.extended.execution.call_for_each_replica(step, (element,), {}, averages_gradients=True)
 
 
-def _by_replica(element: Any, steps: int) -> Any:
+def _by_replica(element: PyTree, steps: int) -> Any:
     """Stacked batches, their replicas first: what `run` splits."""
     if steps == 1:
         return element

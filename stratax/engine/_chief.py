@@ -19,7 +19,7 @@ def writing(strategy: Strategy) -> contextlib.AbstractContextManager[Any]:
     return strategy.extended.membership.phase("saving")
 
 
-def parts_of_all(strategy: Strategy, part: Any) -> list[Any]:
+def parts_of_all(strategy: Strategy, part: object) -> list[Any]:
     """Exchange a value of every worker, in the order of the workers; all call it and wait for one another.
 
     Args:
@@ -29,7 +29,7 @@ def parts_of_all(strategy: Strategy, part: Any) -> list[Any]:
     return [json.loads(each) for each in strategy.extended.membership.gathered(json.dumps(part).encode())]
 
 
-def from_chief(strategy: Strategy, value: Any) -> Any:
+def from_chief(strategy: Strategy, value: object) -> Any:
     """Return the chief's value in every worker; all call it and wait for one another.
 
     Args:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from stratax import errors
 from stratax._shown import shown
+from stratax._typing import PyTree
 
 if TYPE_CHECKING:
     from stratax.engine._loop import StepLoop
@@ -23,7 +24,7 @@ class Hook:
     def before_dispatch(self, loop: "StepLoop", steps: int) -> None:
         """Called before a program that runs so many steps, the first of which is number `loop.step`."""
 
-    def after_dispatch(self, loop: "StepLoop", steps: int, outputs: Any) -> None:
+    def after_dispatch(self, loop: "StepLoop", steps: int, outputs: PyTree) -> None:
         """Called after a program was handed to the devices; `loop.step` counts its steps already.
 
         Args:
@@ -62,7 +63,7 @@ class EverySteps(Hook):
         self._steps = steps
         self._function = function
 
-    def after_dispatch(self, loop: "StepLoop", steps: int, outputs: Any) -> None:
+    def after_dispatch(self, loop: "StepLoop", steps: int, outputs: PyTree) -> None:
         if loop.step // self._steps > (loop.step - steps) // self._steps:
             self._function(loop, outputs)
 

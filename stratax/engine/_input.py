@@ -57,7 +57,7 @@ class StepInput:
         self._steps_to_pass_over: list[int] = []
 
     @classmethod
-    def of_dataset(cls, strategy: Strategy, dataset: Any) -> "StepInput":
+    def of_dataset(cls, strategy: Strategy, dataset: object) -> "StepInput":
         """Make the input of a Dataset of global batches, or of a dataset that the strategy has distributed.
 
         Args:

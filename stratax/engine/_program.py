@@ -4,6 +4,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from stratax._typing import PyTree
 from stratax.core import _function
 from stratax.distribute import Strategy
 from stratax.distribute.replicas import _contexts
@@ -69,7 +70,7 @@ class StepProgram:
         """How many programs have been compiled."""
         return self._function.num_programs
 
-    def __call__(self, steps: int, element: Any) -> Any:
+    def __call__(self, steps: int, element: PyTree) -> Any:
         """Run so many steps.
 
         Args:

@@ -9,6 +9,7 @@ from keras import tree
 
 from stratax import errors
 from stratax._shown import shown
+from stratax._typing import PyTree
 from stratax.engine import NumberedPasses
 from stratax.seams.keras import ArrayDataAdapter, array_slicing
 
@@ -218,7 +219,7 @@ class NumberedArrayPasses(NumberedPasses):
         return True
 
 
-def _as_json(state: Any) -> list[Any]:
+def _as_json(state: PyTree) -> list[Any]:
     kind, keys, position, has_gauss, cached = state
     return [kind, np.asarray(keys).tobytes().hex(), position, has_gauss, cached]
 

@@ -279,6 +279,6 @@ def _check_built(model: keras.Model) -> None:
         )
 
 
-def _number(value: Any) -> Any:
+def _number(value: object) -> Any:
     array = np.asarray(value)
     return array.item() if array.ndim == 0 else array.tolist()

@@ -29,12 +29,12 @@ class Callbacks(keras.callbacks.CallbackList):
 
 
 def callback_list(
-    callbacks: Any,
+    callbacks: object,
     *,
     model: keras.Model,
     strategy: Strategy,
     first: keras.callbacks.Callback | None = None,
-    **params: Any,
+    **params: object,
 ) -> keras.callbacks.CallbackList:
     """The callbacks as Keras' loop takes them.
 
@@ -56,7 +56,7 @@ def callback_list(
 
 
 def _made(
-    callbacks: Any,
+    callbacks: object,
     model: keras.Model,
     strategy: Strategy,
     first: keras.callbacks.Callback | None,
@@ -72,12 +72,12 @@ def _made(
     return Callbacks([*own, *given], model=model, **params)
 
 
-def _listed(callbacks: Any) -> list[keras.callbacks.Callback]:
+def _listed(callbacks: object) -> list[keras.callbacks.Callback]:
     callbacks = getattr(callbacks, "callbacks", callbacks)
     return list(callbacks) if isinstance(callbacks, (list, tuple)) else [callbacks] if callbacks else []
 
 
-def _watching(callbacks: Any, strategy: Strategy) -> list[keras.callbacks.Callback]:
+def _watching(callbacks: object, strategy: Strategy) -> list[keras.callbacks.Callback]:
     """What looks at the loss of a training, in one worker, unless something does already."""
     watches = (keras.callbacks.TerminateOnNaN, _nan_loss.WarnOfNaN)
     has_one = any(isinstance(each, watches) for each in _listed(callbacks))
@@ -93,5 +93,5 @@ def _listens(callback: keras.callbacks.Callback, phase: str) -> bool:
     return not all(is_default(hook) for hook in hooks)
 
 
-def _ignore(batch: int, logs: Any = None) -> None:
+def _ignore(batch: int, logs: object = None) -> None:
     """Takes a batch's logs and does nothing with them."""

@@ -61,7 +61,7 @@ def _compile_hook(original: Callable[..., None]) -> Callable[..., None]:
     signature = inspect.signature(original)
 
     @functools.wraps(original)
-    def compile(self: keras.Model, *args: Any, **kwargs: Any) -> None:
+    def compile(self: keras.Model, *args: object, **kwargs: object) -> None:
         strategy = _strategy_of(self)
         _check_variables(self, strategy)
         with contextlib.suppress(TypeError):  # Keras itself says which argument is wrong.
@@ -93,7 +93,7 @@ def _strategy_of(model: keras.Model) -> Strategy | None:
     return created
 
 
-def _warn_of_uncompiled_steps(model: keras.Model, where: str, *, jit_compile: Any = "auto") -> None:
+def _warn_of_uncompiled_steps(model: keras.Model, where: str, *, jit_compile: object = "auto") -> None:
     """`run_eagerly=True` and `jit_compile=False` can't be had: replicas exist in compiled programs only."""
     ignored = "run_eagerly=True" if model.run_eagerly else "jit_compile=False"
     if model.run_eagerly or jit_compile is False:
@@ -109,7 +109,7 @@ def _call_hook(original: Callable[..., Any], name: str) -> Callable[..., Any]:
     signature = inspect.signature(original)
 
     @functools.wraps(original)
-    def call(self: keras.Model, *args: Any, **kwargs: Any) -> Any:
+    def call(self: keras.Model, *args: object, **kwargs: object) -> Any:
         trainer = _trainer.trainer_of(self)
         if trainer is None and not self.compiled and name in ("predict", "predict_on_batch"):
             trainer = _trainer_of_uncompiled(self)
@@ -139,7 +139,7 @@ def _call_hook(original: Callable[..., Any], name: str) -> Callable[..., Any]:
 
 def _step_hook(original: Callable[..., Any], name: str) -> Callable[..., Any]:
     @functools.wraps(original)
-    def step(self: keras.Model, *args: Any, **kwargs: Any) -> Any:
+    def step(self: keras.Model, *args: object, **kwargs: object) -> Any:
         given = [*args, *kwargs.values()]
         # Keras on JAX passes the state, too. Without it the step is called as it is with TensorFlow.
         return _steps.keras_step(name, self, *given) if len(given) == 1 else original(self, *args, **kwargs)
@@ -194,7 +194,7 @@ def _raise_foreign(model: keras.Model, part: str, owner: Strategy | None, expect
     )
 
 
-def _raise_foreign_part(model: keras.Model, part: Any, owner: Strategy, strategy: Strategy | None) -> None:
+def _raise_foreign_part(model: keras.Model, part: object, owner: Strategy, strategy: Strategy | None) -> None:
     where = "outside of any scope" if strategy is None else f"in the scope of {shown(strategy)}"
     raise errors.StrategyError(
         f"Model {shown(model.name)} is compiled with an optimizer or a metric of another strategy than its own. "

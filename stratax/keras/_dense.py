@@ -18,7 +18,7 @@ def dense_batches(adapter: seam.DataAdapter) -> Iterator[Any]:
         yield jax.tree.map(_dense, batch, is_leaf=_is_sparse)
 
 
-def _is_sparse(leaf: Any) -> bool:
+def _is_sparse(leaf: object) -> bool:
     return seam.data_adapter_utils.is_scipy_sparse(leaf) or seam.data_adapter_utils.is_jax_sparse(leaf)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from stratax import engine, errors
 from stratax._shown import shown
+from stratax._typing import PyTree
 from stratax.data import Dataset
 from stratax.data.foreign import adopted
 from stratax.distribute import DistributedDataset, Strategy
@@ -50,14 +51,14 @@ class StepAdapter(StepInput, seam.DataAdapter):
     def of_input(
         cls,
         strategy: Strategy,
-        x: Any,
-        y: Any,
-        sample_weight: Any,
+        x: PyTree,
+        y: PyTree,
+        sample_weight: PyTree,
         *,
         batch_size: int | None,
         steps: int | None,
         shuffle: bool,
-        class_weight: Any,
+        class_weight: object,
     ) -> "StepAdapter":
         """The adapter for what a user gave to `fit`, `evaluate` or `predict`."""
         if isinstance(x, StepAdapter):

@@ -11,6 +11,7 @@ from keras import tree
 
 from stratax import errors
 from stratax._shown import shown
+from stratax._typing import PyTree
 from stratax.data import Dataset
 from stratax.distribute import DistributedDataset
 from stratax.distribute.replicas import _contexts
@@ -71,7 +72,7 @@ class DatasetAdapter(seam.DataAdapter):
         return None
 
 
-def warn_of_lost_position(callbacks: Any, x: Any) -> None:
+def warn_of_lost_position(callbacks: object, x: PyTree) -> None:
     """Warns that a backup within an epoch holds no position in the input of a model that has no strategy.
 
     Args:
@@ -100,7 +101,12 @@ def install() -> None:
 def _hook(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def get_data_adapter(
-        x: Any, y: Any = None, sample_weight: Any = None, *args: Any, class_weight: Any = None, **kwargs: Any
+        x: Any,
+        y: PyTree = None,
+        sample_weight: PyTree = None,
+        *args: object,
+        class_weight: Any = None,
+        **kwargs: object,
     ) -> Any:
         if not isinstance(x, (Dataset, DistributedDataset)):
             return original(x, y, sample_weight, *args, class_weight=class_weight, **kwargs)

@@ -12,6 +12,7 @@ from typing import Any
 import jax
 import keras
 
+from stratax._typing import PyTree
 from stratax.core import _capture, value_and_grad
 from stratax.distribute.keras_hooks import _accumulation
 from stratax.distribute.replicas import _contexts
@@ -56,7 +57,7 @@ def predict_step(model: keras.Model) -> Step:
 def _with_global_results(model: keras.Model, step: Step) -> Step:
     """A model's own step, in which its metrics tell the results of all replicas; None where it returns no logs."""
 
-    def with_global_results(data: Any) -> Any:
+    def with_global_results(data: PyTree) -> Any:
         with _metrics.global_results(model):
             logs = step(data)
         return logs if isinstance(logs, dict) else None
@@ -95,11 +96,11 @@ def _takes_state(step: Step) -> bool:
     return len(required) == 2
 
 
-def _call(model: keras.Model, x: Any, *, training: bool) -> Any:
+def _call(model: keras.Model, x: PyTree, *, training: bool) -> Any:
     return model(x, training=training) if model._call_has_training_arg else model(x)
 
 
-def _train(model: keras.Model, data: Any) -> None:
+def _train(model: keras.Model, data: PyTree) -> None:
     x, y, sample_weight = data_adapter_utils.unpack_x_y_sample_weight(data)
 
     def loss_fn() -> tuple[Any, tuple[Any, Any, list[Any]]]:
@@ -118,19 +119,26 @@ def _train(model: keras.Model, data: Any) -> None:
     _track(model, loss, x, y, y_pred, sample_weight)
 
 
-def _test(model: keras.Model, data: Any) -> None:
+def _test(model: keras.Model, data: PyTree) -> None:
     x, y, sample_weight = data_adapter_utils.unpack_x_y_sample_weight(data)
     y_pred = _call(model, x, training=False)
     loss = model._compute_loss(x=x, y=y, y_pred=y_pred, sample_weight=sample_weight, training=False)
     _track(model, loss, x, y, y_pred, sample_weight)
 
 
-def _track(model: keras.Model, loss: Any, x: Any, y: Any, y_pred: Any, sample_weight: Any) -> None:
+def _track(
+    model: keras.Model,
+    loss: PyTree,
+    x: PyTree,
+    y: PyTree,
+    y_pred: object,
+    sample_weight: PyTree,
+) -> None:
     model._loss_tracker.update_state(loss, sample_weight=_examples(x))
     model.compute_metrics(x, y, y_pred, sample_weight=sample_weight)
 
 
-def keras_step(name: str, model: keras.Model, data: Any) -> Any:
+def keras_step(name: str, model: keras.Model, data: PyTree) -> Any:
     """Keras' own step in TensorFlow's form: what `super().train_step(data)` is in a model's own step.
 
     Args:
@@ -147,7 +155,7 @@ def keras_step(name: str, model: keras.Model, data: Any) -> Any:
     return model.get_metrics_result()
 
 
-def _predict(model: keras.Model, data: Any) -> Any:
+def _predict(model: keras.Model, data: PyTree) -> Any:
     return _call(model, data_adapter_utils.unpack_x_y_sample_weight(data)[0], training=False)
 
 
@@ -156,7 +164,7 @@ def _num_replicas() -> int:
     return 1 if replicas is None else replicas.num_replicas_in_sync
 
 
-def _examples(x: Any) -> int:
+def _examples(x: PyTree) -> int:
     """How many examples a replica's part of a batch has."""
     return int(jax.tree.leaves(x)[0].shape[0])
 
@@ -169,7 +177,7 @@ def _variables(model: keras.Model, group: str) -> list[keras.Variable]:
     return list(model.optimizer.variables if group == "optimizer_variables" else getattr(model, group))
 
 
-def _with_state(model: keras.Model, step: Callable[..., Any], data: Any, groups: tuple[str, ...]) -> Any:
+def _with_state(model: keras.Model, step: Callable[..., Any], data: PyTree, groups: tuple[str, ...]) -> Any:
     """Calls a step of the signature `(state, data) -> (logs, state)`."""
     variables = [_variables(model, group) for group in groups]
     state = tuple([variable.value for variable in group] for group in variables)
@@ -181,7 +189,7 @@ def _with_state(model: keras.Model, step: Callable[..., Any], data: Any, groups:
     return logs
 
 
-def _predict_with_state(model: keras.Model, step: Callable[..., Any], data: Any) -> Any:
+def _predict_with_state(model: keras.Model, step: Callable[..., Any], data: PyTree) -> Any:
     trainable, rest = model.trainable_variables, model.non_trainable_variables
     outputs, new_rest = step(([v.value for v in trainable], [v.value for v in rest]), data)
     for variable, value in zip(rest, new_rest, strict=True):

@@ -5,7 +5,6 @@ of its worker: the workers agree on a batch, and only then is the attribute set,
 """
 
 from collections.abc import Callable
-from typing import Any
 
 import keras
 
@@ -88,7 +87,7 @@ class _StopAttribute:
 
 
 def _followed(before: Callable[..., None], hook: Callable[[], None]) -> Callable[..., None]:
-    def called(*args: Any, **kwargs: Any) -> None:
+    def called(*args: object, **kwargs: object) -> None:
         before(*args, **kwargs)
         hook()
 

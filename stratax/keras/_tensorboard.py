@@ -16,6 +16,7 @@ import keras
 import numpy as np
 
 from stratax import errors
+from stratax._typing import PyTree
 from stratax.seams import keras as seam
 
 
@@ -51,7 +52,7 @@ class Writer:
         with self._summary.writing_to(self):
             yield
 
-    def write(self, summary: Any, step: Any) -> None:
+    def write(self, summary: object, step: Callable[..., Any]) -> None:
         """Writes one summary protobuf."""
         event = _tensorboard("compat.proto.event_pb2").Event(
             wall_time=time.time(), step=int(np.asarray(step)), summary=summary
@@ -96,19 +97,19 @@ class Summary:
         finally:
             self._wanted.pop()
 
-    def scalar(self, name: str, data: Any, step: Any) -> None:
+    def scalar(self, name: str, data: PyTree, step: Callable[..., Any]) -> None:
         """Writes a number."""
         if self._is_on():
             make = _tensorboard("plugins.scalar.summary_v2").scalar_pb
             self._writers[-1].write(make(name, np.asarray(data)), step)
 
-    def histogram(self, name: str, data: Any, step: Any) -> None:
+    def histogram(self, name: str, data: PyTree, step: Callable[..., Any]) -> None:
         """Writes the distribution of an array's values."""
         if self._is_on():
             make = _tensorboard("plugins.histogram.summary_v2").histogram_pb
             self._writers[-1].write(make(name, keras.ops.convert_to_numpy(data)), step)
 
-    def image(self, name: str, data: np.ndarray, step: Any) -> None:
+    def image(self, name: str, data: np.ndarray, step: Callable[..., Any]) -> None:
         """Writes pictures, shape `(count, height, width, channels)`, values from 0 to 1."""
         if not self._is_on():
             return
@@ -129,7 +130,7 @@ class Summary:
     def trace_on(self, *, graph: bool, profiler: bool) -> None:
         """Nothing: JAX' profiler, which the callback starts besides, has no graph to record."""
 
-    def trace_export(self, *, name: str, step: Any) -> None:
+    def trace_export(self, *, name: str, step: Callable[..., Any]) -> None:
         """Nothing; see :meth:`trace_on`."""
 
     def _is_on(self) -> bool:
@@ -148,7 +149,7 @@ def _write_model(callback: keras.callbacks.TensorBoard) -> None:
             _summary_of(callback).model("keras", callback.model, step=0)
 
 
-def _tensor_summary(tag: str, content: bytes | Sequence[bytes], metadata: Any) -> Any:
+def _tensor_summary(tag: str, content: bytes | Sequence[bytes], metadata: object) -> Any:
     proto = _tensorboard("compat.proto.summary_pb2").Summary()
     tensor = _tensorboard("util.tensor_util").make_tensor_proto(content)
     proto.value.add(tag=tag, metadata=metadata, tensor=tensor)

@@ -16,6 +16,7 @@ import numpy as np
 
 from stratax import engine, errors
 from stratax._shown import shown
+from stratax._typing import PyTree
 from stratax.distribute import Strategy
 from stratax.distribute.keras_hooks import _accumulation as _accumulation_state
 from stratax.distribute.replicas import _contexts
@@ -95,7 +96,7 @@ class Trainer:
     def jax_state_sync(self) -> None:
         """See `keras.Model.jax_state_sync`: there is nothing to do, the variables always hold the state."""
 
-    def _symbolic_build(self, iterator: Any = None, data_batch: Any = None) -> None:
+    def _symbolic_build(self, iterator: object = None, data_batch: object = None) -> None:
         """Called by Keras' loop to build the model on a batch: :meth:`build` has done so."""
 
     def _get_jax_state(
@@ -154,22 +155,22 @@ class Trainer:
 
     def fit(
         self,
-        x: Any = None,
-        y: Any = None,
+        x: PyTree = None,
+        y: PyTree = None,
         batch_size: int | None = None,
         epochs: int = 1,
-        verbose: Any = "auto",
-        callbacks: Any = None,
+        verbose: object = "auto",
+        callbacks: object = None,
         validation_split: float = 0.0,
-        validation_data: Any = None,
+        validation_data: object = None,
         shuffle: bool = True,
-        class_weight: Any = None,
-        sample_weight: Any = None,
+        class_weight: object = None,
+        sample_weight: PyTree = None,
         initial_epoch: int = 0,
         steps_per_epoch: int | None = None,
         validation_steps: int | None = None,
         validation_batch_size: int | None = None,
-        validation_freq: Any = 1,
+        validation_freq: object = 1,
     ) -> keras.callbacks.History:
         """See `keras.Model.fit`. `x` may also be a `stratax.data.Dataset` or a `DistributedDataset`."""
         self.model._assert_compile_called("fit")
@@ -262,11 +263,11 @@ class Trainer:
 
     def predict(
         self,
-        x: Any,
+        x: PyTree,
         batch_size: int | None = None,
-        verbose: Any = "auto",
+        verbose: object = "auto",
         steps: int | None = None,
-        callbacks: Any = None,
+        callbacks: object = None,
     ) -> Any:
         """See `keras.Model.predict`. One row for every example, in the order of the input."""
         _check_batch_size(batch_size)
@@ -283,10 +284,10 @@ class Trainer:
 
     def train_on_batch(
         self,
-        x: Any,
-        y: Any = None,
-        sample_weight: Any = None,
-        class_weight: Any = None,
+        x: PyTree,
+        y: PyTree = None,
+        sample_weight: PyTree = None,
+        class_weight: object = None,
         return_dict: bool = False,
     ) -> Any:
         """See `keras.Model.train_on_batch`. The batch is the global one."""
@@ -302,19 +303,19 @@ class Trainer:
         return logs if return_dict else self.model._flatten_metrics_in_order(logs)
 
     def test_on_batch(
-        self, x: Any, y: Any = None, sample_weight: Any = None, return_dict: bool = False
+        self, x: PyTree, y: PyTree = None, sample_weight: PyTree = None, return_dict: bool = False
     ) -> Any:
         """See `keras.Model.test_on_batch`."""
         self.model._assert_compile_called("test_on_batch")
         logs = self._on_batch("test", _packed(x, y, sample_weight), reset=True)
         return logs if return_dict else self.model._flatten_metrics_in_order(logs)
 
-    def predict_on_batch(self, x: Any) -> Any:
+    def predict_on_batch(self, x: PyTree) -> Any:
         """See `keras.Model.predict_on_batch`."""
         outputs = self._on_batch("predict", (x,), reset=False)
         return jax.tree.map(np.asarray, outputs)
 
-    def _callbacks(self, callbacks: Any, verbose: Any, steps: int | None) -> Any:
+    def _callbacks(self, callbacks: object, verbose: object, steps: int | None) -> Any:
         """The callbacks of `evaluate` and `predict`: as Keras makes them, unless several workers stop together."""
         is_agreed_on = isinstance(self.strategy.extended.membership, InStep)
         if not is_agreed_on or isinstance(callbacks, keras.callbacks.CallbackList):
@@ -329,11 +330,11 @@ class Trainer:
             steps=steps,
         )
 
-    def _shown(self, verbose: Any) -> Any:
+    def _shown(self, verbose: object) -> Any:
         """How much to show: with `"auto"`, one worker of several shows the progress of all."""
         return 0 if verbose == "auto" and not self.strategy.extended.membership.is_chief else verbose
 
-    def _on_batch(self, name: str, batch: Any, *, reset: bool) -> Any:
+    def _on_batch(self, name: str, batch: object, *, reset: bool) -> Any:
         adapter = _epochs.StepAdapter.of_iterable([batch], self.strategy)
         with adapter, self._computing(adapter, predicting=name == "predict"):
             getattr(self.model, f"make_{name}_function")()
@@ -348,13 +349,13 @@ class Trainer:
 
     def _adapter(
         self,
-        x: Any,
-        y: Any,
-        sample_weight: Any,
+        x: PyTree,
+        y: PyTree,
+        sample_weight: PyTree,
         batch_size: int | None,
         steps: int | None,
         shuffle: bool,
-        class_weight: Any,
+        class_weight: object,
     ) -> "_epochs.StepAdapter":
         return _epochs.StepAdapter.of_input(
             self.strategy,
@@ -431,7 +432,7 @@ class _Computing:
         self._trainer.own_variables()
 
 
-def _packed(x: Any, y: Any, sample_weight: Any) -> Any:
+def _packed(x: PyTree, y: PyTree, sample_weight: PyTree) -> Any:
     """A batch without what was not given, as datasets have it: a model's own step may unpack `x, y = data`."""
     return seam.data_adapter_utils.pack_x_y_sample_weight(x, y, sample_weight)
 
@@ -440,7 +441,7 @@ def _symbol(value: Any) -> keras.KerasTensor:
     return keras.KerasTensor(value.shape, keras.backend.standardize_dtype(value.dtype))
 
 
-def _check_batch_size(batch_size: Any) -> None:
+def _check_batch_size(batch_size: object) -> None:
     if batch_size is not None and (
         isinstance(batch_size, bool) or not isinstance(batch_size, (int, np.integer))
     ):

@@ -7,6 +7,7 @@ import numpy as np
 
 from stratax import errors
 from stratax._shown import shown
+from stratax._typing import PyTree
 from stratax.seams.keras import data_adapter_utils
 
 
@@ -63,7 +64,7 @@ class WeightedIterator:
         return jax.tree.map(lambda leaf: np.asarray(leaf)[None], next(self)), 1
 
 
-def refuse_targets(x: Any, y: Any, sample_weight: Any) -> None:
+def refuse_targets(x: PyTree, y: PyTree, sample_weight: PyTree) -> None:
     """Raises an error where targets or weights are given beside a dataset."""
     if y is not None or sample_weight is not None:
         raise errors.BadArgumentError(

@@ -23,7 +23,7 @@ def install() -> None:
 
 def _saving_whole(original: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(original)
-    def save_model(self: keras.callbacks.Callback, *args: Any, **kwargs: Any) -> None:
+    def save_model(self: keras.callbacks.Callback, *args: object, **kwargs: object) -> None:
         with saving_whole(self.model):
             original(self, *args, **kwargs)
 
@@ -52,7 +52,7 @@ def saving_whole(model: keras.Model) -> Iterator[None]:
 
 
 def _whole(save: Callable[..., Any]) -> Callable[..., Any]:
-    def save_whole(filepath: Any, *args: Any, **kwargs: Any) -> Any:
+    def save_whole(filepath: Any, *args: object, **kwargs: object) -> Any:
         path = local_path(os.fspath(filepath))
         if path is None or args or kwargs != {"overwrite": True} or not _takes_file(path):
             return save(filepath, *args, **kwargs)

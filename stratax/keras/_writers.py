@@ -82,7 +82,7 @@ def _saving(callback: Any, strategy: Strategy) -> Callable[..., None]:
     """Saves while the others know that it takes as long as it takes."""
     save = callback._save_model
 
-    def save_in_phase(*args: Any, **kwargs: Any) -> None:
+    def save_in_phase(*args: object, **kwargs: object) -> None:
         with engine.writing(strategy):
             save(*args, **kwargs)
 
@@ -98,12 +98,12 @@ def _decide(callback: Any, epoch: int, batch: int | None, logs: Any) -> None:
         callback.verbose = verbose
 
 
-def _nothing(*_: Any, **__: Any) -> None:
+def _nothing(*_: object, **__: object) -> None:
     """Leaves it to the chief."""
 
 
 @contextlib.contextmanager
-def _replaced(callback: Any, name: str, method: Callable[..., Any]) -> Iterator[None]:
+def _replaced(callback: Callable[..., Any], name: str, method: Callable[..., Any]) -> Iterator[None]:
     # An attribute of the instance stands before the method of the class.
     before = callback.__dict__.get(name)
     callback.__dict__[name] = method

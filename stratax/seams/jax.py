@@ -10,6 +10,7 @@
 from collections.abc import Callable
 from typing import Any
 
+import jax.extend.core
 from jax._src import core, distributed, xla_bridge
 from jax._src.interpreters import ad, partial_eval
 from jax._src.lib import _jax
@@ -28,7 +29,7 @@ __all__ = [
 ]
 
 
-def lowering_for_cpus(primitive: Any) -> Callable[..., Any]:
+def lowering_for_cpus(primitive: jax.extend.core.Primitive) -> Callable[..., Any]:
     """Return how JAX lowers a primitive for CPUs, before anything else is registered for it."""
     entry: Any = mlir._platform_specific_lowerings["cpu"].get(primitive, mlir._lowerings.get(primitive))
     return entry.rule

@@ -91,7 +91,7 @@ def without_distribution() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _set_for_block(name: str, value: Any) -> Iterator[None]:
+def _set_for_block(name: str, value: object) -> Iterator[None]:
     before = global_state.get_global_attribute(name)
     global_state.set_global_attribute(name, value)
     try:
@@ -116,7 +116,7 @@ def random_seed() -> Any:
     return None if generator is None else generator.state
 
 
-def set_random_seed(seed: Any) -> None:
+def set_random_seed(seed: int) -> None:
     """Set the state of Keras' global seed generator.
 
     Args:

@@ -8,6 +8,7 @@ import numpy as np
 
 from stratax._shown import shown
 from stratax._tracing import TRACING
+from stratax._typing import PyTree, StrPath
 from stratax.data.dataset._options import Options
 from stratax.data.dataset._reduction import State
 from stratax.data.elements import (
@@ -85,12 +86,12 @@ class Dataset(Nested):
     # Sources
 
     @staticmethod
-    def from_tensors(tensors: Any, name: str | None = None) -> "Dataset":
+    def from_tensors(tensors: PyTree, name: str | None = None) -> "Dataset":
         """One element: `tensors` whole."""
         return Dataset(as_slices("Tensor", tensors, add_axis=True))
 
     @staticmethod
-    def from_tensor_slices(tensors: Any, name: str | None = None) -> "Dataset":
+    def from_tensor_slices(tensors: PyTree, name: str | None = None) -> "Dataset":
         """The slices of an array, or of all arrays of a structure, along the first axis.
 
         Args:
@@ -105,10 +106,10 @@ class Dataset(Nested):
     @staticmethod
     def from_generator(
         generator: Callable[..., Any],
-        output_types: Any = None,
-        output_shapes: Any = None,
-        args: Any = None,
-        output_signature: Any = None,
+        output_types: object = None,
+        output_shapes: object = None,
+        args: PyTree = None,
+        output_signature: object = None,
         name: str | None = None,
     ) -> "Dataset":
         """The elements of the iterable that `generator(*args)` gives; it is called for every iteration.
@@ -124,7 +125,7 @@ class Dataset(Nested):
         return Dataset(make_generator(generator, output_types, output_shapes, args, output_signature))
 
     @staticmethod
-    def range(*args: Any, output_type: Any = np.int64, name: str | None = None) -> "Dataset":
+    def range(*args: object, output_type: object = np.int64, name: str | None = None) -> "Dataset":
         """The numbers of `range(*args)`, int64 unless `output_type` says otherwise."""
         return Dataset(make_range(args, output_type))
 
@@ -137,7 +138,7 @@ class Dataset(Nested):
 
     @staticmethod
     def list_files(
-        file_pattern: Any, shuffle: bool | None = None, seed: int | None = None, name: str | None = None
+        file_pattern: StrPath, shuffle: bool | None = None, seed: int | None = None, name: str | None = None
     ) -> "Dataset":
         """The names (bytes) of the files that fit a pattern, as they are found now.
 
@@ -156,7 +157,7 @@ class Dataset(Nested):
         return Dataset(make_shuffle(names, names.length, seed, True))
 
     @staticmethod
-    def zip(*args: Any, datasets: Any = None, name: str | None = None) -> "Dataset":
+    def zip(*args: object, datasets: object = None, name: str | None = None) -> "Dataset":
         """Elements of several Datasets side by side, as long as the shortest.
 
         Args:
@@ -386,8 +387,8 @@ class Dataset(Nested):
     def padded_batch(
         self,
         batch_size: int,
-        padded_shapes: Any = None,
-        padding_values: Any = None,
+        padded_shapes: object = None,
+        padding_values: object = None,
         drop_remainder: bool = False,
         name: str | None = None,
     ) -> "Dataset":
@@ -466,7 +467,7 @@ class Dataset(Nested):
         path: str | os.PathLike[str],
         compression: str | None = None,
         shard_func: Callable[..., Any] | None = None,
-        checkpoint_args: Any = None,
+        checkpoint_args: object = None,
     ) -> None:
         """Writes all elements into a folder, for :meth:`load`.
 
@@ -496,7 +497,7 @@ class Dataset(Nested):
     @staticmethod
     def load(
         path: str | os.PathLike[str],
-        element_spec: Any = None,
+        element_spec: PyTree = None,
         compression: str | None = None,
         reader_func: Callable[["Dataset"], "Dataset"] | None = None,
     ) -> "Dataset":
@@ -615,7 +616,7 @@ class Dataset(Nested):
         return iter(self)
 
     def reduce(
-        self, initial_state: Any, reduce_func: Callable[[Any, Any], Any], name: str | None = None
+        self, initial_state: object, reduce_func: Callable[[Any, Any], Any], name: str | None = None
     ) -> Any:
         """Folds the elements into one: `state = reduce_func(state, element)` for each.
 
@@ -646,12 +647,12 @@ class Dataset(Nested):
         return state.value()
 
 
-def _as_elements(element: Any) -> tuple[Structure, list[Any]]:
+def _as_elements(element: PyTree) -> tuple[Structure, list[Any]]:
     leaves, structure = flatten(element)
     return structure, [as_element(leaf) for leaf in leaves]
 
 
-def _check_dataset(where: str, value: Any) -> None:
+def _check_dataset(where: str, value: object) -> None:
     if not isinstance(value, Dataset):
         raise BadTypeError(
             f"{where} needs a Dataset. Received: {shown(value)} of type {type(value).__name__}. "

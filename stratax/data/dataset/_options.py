@@ -40,7 +40,7 @@ class _Settings:
         for name, kind in _kinds(type(self)).items():
             object.__setattr__(self, name, kind() if isinstance(kind, type) else None)
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         if isinstance(getattr(type(self), name, None), property):
             object.__setattr__(self, name, value)
             return

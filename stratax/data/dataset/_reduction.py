@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from stratax._typing import PyTree
 from stratax.data.elements import TensorSpec, as_row, check_same, flatten, spec_of_row, unflatten
 from stratax.data.vectorise import uses_jax
 
@@ -20,7 +21,7 @@ class State:
         initial: The first state.
     """
 
-    def __init__(self, initial: Any) -> None:
+    def __init__(self, initial: object) -> None:
         self._leaves, self._structure = as_row(initial)
         self._specs = flatten(spec_of_row(self._leaves, self._structure))[0]
         self._is_on_device = [_is_on_device(leaf) for leaf in flatten(initial)[0]]
@@ -29,7 +30,7 @@ class State:
         """The state, as the function takes it."""
         return unflatten(self._structure, self._leaves)
 
-    def follow(self, new: Any) -> None:
+    def follow(self, new: object) -> None:
         """Takes the next state.
 
         Raises:
@@ -44,7 +45,7 @@ class State:
         self._leaves = leaves
 
 
-def _widened(spec: Any, leaf: Any) -> tuple[Any, Any]:
+def _widened(spec: PyTree, leaf: object) -> tuple[Any, Any]:
     """What a part is from now on, and the part, where one of them has twice the other's bits."""
     if not isinstance(spec, TensorSpec) or not isinstance(leaf, np.ndarray | np.generic):
         return spec, leaf
@@ -54,7 +55,7 @@ def _widened(spec: Any, leaf: Any) -> tuple[Any, Any]:
     return spec, leaf.astype(spec.dtype) if _WIDE.get(new) == old else leaf
 
 
-def _is_on_device(leaf: Any) -> bool:
+def _is_on_device(leaf: object) -> bool:
     if not uses_jax():
         return False
     import jax

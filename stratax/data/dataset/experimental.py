@@ -129,7 +129,7 @@ def batch_and_drop_remainder(batch_size: int) -> Transformation:
 
 
 def padded_batch_and_drop_remainder(
-    batch_size: int, padded_shapes: Any, padding_values: Any = None
+    batch_size: int, padded_shapes: object, padding_values: object = None
 ) -> Transformation:
     """`padded_batch` without a short last batch (`tf.contrib.data`).
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from stratax._typing import TensorLike
 from stratax.errors import BadArgumentError
 
 _OPERATORS = (
@@ -21,7 +22,7 @@ _SMALL = 2
 _PLAIN = {int, float, bool}
 
 
-def like_tensor(value: Any, dtype: np.dtype) -> Any:
+def like_tensor(value: object, dtype: np.dtype) -> Any:
     """An operand beside an element: lists, tuples and NumPy's constants take the element's dtype, as in TensorFlow.
 
     An operand that this would change (fractions beside integers, where TensorFlow raises) stays as it is.
@@ -36,7 +37,7 @@ def like_tensor(value: Any, dtype: np.dtype) -> Any:
     return array.astype(dtype)
 
 
-def check_divisor(name: str, dividend: Any, divisor: Any) -> None:
+def check_divisor(name: str, dividend: object, divisor: object) -> None:
     """Raises where an integer is divided by zero; NumPy gives 0, TensorFlow raises, too.
 
     Args:
@@ -57,7 +58,7 @@ def check_divisor(name: str, dividend: Any, divisor: Any) -> None:
         )
 
 
-def _is_on_host(operand: Any) -> bool:
+def _is_on_host(operand: TensorLike) -> bool:
     """Whether Python or NumPy has its value: an array of JAX has operators of its own."""
     return isinstance(operand, int | float | np.ndarray | np.generic) or hasattr(type(operand), "column")
 
@@ -67,7 +68,7 @@ def _values(operand: Any) -> np.ndarray:
     return np.asarray(operand.column if hasattr(type(operand), "column") else operand)
 
 
-def quotient_dtype(dividend: Any, divisor: Any) -> np.dtype | None:
+def quotient_dtype(dividend: object, divisor: object) -> np.dtype | None:
     """The dtype that TensorFlow divides two small integers in; None where it is NumPy's."""
     if isinstance(dividend, float) or isinstance(divisor, float):
         return None
@@ -94,7 +95,7 @@ def _operator(base: type, name: str, is_reversed: bool) -> Callable[[Any, Any], 
     return operate
 
 
-def _not_in_place(self: Any, other: Any) -> Any:
+def _not_in_place(self: object, other: object) -> Any:
     # Python then computes `x + other` and binds the name anew.
     return NotImplemented
 
@@ -135,7 +136,7 @@ def define_operators(kind: type, base: type) -> None:
 define_operators(ElementArray, np.ndarray)
 
 
-def as_element(leaf: Any) -> Any:
+def as_element(leaf: object) -> Any:
     """A NumPy array or scalar of numbers as a function gets it; other leaves as they are."""
     if isinstance(leaf, np.generic):
         return leaf if leaf.dtype.kind in "USO" else np.asarray(leaf).view(ElementArray)
@@ -144,6 +145,6 @@ def as_element(leaf: Any) -> Any:
     return leaf
 
 
-def as_plain(leaf: Any) -> Any:
+def as_plain(leaf: object) -> Any:
     """Undoes :func:`as_element`."""
     return leaf.view(np.ndarray)[()] if isinstance(leaf, ElementArray) else leaf

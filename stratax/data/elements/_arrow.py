@@ -5,12 +5,13 @@ from typing import Any
 import numpy as np
 
 from stratax._shown import cut, shown
+from stratax._typing import PyTree
 from stratax.data.elements._block import as_objects
 from stratax.data.elements._spec import TensorSpec
 from stratax.errors import DataError, DataLossError
 
 
-def as_column(name: str, values: Any) -> Any:
+def as_column(name: str, values: PyTree) -> Any:
     """A `pyarrow.Array` or `ChunkedArray` as an array [n, ...], or a list of arrays where lists differ in length.
 
     Raises:
@@ -71,7 +72,7 @@ def _as_binary(array: Any) -> Any:
     return array.cast(pa.binary()) if pa.types.is_string(array.type) else array
 
 
-def _is_text(kind: Any) -> bool:
+def _is_text(kind: object) -> bool:
     import pyarrow.types as kinds
 
     checks = (
@@ -120,7 +121,7 @@ def spec_of_type(name: str, kind: Any) -> TensorSpec:
     raise _bad_type(name, kind)
 
 
-def _bad_type(name: str, kind: Any) -> DataError:
+def _bad_type(name: str, kind: object) -> DataError:
     return DataError(
         "A column of a table has a type that is no array. Expected: numbers, booleans, strings, bytes, or lists of "
         f"them. Received: column {shown(name)} of type {kind}. Choose other columns, or cast it."

@@ -44,7 +44,10 @@ class SparseTensor(NamedTuple):
 
 
 def sparse_to_dense(
-    sp_input: SparseTensor, default_value: Any = None, validate_indices: bool = True, name: str | None = None
+    sp_input: SparseTensor,
+    default_value: object = None,
+    validate_indices: bool = True,
+    name: str | None = None,
 ) -> np.ndarray:
     """The dense array of a SparseTensor, as `tf.sparse.to_dense`.
 
@@ -83,7 +86,7 @@ def empty_value(dtype: np.dtype) -> Any:
     return b"" if dtype.kind == "O" else 0
 
 
-def _default_of(value: Any, dtype: np.dtype) -> Any:
+def _default_of(value: object, dtype: np.dtype) -> Any:
     """The value that stands where there is none, of the dtype of the others."""
     if value is None:
         return empty_value(dtype)
@@ -97,7 +100,7 @@ def _default_of(value: Any, dtype: np.dtype) -> Any:
     return given
 
 
-def _keeps(number: Any, dtype: np.dtype) -> bool:
+def _keeps(number: object, dtype: np.dtype) -> bool:
     """Whether a whole number stays the same in a dtype; others are rounded."""
     return dtype.kind not in "iub" or bool(np.asarray(number).astype(dtype) == number)
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from stratax._shown import shown
+from stratax._typing import DTypeLike, PyTree
 from stratax.errors import BadArgumentError, BadTypeError
 
 AUTOTUNE = -1
@@ -39,7 +40,7 @@ def as_shape(shape: Any) -> Shape | None:
     return sizes
 
 
-def as_dtype(dtype: Any) -> np.dtype:
+def as_dtype(dtype: DTypeLike) -> np.dtype:
     """A NumPy dtype for anything that names one (`"float32"`, `np.float32`, `jnp.bfloat16`)."""
     try:
         return np.dtype(getattr(dtype, "as_numpy_dtype", dtype))
@@ -65,7 +66,7 @@ class TensorSpec:
 
     __slots__ = ("_dtype", "_name", "_shape")
 
-    def __init__(self, shape: Any, dtype: Any = "float32", name: str | None = None) -> None:
+    def __init__(self, shape: object, dtype: DTypeLike = "float32", name: str | None = None) -> None:
         self._shape = as_shape(shape)
         self._dtype = as_dtype(dtype)
         self._name = name
@@ -142,7 +143,7 @@ class DatasetSpec:
 
     __slots__ = ("_element_spec",)
 
-    def __init__(self, element_spec: Any) -> None:
+    def __init__(self, element_spec: PyTree) -> None:
         self._element_spec = element_spec
 
     @property
@@ -165,10 +166,10 @@ class DatasetSpec:
         return f"DatasetSpec({self._element_spec!r})"
 
 
-def is_shape_of(types: Any) -> Callable[[Any], bool]:
+def is_shape_of(types: object) -> Callable[[Any], bool]:
     """Whether a part of a structure is a shape; an empty tuple is none where `types` has one in its place, too."""
 
-    def is_shape(value: Any) -> bool:
+    def is_shape(value: object) -> bool:
         is_sizes = isinstance(value, list | tuple) and all(
             size is None or isinstance(size, int) for size in value
         )

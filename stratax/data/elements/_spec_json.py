@@ -6,11 +6,12 @@ from typing import Any
 import numpy as np
 
 from stratax._shown import shown
+from stratax._typing import PyTree
 from stratax.data.elements._spec import TensorSpec
 from stratax.errors import DataError
 
 
-def spec_to_json(spec: Any) -> Any:
+def spec_to_json(spec: PyTree) -> Any:
     """A structure of TensorSpec as JSON can hold it.
 
     Raises:
@@ -45,7 +46,7 @@ def _dtype_name(dtype: np.dtype) -> str:
     return dtype.name
 
 
-def spec_from_json(value: Any) -> Any:
+def spec_from_json(value: object) -> Any:
     """Undoes :func:`spec_to_json`; a namedtuple comes back as one of the same names, of a class of its own.
 
     Raises:
@@ -83,7 +84,7 @@ def _from_json(value: Any) -> Any:
     return tuple(parts)
 
 
-def spec_kind(spec: Any) -> Any:
+def spec_kind(spec: PyTree) -> Any:
     """What two specs have in common if the same components stand in the same places, whatever namedtuples they use."""
     value = spec_to_json(spec)
     return _without_details(value)

@@ -16,6 +16,7 @@ import optree
 
 from stratax._shown import cut, shown
 from stratax._tracing import TRACING
+from stratax._typing import PyTree, TensorLike
 from stratax.data.elements._array import ElementArray, as_plain
 from stratax.data.elements._spec import DatasetSpec, Nested, TensorSpec
 from stratax.errors import DataError, TracingError
@@ -29,11 +30,11 @@ _NAMESPACE = "stratax"
 _SINGLE = optree.tree_structure(0, namespace=_NAMESPACE)
 
 
-def _is_data(value: Any) -> bool:
+def _is_data(value: object) -> bool:
     return isinstance(value, list | collections.deque)
 
 
-def flatten(value: Any, is_leaf: Callable[[Any], bool] = _is_data) -> tuple[Row, Structure]:
+def flatten(value: object, is_leaf: Callable[[Any], bool] = _is_data) -> tuple[Row, Structure]:
     """The leaves of `value` and what puts them together again; by default a list counts as a leaf."""
     leaves, structure = optree.tree_flatten(value, is_leaf, namespace=_NAMESPACE)
     unknown = {type(leaf): leaf for leaf in leaves if _is_node_of_jax(leaf) and not is_leaf(leaf)}
@@ -44,7 +45,7 @@ def flatten(value: Any, is_leaf: Callable[[Any], bool] = _is_data) -> tuple[Row,
     return flatten(value, is_leaf)
 
 
-def _is_node_of_jax(leaf: Any) -> bool:
+def _is_node_of_jax(leaf: object) -> bool:
     """Whether a program has told JAX, if it uses JAX at all, that such values are structure."""
     if isinstance(leaf, np.ndarray | np.generic | int | float | list) or "jax" not in sys.modules:
         return False
@@ -53,11 +54,11 @@ def _is_node_of_jax(leaf: Any) -> bool:
     return not tree_util.all_leaves([leaf])
 
 
-def _adopt(example: Any) -> None:
+def _adopt(example: object) -> None:
     """Takes the values of a type apart as JAX does."""
     from jax import tree_util
 
-    def to_parts(value: Any) -> tuple[list[Any], Any]:
+    def to_parts(value: object) -> tuple[list[Any], Any]:
         return tree_util.tree_flatten(value, is_leaf=lambda part: part is not value)
 
     # Another thread may have been quicker.
@@ -89,7 +90,7 @@ def leaf_names(structure: Structure) -> list[str]:
     return [accessor.codify("element") for accessor in structure.accessors()]
 
 
-def as_array(value: Any) -> Any:
+def as_array(value: object) -> Any:
     """A leaf as a NumPy array or scalar on the host; a string as `bytes`, or an object array of them.
 
     Python floats become float32 and Python integers int32 (int64 where they don't fit), as in TensorFlow; arrays of
@@ -152,7 +153,7 @@ def _dtype_in(value: Any) -> np.dtype | None:
     return found
 
 
-def _packed(array: np.ndarray, dtype: np.dtype, value: Any) -> np.ndarray:
+def _packed(array: np.ndarray, dtype: np.dtype, value: object) -> np.ndarray:
     """What components and constants side by side make: constants take the dtype, as in TensorFlow."""
     if array.dtype.kind == "f" and dtype.kind in "iub":
         raise DataError(
@@ -170,7 +171,7 @@ _SCALARS: dict[type, Callable[[Any], Any]] = {bool: np.bool_, float: np.float32,
 """A short way for what functions often return."""
 
 
-def _as_strings(array: Any, value: Any = None) -> Any:
+def _as_strings(array: TensorLike, value: object = None) -> Any:
     """An array of text, byte strings or objects with every string as `bytes`."""
     array = np.asarray(array)
     if array.ndim and array.dtype.kind == "O" and set(map(type, array.reshape(-1).tolist())) == {bytes}:
@@ -198,12 +199,12 @@ def _as_tensorflow_would(array: np.ndarray) -> np.ndarray:
     return array
 
 
-def as_components(value: Any) -> Any:
+def as_components(value: object) -> Any:
     """What a function has returned as an element: a list is a tuple of components, as in TensorFlow."""
     return tuple(value) if isinstance(value, list) else value
 
 
-def as_row(value: Any) -> tuple[Row, Structure]:
+def as_row(value: object) -> tuple[Row, Structure]:
     """The leaves of one element as NumPy arrays, and its structure."""
     if isinstance(value, np.ndarray | np.generic | bytes | int | float):
         return [as_array(value)], _SINGLE
@@ -216,14 +217,14 @@ def spec_of_row(row: Row, structure: Structure) -> Any:
     return unflatten(structure, [spec_of_leaf(leaf) for leaf in row])
 
 
-def spec_of_leaf(leaf: Any) -> TensorSpec | DatasetSpec:
+def spec_of_leaf(leaf: object) -> TensorSpec | DatasetSpec:
     """The spec of one component: of an array, or of an inner Dataset."""
     if isinstance(leaf, Nested):
         return DatasetSpec(leaf.element_spec)
     return TensorSpec.from_array(leaf)
 
 
-def check_same(row: Row, structure: Structure, spec: Any, where: str) -> None:
+def check_same(row: Row, structure: Structure, spec: PyTree, where: str) -> None:
     """Raises unless an element has the structure, dtypes and ranks (known sizes may differ) of `spec`.
 
     Args:

@@ -2,18 +2,18 @@
 
 import sys
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from stratax._shown import shown
+from stratax._typing import DTypeLike
 from stratax.data.elements import as_dtype
 from stratax.errors import BadArgumentError, BadTypeError, DataError
 
 
 def decode_raw(
-    input_bytes: Any,
-    out_type: Any,
+    input_bytes: object,
+    out_type: DTypeLike,
     little_endian: bool = True,
     fixed_length: int | None = None,
     name: str | None = None,

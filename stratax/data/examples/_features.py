@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from stratax._shown import shown
+from stratax._typing import DTypeLike
 from stratax.data.elements import SparseTensor, as_dtype, as_objects, as_shape, empty_value
 from stratax.data.examples._values import BYTES, FLOAT, Kind, Ragged, Where, error_about, places_in_rows
 from stratax.data.vectorise import Unchanging
@@ -214,12 +215,12 @@ class VarLenFeature(ParsedFeature):
         return SparseTensor(indices, ragged.values, shape)
 
 
-def _set(feature: Any, **values: Any) -> None:
+def _set(feature: object, **values: object) -> None:
     for name, value in values.items():
         object.__setattr__(feature, name, value)
 
 
-def _known_shape(shape: Any, advice: str) -> tuple[int, ...]:
+def _known_shape(shape: object, advice: str) -> tuple[int, ...]:
     sizes = as_shape(shape)
     if sizes is None or None in sizes:
         raise BadArgumentError(
@@ -228,7 +229,7 @@ def _known_shape(shape: Any, advice: str) -> tuple[int, ...]:
     return tuple(size for size in sizes if size is not None)
 
 
-def value_dtype(dtype: Any) -> np.dtype:
+def value_dtype(dtype: DTypeLike) -> np.dtype:
     """The dtype that arrays have where `dtype` is asked for: `object` for strings, by whatever name."""
     if isinstance(dtype, str) and dtype == "string":
         return BYTES.dtype
@@ -236,7 +237,7 @@ def value_dtype(dtype: Any) -> np.dtype:
     return BYTES.dtype if found.kind in "SU" else found
 
 
-def _dtype_and_kind(dtype: Any) -> dict[str, Any]:
+def _dtype_and_kind(dtype: DTypeLike) -> dict[str, Any]:
     found = value_dtype(dtype)
     for kind in Kind:
         if kind.dtype == found:
@@ -247,7 +248,7 @@ def _dtype_and_kind(dtype: Any) -> dict[str, Any]:
     )
 
 
-def _default_of(value: Any, kind: Kind, shape: tuple[int, ...]) -> np.ndarray | None:
+def _default_of(value: object, kind: Kind, shape: tuple[int, ...]) -> np.ndarray | None:
     """The default as a flat array of the kind."""
     if value is None:
         return None

@@ -11,6 +11,7 @@ import numpy as np
 from google.protobuf.message import DecodeError
 
 from stratax._shown import shown
+from stratax._typing import PyTree
 from stratax.data.elements import SparseTensor, as_objects
 from stratax.data.examples._columnar_parse import parse_columns
 from stratax.data.examples._example import Example
@@ -27,7 +28,10 @@ _LONGEST_COLUMNAR = 1 << 14
 
 
 def parse_single_example(
-    serialized: Any, features: Mapping[str, ParsedFeature], example_names: Any = None, name: str | None = None
+    serialized: object,
+    features: Mapping[str, ParsedFeature],
+    example_names: object = None,
+    name: str | None = None,
 ) -> Parsed:
     """The features of one serialized Example as arrays, as `tf.io.parse_single_example`.
 
@@ -68,7 +72,10 @@ def parse_single_example(
 
 
 def parse_example(
-    serialized: Any, features: Mapping[str, ParsedFeature], example_names: Any = None, name: str | None = None
+    serialized: Any,
+    features: Mapping[str, ParsedFeature],
+    example_names: object = None,
+    name: str | None = None,
 ) -> Parsed:
     """The features of a batch of serialized Examples as arrays, as `tf.io.parse_example`.
 
@@ -113,7 +120,7 @@ def parse_example(
 
 
 def _stand_ins(
-    records: BatchToCome, features: Mapping[str, ParsedFeature], example_names: Any
+    records: BatchToCome, features: Mapping[str, ParsedFeature], example_names: object
 ) -> dict[str, Any]:
     """Notes what is to be parsed, for a function that is found out about."""
     check_features(features)
@@ -262,7 +269,7 @@ def as_values(values: Sequence[Any], kind: Kind) -> np.ndarray:
     return np.array(values, kind.dtype)
 
 
-def check_features(features: Any) -> None:
+def check_features(features: PyTree) -> None:
     """Raises unless `features` says what to make of at least one feature of an Example."""
     if not isinstance(features, Mapping):
         raise BadTypeError(
@@ -288,7 +295,7 @@ def check_features(features: Any) -> None:
             )
 
 
-def as_record(serialized: Any) -> bytes:
+def as_record(serialized: object) -> bytes:
     """One record as `bytes`."""
     value = serialized[()] if isinstance(serialized, np.ndarray) and serialized.ndim == 0 else serialized
     if not isinstance(value, bytes) or isinstance(value, np.bytes_):

@@ -38,10 +38,10 @@ class _Steps(NamedTuple):
 
 
 def parse_single_sequence_example(
-    serialized: Any,
+    serialized: object,
     context_features: Features | None = None,
     sequence_features: Features | None = None,
-    example_name: Any = None,
+    example_name: object = None,
     name: str | None = None,
 ) -> tuple[Parsed, Parsed]:
     """The context and the sequences of one serialized SequenceExample, as `tf.io.parse_single_sequence_example`.
@@ -80,10 +80,10 @@ def parse_single_sequence_example(
 
 
 def parse_sequence_example(
-    serialized: Any,
+    serialized: object,
     context_features: Features | None = None,
     sequence_features: Features | None = None,
-    example_names: Any = None,
+    example_names: object = None,
     name: str | None = None,
 ) -> tuple[Parsed, Parsed, dict[str, np.ndarray]]:
     """The contexts and sequences of a batch of serialized SequenceExamples, as `tf.io.parse_sequence_example`.

@@ -8,6 +8,7 @@ import numpy as np
 from google.protobuf.message import DecodeError
 
 from stratax._shown import shown
+from stratax._typing import DTypeLike, PyTree, TensorLike
 from stratax.data.elements import as_array, as_objects
 from stratax.data.examples._features import value_dtype
 from stratax.data.examples._messages import make_messages
@@ -64,7 +65,7 @@ _KINDS = {
 _NUMBERS = {dtype: number for number, (dtype, _) in _KINDS.items()}
 
 
-def serialize_tensor(tensor: Any, name: str | None = None) -> bytes:
+def serialize_tensor(tensor: TensorLike, name: str | None = None) -> bytes:
     """An array as bytes that :func:`parse_tensor` and TensorFlow read, as `tf.io.serialize_tensor`.
 
     Args:
@@ -102,7 +103,7 @@ def serialize_tensor(tensor: Any, name: str | None = None) -> bytes:
     return message.SerializeToString(deterministic=True)
 
 
-def _as_tensor(value: Any) -> np.ndarray:
+def _as_tensor(value: object) -> np.ndarray:
     try:
         array = np.asarray(value)
     except ValueError as e:
@@ -123,7 +124,7 @@ def _as_tensor(value: Any) -> np.ndarray:
     return as_objects(strings).reshape(array.shape)
 
 
-def parse_tensor(serialized: Any, out_type: Any, name: str | None = None) -> Any:
+def parse_tensor(serialized: object, out_type: DTypeLike, name: str | None = None) -> Any:
     """The array that was serialized by `serialize_tensor`, here or in TensorFlow, as `tf.io.parse_tensor`.
 
     Args:
@@ -193,7 +194,7 @@ def _values_of(message: Any, dtype: np.dtype, field: str, count: int, data: byte
     return values[:count]
 
 
-def _listed(values: Any, dtype: np.dtype) -> np.ndarray:
+def _listed(values: PyTree, dtype: np.dtype) -> np.ndarray:
     if dtype == _STRING:
         return as_objects(values)
     if dtype.kind == "c":

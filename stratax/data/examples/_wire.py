@@ -6,9 +6,11 @@ length looks where it leads before going there.
 
 import itertools
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+
+from stratax._typing import TensorLike
 
 MARGIN = 256
 """How far behind a place within the data fixed-size reads may go."""
@@ -313,7 +315,7 @@ def _num_leading(flags: np.ndarray) -> int:
     return len(rows) if rows.all() else int(rows.argmin())
 
 
-def _are_equal(left: np.ndarray, right: Any) -> bool:
+def _are_equal(left: np.ndarray, right: TensorLike) -> bool:
     return np.count_nonzero(left == right) == len(left)
 
 

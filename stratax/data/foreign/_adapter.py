@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from stratax._typing import PyTree
 from stratax.data.elements import UNKNOWN_CARDINALITY
 from stratax.data.plan import Node
 from stratax.data.vectorise import user_code
@@ -27,7 +28,7 @@ class Adapter(abc.ABC):
     package: str
 
     @abc.abstractmethod
-    def adapt(self, value: Any) -> Node | None:
+    def adapt(self, value: object) -> Node | None:
         """The node that reads `value`; None if it is none of the library's."""
 
 
@@ -63,7 +64,7 @@ class Reader(abc.ABC):
         """The place behind the last element as JSON can hold it; raises DataError if nobody knows it."""
 
     @abc.abstractmethod
-    def set_state(self, state: Any) -> None:
+    def set_state(self, state: PyTree) -> None:
         """Goes there; called before the first element is read."""
 
     @abc.abstractmethod
@@ -114,7 +115,7 @@ class IteratorReader(Reader):
             f"Received: {self._name}. Use a source that can: files, arrays, or a pipeline with a state of its own."
         )
 
-    def set_state(self, state: Any) -> None:
+    def set_state(self, state: PyTree) -> None:
         """Refuse to go to a position: the source can't."""
         self.get_state()
 
@@ -160,7 +161,7 @@ class StatefulReader(IteratorReader):
             self._source.load_state_dict(state)
 
 
-def json_state(name: str, state: Any) -> Any:
+def json_state(name: str, state: PyTree) -> Any:
     """A library's state as JSON holds it.
 
     Raises:
@@ -175,7 +176,7 @@ def json_state(name: str, state: Any) -> Any:
         ) from e
 
 
-def _number(value: Any) -> Any:
+def _number(value: object) -> Any:
     if isinstance(value, np.generic):
         return value.item()
     raise TypeError(f"{type(value).__name__} is not JSON serializable")

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from stratax._shown import shown
+from stratax._typing import PyTree
 from stratax.data.dataset import Dataset
 from stratax.data.elements import UNKNOWN_CARDINALITY
 from stratax.data.foreign._adapter import Adapter, Items, IteratorReader, Stream
@@ -19,7 +20,7 @@ from stratax.errors import BadTypeError
 _ADAPTERS: tuple[Adapter, ...] = (GrainAdapter(), HuggingFaceAdapter(), TensorFlowAdapter(), TorchAdapter())
 
 
-def as_dataset(source: Any) -> Dataset:
+def as_dataset(source: object) -> Dataset:
     """A Dataset over a pipeline or collection of another library, which stays as it is.
 
     Tensors become NumPy arrays on the host, strings `bytes`, and lists of tensors tuples. No library is imported.
@@ -69,7 +70,7 @@ def as_dataset(source: Any) -> Dataset:
     return Dataset(ForeignStream(_IterableStream(source)))
 
 
-def adopted(source: Any) -> Any:
+def adopted(source: object) -> Any:
     """A Dataset if `source` is a pipeline of a library that is known; else `source` itself."""
     if isinstance(source, Dataset):
         return source
@@ -77,7 +78,7 @@ def adopted(source: Any) -> Any:
     return source if node is None else Dataset(node)
 
 
-def _node_of(source: Any) -> Node | None:
+def _node_of(source: object) -> Node | None:
     for adapter in _ADAPTERS:
         if adapter.package in sys.modules:
             node = adapter.adapt(source)
@@ -97,7 +98,7 @@ class _SequenceItems(Items):
 
 
 class _IterableStream(Stream):
-    def __init__(self, values: Any) -> None:
+    def __init__(self, values: PyTree) -> None:
         self.name = type(values).__name__
         self._values = values
         try:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 
-def as_element(value: Any) -> Any:
+def as_element(value: object) -> Any:
     """An element of another library: its containers as structure, its tensors as NumPy arrays.
 
     A list with anything else than numbers and strings in it is structure and becomes a tuple (loaders make lists of
@@ -23,7 +23,7 @@ def as_element(value: Any) -> Any:
     return as_host(value)
 
 
-def _is_plain(value: Any) -> bool:
+def _is_plain(value: object) -> bool:
     if isinstance(value, list):
         return all(map(_is_plain, value))
     return isinstance(value, bool | int | float | complex | str | bytes | np.generic)

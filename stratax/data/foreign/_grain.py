@@ -4,6 +4,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
+from stratax._typing import PyTree
 from stratax.data.elements import INFINITE_CARDINALITY
 from stratax.data.foreign._adapter import Adapter, Items, IteratorReader, Stream, json_state
 from stratax.data.foreign._nodes import ForeignItems, ForeignStream
@@ -16,7 +17,7 @@ class GrainAdapter(Adapter):
 
     package = "grain"
 
-    def adapt(self, value: Any) -> Node | None:
+    def adapt(self, value: object) -> Node | None:
         """By its class."""
         grain = sys.modules["grain"]
         if isinstance(value, grain.MapDataset):
@@ -48,7 +49,7 @@ class _IterReader(IteratorReader):
     def get_state(self) -> Any:
         return json_state(self._name, self._iterator.get_state())  # type: ignore[attr-defined]
 
-    def set_state(self, state: Any) -> None:
+    def set_state(self, state: PyTree) -> None:
         self._iterator.set_state(state)  # type: ignore[attr-defined]
 
 
@@ -68,7 +69,7 @@ class _LoaderReader(IteratorReader):
     def get_state(self) -> Any:
         return self._iterator.get_state().decode()  # type: ignore[attr-defined]
 
-    def set_state(self, state: Any) -> None:
+    def set_state(self, state: PyTree) -> None:
         self._iterator.set_state(state.encode())  # type: ignore[attr-defined]
 
 

@@ -16,7 +16,7 @@ class HuggingFaceAdapter(Adapter):
 
     package = "datasets"
 
-    def adapt(self, value: Any) -> Node | None:
+    def adapt(self, value: object) -> Node | None:
         """By its class."""
         package = sys.modules[self.package]
         known = getattr(package, "Dataset", None), getattr(package, "IterableDataset", None)
@@ -51,7 +51,7 @@ class _TableItems(Items):
         return [{name: column[i] for name, column in columns.items()} for i in range(len(indices))]
 
 
-def _is_decoded(feature: Any) -> bool:
+def _is_decoded(feature: object) -> bool:
     """Whether a column holds something else than what stands in the table, at any depth."""
     if isinstance(feature, Mapping):
         return any(map(_is_decoded, feature.values()))
@@ -74,7 +74,7 @@ class _IterableStream(Stream):
         return StatefulReader(self.name, copy.deepcopy(self._dataset))
 
 
-def _has_buffer(dataset: Any) -> bool:
+def _has_buffer(dataset: object) -> bool:
     """Whether elements wait in a shuffle buffer, which the library's state leaves out."""
     step = getattr(dataset, "_ex_iterable", None)
     while step is not None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from stratax._typing import PyTree
 from stratax.data.elements import (
     Block,
     Columns,
@@ -80,7 +81,7 @@ class ForeignItems(Node):
             [self._row({name: column[i] for name, column in columns.items()}) for i in range(len(indices))]
         )
 
-    def _row(self, value: Any) -> Row:
+    def _row(self, value: object) -> Row:
         row, structure = as_row(as_element(value))
         check_same(row, structure, self.spec, self._items.name)
         return [leaf.copy() if isinstance(leaf, np.ndarray) else leaf for leaf in row]
@@ -143,7 +144,7 @@ class ForeignStream(Node):
             self._peeked = begun
         return self._spec
 
-    def learn(self, value: Any) -> None:
+    def learn(self, value: object) -> None:
         """Takes the spec from an element if none is known; sizes of first axes may differ in others."""
         if self._spec is None:
             row, structure = as_row(as_element(value))
@@ -173,7 +174,7 @@ class ForeignStream(Node):
         return ForeignCursor(self, run)
 
 
-def _with_open_size(spec: Any) -> Any:
+def _with_open_size(spec: PyTree) -> Any:
     if not isinstance(spec, TensorSpec) or not spec.shape:
         return spec
     return TensorSpec((None, *spec.shape[1:]), spec.dtype)

@@ -4,6 +4,7 @@ import sys
 from typing import Any
 
 from stratax._shown import shown
+from stratax._typing import PyTree
 from stratax.data.elements import TensorSpec, flatten, unflatten
 from stratax.data.foreign._adapter import Adapter, IteratorReader, Stream
 from stratax.data.foreign._nodes import ForeignStream
@@ -16,7 +17,7 @@ class TensorFlowAdapter(Adapter):
 
     package = "tensorflow"
 
-    def adapt(self, value: Any) -> Node | None:
+    def adapt(self, value: object) -> Node | None:
         """By its class."""
         data = getattr(sys.modules[self.package], "data", None)
         return ForeignStream(_TensorFlowStream(value)) if data and isinstance(value, data.Dataset) else None
@@ -35,7 +36,7 @@ class _TensorFlowStream(Stream):
         return IteratorReader(self.name, iter(self._dataset))
 
 
-def _spec_of(spec: Any) -> TensorSpec:
+def _spec_of(spec: PyTree) -> TensorSpec:
     if type(spec).__name__ != "TensorSpec":
         raise DataError(
             "Of a tf.data.Dataset only dense tensors can be taken over. "

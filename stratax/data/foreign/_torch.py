@@ -15,7 +15,7 @@ class TorchAdapter(Adapter):
 
     package = "torch.utils.data"
 
-    def adapt(self, value: Any) -> Node | None:
+    def adapt(self, value: object) -> Node | None:
         """By its class."""
         torch = sys.modules[self.package]
         if isinstance(value, torch.DataLoader):

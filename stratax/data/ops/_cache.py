@@ -53,7 +53,7 @@ class _Store:
         return Rows([[_copied(leaf) for leaf in self._rows[i] or ()] for i in indices])
 
 
-def _copied(leaf: Any) -> Any:
+def _copied(leaf: object) -> Any:
     return leaf.copy() if isinstance(leaf, np.ndarray) else leaf
 
 

@@ -251,7 +251,7 @@ def depth_at_root(node: Node) -> int:
     return 0
 
 
-def make_prefetch(node: Node, buffer_size: Any) -> Node:
+def make_prefetch(node: Node, buffer_size: object) -> Node:
     """Make the node of `Dataset.prefetch`."""
     depth = AUTOTUNE if buffer_size is None else as_count("buffer_size", buffer_size, AUTOTUNE)
     return Prefetch(node, depth)

@@ -1,7 +1,5 @@
 """`repeat`: the node and the check of the count (data layer)."""
 
-from typing import Any
-
 import numpy as np
 
 from stratax.data.elements import INFINITE_CARDINALITY
@@ -50,6 +48,6 @@ class Repeat(Reindexed):
         return SuccessiveCursor(open_pass, self.count, ends_if_empty=self.count < 0)
 
 
-def make_repeat(node: Node, count: Any) -> Node:
+def make_repeat(node: Node, count: object) -> Node:
     """Make the node of `Dataset.repeat`."""
     return Repeat(node, -1 if count is None else as_count("count", count, -1))

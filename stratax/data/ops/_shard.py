@@ -1,7 +1,5 @@
 """`shard`: the node, its cursor and the check of its arguments (data layer)."""
 
-from typing import Any
-
 import numpy as np
 
 from stratax._shown import shown
@@ -99,7 +97,7 @@ class ShardCursor(CursorOver):
         self._feed.set_state(state["feed"])
 
 
-def make_shard(node: Node, num_shards: Any, index: Any) -> Node:
+def make_shard(node: Node, num_shards: object, index: object) -> Node:
     """Make the node of `Dataset.shard`."""
     number, place = as_count("num_shards", num_shards, 1), as_count("index", index, 0)
     if place >= number:

@@ -1,7 +1,5 @@
 """`take` and `skip`: the node, its cursor and the check of the count (data layer)."""
 
-from typing import Any
-
 import numpy as np
 
 from stratax.data.elements import INFINITE_CARDINALITY, UNKNOWN_CARDINALITY, Block
@@ -141,11 +139,11 @@ class SkipCursor(CursorOver):
         self._child.set_state(state["child"])
 
 
-def make_take(node: Node, count: Any) -> Node:
+def make_take(node: Node, count: object) -> Node:
     """Make the node of `Dataset.take`."""
     return Take(node, as_count("count", count, -1))
 
 
-def make_skip(node: Node, count: Any) -> Node:
+def make_skip(node: Node, count: object) -> Node:
     """Make the node of `Dataset.skip`."""
     return Skip(node, as_count("count", count, -1))

@@ -29,7 +29,7 @@ class Zip(Node):
 
     label = "Zip"
 
-    def __init__(self, children: tuple[Node, ...], nest: Any) -> None:
+    def __init__(self, children: tuple[Node, ...], nest: object) -> None:
         self.children = children
         self._nest = nest
 

@@ -2,6 +2,7 @@
 
 import inspect
 import operator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -39,7 +40,7 @@ def as_count(name: str, value: Any, minimum: int | None) -> int:
     return number
 
 
-def check_callable(name: str, function: Any, node: Node | None = None) -> None:
+def check_callable(name: str, function: Callable[..., Any], node: Node | None = None) -> None:
     """Raises unless `function` can be called, with an element of `node` where its structure is known."""
     if not callable(function):
         raise BadTypeError(
@@ -64,7 +65,7 @@ def check_callable(name: str, function: Any, node: Node | None = None) -> None:
         ) from e
 
 
-def threads_of(num_parallel_calls: Any) -> int:
+def threads_of(num_parallel_calls: object) -> int:
     """The number of threads that `num_parallel_calls` asks for; 1 for none."""
     if num_parallel_calls is None:
         return 1
@@ -77,6 +78,6 @@ def threads_of(num_parallel_calls: Any) -> int:
     return min(num_cores(), _MAX_THREADS) if number == AUTOTUNE else number
 
 
-def make_order(seed: Any, reshuffle: bool) -> Order:
+def make_order(seed: object, reshuffle: bool) -> Order:
     """The key of a random order."""
     return Order(None if seed is None else as_count("seed", seed, None), reshuffle)

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextvars import ContextVar
 from typing import Any
 
+from stratax._typing import PyTree
 from stratax.data.elements import TensorSpec, flatten, unflatten
 
 _IS_ONE: ContextVar[bool] = ContextVar("stratax_one_of_many", default=False)
@@ -25,7 +26,7 @@ def one_of_many() -> Iterator[None]:
         _IS_ONE.reset(token)
 
 
-def merged_specs(spec: Any, other: Any) -> Any:
+def merged_specs(spec: PyTree, other: object) -> Any:
     """What describes elements of both; `spec` where they are of different structure or dtypes."""
     mine, structure = flatten(spec)
     theirs, other_structure = flatten(other)

@@ -2,8 +2,9 @@
 
 import math
 from collections.abc import Callable, Iterator
-from typing import Any, TypeVar
+from typing import TypeVar
 
+from stratax._typing import PyTree
 from stratax.data.elements import Row, TensorSpec, flatten
 from stratax.data.plan._node import Node
 from stratax.data.plan._run import Run
@@ -44,7 +45,7 @@ def _limits(node: Node) -> Iterator[int]:
             pending.extend((child, per_element * step.group_size) for child in step.children)
 
 
-def _bytes_of(spec: Any) -> int:
+def _bytes_of(spec: PyTree) -> int:
     if not isinstance(spec, TensorSpec) or spec.shape is None or None in spec.shape:
         return _READ_AHEAD_BYTES
     itemsize = _STRING_BYTES if spec.dtype.hasobject else spec.dtype.itemsize

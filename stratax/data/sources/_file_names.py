@@ -1,11 +1,11 @@
 """The names of files as elements: given, or those that fit a pattern (data layer)."""
 
 import os
-from typing import Any
 
 import numpy as np
 
 from stratax._shown import shown
+from stratax._typing import StrPath
 from stratax.data.elements import flatten
 from stratax.data.sources._memory import Slices
 from stratax.errors import FileMissingError
@@ -33,7 +33,7 @@ def listed_names(label: str, names: list[str]) -> FileNames:
     return FileNames(label, names)
 
 
-def matching_files(file_pattern: Any) -> FileNames:
+def matching_files(file_pattern: StrPath) -> FileNames:
     """A node with what :func:`glob` gives.
 
     Raises:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from stratax._shown import shown
+from stratax._typing import PyTree
 from stratax.data.elements import (
     UNKNOWN_CARDINALITY,
     Block,
@@ -38,7 +39,7 @@ class Generator(Node):
     is_uniform = False
     batch_size = None
 
-    def __init__(self, function: Callable[..., Any], args: tuple[Any, ...], signature: Any) -> None:
+    def __init__(self, function: Callable[..., Any], args: tuple[Any, ...], signature: object) -> None:
         self._function = function
         self._args = args
         self._signature = signature
@@ -82,12 +83,12 @@ class Generator(Node):
             f"back. Received: from_generator({self.name}). Use from_tensor_slices or range with map."
         )
 
-    def converted(self, element: Any, number: int) -> Row:
+    def converted(self, element: PyTree, number: int) -> Row:
         """One of them, as the signature says."""
         with user_code(f"The generator {self.name}"):
             return self._converted(element, number)
 
-    def _converted(self, element: Any, number: int) -> Row:
+    def _converted(self, element: PyTree, number: int) -> Row:
         leaves, structure = flatten(self._tuples(element))
         if structure != self.structure:
             raise DataError(
@@ -100,13 +101,13 @@ class Generator(Node):
             for leaf, spec, name in zip(leaves, self._specs, self._names, strict=True)
         ]
 
-    def _tuples(self, element: Any) -> Any:
+    def _tuples(self, element: PyTree) -> Any:
         """TensorFlow takes a yielded list for a tuple where the signature has a tuple."""
         if isinstance(element, list) and type(self._signature) is tuple:
             return tuple(element)
         return element
 
-    def _convert(self, leaf: Any, spec: TensorSpec, name: str, number: int) -> Any:
+    def _convert(self, leaf: object, spec: TensorSpec, name: str, number: int) -> Any:
         array = as_array(leaf)
         found = TensorSpec.from_array(array)
         converted = array if found.dtype == spec.dtype else self._cast(array, spec, name, number)
@@ -157,7 +158,7 @@ class GeneratorCursor(Cursor):
 
 
 def make_generator(
-    generator: Any, output_types: Any, output_shapes: Any, args: Any, output_signature: Any
+    generator: Any, output_types: object, output_shapes: object, args: Any, output_signature: object
 ) -> Generator:
     """A generator source from either form of its signature."""
     check_callable("generator", generator)
@@ -177,7 +178,7 @@ def make_generator(
     return Generator(generator, tuple(np.asarray(arg)[()] for arg in args or ()), signature)
 
 
-def _old_signature(types: Any, shapes: Any) -> Any:
+def _old_signature(types: object, shapes: object) -> Any:
     dtypes, structure = flatten(types, is_leaf=lambda part: False)
     if shapes is None:
         return unflatten(structure, [TensorSpec(None, dtype) for dtype in dtypes])

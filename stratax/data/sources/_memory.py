@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from stratax._shown import shown
+from stratax._typing import PyTree
 from stratax.data.elements import (
     INFINITE_CARDINALITY,
     Block,
@@ -150,7 +151,7 @@ class Random(Node):
         return Columns([numbers], len(indices))
 
 
-def as_slices(label: str, tensors: Any, add_axis: bool) -> Slices:
+def as_slices(label: str, tensors: PyTree, add_axis: bool) -> Slices:
     """The source node for arrays: whole as one element (`add_axis`), or their slices.
 
     Raises:

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from stratax._typing import PyTree
 from stratax.data.elements import Block, Row, Rows
 from stratax.data.plan import Node, Passes, Run
 
@@ -13,7 +14,7 @@ class RowsSource(Node):
 
     label = "Window"
 
-    def __init__(self, rows: list[Row], spec: Any) -> None:
+    def __init__(self, rows: list[Row], spec: PyTree) -> None:
         self._rows = rows
         self._spec = spec
 

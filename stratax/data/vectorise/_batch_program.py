@@ -15,7 +15,7 @@ Operation = Callable[[Sequence[Any]], Sequence[Any]]
 """Gives a result for each of several batches."""
 
 
-def _refuse(self: Any, *args: Any, **kwargs: Any) -> Any:
+def _refuse(self: object, *args: object, **kwargs: object) -> Any:
     raise CannotVectorise
 
 
@@ -27,7 +27,7 @@ class Part:
         path: Keys and indices that lead to the part.
     """
 
-    def __init__(self, call: int, *path: Any) -> None:
+    def __init__(self, call: int, *path: object) -> None:
         self.call = call
         self.path = path
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
+from stratax._typing import DTypeLike, PyTree, TensorLike
 from stratax.data.elements import define_operators
 
 
@@ -18,7 +19,7 @@ class CannotVectorise(Exception):
     """The function did something that has no batched form here."""
 
 
-def _refuse(self: Any, *args: Any, **kwargs: Any) -> Any:
+def _refuse(self: object, *args: object, **kwargs: object) -> Any:
     raise CannotVectorise
 
 
@@ -65,7 +66,7 @@ class BatchedElement(NDArrayOperatorsMixin):
             raise CannotVectorise
         return self.shape[0]
 
-    def astype(self, dtype: Any) -> "BatchedElement":
+    def astype(self, dtype: DTypeLike) -> "BatchedElement":
         """As `ndarray.astype`."""
         return BatchedElement(self._column.astype(dtype), True)
 
@@ -98,7 +99,7 @@ class BatchedElement(NDArrayOperatorsMixin):
         """As `ndarray.T`."""
         return self.transpose()
 
-    def __getitem__(self, key: Any) -> "BatchedElement":
+    def __getitem__(self, key: object) -> "BatchedElement":
         parts = key if isinstance(key, tuple) else (key,)
         if not self.ndim or any(not _is_basic(part) for part in parts):
             raise CannotVectorise
@@ -133,7 +134,9 @@ class BatchedElement(NDArrayOperatorsMixin):
         self._column, self._is_own = out, True
         return self
 
-    def __array_function__(self, func: Callable[..., Any], types: Any, args: Any, kwargs: Any) -> Any:
+    def __array_function__(
+        self, func: Callable[..., Any], types: object, args: PyTree, kwargs: PyTree
+    ) -> Any:
         handler = _FUNCTIONS.get(func)
         if handler is None:
             raise CannotVectorise
@@ -150,7 +153,7 @@ class BatchedElement(NDArrayOperatorsMixin):
 define_operators(BatchedElement, NDArrayOperatorsMixin)
 
 
-def _is_basic(part: Any) -> bool:
+def _is_basic(part: object) -> bool:
     is_index = isinstance(part, int | np.integer) and not isinstance(part, bool)
     return part is None or part is Ellipsis or isinstance(part, slice) or is_index
 
@@ -166,11 +169,11 @@ def _with_rank(value: BatchedElement, rank: int) -> np.ndarray:
     return value.column.reshape(len(value.column), *ones, *value.shape)
 
 
-def _where(condition: Any, x: Any, y: Any) -> BatchedElement:
+def _where(condition: Callable[..., Any], x: TensorLike, y: TensorLike) -> BatchedElement:
     return BatchedElement(np.where(*_aligned((condition, x, y))))
 
 
-def _clip(a: Any, a_min: Any = None, a_max: Any = None) -> BatchedElement:
+def _clip(a: TensorLike, a_min: object = None, a_max: object = None) -> BatchedElement:
     return BatchedElement(np.clip(*_aligned((a, a_min, a_max))))
 
 

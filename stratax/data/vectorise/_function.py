@@ -120,7 +120,7 @@ class WithNumPy:
         return [self._column(leaf, count) for leaf in leaves], structure
 
     @staticmethod
-    def _column(leaf: Any, count: int) -> np.ndarray:
+    def _column(leaf: object, count: int) -> np.ndarray:
         if isinstance(leaf, BatchedElement):
             return leaf.column
         if isinstance(leaf, list):
@@ -161,7 +161,7 @@ class WithJAX:
 
         structures: list[Structure] = []
 
-        def on_leaves(*leaves: Any) -> tuple[Any, ...]:
+        def on_leaves(*leaves: object) -> tuple[Any, ...]:
             results, structure = flatten(as_components(call(self._function, self._structure, leaves)))
             structures.append(structure)
             return tuple(_traced_leaf(leaf) for leaf in results)
@@ -176,7 +176,7 @@ class WithJAX:
         return functools.partial(_run_compiled, jax.jit(jax.vmap(on_leaves))), structures[-1]
 
 
-def _traced_leaf(leaf: Any) -> Any:
+def _traced_leaf(leaf: object) -> Any:
     from jax.core import Tracer
 
     return leaf if isinstance(leaf, Tracer) else np.asarray(as_array(leaf))

@@ -74,7 +74,7 @@ UFUNC_METHODS = ("accumulate", "outer", "reduce", "reduceat")
 """Methods of a ufunc that give a new array."""
 
 
-def is_known(function: Any) -> bool:
+def is_known(function: Callable[..., Any]) -> bool:
     """Whether `function` is one of them."""
     return any(function is known for known in _functions(_loaded()).get(id(function), ()))
 
@@ -116,7 +116,7 @@ def _public_functions(module: types.ModuleType, name: str) -> Iterator[Callable[
             yield value
 
 
-def is_dtype(value: Any) -> bool:
+def is_dtype(value: object) -> bool:
     """`np.float32` and its like, those of `jax.numpy` included."""
     if isinstance(value, type) and issubclass(value, np.generic):
         return value.__module__ in ("numpy", "ml_dtypes")

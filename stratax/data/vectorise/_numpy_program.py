@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
+import jax.extend.core
 import jax.extend.core as jex
 import numpy as np
 
@@ -83,14 +84,14 @@ class NumPyProgram:
         ]
 
 
-def _read(values: dict[Any, Any], var: Any) -> Any:
+def _read(values: dict[Any, Any], var: object) -> Any:
     if isinstance(var, jex.Literal):
         aval: Any = var.aval
         return np.asarray(var.val, aval.dtype)
     return values[var]
 
 
-def _last_uses(jaxpr: Any) -> list[list[Any]]:
+def _last_uses(jaxpr: jax.extend.core.Jaxpr) -> list[list[Any]]:
     """For every step the values that nobody needs after it, so that memory is reused while it is in the cache."""
     needed = {var for var in jaxpr.outvars if not isinstance(var, jex.Literal)} | set(jaxpr.invars)
     spent: list[list[Any]] = []
@@ -114,7 +115,7 @@ def _step(eqn: Any) -> Callable[..., list[Any]]:
     return lambda *values: [np.asarray(function(*values)).astype(dtype, copy=False)]
 
 
-def _single(name: str, eqn: Any) -> Step:
+def _single(name: str, eqn: jax.extend.core.JaxprEqn) -> Step:
     if name in _UFUNCS:
         return _UFUNCS[name]
     if name in _FLOAT_UFUNCS and _is_float(eqn.invars[0].aval):
@@ -135,7 +136,7 @@ def _convert(params: dict[str, Any], eqn: Any) -> Step:
     return lambda x: x.astype(target)
 
 
-def _broadcast_in_dim(params: dict[str, Any], eqn: Any) -> Step:
+def _broadcast_in_dim(params: dict[str, Any], eqn: jax.extend.core.JaxprEqn) -> Step:
     if len(eqn.invars) > 1:
         raise NotInNumPy("broadcast_in_dim")
     shape = tuple(params["shape"])
@@ -144,7 +145,7 @@ def _broadcast_in_dim(params: dict[str, Any], eqn: Any) -> Step:
     return lambda x: np.broadcast_to(np.expand_dims(x, missing), shape)
 
 
-def _reshape(params: dict[str, Any], eqn: Any) -> Step:
+def _reshape(params: dict[str, Any], eqn: jax.extend.core.JaxprEqn) -> Step:
     if len(eqn.invars) > 1 or params.get("dimensions") is not None:
         raise NotInNumPy("reshape")
     return lambda x: np.reshape(x, params["new_sizes"])
@@ -156,20 +157,20 @@ def _select_n(params: dict[str, Any], eqn: Any) -> Step:
     return lambda which, if_false, if_true: np.where(which, if_true, if_false)
 
 
-def _integer_pow(params: dict[str, Any], eqn: Any) -> Step:
+def _integer_pow(params: dict[str, Any], eqn: jax.extend.core.JaxprEqn) -> Step:
     exponent = params["y"]
     if exponent < 0 and not _is_float(eqn.invars[0].aval):
         raise NotInNumPy("integer_pow")
     return lambda x: np.power(x, x.dtype.type(exponent))
 
 
-def _round(params: dict[str, Any], eqn: Any) -> Step:
+def _round(params: dict[str, Any], eqn: jax.extend.core.JaxprEqn) -> Step:
     if int(params["rounding_method"]) != 1:
         raise NotInNumPy("round")
     return np.round
 
 
-def _iota(params: dict[str, Any], eqn: Any) -> Step:
+def _iota(params: dict[str, Any], eqn: jax.extend.core.JaxprEqn) -> Step:
     shape, dimension = tuple(params["shape"]), params["dimension"]
     if len(eqn.invars):
         raise NotInNumPy("iota")
@@ -178,7 +179,7 @@ def _iota(params: dict[str, Any], eqn: Any) -> Step:
     return lambda: np.broadcast_to(numbers, shape)
 
 
-def _slice(params: dict[str, Any], eqn: Any) -> Step:
+def _slice(params: dict[str, Any], eqn: jax.extend.core.JaxprEqn) -> Step:
     strides = params["strides"] or (1,) * len(params["start_indices"])
     limits = zip(params["start_indices"], params["limit_indices"], strides, strict=True)
     parts = tuple(slice(*limit) for limit in limits)
@@ -219,10 +220,10 @@ def divides_integers(program: jex.ClosedJaxpr) -> bool:
     return _divides(program.jaxpr, set())
 
 
-def _divides(jaxpr: Any, nonzero: set[Any]) -> bool:
+def _divides(jaxpr: jax.extend.core.Jaxpr, nonzero: set[Any]) -> bool:
     """Whether a part of a program does; adds to `nonzero` those of its variables that are known not to be 0."""
 
-    def is_nonzero(var: Any) -> bool:
+    def is_nonzero(var: object) -> bool:
         return bool(np.all(var.val)) if isinstance(var, jex.Literal) else var in nonzero
 
     for eqn in jaxpr.eqns:

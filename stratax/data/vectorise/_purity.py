@@ -132,7 +132,7 @@ class _Scan:
         else:
             raise _Impure
 
-    def _check_compiled(self, function: Any, depth: int) -> None:
+    def _check_compiled(self, function: Callable[..., Any], depth: int) -> None:
         """A compiled function can't be given read-only arrays in the place of its own."""
         inner = _Scan(self.fields)
         inner.check_callable(function, depth - 1)
@@ -232,7 +232,7 @@ def _code_objects(code: types.CodeType) -> Iterator[types.CodeType]:
             yield from _code_objects(constant)
 
 
-def _has_fixed_attributes(value: Any) -> bool:
+def _has_fixed_attributes(value: object) -> bool:
     """Whether what stands behind its dot is fixed: of a module of a known library, or of a class there."""
     if isinstance(value, types.ModuleType):
         if not is_plain_library(value.__name__):
@@ -241,7 +241,7 @@ def _has_fixed_attributes(value: Any) -> bool:
     return isinstance(value, type) and is_plain_library(value.__module__)
 
 
-def _attribute(value: Any, name: str) -> Any:
+def _attribute(value: object, name: str) -> Any:
     if name.startswith("__"):
         raise _Impure
     try:
@@ -250,7 +250,7 @@ def _attribute(value: Any, name: str) -> Any:
         raise _Impure from None
 
 
-def _is_constant(value: Any) -> bool:
+def _is_constant(value: object) -> bool:
     if type(value) in _HARMLESS or isinstance(value, np.dtype):
         return True
     if isinstance(value, np.generic):
@@ -258,15 +258,15 @@ def _is_constant(value: Any) -> bool:
     return _is_unchanging(value)
 
 
-def _is_builtin(value: Any) -> bool:
+def _is_builtin(value: object) -> bool:
     return isinstance(value, type | types.BuiltinFunctionType) and value in BUILTINS
 
 
-def _is_unchanging(value: Any) -> bool:
+def _is_unchanging(value: object) -> bool:
     return isinstance(value, Unchanging) and _root(type(value)) == "stratax"
 
 
-def _is_jax_array(value: Any) -> bool:
+def _is_jax_array(value: object) -> bool:
     if "jax" not in sys.modules:
         return False
     from jax import Array
@@ -275,7 +275,7 @@ def _is_jax_array(value: Any) -> bool:
     return isinstance(value, Array) and not isinstance(value, Tracer)
 
 
-def _is_namedtuple(kind: Any) -> bool:
+def _is_namedtuple(kind: object) -> bool:
     """Whether making one calls nothing of the user's."""
     if not (isinstance(kind, type) and issubclass(kind, tuple) and kind.__bases__ == (tuple,)):
         return False
@@ -283,13 +283,13 @@ def _is_namedtuple(kind: Any) -> bool:
     return str(space.get("__name__", "")).startswith("namedtuple_")
 
 
-def _is_compiled(function: Any) -> bool:
+def _is_compiled(function: Callable[..., Any]) -> bool:
     """Whether it is what `jax.jit` or `stratax.function` makes of a function."""
     is_compiler = _root(type(function)) in ("jax", "jaxlib", "stratax")
     return is_compiler and not isinstance(function, type) and callable(getattr(function, "__wrapped__", None))
 
 
-def _root(value: Any) -> str:
+def _root(value: object) -> str:
     return str(getattr(value, "__module__", None) or "").split(".")[0]
 
 

@@ -1,11 +1,12 @@
 """Calls of the user's code from within a reading, where a StopIteration would look like the end (data layer)."""
 
+from collections.abc import Callable
 from typing import Any
 
 from stratax.errors import DataError
 
 
-def name_of(function: Any) -> str:
+def name_of(function: Callable[..., Any]) -> str:
     """How messages call a function."""
     return f"The function {getattr(function, '__qualname__', repr(function))}"
 

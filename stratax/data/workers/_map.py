@@ -285,7 +285,9 @@ class WorkerMapCursor(AheadCursor):
         super().close()
 
 
-def make_worker_map(node: Node, function: Any, num_parallel_calls: Any, num_processes: Any) -> Node:
+def make_worker_map(
+    node: Node, function: Callable[..., Any], num_parallel_calls: object, num_processes: object
+) -> Node:
     """`map` in worker processes."""
     check_callable("map_func", function, node)
     number = as_count("num_processes", num_processes, AUTOTUNE)

@@ -7,6 +7,7 @@ import dataclasses
 import threading
 import time
 from collections import deque
+from collections.abc import Callable
 from concurrent.futures import Future, wait
 from typing import Any
 
@@ -29,7 +30,7 @@ _TASK_BYTES = 1 << 23
 _MOST_ROWS = 256
 
 
-def pickled(function: Any, structure: Structure, name: str) -> bytes:
+def pickled(function: Callable[..., Any], structure: Structure, name: str) -> bytes:
     """What a worker has to know, by cloudpickle.
 
     Raises:

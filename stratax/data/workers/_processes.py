@@ -25,7 +25,7 @@ _ENVIRONMENT = {
 }
 
 
-def start_executor(num_processes: int, set_up: Callable[..., None] | None = None, *arguments: Any) -> Any:
+def start_executor(num_processes: int, set_up: Callable[..., None] | None = None, *arguments: object) -> Any:
     """A pool of worker processes, which start when it gets its first task and end with this process.
 
     Args:

@@ -5,7 +5,6 @@ import enum
 import math
 import numbers
 import warnings
-from typing import Any
 
 from stratax._shown import shown
 from stratax.distribute.collectives._cross_device_ops import NcclAllReduce, RingAllReduce
@@ -84,7 +83,7 @@ class CommunicationOptions:
         return NcclAllReduce(bytes_per_pack=self.bytes_per_pack)
 
 
-def as_implementation(value: Any) -> CommunicationImplementation:
+def as_implementation(value: object) -> CommunicationImplementation:
     """The implementation that `value` is or names."""
     if isinstance(value, CommunicationImplementation):
         return value
@@ -96,7 +95,7 @@ def as_implementation(value: Any) -> CommunicationImplementation:
     )
 
 
-def _as_seconds(seconds: Any) -> float | None:
+def _as_seconds(seconds: object) -> float | None:
     if seconds is None:
         return None
     if isinstance(seconds, bool) or not isinstance(seconds, numbers.Real):

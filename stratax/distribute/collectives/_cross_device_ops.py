@@ -5,7 +5,6 @@ All give the same sums to rounding; they differ in how the values travel.
 
 import abc
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -182,7 +181,7 @@ class ReductionToOneDevice(AllReduceCrossDeviceOps):
 
     def __init__(
         self,
-        reduce_to_device: Any = None,
+        reduce_to_device: object = None,
         accumulation_fn: AccumulationFn | None = None,
         *,
         bytes_per_pack: int = 0,
@@ -277,7 +276,7 @@ def _num_groups(num_replicas: int) -> int:
     return max(count for count in range(1, int(num_replicas**0.5) + 1) if num_replicas % count == 0)
 
 
-def _check_count(name: str, value: Any) -> None:
+def _check_count(name: str, value: object) -> None:
     if isinstance(value, bool) or not isinstance(value, int):
         raise BadTypeError(f"{name} must be an int. Received: {name}={shown(value)}.")
     if value < 0:

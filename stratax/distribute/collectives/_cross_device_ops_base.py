@@ -17,6 +17,7 @@ from jax import lax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec, Sharding, SingleDeviceSharding
 
 from stratax._shown import shown
+from stratax._typing import TensorLike
 from stratax.cluster._devices import LogicalDevice, PhysicalDevice, resolve_device
 from stratax.distribute.replicas._reduce_op import ReduceOp, as_reduce_op
 from stratax.distribute.replicas._values import REPLICA_AXIS, PerReplica
@@ -40,7 +41,7 @@ class CrossDeviceOps(abc.ABC):
         >>> ops = EveryonesMaximum()
     """
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
+    def __init_subclass__(cls, **kwargs: object) -> None:
         super().__init_subclass__(**kwargs)
         override = cls.__dict__.get("reduce_in_replica")
         if override is not None and not getattr(override, "__isabstractmethod__", False):
@@ -83,7 +84,7 @@ class CrossDeviceOps(abc.ABC):
         return lax.all_gather(array, axis_name, axis=axis % np.ndim(array), tiled=True)
 
     def reduce(
-        self, reduce_op: ReduceOp | str, per_replica_value: Any, destinations: Any = None
+        self, reduce_op: ReduceOp | str, per_replica_value: object, destinations: object = None
     ) -> jax.Array:
         """Combines the components of one value.
 
@@ -155,7 +156,7 @@ class CrossDeviceOps(abc.ABC):
         gather = _gather_program(self, axis, _mesh_of(per_replica_value))
         return _place(gather(per_replica_value.array), destinations)
 
-    def broadcast(self, tensor: Any, destinations: Any) -> jax.Array:
+    def broadcast(self, tensor: TensorLike, destinations: object) -> jax.Array:
         """Copies one value to every destination.
 
         Args:
@@ -223,7 +224,7 @@ def _over_replicas(function: Callable[..., Any], mesh: Mesh) -> Callable[..., An
     )
 
 
-def _single_component(value: Any) -> jax.Array | None:
+def _single_component(value: object) -> jax.Array | None:
     if not isinstance(value, PerReplica):
         return jnp.asarray(value)
     return value.array if value.solo else None
@@ -243,11 +244,11 @@ def _mesh_of(value: PerReplica) -> Mesh:
     )
 
 
-def _place(array: jax.Array, destinations: Any) -> jax.Array:
+def _place(array: jax.Array, destinations: object) -> jax.Array:
     return array if destinations is None else jax.device_put(array, _placement(destinations))
 
 
-def _placement(destinations: Any) -> Sharding:
+def _placement(destinations: object) -> Sharding:
     if isinstance(destinations, str | LogicalDevice | PhysicalDevice | jax.Device):
         return SingleDeviceSharding(resolve_device(destinations))
     if isinstance(destinations, list | tuple):

@@ -32,11 +32,11 @@ class LossWeights:
         self._masked: Any = None
         self._losses: list[Any] = []
 
-    def add_mask(self, valid: Any) -> None:
+    def add_mask(self, valid: object) -> None:
         """Notes that the loss that is computed now is a mean over `valid` entries."""
         self._masked = valid
 
-    def add_loss(self, weight: Any) -> None:
+    def add_loss(self, weight: object) -> None:
         """Notes that a loss was computed: its weight, or None for that of its mask or its number of examples."""
         self._losses.append(self._masked if weight is None else weight)
         self._masked = None
@@ -67,7 +67,7 @@ def examples() -> Any:
 
 
 @contextlib.contextmanager
-def weighing(examples: Any) -> Iterator[None]:
+def weighing(examples: object) -> Iterator[None]:
     """Says of how many examples the gradients are that are applied in a block."""
     before, _weight.examples = _weight.examples, jnp.asarray(examples, "float32")
     try:
@@ -109,7 +109,7 @@ def apply(optimizer: Any, original: Callable[..., None], grads: Sequence[Any], v
     optimizer._iterations.assign(step + 1)
 
 
-def prepare(optimizer: Any) -> None:
+def prepare(optimizer: keras.optimizers.Optimizer) -> None:
     """Creates what a window of gradients needs beside the optimizer's own variables, so that it can be restored.
 
     Keras loads an optimizer's variables only where they are as many as the saved ones.
@@ -121,7 +121,7 @@ def prepare(optimizer: Any) -> None:
         _examples(optimizer)
 
 
-def flush(optimizer: Any, original: Callable[..., None]) -> None:
+def flush(optimizer: keras.optimizers.Optimizer, original: Callable[..., None]) -> None:
     """Updates the variables with the gradients of a window that is not complete, if there are any."""
     window = optimizer.gradient_accumulation_steps
     total = _examples(optimizer)
@@ -143,7 +143,11 @@ def _divisor(count: Any) -> Any:
 
 
 def _update(
-    optimizer: Any, original: Callable[..., None], targets: list[Any], grads: list[Any], wanted: Any
+    optimizer: keras.optimizers.Optimizer,
+    original: Callable[..., None],
+    targets: list[Any],
+    grads: list[Any],
+    wanted: Any,
 ) -> None:
     """Applies gradients where `wanted`: both values are computed and one is kept, as in Keras on JAX."""
     window = optimizer.gradient_accumulation_steps
@@ -160,11 +164,11 @@ def _update(
         variable.assign(jnp.where(wanted, variable.value, old))
 
 
-def _sum(optimizer: Any, target: Any) -> Any:
+def _sum(optimizer: keras.optimizers.Optimizer, target: object) -> Any:
     return optimizer._accumulated_gradients[optimizer._get_variable_index(target)]
 
 
-def _examples(optimizer: Any) -> Any:
+def _examples(optimizer: keras.optimizers.Optimizer) -> Any:
     """The optimizer's variable with the number of examples in the window; it is saved with the optimizer."""
     for variable in optimizer.variables:
         if variable.name == _NAME:

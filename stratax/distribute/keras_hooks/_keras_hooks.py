@@ -16,6 +16,7 @@ import jax
 import jax.numpy as jnp
 import keras
 
+from stratax._typing import PyTree
 from stratax.core import _capture
 from stratax.distribute.keras_hooks import _accumulation
 from stratax.distribute.replicas import _contexts, _replica_region
@@ -80,7 +81,7 @@ def reduce_gradients(grads: Sequence[Any]) -> list[Any]:
 
 
 @contextlib.contextmanager
-def applying(optimizer: Any) -> Iterator[None]:
+def applying(optimizer: keras.optimizers.Optimizer) -> Iterator[None]:
     """A block in which an optimizer applies gradients that are reduced already."""
     _applying.depth += 1
     try:
@@ -92,7 +93,7 @@ def applying(optimizer: Any) -> Iterator[None]:
 
 def _apply_hook(original: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(original)
-    def apply(self: Any, grads: Sequence[Any], trainable_variables: Any = None) -> None:
+    def apply(self: object, grads: Sequence[Any], trainable_variables: object = None) -> None:
         region = _capture.current_region()
         if region is None or _applying.depth:
             original(self, grads, trainable_variables)
@@ -133,7 +134,9 @@ def _postpone(
     region.postpone(_replica_region.PostponedUpdate(make, arrays, changed))
 
 
-def _apply(optimizer: Any, original: Callable[..., None], grads: list[Any], variables: Any) -> None:
+def _apply(
+    optimizer: keras.optimizers.Optimizer, original: Callable[..., None], grads: list[Any], variables: object
+) -> None:
     if isinstance(optimizer, seam.LossScaleOptimizer):
         _apply_scaled(optimizer, grads, variables)
     elif optimizer.gradient_accumulation_steps:
@@ -159,7 +162,9 @@ def _apply_scaled(optimizer: Any, grads: list[Any], variables: Any) -> None:
 
 def _global_reduce_values(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
-    def reduce_values(values: Any, sample_weight: Any = None, reduction: Any = "sum_over_batch_size") -> Any:
+    def reduce_values(
+        values: PyTree, sample_weight: PyTree = None, reduction: object = "sum_over_batch_size"
+    ) -> Any:
         by_weight = reduction == "mean_with_sample_weight" and sample_weight is not None
         total = _sum_over_replicas(jnp.asarray(sample_weight)) if by_weight else None
         losses = _accumulation.observed()
@@ -182,7 +187,7 @@ def _global_reduce_values(original: Callable[..., Any]) -> Callable[..., Any]:
 
 def _global_apply_mask(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
-    def apply_mask(sample_weight: Any, mask: Any, dtype: Any, reduction: Any) -> Any:
+    def apply_mask(sample_weight: Any, mask: Any, dtype: Any, reduction: object) -> Any:
         replicas, losses = _contexts.syncing_replicas(), _accumulation.observed()
         averages = mask is not None and reduction in ("mean", "sum_over_batch_size")
         if not averages or (replicas is None and losses is None):
@@ -212,7 +217,7 @@ def _sum_over_replicas(array: Any) -> Any:
 
 def _synchronized_init(original: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(original)
-    def __init__(self: Any, *args: Any, synchronized: bool = False, **kwargs: Any) -> None:
+    def __init__(self: Any, *args: object, synchronized: bool = False, **kwargs: object) -> None:
         # Keras refuses synchronized=True on the JAX backend, where it has no replicas to synchronise.
         original(self, *args, **kwargs)
         self.synchronized = synchronized
@@ -243,7 +248,7 @@ def _global_moments(original: Callable[..., Any]) -> Callable[..., Any]:
     return moments
 
 
-def _locally(layer: Any, original: Callable[..., Any], inputs: Any, mask: Any) -> Any:
+def _locally(layer: Any, original: Callable[..., Any], inputs: object, mask: PyTree) -> Any:
     """Where one replica sees the whole batch its own statistics are the global ones."""
     layer.synchronized = False
     try:
@@ -254,7 +259,7 @@ def _locally(layer: Any, original: Callable[..., Any], inputs: Any, mask: Any) -
 
 def _weighted_mean_update(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
-    def update_state(self: Any, values: Any, sample_weight: Any = None) -> Any:
+    def update_state(self: object, values: PyTree, sample_weight: PyTree = None) -> Any:
         replica = _contexts.get_replica_context()
         if sample_weight is None and replica is not None and replica.stands_for > 1 and not jnp.shape(values):
             # One number for a whole step, such as its loss: in the other steps every replica counts one.

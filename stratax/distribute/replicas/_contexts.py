@@ -16,6 +16,7 @@ import numpy as np
 
 from stratax import errors
 from stratax._shown import shown
+from stratax._typing import Axis, PyTree
 from stratax.distribute.replicas._reduce_op import ReduceOp, as_reduce_op
 from stratax.distribute.replicas._values import REPLICA_AXIS, PerReplica, is_per_replica
 
@@ -87,7 +88,7 @@ class ReplicaContext:
         """The names of the devices that replicas run on."""
         return self._strategy.device_names
 
-    def all_reduce(self, reduce_op: Any, value: Any, options: Any = None) -> Any:
+    def all_reduce(self, reduce_op: ReduceOp | str, value: PyTree, options: object = None) -> Any:
         """Combines every replica's `value`; all replicas get the result.
 
         Args:
@@ -117,7 +118,7 @@ class ReplicaContext:
         )
         return jax.tree.unflatten(treedef, reduced)
 
-    def all_gather(self, value: Any, axis: int, options: Any = None) -> Any:
+    def all_gather(self, value: PyTree, axis: int, options: object = None) -> Any:
         """Concatenates every replica's `value` along `axis`; all replicas get the result.
 
         Args:
@@ -130,7 +131,7 @@ class ReplicaContext:
             BadArgumentError: If `axis` is not a dimension of `value`.
         """
 
-        def gather(leaf: Any) -> Any:
+        def gather(leaf: object) -> Any:
             array = jnp.asarray(leaf)
             dim = check_axis(axis, array.ndim)
             if self._num_replicas == 1:
@@ -139,7 +140,7 @@ class ReplicaContext:
 
         return jax.tree.map(gather, value)
 
-    def merge_call(self, merge_fn: Callable[..., Any], args: Any = (), kwargs: Any = None) -> Any:
+    def merge_call(self, merge_fn: Callable[..., Any], args: PyTree = (), kwargs: PyTree = None) -> Any:
         """Calls `merge_fn(strategy, *args, **kwargs)` once, in the cross-replica context.
 
         Args:
@@ -157,14 +158,14 @@ class ReplicaContext:
         with entered(self._strategy, None):
             result = merge_fn(self._strategy, *args, **kwargs)
 
-        def own(leaf: Any) -> Any:
+        def own(leaf: object) -> Any:
             if not isinstance(leaf, PerReplica):
                 return leaf
             return leaf.array if leaf.solo else leaf.array[self.replica_id_in_sync_group]
 
         return jax.tree.map(own, result, is_leaf=is_per_replica)
 
-    def _all_components(self, leaf: Any) -> Any:
+    def _all_components(self, leaf: object) -> Any:
         if not isinstance(leaf, (jax.Array, np.ndarray, np.generic)):
             return leaf
         if self._num_replicas == 1:
@@ -250,7 +251,7 @@ def syncing_replicas() -> ReplicaContext | None:
     return replica if replica is not None and replica.num_replicas_in_sync > 1 else None
 
 
-def check_axis(axis: Any, ndim: int) -> int:
+def check_axis(axis: Axis, ndim: int) -> int:
     """A dimension's index from the front, or an error where there is no such dimension."""
     if not isinstance(axis, (int, np.integer)) or isinstance(axis, bool):
         raise errors.BadTypeError(f"axis must be an int. Received: axis={shown(axis)}.")

@@ -7,11 +7,12 @@ import numpy as np
 
 from stratax import errors
 from stratax._shown import shown
+from stratax._typing import TensorLike
 from stratax.distribute.replicas import _contexts
 
 
 def compute_average_loss(
-    per_example_loss: Any, sample_weight: Any = None, global_batch_size: Any = None
+    per_example_loss: object, sample_weight: TensorLike | None = None, global_batch_size: object = None
 ) -> Any:
     """A replica's share of the mean loss of the global batch.
 
@@ -62,7 +63,7 @@ def compute_average_loss(
     return jnp.sum(losses) / jnp.asarray(global_batch_size, losses.dtype) * _weight_of_sums()
 
 
-def scale_regularization_loss(regularization_loss: Any) -> Any:
+def scale_regularization_loss(regularization_loss: object) -> Any:
     """A replica's share of a regularization loss, so that it counts once when gradients are summed.
 
     Follows `tf.nn.scale_regularization_loss`: the sum of the losses divided by the number of replicas.

@@ -1,7 +1,6 @@
 """How values of several replicas become one (distribute layer)."""
 
 import enum
-from typing import Any
 
 from stratax._shown import shown
 from stratax.errors import BadArgumentError
@@ -20,7 +19,7 @@ class ReduceOp(enum.Enum):
     MEAN = "MEAN"
 
 
-def as_reduce_op(value: Any) -> ReduceOp:
+def as_reduce_op(value: object) -> ReduceOp:
     """Returns the `ReduceOp` that `value` names.
 
     Args:

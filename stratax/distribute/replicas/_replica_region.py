@@ -112,7 +112,7 @@ class ReplicaRegion(_capture.Region, PostponesUpdates):
             values[index] = total.astype(values[index].dtype)
         return variables, values
 
-    def _share(self, variable: keras.Variable, value: Any) -> Any:
+    def _share(self, variable: keras.Variable, value: object) -> Any:
         """What this replica contributes to the sum that becomes the variable's value."""
         value = jnp.asarray(value)
         if variable.aggregation == "sum":

@@ -92,7 +92,7 @@ def check_none(leaves: Sequence[Any], where: str) -> None:
             )
 
 
-def specs_of(leaf: Any) -> list[Spec] | None:
+def specs_of(leaf: object) -> list[Spec] | None:
     """The shapes and dtypes of a value's components here; None where it is not per replica."""
     if isinstance(leaf, UnevenPerReplica):
         return [[list(value.shape), value.dtype.name] for value in leaf.values]
@@ -154,5 +154,5 @@ def _padded(part: np.ndarray, size: int, dim: int) -> np.ndarray:
     return np.pad(part, widths)
 
 
-def _dtype(component: Any) -> str:
+def _dtype(component: object) -> str:
     return np.dtype(component.dtype if hasattr(component, "dtype") else np.asarray(component).dtype).name

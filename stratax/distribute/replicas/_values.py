@@ -163,7 +163,7 @@ class _Described(Protocol):
         """What it is, in a few words."""
 
 
-def _refuse_arithmetic(self: _Described, *_: Any, **__: Any) -> NoReturn:
+def _refuse_arithmetic(self: _Described, *_: object, **__: object) -> NoReturn:
     raise BadTypeError(
         "A PerReplica is one value for each replica, so it can't be used in arithmetic outside the replicas. "
         "Compute with it in strategy.run(fn, args=(value,)), or combine its components first with "
@@ -171,7 +171,7 @@ def _refuse_arithmetic(self: _Described, *_: Any, **__: Any) -> NoReturn:
     )
 
 
-def _refuse_conversion(self: _Described, *_: Any, **__: Any) -> NoReturn:
+def _refuse_conversion(self: _Described, *_: object, **__: object) -> NoReturn:
     raise BadTypeError(
         "A PerReplica is one value for each replica, so it can't be used as a single array or number. Compute "
         "with it in strategy.run(fn, args=(value,)), combine its components with strategy.reduce(op, value, axis) or "
@@ -232,7 +232,7 @@ def per_replica_from_components(components: Sequence[Any], mesh: Mesh) -> PerRep
     return PerReplica(jax.make_array_from_single_device_arrays(shape, sharding, shards))
 
 
-def is_per_replica(value: Any) -> bool:
+def is_per_replica(value: object) -> bool:
     """Whether `value` is a `PerReplica`: the `is_leaf` with which to walk structures of them."""
     return isinstance(value, PerReplica)
 
@@ -276,7 +276,7 @@ def _tensor_repr(component: Any) -> str:
     return f"<tf.Tensor: shape={tuple(component.shape)}, dtype={component.dtype.name}, numpy={text}>"
 
 
-def _numbers(component: Any, text_of: Callable[[Any], str]) -> str:
+def _numbers(component: object, text_of: Callable[[Any], str]) -> str:
     array = np.asarray(component)
     text = str(array) if array.ndim == 0 else text_of(array)
     return f"\n{text}" if "\n" in text else text

@@ -36,7 +36,7 @@ class CentralStorageStrategy(Strategy):
         1
     """
 
-    def __init__(self, compute_devices: Sequence[Any] | None = None, parameter_device: Any = None) -> None:
+    def __init__(self, compute_devices: Sequence[Any] | None = None, parameter_device: object = None) -> None:
         devices = resolve_devices(compute_devices)
         if parameter_device is not None:
             self._parameter_device = resolve_device(parameter_device)

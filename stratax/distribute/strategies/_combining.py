@@ -8,6 +8,7 @@ import numpy as np
 
 from stratax import errors
 from stratax._shown import shown
+from stratax._typing import PyTree
 from stratax.core import _capture, _function
 from stratax.distribute.replicas import _contexts, _uneven
 from stratax.distribute.replicas._reduce_op import ReduceOp
@@ -36,7 +37,7 @@ class Combiner:
             self._gather_in_program, autograph=False, traces_before_warning=0
         )
 
-    def reduce(self, op: ReduceOp, value: Any, axis: int | None) -> Any:
+    def reduce(self, op: ReduceOp, value: PyTree, axis: int | None) -> Any:
         """Combine components into one value; see `Strategy.reduce`."""
         in_program = _capture.current_region() is not None
         # Of several workers, gather would tell; a reduction in every step must not wait for the others' shapes.
@@ -49,7 +50,7 @@ class Combiner:
             return self._reduce_in_program(op, value, axis)
         return self._compiled_reduce(op, value, axis)
 
-    def gather(self, value: Any, axis: int) -> Any:
+    def gather(self, value: PyTree, axis: int) -> Any:
         """Concatenate components along a dimension; see `Strategy.gather`."""
         in_program = _capture.current_region() is not None
         if not in_program:
@@ -72,14 +73,14 @@ class Combiner:
         if axis is not None:
             _contexts.check_axis(axis, leaf.ndim if isinstance(leaf, PerReplica) else np.ndim(leaf))
 
-    def _reduce_in_program(self, op: ReduceOp, value: Any, axis: int | None) -> Any:
+    def _reduce_in_program(self, op: ReduceOp, value: PyTree, axis: int | None) -> Any:
         return jax.tree.map(
             lambda leaf: self._execution.to_all(self._reduce_leaf(op, leaf, axis)),
             value,
             is_leaf=is_per_replica,
         )
 
-    def _reduce_leaf(self, op: ReduceOp, leaf: Any, axis: int | None) -> Any:
+    def _reduce_leaf(self, op: ReduceOp, leaf: object, axis: int | None) -> Any:
         if not isinstance(leaf, PerReplica) or leaf.solo:
             array = jnp.asarray(leaf.array if isinstance(leaf, PerReplica) else leaf)
             if axis is None:
@@ -89,7 +90,7 @@ class Combiner:
         dims = 0 if axis is None else (0, 1 + _contexts.check_axis(axis, leaf.ndim))
         return jnp.sum(array, dims) if op is ReduceOp.SUM else jnp.mean(array, dims)
 
-    def _even(self, value: Any, axis: int) -> Any:
+    def _even(self, value: PyTree, axis: int) -> Any:
         """A structure with what has components of several sizes gathered already, as one component for all."""
         leaves, treedef = jax.tree.flatten(value, is_leaf=is_per_replica)
         found = [_uneven.specs_of(leaf) for leaf in leaves]
@@ -105,13 +106,13 @@ class Combiner:
                 leaves[index] = PerReplica(gathered, solo=True)
         return jax.tree.unflatten(treedef, leaves)
 
-    def _gather_in_program(self, value: Any, axis: int) -> Any:
+    def _gather_in_program(self, value: PyTree, axis: int) -> Any:
         return jax.tree.map(
             lambda leaf: self._execution.to_all(_gathered(leaf, axis)), value, is_leaf=is_per_replica
         )
 
 
-def _gathered(leaf: Any, axis: int) -> Any:
+def _gathered(leaf: object, axis: int) -> Any:
     """The components of a value one after another along a dimension."""
     if not isinstance(leaf, PerReplica):
         return jnp.asarray(leaf)

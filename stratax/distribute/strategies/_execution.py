@@ -7,6 +7,7 @@ from typing import Any
 import jax
 from jax.sharding import Mesh
 
+from stratax._typing import PyTree, TensorLike
 from stratax.distribute.collectives._cross_device_ops_base import CrossDeviceOps
 from stratax.distribute.replicas._reduce_op import ReduceOp
 
@@ -58,11 +59,11 @@ class Execution(abc.ABC):
         """
 
     @abc.abstractmethod
-    def reduce(self, op: ReduceOp, value: Any, axis: int | None) -> Any:
+    def reduce(self, op: ReduceOp, value: PyTree, axis: int | None) -> Any:
         """Combine the replicas' values into one. See `Strategy.reduce`."""
 
     @abc.abstractmethod
-    def gather(self, value: Any, axis: int) -> Any:
+    def gather(self, value: PyTree, axis: int) -> Any:
         """Concatenate the replicas' values along a dimension. See `Strategy.gather`."""
 
     @abc.abstractmethod
@@ -73,7 +74,7 @@ class Execution(abc.ABC):
         """
 
     @abc.abstractmethod
-    def to_all(self, array: Any) -> Any:
+    def to_all(self, array: TensorLike) -> Any:
         """Have a combined value that is being traced on every device, where other processes hold a part of it."""
 
 

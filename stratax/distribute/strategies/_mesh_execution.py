@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
+import jax.tree_util
 import keras
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from stratax import errors
 from stratax._shown import shown
+from stratax._typing import PyTree, TensorLike
 from stratax.core import _autograph, _body, _capture, _function, _mesh_types, _reads
 from stratax.distribute.collectives._cross_device_ops import NcclAllReduce
 from stratax.distribute.collectives._cross_device_ops_base import CrossDeviceOps
@@ -89,13 +91,13 @@ class MeshExecution(Execution, OverMesh):
             )
         return self._compiled_run(fn, args, kwargs)
 
-    def reduce(self, op: ReduceOp, value: Any, axis: int | None) -> Any:
+    def reduce(self, op: ReduceOp, value: PyTree, axis: int | None) -> Any:
         return self._combiner.reduce(op, value, axis)
 
-    def gather(self, value: Any, axis: int) -> Any:
+    def gather(self, value: PyTree, axis: int) -> Any:
         return self._combiner.gather(value, axis)
 
-    def to_all(self, array: Any) -> Any:
+    def to_all(self, array: TensorLike) -> Any:
         if not isinstance(self._membership, InStep):
             return array
         return jax.lax.with_sharding_constraint(array, NamedSharding(self._mesh, PartitionSpec()))
@@ -146,7 +148,7 @@ class MeshExecution(Execution, OverMesh):
         )
         return self._run_replicas(replica_fn, leaves, treedef, region, context)
 
-    def _run_alone(self, fn: Callable[..., Any], leaves: list[Any], treedef: Any) -> Any:
+    def _run_alone(self, fn: Callable[..., Any], leaves: list[Any], treedef: jax.tree_util.PyTreeDef) -> Any:
         """One replica's meaning for everything: on its device, or, for a remainder, on all devices alike."""
         plain = [_only_component(leaf) if isinstance(leaf, PerReplica) else leaf for leaf in leaves]
         args, kwargs = jax.tree.unflatten(treedef, plain)
@@ -165,7 +167,7 @@ class MeshExecution(Execution, OverMesh):
         self,
         fn: Callable[..., Any],
         leaves: list[Any],
-        treedef: Any,
+        treedef: jax.tree_util.PyTreeDef,
         region: _capture.Region,
         context: _contexts.ReplicaContext,
     ) -> Any:
@@ -249,9 +251,9 @@ def _only_component(value: PerReplica) -> Any:
     return value.array if value.solo else jnp.squeeze(value.array, 0)
 
 
-def _values_of_variables(result: Any) -> Any:
+def _values_of_variables(result: object) -> Any:
     return jax.tree.map(lambda leaf: leaf.value if isinstance(leaf, keras.Variable) else leaf, result)
 
 
-def _is_array(leaf: Any) -> bool:
+def _is_array(leaf: object) -> bool:
     return isinstance(leaf, (jax.Array, np.ndarray, np.generic, bool, int, float, complex))

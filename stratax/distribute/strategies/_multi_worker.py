@@ -85,7 +85,7 @@ def _say_alone(cluster: Cluster, resolver: str) -> None:
         _logger.info("MultiWorkerMirroredStrategy has one worker, this process: its cluster names no other.")
 
 
-def _checked_resolver(resolver: Any) -> ClusterResolver:
+def _checked_resolver(resolver: object) -> ClusterResolver:
     if resolver is None:
         return TFConfigClusterResolver()
     if not isinstance(resolver, ClusterResolver):
@@ -97,7 +97,7 @@ def _checked_resolver(resolver: Any) -> ClusterResolver:
     return resolver
 
 
-def _checked_options(options: Any) -> CommunicationOptions:
+def _checked_options(options: object) -> CommunicationOptions:
     if options is None:
         return CommunicationOptions()
     if not isinstance(options, CommunicationOptions):

@@ -1,7 +1,6 @@
 """`OneDeviceStrategy` and the default strategy (distribute layer)."""
 
 import functools
-from typing import Any
 
 import jax
 
@@ -29,7 +28,7 @@ class OneDeviceStrategy(Strategy):
         1
     """
 
-    def __init__(self, device: Any) -> None:
+    def __init__(self, device: object) -> None:
         super().__init__(_on_one_device(self, resolve_device(device)))
 
 

@@ -94,7 +94,7 @@ def noting(original: Callable[[Any], None]) -> Callable[[Any], None]:
     """Keras' method that finds a variable's layout, as one that also notes the variable's strategy."""
 
     @functools.wraps(original)
-    def _initialize_layout(self: Any) -> None:
+    def _initialize_layout(self: object) -> None:
         original(self)
         if _generator.is_made_now():
             return

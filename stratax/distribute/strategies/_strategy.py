@@ -10,6 +10,7 @@ from jax.sharding import Mesh
 
 from stratax import errors
 from stratax._shown import shown
+from stratax._typing import PyTree
 from stratax.cluster import ClusterResolver
 from stratax.cluster._devices import device_name
 from stratax.core import _capture, _tracebacks
@@ -17,7 +18,7 @@ from stratax.data.foreign import adopted
 from stratax.distribute.collectives._cross_device_ops_base import CrossDeviceOps
 from stratax.distribute.input import _input
 from stratax.distribute.replicas import _contexts, _uneven
-from stratax.distribute.replicas._reduce_op import as_reduce_op
+from stratax.distribute.replicas._reduce_op import ReduceOp, as_reduce_op
 from stratax.distribute.replicas._values import PerReplica, is_per_replica
 from stratax.distribute.strategies import _execution, _extended, _ownership
 from stratax.seams.keras import without_distribution
@@ -129,7 +130,9 @@ class Strategy:
 
     # Computing.
 
-    def run(self, fn: Callable[..., Any], args: Any = (), kwargs: Any = None, options: Any = None) -> Any:
+    def run(
+        self, fn: Callable[..., Any], args: PyTree = (), kwargs: PyTree = None, options: object = None
+    ) -> Any:
         """Calls `fn` once per replica, each with its component of the arguments.
 
         Inside a `stratax.function` the call becomes part of that program; outside it is compiled by itself.
@@ -169,12 +172,12 @@ class Strategy:
             raise
 
     def experimental_run_v2(
-        self, fn: Callable[..., Any], args: Any = (), kwargs: Any = None, options: Any = None
+        self, fn: Callable[..., Any], args: PyTree = (), kwargs: PyTree = None, options: object = None
     ) -> Any:
         """The name that :meth:`run` had in TensorFlow 2.0."""
         return self.run(fn, args, kwargs, options)
 
-    def _check_run(self, fn: Any, args: Any, kwargs: Any) -> None:
+    def _check_run(self, fn: Callable[..., Any], args: PyTree, kwargs: PyTree) -> None:
         if not callable(fn):
             raise errors.BadTypeError(f"strategy.run expects a function. Received: fn={shown(fn)}.")
         if not isinstance(args, (tuple, list)):
@@ -215,7 +218,7 @@ class Strategy:
 
     # Combining.
 
-    def reduce(self, reduce_op: Any, value: Any, axis: int | None) -> Any:
+    def reduce(self, reduce_op: ReduceOp | str, value: PyTree, axis: int | None) -> Any:
         """Combines the replicas' values into one.
 
         Args:
@@ -251,7 +254,7 @@ class Strategy:
                 f"calls. Inside, use stratax.distribute.{instead}."
             )
 
-    def gather(self, value: Any, axis: int) -> Any:
+    def gather(self, value: PyTree, axis: int) -> Any:
         """Concatenates the replicas' values along a dimension, in the order of the replicas.
 
         Components may have several sizes in that dimension; several workers tell one another the sizes first. Inside a
@@ -280,7 +283,7 @@ class Strategy:
         self._check_cross_replica("gather", "get_replica_context().all_gather")
         return self._execution.gather(value, axis)
 
-    def experimental_local_results(self, value: Any) -> tuple[Any, ...]:
+    def experimental_local_results(self, value: PyTree) -> tuple[Any, ...]:
         """The components of a value that this process holds, as a tuple, in the order of the replicas.
 
         Args:
@@ -302,7 +305,7 @@ class Strategy:
     # Input.
 
     def experimental_distribute_dataset(
-        self, dataset: Any, options: Any = None
+        self, dataset: object, options: object = None
     ) -> "_input.DistributedDataset":
         """Divides the batches of a dataset among the replicas.
 
@@ -324,7 +327,7 @@ class Strategy:
         return self._extended.input.distribute(adopted(dataset), options)
 
     def distribute_datasets_from_function(
-        self, dataset_fn: Callable[["_input.InputContext"], Any], options: Any = None
+        self, dataset_fn: Callable[["_input.InputContext"], Any], options: object = None
     ) -> "_input.DistributedDataset":
         """Distributes a dataset of *per-replica* batches that `dataset_fn` makes.
 
@@ -344,7 +347,7 @@ class Strategy:
         return self._extended.input.distribute_from_function(dataset_fn, options)
 
     def experimental_distribute_datasets_from_function(
-        self, dataset_fn: Callable[["_input.InputContext"], Any], options: Any = None
+        self, dataset_fn: Callable[["_input.InputContext"], Any], options: object = None
     ) -> "_input.DistributedDataset":
         """The name that :meth:`distribute_datasets_from_function` had first."""
         return self.distribute_datasets_from_function(dataset_fn, options)
@@ -361,13 +364,13 @@ class Strategy:
         """
         return self._execution.values_from_function(value_fn)
 
-    def make_experimental_numpy_dataset(self, numpy_input: Any, session: Any = None) -> Any:
+    def make_experimental_numpy_dataset(self, numpy_input: object, session: object = None) -> Any:
         """A `stratax.data.Dataset` of the rows of NumPy arrays, to be batched and distributed."""
         from stratax.data import Dataset
 
         return Dataset.from_tensor_slices(numpy_input)
 
-    def experimental_make_numpy_dataset(self, numpy_input: Any, session: Any = None) -> Any:
+    def experimental_make_numpy_dataset(self, numpy_input: object, session: object = None) -> Any:
         """The other name of :meth:`make_experimental_numpy_dataset`."""
         return self.make_experimental_numpy_dataset(numpy_input, session)
 

@@ -15,7 +15,7 @@ class Input(abc.ABC):
     """Divides datasets among the replicas."""
 
     @abc.abstractmethod
-    def distribute(self, dataset: Any, options: Any = None) -> Any:
+    def distribute(self, dataset: object, options: object = None) -> Any:
         """Return an iterable of the steps of a dataset of global batches.
 
         Args:
@@ -25,7 +25,7 @@ class Input(abc.ABC):
 
     @abc.abstractmethod
     def distribute_from_function(
-        self, dataset_fn: Callable[[_input.InputContext], Any], options: Any = None
+        self, dataset_fn: Callable[[_input.InputContext], Any], options: object = None
     ) -> Any:
         """Return an iterable of the steps of a dataset of per-replica batches.
 
@@ -65,10 +65,10 @@ class InputOfReplicas(Input):
         source = self.source_of_replica_batches(adopted(dataset_fn(context)))
         return _input.DistributedDataset(self._strategy, source, options)
 
-    def source_of_batches(self, dataset: Any) -> _readers.Source:
+    def source_of_batches(self, dataset: object) -> _readers.Source:
         """Return the steps of a dataset of global batches."""
         return _readers.GlobalBatches(dataset, self.num_replicas)
 
-    def source_of_replica_batches(self, dataset: Any) -> _readers.Source:
+    def source_of_replica_batches(self, dataset: object) -> _readers.Source:
         """Return the steps of a dataset of per-replica batches."""
         return _readers.ReplicaBatches(dataset, self.num_replicas)

@@ -39,7 +39,7 @@ class TPUStrategy(WorkersStrategy):
     def __init__(
         self,
         tpu_cluster_resolver: TPUClusterResolver | None = None,
-        experimental_device_assignment: Any = None,
+        experimental_device_assignment: object = None,
         experimental_spmd_xla_partitioning: bool = False,
     ) -> None:
         if tpu_cluster_resolver is not None and not isinstance(tpu_cluster_resolver, TPUClusterResolver):

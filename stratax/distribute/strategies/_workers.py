@@ -191,7 +191,7 @@ class InputOfWorkers(InputOfReplicas):
         super().__init__(strategy)
         self._workers = workers
 
-    def source_of_batches(self, dataset: Any) -> _readers.Source:
+    def source_of_batches(self, dataset: object) -> _readers.Source:
         # A dataset is divided between the workers as its options say.
         if not isinstance(dataset, Dataset):
             return _SharedBatches(dataset, self.num_replicas, self._workers)
@@ -203,7 +203,7 @@ class InputOfWorkers(InputOfReplicas):
             part, self.num_replicas, self._workers.share, self._workers.exchange
         )
 
-    def source_of_replica_batches(self, dataset: Any) -> _readers.Source:
+    def source_of_replica_batches(self, dataset: object) -> _readers.Source:
         return _worker_input.own_replica_batches(
             dataset, self.num_replicas, self._workers.share, self._workers.exchange
         )
@@ -246,7 +246,7 @@ class _SharedBatches(_readers.GlobalBatches):
         workers: The workers.
     """
 
-    def __init__(self, dataset: Any, num_replicas: int, workers: Workers) -> None:
+    def __init__(self, dataset: object, num_replicas: int, workers: Workers) -> None:
         super().__init__(dataset, num_replicas, workers.share)
         self._workers = workers
 

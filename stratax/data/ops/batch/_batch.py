@@ -139,6 +139,6 @@ class Batch(Grouped):
         return concatenate_blocks(pieces).columns()
 
 
-def make_batch(node: Node, batch_size: Any, drop_remainder: bool) -> Node:
+def make_batch(node: Node, batch_size: object, drop_remainder: bool) -> Node:
     """Make the node of `Dataset.batch`."""
     return Batch(node, as_count("batch_size", batch_size, 1), bool(drop_remainder))

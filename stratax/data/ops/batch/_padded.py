@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from stratax._shown import shown
+from stratax._typing import PyTree
 from stratax.data.elements import (
     Block,
     Columns,
@@ -112,7 +113,9 @@ class PaddedBatch(Grouped):
         return target
 
 
-def make_padded_batch(node: Node, batch_size: Any, shapes: Any, values: Any, drop_remainder: bool) -> Node:
+def make_padded_batch(
+    node: Node, batch_size: object, shapes: object, values: PyTree, drop_remainder: bool
+) -> Node:
     """Make the node of `Dataset.padded_batch`."""
     size = as_count("batch_size", batch_size, 1)
     specs, structure = flatten(node.spec)
@@ -141,8 +144,8 @@ def make_padded_batch(node: Node, batch_size: Any, shapes: Any, values: Any, dro
 
 
 def _matching(
-    value: Any,
-    structure: Any,
+    value: object,
+    structure: PyTree,
     names: list[str],
     argument: str,
     is_leaf: Callable[[Any], bool] = lambda part: part is None or isinstance(part, list),
@@ -156,7 +159,7 @@ def _matching(
     return parts
 
 
-def _padding(value: Any, spec: TensorSpec, name: str) -> Any:
+def _padding(value: object, spec: TensorSpec, name: str) -> Any:
     if value is None:
         return b"" if spec.dtype.hasobject else np.zeros((), spec.dtype)[()]
     array = np.asarray(as_array(value))

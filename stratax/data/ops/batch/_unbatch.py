@@ -3,6 +3,7 @@
 from typing import Any
 
 from stratax._shown import shown
+from stratax._typing import PyTree
 from stratax.data.elements import INFINITE_CARDINALITY, TensorSpec, flatten, unflatten
 from stratax.data.ops._prefetch import Prefetch
 from stratax.data.ops._take_skip import Take
@@ -28,7 +29,7 @@ class Unbatch(Node):
         return unflatten(structure, [self._inner(spec) for spec in specs])
 
     @staticmethod
-    def _inner(spec: Any) -> TensorSpec:
+    def _inner(spec: PyTree) -> TensorSpec:
         if not isinstance(spec, TensorSpec) or spec.shape == ():
             raise DataError(
                 "unbatch takes elements apart along their first axis, so every component needs one. "

@@ -228,7 +228,12 @@ class FlatMap(Interleave):
 
 
 def make_interleave(
-    node: Node, function: Any, cycle_length: Any, block_length: Any, num_parallel_calls: Any, open_node: Any
+    node: Node,
+    function: Any,
+    cycle_length: object,
+    block_length: object,
+    num_parallel_calls: object,
+    open_node: Any,
 ) -> Interleave:
     """`interleave`, with TensorFlow's rule for a cycle length that is not given."""
     check_callable("map_func", function, node)

@@ -9,6 +9,7 @@ from typing import Any, cast
 import numpy as np
 
 from stratax._shown import shown
+from stratax._typing import PyTree
 from stratax.data.elements import Block, Columns, Row, Rows, TensorSpec, flatten
 from stratax.data.ops.map._cursors import Calls, MapCursor, ThreadedMapCursor
 from stratax.data.ops.map._grouped_cursor import GroupedCursor
@@ -238,7 +239,7 @@ def _rows(results: Sequence[Row | None], columns: list[np.ndarray]) -> list[Row]
     ]
 
 
-def _shortened(row: Row, spec: Any) -> Row | None:
+def _shortened(row: Row, spec: PyTree) -> Row | None:
     """An element of size 1 along the first axes whose size is open; None if there is none, or it is that already."""
     shorter = [
         leaf[:1] if _is_open(leaf, known) else leaf for leaf, known in zip(row, flatten(spec)[0], strict=True)
@@ -251,7 +252,7 @@ def _is_open(leaf: Any, spec: Any) -> bool:
     return is_array and leaf.ndim > 0 and len(leaf) > 1 and (spec.shape is None or spec.shape[0] is None)
 
 
-def _placeholder(spec: Any) -> Row:
+def _placeholder(spec: PyTree) -> Row:
     """An element of zeros, for a function whose input has no element."""
     specs, _ = flatten(spec)
     for leaf in specs:
@@ -262,7 +263,7 @@ def _placeholder(spec: Any) -> Row:
     return [np.zeros([size or 0 for size in leaf.shape], leaf.dtype)[()] for leaf in specs]
 
 
-def make_map(node: Node, function: Any, num_parallel_calls: Any) -> Node:
+def make_map(node: Node, function: Callable[..., Any], num_parallel_calls: object) -> Node:
     """`map`, in the threads of this process."""
     check_callable("map_func", function, node)
     return Map(node, function, threads_of(num_parallel_calls))

@@ -124,7 +124,7 @@ def _owned_rows(block: Block) -> list[Row]:
     return [[_owned(leaf) for leaf in block.row(i)] for i in range(block.count)]
 
 
-def _owned(leaf: Any) -> Any:
+def _owned(leaf: object) -> Any:
     """A view would keep the whole block it belongs to."""
     return leaf.copy() if isinstance(leaf, np.ndarray) and leaf.base is not None else leaf
 

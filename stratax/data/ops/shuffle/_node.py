@@ -79,7 +79,7 @@ class Shuffle(Reindexed):
         return ShuffleCursor(self.child.open(run, passes), self.buffer_size, self.order.key(run, passes))
 
 
-def make_shuffle(node: Node, buffer_size: Any, seed: Any, reshuffle: bool | None) -> Node:
+def make_shuffle(node: Node, buffer_size: object, seed: object, reshuffle: bool | None) -> Node:
     """`shuffle`; after an endless `repeat`, of each pass."""
     order = make_order(seed, reshuffle is not False)
     takes_all = as_count("buffer_size", buffer_size, None) == UNKNOWN_CARDINALITY
