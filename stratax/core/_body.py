@@ -208,7 +208,7 @@ def feeding_region(region: _capture.Region | None, stream: object) -> "_capture.
 
 
 @dataclasses.dataclass(slots=True)
-class Block:
+class TracedBlock:
     """A traced block.
 
     Attributes:
@@ -228,7 +228,7 @@ class Block:
 
 def trace_block(
     region: _capture.Region, body: Callable[[list[Any]], list[Any]], arguments: Sequence[Any]
-) -> Block:
+) -> TracedBlock:
     """Traces a block once.
 
     Args:
@@ -248,6 +248,6 @@ def trace_block(
     count = len(region.inputs) if isinstance(region, LoopRegion) else 0
     flat = _capture.lift_inputs(closed, count)
     driven = any(equation.primitive in DRIVEN for equation in closed.jaxpr.eqns)
-    return Block(
+    return TracedBlock(
         region, lambda inputs, values: flat(*inputs, *values), list(shapes), bool(closed.effects), driven
     )

@@ -62,7 +62,7 @@ class Body:
         num_arrays: How many results come before the variables.
     """
 
-    block: _body.Block
+    block: _body.TracedBlock
     region: _body.LoopRegion
     exits: list[_locals.Packed]
     arrays: dict[int, int]

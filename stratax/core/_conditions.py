@@ -151,7 +151,7 @@ def if_stmt(
 class _Branch:
     """A traced branch: the block, the locals that it leaves, and where their arrays are among its results."""
 
-    block: _body.Block
+    block: _body.TracedBlock
     state: list[Any]
     arrays: dict[int, int]
 
@@ -341,7 +341,7 @@ def _run(
     return results[: len(merge.outputs)]
 
 
-def _matters(block: _body.Block) -> bool:
+def _matters(block: _body.TracedBlock) -> bool:
     """Whether a branch does something besides computing its results."""
     return block.has_effects or block.is_driven
 

@@ -1,5 +1,9 @@
+from ._iteration import Epochs as Epochs
+from ._iteration import Iteration as Iteration
+from ._iteration import fingerprint as fingerprint
+from ._iteration import orders_of as orders_of
 from ._iterator import DatasetIterator as DatasetIterator
-from ._iterator import Epochs as Epochs
-from ._iterator import fingerprint as fingerprint
-from ._iterator import orders_of as orders_of
+from ._stream_elements import ran_out as ran_out
+from ._stream_elements import runs as runs
+from ._stream_elements import stacked as stacked
 from ._stream_elements import tracing_region as tracing_region

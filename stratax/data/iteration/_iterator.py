@@ -1,6 +1,5 @@
 """What `iter(dataset)` gives: elements, blocks of elements, and a position that can be saved (data layer)."""
 
-import threading
 import weakref
 from collections.abc import Callable, Hashable
 from concurrent.futures import CancelledError
@@ -9,50 +8,11 @@ from typing import Any
 from stratax._shown import shown
 from stratax._tracing import TRACING
 from stratax.data.elements import Block, Structure, concatenate_blocks, unflatten
-from stratax.data.iteration._stream_elements import runs, stacked, tracing_region
-from stratax.data.ops import PrefetchCursor, depth_at_root
-from stratax.data.plan import IndexCursor, Lookahead, Node, Order, Run, walk
-from stratax.data.position import Checkpointable, Cursor, Feed, State, from_json, to_json
-from stratax.data.sources import Generator
-from stratax.errors import BadArgumentError, DataError, OutOfRangeError, StrataxError
-
-_VERSION = 3
-# What comes of a place that does not fit the pipeline, or of data that end before it.
-_MISFITS = (LookupError, TypeError, ValueError, AttributeError, StopIteration)
-_KEYS = {"version", "plan", "iteration", "position", "seeds", "place"}
-
-
-class Epochs:
-    """Counts how many times a Dataset was iterated.
-
-    Attributes:
-        seeds: Seeds of a restored state that take the place of the shuffles' own, by the identity of their Order.
-        trained: How many epochs of training have used the Dataset; kept for who numbers its passes by epochs.
-    """
-
-    def __init__(self) -> None:
-        self.seeds: dict[int, int] = {}
-        self.trained = 0
-        self._next = 0
-        self._lock = threading.Lock()
-
-    @property
-    def upcoming(self) -> int:
-        """The number of the iteration that starts next."""
-        with self._lock:
-            return self._next
-
-    def next(self) -> int:
-        """The number of the iteration that starts now."""
-        with self._lock:
-            self._next += 1
-            return self._next - 1
-
-    def continue_after(self, iteration: int, seeds: dict[int, int]) -> None:
-        """The next iterations will come after `iteration`, in the orders of `seeds`."""
-        with self._lock:
-            self._next = iteration + 1
-            self.seeds = seeds
+from stratax.data.iteration._iteration import Epochs, Iteration
+from stratax.data.iteration._stream_elements import described, runs, stacked, tracing_region
+from stratax.data.plan import Node
+from stratax.data.position import Checkpointable
+from stratax.errors import BadArgumentError, OutOfRangeError
 
 
 class DatasetIterator(Checkpointable):
@@ -75,18 +35,15 @@ class DatasetIterator(Checkpointable):
 
     def __init__(self, node: Node, epochs: Epochs, max_threads: int | None = None) -> None:
         self._node = node
-        self._epochs = epochs
-        self._max_threads = max_threads
         self._structure: Structure | None = None
         self._signature: Hashable = None
-        self._is_closed = False
-        self._start(epochs.next(), epochs.seeds, 0)
+        self._iteration = Iteration(node, epochs, max_threads)
+        self._begin()
 
-    def _start(self, iteration: int, seeds: dict[int, int], position: int) -> None:
-        self._run = Run(iteration, seeds, self._max_threads)
-        self._finalizer = weakref.finalize(self, self._run.close, wait=False)
-        self._first = position
-        self._feed = Feed(_cursor_of(self._node, self._run, position), Lookahead(self._node))
+    def _begin(self) -> None:
+        self._is_closed = False
+        self._finalizer = weakref.finalize(self, self._iteration.run.close, wait=False)
+        self._feed = self._iteration.feed()
 
     @property
     def element_spec(self) -> Any:
@@ -96,7 +53,7 @@ class DatasetIterator(Checkpointable):
     @property
     def num_ignored_errors(self) -> int:
         """How many elements `ignore_errors` left out since this iterator was made or restored; some read ahead."""
-        return self._run.num_ignored
+        return self._iteration.run.num_ignored
 
     def __iter__(self) -> Any:
         if TRACING.depth and (region := tracing_region()) is not None:
@@ -136,17 +93,18 @@ class DatasetIterator(Checkpointable):
             raise OutOfRangeError(
                 "The iterator has no more elements, or was closed. Make a new one with iter(dataset)."
             )
-        return runs(self._feed, self._elements_structure, skip, count, up_to=False)
+        return runs(self._feed, self._described, skip, count, up_to=False)
 
     def peek_up_to(self, skip: int, count: int) -> list[tuple[Any, int]]:
         """The same of as many elements as there are."""
         if self._is_closed:
             return []
-        return runs(self._feed, self._elements_structure, skip, count, up_to=True)
+        return runs(self._feed, self._described, skip, count, up_to=True)
 
     def peek_block(self, skip: int, count: int, capacity: int) -> Any:
         """Coming elements, which :meth:`peek_runs` has shown, stacked and padded to `capacity`."""
-        return self._element(stacked(self._feed, skip, count, capacity))
+        columns, _ = stacked(self._feed, skip, count, capacity)
+        return self._element(columns)
 
     def take(self) -> Any:
         """The next element, which :meth:`peek_runs` has shown."""
@@ -168,6 +126,9 @@ class DatasetIterator(Checkpointable):
         from stratax.core import _stream
 
         return _stream.next_optional(self)
+
+    def _described(self, block: Block) -> Any:
+        return described(block, self._elements_structure())
 
     def _elements_structure(self) -> Structure:
         if self._structure is None:
@@ -241,17 +202,9 @@ class DatasetIterator(Checkpointable):
         Raises:
             DataError: The pipeline reads a Python generator, whose position nobody knows.
         """
-        placeless = [node.without_place() for node in walk(self._node) if isinstance(node, Generator)]
-        for error in (*placeless, *self._run.placeless):
-            raise error
-        return {
-            "version": _VERSION,
-            "plan": fingerprint(self._node),
-            "iteration": self._run.iteration,
-            "position": self._first + self._feed.num_passed,
-            "seeds": [order.saved_seed(self._run, i) for i, order in enumerate(orders_of(self._node))],
-            "place": None if self._node.is_indexable else to_json(self._feed.get_state()),
-        }
+        self._iteration.check_has_positions()
+        place = {} if self._node.is_indexable else self._feed.get_state()
+        return self._iteration.position(place, self._feed.num_passed)
 
     def set_state(self, state: dict[str, Any]) -> None:
         """Goes to a position that :meth:`get_state` gave.
@@ -266,47 +219,22 @@ class DatasetIterator(Checkpointable):
             DataError: The state is not one, or comes from another pipeline; the iterator stays where it is. Or the data
                 have become shorter than the position says; the iterator is closed then.
         """
-        orders = orders_of(self._node)
-        seeds = self._checked_seeds(state, len(orders))
-        self.close()
+        feed = self._feed
+        place = self._iteration.begin_at(state)
+        feed.close()
         self._finalizer.detach()
-        self._is_closed = False
-        by_order = {id(order): seed for order, seed in zip(orders, seeds, strict=True)}
-        self._start(state["iteration"], by_order, state["position"])
-        if state["place"] is not None:
-            self._go_to(from_json(state["place"]))
-        self._epochs.continue_after(state["iteration"], by_order)
-
-    def _go_to(self, place: State) -> None:
-        try:
-            self._feed.set_state(place)
-        except BaseException as e:
-            self.close()
-            if isinstance(e, StrataxError) or not isinstance(e, _MISFITS):
+        self._begin()
+        if place is not None:
+            try:
+                self._iteration.go_to(self._feed, place)
+            except BaseException:
+                self.close()
                 raise
-            raise DataError(
-                "The saved place could not be reached. Expected: a state of this pipeline, over the same data. "
-                f"Received: place={shown(place)}, which gave {shown(e)}. Pass what get_state() returned."
-            ) from e
-
-    def _checked_seeds(self, state: Any, count: int) -> list[int]:
-        if not _is_state(state):
-            raise DataError(
-                f"A state of a Dataset iterator has the keys {sorted(_KEYS)} and version {_VERSION}. "
-                f"Received: state={shown(state)}. Pass what get_state() returned."
-            )
-        if state["plan"] != fingerprint(self._node) or len(state["seeds"]) != count:
-            raise DataError(
-                "The state belongs to another pipeline, so its position means nothing here. "
-                f"Expected: plan={shown(fingerprint(self._node))}. Received: plan={shown(state['plan'])}. "
-                "Build the same pipeline as when the state was saved."
-            )
-        return list(state["seeds"])
 
     def close(self) -> None:
         """Ends the iteration and its background threads, and waits for them."""
         self._is_closed = True
-        self._run.close()
+        self._iteration.run.close()
         self._feed.close()
 
     def __enter__(self) -> "DatasetIterator":
@@ -314,30 +242,3 @@ class DatasetIterator(Checkpointable):
 
     def __exit__(self, *exc_info: object) -> None:
         self.close()
-
-
-def _is_state(state: Any) -> bool:
-    if not isinstance(state, dict) or set(state) != _KEYS or state["version"] != _VERSION:
-        return False
-    numbers = state["seeds"] if isinstance(state["seeds"], list) else [None]
-    are_numbers = all(type(number) is int for number in (state["iteration"], state["position"], *numbers))
-    return are_numbers and state["iteration"] >= 0 and state["position"] >= 0
-
-
-def _cursor_of(node: Node, run: Run, position: int) -> Cursor:
-    if not node.is_indexable:
-        return node.open(run)
-    cursor = IndexCursor(node, run, position=position)
-    depth = depth_at_root(node)
-    return PrefetchCursor(cursor, depth, run) if depth else cursor
-
-
-def orders_of(node: Node) -> list[Order]:
-    """What identifies the sources of randomness of a plan, each once."""
-    unique = {id(step.order): step.order for step in walk(node) if step.order is not None}
-    return list(unique.values())
-
-
-def fingerprint(node: Node) -> str:
-    """What two plans have in common in which a position means the same."""
-    return " < ".join(step.describe() for step in walk(node))

@@ -25,13 +25,13 @@ def tracing_region() -> Any:
 
 
 def runs(
-    feed: Feed, structure: Callable[[], Structure], skip: int, count: int, *, up_to: bool
+    feed: Feed, describe: Callable[[Block], Any], skip: int, count: int, *, up_to: bool
 ) -> list[tuple[Any, int]]:
-    """What `Stream.peek_runs` gives, or with `up_to` `Stream.peek_up_to`, of the elements that come from `feed`.
+    """Return what `Stream.peek_runs` gives, or with `up_to` `Stream.peek_up_to`, of the elements that come from `feed`.
 
     Args:
         feed: Where they come from.
-        structure: Gives their structure; asked once there is an element.
+        describe: Gives the structure of a block's elements: one object for blocks of one kind.
         skip: How many to pass over.
         count: How many to look at.
         up_to: Whether fewer will do.
@@ -40,38 +40,47 @@ def runs(
     missing = count
     while missing:
         try:
-            block = feed.look(skip + count - missing, missing)
+            block, start, stop = feed.look(skip + count - missing, missing)
         except StopIteration:
             if up_to:
                 return found
-            raise OutOfRangeError(
-                f"The input ran out: {skip + count} more elements were asked for and "
-                f"{skip + count - missing} are left. Nothing was run. Add `.repeat()` to the dataset, or take fewer "
-                "steps."
-            ) from None
+            raise ran_out(skip + count, skip + count - missing) from None
         except Exception as failure:
             if up_to and found:
                 return found
             feed.tell(failure)
             raise
-        described = _described(structure(), _kind(block, structure()))
-        if found and found[-1][0] is described:
-            found[-1] = (described, found[-1][1] + block.count)
+        description = describe(block)
+        if found and found[-1][0] is description:
+            found[-1] = (description, found[-1][1] + stop - start)
         else:
-            found.append((described, block.count))
-        missing -= block.count
+            found.append((description, stop - start))
+        missing -= stop - start
     return found
 
 
-def stacked(feed: Feed, skip: int, count: int, capacity: int) -> list[np.ndarray]:
-    """The components of `count` elements of one shape behind `skip` others, stacked and padded to `capacity`."""
+def ran_out(wanted: int, left: int) -> OutOfRangeError:
+    """Return the error where fewer elements are left than a program takes."""
+    return OutOfRangeError(
+        f"The input ran out: {wanted} more elements were asked for and {left} are left. Nothing was run. Add "
+        "`.repeat()` to the dataset, or take fewer steps."
+    )
+
+
+def stacked(feed: Feed, skip: int, count: int, capacity: int) -> tuple[list[np.ndarray], Block]:
+    """Return the components of `count` elements of one shape behind `skip` others, stacked and padded to `capacity`.
+
+    Returns:
+        The arrays, and a block that some of the elements are in.
+    """
     pieces: list[Block] = []
     missing = count
     while missing:
-        pieces.append(feed.look(skip + count - missing, missing))
-        missing -= pieces[-1].count
+        block, start, stop = feed.look(skip + count - missing, missing)
+        pieces.append(block if stop - start == block.count else block.slice(start, stop))
+        missing -= stop - start
     columns = concatenate_blocks(pieces).columns()
-    return [_padded(column, capacity) for column in columns]
+    return [_padded(column, capacity) for column in columns], pieces[0]
 
 
 def _padded(column: np.ndarray, capacity: int) -> np.ndarray:
@@ -94,6 +103,11 @@ def _kind(block: Block, structure: Structure) -> _Kind:
                 "`map` before the iterator."
             )
     return tuple((leaf.shape, leaf.dtype) for leaf in row)
+
+
+def described(block: Block, structure: Structure) -> Any:
+    """Return an element of a block with `jax.ShapeDtypeStruct` leaves; the same object for blocks of one kind."""
+    return _described(structure, _kind(block, structure))
 
 
 @functools.lru_cache(maxsize=256)

@@ -6,7 +6,6 @@ from ._filter import Filter as Filter
 from ._ignore_errors import IgnoreErrors as IgnoreErrors
 from ._named_columns import NamedColumns as NamedColumns
 from ._prefetch import Prefetch as Prefetch
-from ._prefetch import PrefetchCursor as PrefetchCursor
 from ._prefetch import depth_at_root as depth_at_root
 from ._prefetch import make_prefetch as make_prefetch
 from ._repeat import Repeat as Repeat

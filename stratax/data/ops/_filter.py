@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from stratax.data.elements import UNKNOWN_CARDINALITY, Block, Columns, Row, Rows, element_scope
-from stratax.data.plan import Drawing, Node, Run, feed_of
-from stratax.data.position import Cursor, CursorOver, Feed, State
+from stratax.data.plan import Drawing, Lookahead, Node, Run
+from stratax.data.position import Buffering, Cursor, State
 from stratax.data.vectorise import call, on_host, user_code
 from stratax.errors import DataError
 
@@ -44,7 +44,9 @@ class Filter(Drawing):
 
     def stream(self, run: Run, passes: int) -> Cursor:
         """Open a pass over the elements that the predicate lets through."""
-        return FilterCursor(feed_of(self.child, run, passes), partial(self._passes, run, passes))
+        return FilterCursor(
+            self.child.open(run, passes), Lookahead(self.child), partial(self._passes, run, passes)
+        )
 
     def _passes(self, run: Run, passes: int, row: Row, number: int) -> bool:
         copies = [leaf.copy() if isinstance(leaf, np.ndarray) else leaf for leaf in row]
@@ -64,73 +66,59 @@ class Filter(Drawing):
         return bool(verdict)
 
 
-class FilterCursor(CursorOver):
+class FilterCursor(Buffering):
     """Asks about element after element.
 
     Args:
-        feed: The stream.
+        child: The stream.
+        ahead: How many of its elements may be read at once though fewer are asked for.
         passes: The verdict on a row with its number.
     """
 
-    def __init__(self, feed: Feed, passes: Callable[[Row, int], bool]) -> None:
-        super().__init__(feed)
-        self._feed = feed
+    def __init__(self, child: Cursor, ahead: Callable[[], int], passes: Callable[[Row, int], bool]) -> None:
+        super().__init__(child, ahead)
         self._passes = passes
-        self._number = 0
-        self._failure: Exception | None = None
+        self._base = 0
+        self._asking: Exception | None = None
 
     def read(self, limit: int) -> Block:
-        """Those that pass among the next elements of one shape."""
-        if self._failure is not None:
-            failure, self._failure = self._failure, None
+        """Return those that pass among the next elements of one shape."""
+        if self._asking is not None:
+            failure, self._asking = self._asking, None
             self._advance(1)
             raise failure
         while True:
-            block = self._peeked(limit)
+            block = self._peek_once(limit)
             kept, asked = self._asked(block)
+            if asked:
+                self._advance(asked)
             if kept:
-                self._advance(asked)
                 return _selected(block, kept)
-            if self._failure is not None:
-                self._advance(asked)
+            if self._asking is not None:
                 return self.read(limit)
-            self._advance(asked)
-
-    def _peeked(self, limit: int) -> Block:
-        try:
-            return self._feed.peek(limit)
-        except StopIteration:
-            raise
-        except Exception:
-            self._advance(1)
-            raise
 
     def _asked(self, block: Block) -> tuple[list[int], int]:
         """Which elements pass, and how many were asked about: those before one that fails."""
         kept = []
+        number = self._base + self._num_passed
         with on_host():
             for i in range(block.count):
                 try:
-                    if self._passes(block.row(i), self._number + i):
+                    if self._passes(block.row(i), number + i):
                         kept.append(i)
                 except Exception as e:
-                    self._failure = e
+                    self._asking = e
                     return kept, i
         return kept, block.count
 
-    def _advance(self, count: int) -> None:
-        if count:
-            self._feed.advance(count)
-        self._number += count
-
     def get_state(self) -> State:
-        """The place behind the last element that was given, or asked about in vain."""
-        return {"number": self._number, "feed": self._feed.get_state()}
+        """Return the position behind the last element that was given, or asked about in vain."""
+        return {"number": self._base + self._num_passed, "feed": super().get_state()}
 
     def set_state(self, state: State) -> None:
         """Go to a position that `get_state` returned."""
-        self._number = state["number"]
-        self._feed.set_state(state["feed"])
+        self._base = state["number"]
+        super().set_state(state["feed"])
 
 
 def _selected(block: Block, kept: list[int]) -> Block:

@@ -1,12 +1,14 @@
 """`shard`: the node, its cursor and the check of its arguments (data layer)."""
 
+from collections.abc import Callable
+
 import numpy as np
 
 from stratax._shown import shown
 from stratax.data.elements import Block, concatenate_blocks
 from stratax.data.ops._reindexed import Reindexed
-from stratax.data.plan import Node, Passes, Run, as_count, feed_of
-from stratax.data.position import Cursor, CursorOver, Feed, State
+from stratax.data.plan import Lookahead, Node, Passes, Run, as_count
+from stratax.data.position import Buffering, Cursor, State
 from stratax.errors import BadArgumentError
 
 
@@ -36,22 +38,22 @@ class Shard(Reindexed):
 
     def stream(self, run: Run, passes: int) -> Cursor:
         """Open a pass over every n-th element."""
-        return ShardCursor(feed_of(self.child, run, passes), self._num_shards, self._index)
+        child = self.child.open(run, passes)
+        return ShardCursor(child, Lookahead(self.child), self._num_shards, self._index)
 
 
-class ShardCursor(CursorOver):
+class ShardCursor(Buffering):
     """Every `num_shards`-th element from `index` on; the others are skipped."""
 
-    def __init__(self, feed: Feed, num_shards: int, index: int) -> None:
-        super().__init__(feed)
-        self._feed = feed
+    def __init__(self, child: Cursor, ahead: Callable[[], int], num_shards: int, index: int) -> None:
+        super().__init__(child, ahead)
         self._stride = num_shards
         self._gap = index
 
     def _go(self) -> bool:
         """Passes over the other shards' elements; whether there may be one of this shard."""
         if self._gap:
-            self._gap -= self._feed.skip(self._gap)
+            self._gap -= self._skip(self._gap)
         return not self._gap
 
     def read(self, limit: int) -> Block:
@@ -59,7 +61,7 @@ class ShardCursor(CursorOver):
         pieces: list[Block] = []
         while len(pieces) < limit and self._go():
             try:
-                block = self._feed.peek(1)
+                block = self._peek(1)
             except StopIteration:
                 break
             except Exception:
@@ -76,25 +78,25 @@ class ShardCursor(CursorOver):
         return concatenate_blocks(pieces)
 
     def _passed(self) -> None:
-        self._feed.advance(1)
+        self._advance(1)
         self._gap = self._stride - 1
 
     def skip(self, count: int) -> int:
         """Skips whole strides."""
         passed = 0
-        while passed < count and self._go() and self._feed.skip(1):
+        while passed < count and self._go() and self._skip(1):
             self._gap = self._stride - 1
             passed += 1
         return passed
 
     def get_state(self) -> State:
         """The child's, and how many other elements come before the next."""
-        return {"gap": self._gap, "feed": self._feed.get_state()}
+        return {"gap": self._gap, "feed": super().get_state()}
 
     def set_state(self, state: State) -> None:
         """Go to a position that `get_state` returned."""
         self._gap = state["gap"]
-        self._feed.set_state(state["feed"])
+        super().set_state(state["feed"])
 
 
 def make_shard(node: Node, num_shards: object, index: object) -> Node:

@@ -5,7 +5,7 @@ from typing import Any
 
 from stratax.data.elements import Block, DatasetSpec, Nested, Row, Rows, flatten, unflatten
 from stratax.data.plan import Node, Run, feed_of
-from stratax.data.position import Cursor, CursorOver, Feed, State, Trail
+from stratax.data.position import Cursor, CursorOver, Feed, Positions, State
 from stratax.data.sources import RowsSource
 
 
@@ -100,7 +100,7 @@ class WindowCursor(CursorOver):
     ) -> None:
         super().__init__(feed)
         self._feed = feed
-        self._trail = Trail(feed)
+        self._positions = Positions(feed)
         self._reach, self._shift, self._stride = reach, shift, stride
         self._drop_remainder = drop_remainder
         self._make = make
@@ -123,7 +123,7 @@ class WindowCursor(CursorOver):
 
     def _fill(self) -> None:
         while len(self._held) < self._reach:
-            self._trail.mark(self._num_read, self._num_read - len(self._held))
+            self._positions.mark(self._num_read, self._num_read - len(self._held))
             try:
                 block = self._feed.read(self._reach - len(self._held))
             except StopIteration:
@@ -131,7 +131,7 @@ class WindowCursor(CursorOver):
             except Exception as e:
                 self._num_read += 1
                 self._held.append(e)
-                self._trail.mark_failure(self._num_read, self._num_read - len(self._held))
+                self._positions.mark_failure(self._num_read, self._num_read - len(self._held))
             else:
                 self._num_read += block.count
                 self._held += [block.row(i) for i in range(block.count)]
@@ -144,8 +144,8 @@ class WindowCursor(CursorOver):
 
     def get_state(self) -> State:
         """A place at or before the first element of the next window."""
-        return self._trail.place(self._num_read - len(self._held), self._num_read)
+        return self._positions.behind(self._num_read - len(self._held), self._num_read)
 
     def set_state(self, state: State) -> None:
         """Go to a position that `get_state` returned."""
-        self._trail.go_to(state)
+        self._positions.go_to(state)

@@ -8,7 +8,7 @@ from stratax._typing import PyTree
 from stratax.data.elements import Row, TensorSpec, flatten
 from stratax.data.plan._node import Node
 from stratax.data.plan._run import Run
-from stratax.data.position import Feed
+from stratax.data.position import Feed, ReadAhead
 from stratax.errors import DataError
 
 _READ_AHEAD_BYTES = 1 << 18
@@ -53,8 +53,10 @@ def _bytes_of(spec: PyTree) -> int:
 
 
 def feed_of(node: Node, run: Run, passes: int = 0) -> Feed:
-    """An opened node whose elements are read some ahead where that is unobservable."""
-    return Feed(node.open(run, passes), Lookahead(node))
+    """Open a node, with elements read some ahead where that is unobservable."""
+    cursor, ahead = node.open(run, passes), Lookahead(node)
+    # What a thread reads ahead is held back already.
+    return cursor.as_feed(ahead) if isinstance(cursor, ReadAhead) else Feed(cursor, ahead)
 
 
 class Lookahead:

@@ -235,7 +235,7 @@ class WorkerMapCursor(AheadCursor):
         failure: Exception | None = None
         missing, until = pool.rows_per_task, time.monotonic() + TASK_SECONDS
         while missing > 0 and (not blocks or time.monotonic() < until):
-            self._trail.mark(self._num_read + sum(block.count for block in blocks), self._num_given)
+            self._positions.mark(self._num_read + sum(block.count for block in blocks), self._num_given)
             try:
                 blocks.append(self._child.read(missing))
             except StopIteration:
@@ -250,7 +250,7 @@ class WorkerMapCursor(AheadCursor):
         if failure is not None:
             self._under_way.append(_Failed(failure))
             self._num_read += 1
-            self._trail.mark_failure(self._num_read, self._num_given)
+            self._positions.mark_failure(self._num_read, self._num_given)
 
     def _task(self, block: Block) -> Task:
         first = self._base + self._num_read

@@ -101,7 +101,7 @@ def test_a_state_of_another_pipeline_is_refused():
             iterator.set_state(iterator.get_state() | wrong)
     assert next(iterator).tolist() == [0, 1]
     stream = iter(streaming())
-    with pytest.raises(DataError, match=r"saved place could not be reached.*KeyError\('number'\)"):
+    with pytest.raises(DataError, match=r"saved position could not be reached.*KeyError\('number'\)"):
         stream.set_state(stream.get_state() | {"place": {"child": {"nothing": 1}, "skip": 0}})
 
 
@@ -123,7 +123,7 @@ def test_data_that_end_before_the_place_are_an_error_and_close_the_iterator(make
         state = iterator.get_state()
     del data[5:]
     restored = iter(dataset)
-    with pytest.raises(DataError, match="could not be reached|data end before the saved place"):
+    with pytest.raises(DataError, match="could not be reached|data end before the saved position"):
         restored.set_state(state)
     assert list(restored) == []
     assert set(threading.enumerate()) <= threads

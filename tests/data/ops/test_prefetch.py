@@ -6,7 +6,7 @@ import time
 import pytest
 
 from stratax.data import AUTOTUNE, Dataset, TensorSpec
-from stratax.data.ops import _prefetch
+from stratax.data.position import _background
 from stratax.errors import BadArgumentError
 
 
@@ -90,7 +90,7 @@ def test_closing_may_meet_the_start_of_the_thread(monkeypatch):
 
 
 def test_the_place_is_known_before_the_thread_has_read_anything(monkeypatch):
-    produce, may_read = _prefetch._produce, threading.Event()
+    produce, may_read = _background._fill, threading.Event()
 
     def late(*args):
         may_read.wait(60)
@@ -105,7 +105,7 @@ def test_the_place_is_known_before_the_thread_has_read_anything(monkeypatch):
     state = iterator.get_state()
     expected = [int(next(iterator)) for _ in range(20)]
     iterator.close()
-    monkeypatch.setattr(_prefetch, "_produce", late)
+    monkeypatch.setattr(_background, "_fill", late)
     with iter(pipeline()) as restored, iter(pipeline()) as twice:
         restored.set_state(state)
         try:

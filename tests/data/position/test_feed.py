@@ -4,7 +4,8 @@ import pytest
 
 from stratax.data import Dataset
 from stratax.data.plan._run import Run
-from stratax.data.position._feed import Feed, Trail, one
+from stratax.data.position._feed import Feed, one
+from stratax.data.position._positions import Positions
 from stratax.errors import DataError
 from tests.data.counting import records
 from tests.data.pipelines import broken, stream
@@ -73,12 +74,12 @@ def test_places_are_noted_in_proportion_to_the_work_between_them():
 
 def test_few_places_are_kept_however_far_back_one_may_have_to_go():
     dataset, _ = records(10)
-    trail = Trail(opened(dataset))
+    positions = Positions(opened(dataset))
     for number in range(1000):
-        trail.note(number, {"number": number})
-    assert len(trail._anchors) <= 128
-    assert trail.recall(0) == (0, {"number": 0})
-    number, state = trail.recall(700)
+        positions.note(number, {"number": number})
+    assert len(positions._noted) <= 128
+    assert positions.recall(0) == (0, {"number": 0})
+    number, state = positions.recall(700)
     assert number == state["number"] <= 700
     assert number > 500
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from stratax._shown import shown
 from stratax.data.elements import Block, Columns, Row
-from stratax.data.position import Cursor, CursorOver, Feed, State
+from stratax.data.position import Buffering, Cursor, CursorOver, State
 from stratax.errors import DataError
 
 
@@ -51,26 +51,18 @@ class BatchCursor(CursorOver):
         return found // self._size if self._drop_remainder else -(-found // self._size)
 
 
-class UnbatchCursor(CursorOver):
+class UnbatchCursor(Buffering):
     """The slices of each element along its first axis."""
 
-    def __init__(self, feed: Feed) -> None:
-        super().__init__(feed)
-        self._feed = feed
-        self._offset = 0
+    def __init__(self, child: Cursor, ahead: Callable[[], int]) -> None:
+        super().__init__(child, ahead)
+        self._at = 0
         self._row: Row | None = None
 
     def _current(self) -> Row:
         """The element whose slices come next, at least one."""
         while self._row is None:
-            try:
-                row = self._feed.peek(1).row(0)
-            except StopIteration:
-                raise
-            except Exception:
-                self._feed.advance(1)
-                raise
-            self._row = self._checked(row)
+            self._row = self._checked(self._peek_once(1).row(0))
             if not len(self._row[0]):
                 self._next()
         return self._row
@@ -86,19 +78,19 @@ class UnbatchCursor(CursorOver):
         )
 
     def _next(self) -> None:
-        self._feed.advance(1)
-        self._row, self._offset = None, 0
+        self._advance(1)
+        self._row, self._at = None, 0
 
     def read(self, limit: int) -> Block:
         """Slices of one element."""
         row = self._current()
-        start, stop = self._offset, min(self._offset + limit, len(row[0]))
+        start, stop = self._at, min(self._at + limit, len(row[0]))
         self._pass(stop - start)
         return Columns([leaf[start:stop].copy() for leaf in row], stop - start)
 
     def _pass(self, count: int) -> None:
-        self._offset += count
-        if self._row is not None and self._offset == len(self._row[0]):
+        self._at += count
+        if self._row is not None and self._at == len(self._row[0]):
             self._next()
 
     def skip(self, count: int) -> int:
@@ -106,7 +98,7 @@ class UnbatchCursor(CursorOver):
         passed = 0
         while passed < count:
             try:
-                step = min(count - passed, len(self._current()[0]) - self._offset)
+                step = min(count - passed, len(self._current()[0]) - self._at)
             except StopIteration:
                 break
             except Exception:
@@ -118,9 +110,9 @@ class UnbatchCursor(CursorOver):
 
     def get_state(self) -> State:
         """The element, and how many of its slices were given."""
-        return {"offset": self._offset, "feed": self._feed.get_state()}
+        return {"offset": self._at, "feed": super().get_state()}
 
     def set_state(self, state: State) -> None:
         """Go to a position that `get_state` returned."""
-        self._feed.set_state(state["feed"])
-        self._offset = state["offset"]
+        super().set_state(state["feed"])
+        self._at = state["offset"]

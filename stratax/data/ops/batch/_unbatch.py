@@ -9,7 +9,7 @@ from stratax.data.ops._prefetch import Prefetch
 from stratax.data.ops._take_skip import Take
 from stratax.data.ops.batch._batch import Batch
 from stratax.data.ops.batch._cursors import UnbatchCursor
-from stratax.data.plan import Node, Run, feed_of
+from stratax.data.plan import Lookahead, Node, Run
 from stratax.data.position import Cursor
 from stratax.errors import DataError
 
@@ -60,7 +60,8 @@ class Unbatch(Node):
 
     def stream(self, run: Run, passes: int) -> Cursor:
         """Open a pass over slice after slice of each element."""
-        return UnbatchCursor(feed_of(self.children[0], run, passes))
+        child = self.children[0]
+        return UnbatchCursor(child.open(run, passes), Lookahead(child))
 
 
 def make_unbatch(node: Node) -> Node:

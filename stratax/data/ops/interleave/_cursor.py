@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 
 from stratax.data.elements import Block, Columns, Row
-from stratax.data.position import Cursor, Feed, State, Trail
+from stratax.data.position import Cursor, Feed, Positions, State
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class InterleaveCursor(Cursor):
 
     def __init__(self, feed: Feed, open_inner: OpenInner, turns: Turns) -> None:
         self._feed = feed
-        self._trail = Trail(feed)
+        self._positions = Positions(feed)
         self._open_inner = open_inner
         self._block_length = turns.block_length
         self._is_parallel = turns.is_parallel
@@ -161,8 +161,8 @@ class InterleaveCursor(Cursor):
         if self._is_parallel:
             wanted += sum(inner is None for inner in self._inners)
         while len(self._coming) < wanted:
-            if self._trail.is_due():
-                self._trail.mark(self._num_read, self._oldest())
+            if self._positions.is_due():
+                self._positions.mark(self._num_read, self._oldest())
             self._coming.append(self._next_inner())
 
     def _next_inner(self) -> Inner | _Failed:
@@ -224,7 +224,7 @@ class InterleaveCursor(Cursor):
         """The turn, and for each Dataset the number of its element and its own place."""
         anchor, child = self._num_read, None
         if any(self._inners) or self._coming:
-            anchor, child = self._trail.recall(self._oldest())
+            anchor, child = self._positions.recall(self._oldest())
         return {
             "child": self._feed.get_state() if child is None else child,
             "base": self._base + anchor,
@@ -233,23 +233,15 @@ class InterleaveCursor(Cursor):
             "given": self._given,
             "ended": self._is_ended,
             "inners": [
-                None if inner is None else {"number": inner.number - anchor, "feed": self._place_of(inner)}
+                None if inner is None else {"number": inner.number - anchor, "feed": inner.feed.get_state()}
                 for inner in self._inners
             ],
         }
 
-    def _place_of(self, inner: Inner) -> State:
-        """The place in a Dataset, the same whether it is read ahead or not."""
-        place = inner.feed.get_state()
-        if not self._is_parallel:
-            return place
-        ahead = place["child"]
-        return {"child": ahead["child"], "skip": ahead["skip"] + place["skip"]}
-
     def set_state(self, state: State) -> None:
         """Makes the open Datasets again; what they are made of is mostly names, so those between are made, too."""
         self._feed.set_state(state["child"])
-        self._trail.note(0, state["child"])
+        self._positions.note(0, state["child"])
         self._base, self._turn, self._given = state["base"], state["turn"], state["given"]
         open_ones = [
             (inner["number"], place) for place, inner in enumerate(state["inners"]) if inner is not None

@@ -10,7 +10,6 @@ import numpy as np
 
 from stratax._shown import shown
 from stratax.data.elements import AUTOTUNE, UNKNOWN_CARDINALITY, Nested, Row, as_plain, element_scope
-from stratax.data.ops._prefetch import PrefetchCursor
 from stratax.data.ops.interleave._cursor import Inner, InterleaveCursor, Turns
 from stratax.data.plan import (
     Drawing,
@@ -27,7 +26,7 @@ from stratax.data.plan import (
     read_ahead,
     threads_of,
 )
-from stratax.data.position import Cursor, Feed, State
+from stratax.data.position import Cursor, Feed, ReadAhead, State
 from stratax.data.vectorise import call, on_host
 from stratax.errors import BadArgumentError, BadTypeError, DataError
 
@@ -166,15 +165,19 @@ class Interleave(Drawing):
             with element_scope(lambda: self.name_of(run, passes, number)):
                 node = self._made(row, number)
             cursor = node.open(run, passes)
-            inner = Inner(number, Feed(cursor, Lookahead(node)), lambda: check(node, number))
+            check_inner = functools.partial(check, node, number)
+            if not self._threads:
+                inner = Inner(number, Feed(cursor, Lookahead(node)), check_inner)
+                if place is not None:
+                    inner.feed.set_state(place)
+                return inner
+            size = max(self._block_length, _READ_AHEAD, read_ahead(node))
+            ahead = ReadAhead(cursor, 2 * size, run, ahead=lambda: size, gate=gate)
+            inner = Inner(number, ahead, check_inner)
             if place is not None:
-                inner.feed.set_state(place)
-            if self._threads:
-                size = max(self._block_length, _READ_AHEAD, read_ahead(node))
-                cursor = PrefetchCursor(cursor, 2 * size, run, gate)
-                inner.feed = Feed(cursor, lambda: size)
-            if isinstance(cursor, PrefetchCursor) and is_ahead:
-                cursor.start(size)
+                ahead.set_state(place)
+            if is_ahead:
+                ahead.start(size)
             return inner
 
         turns = Turns(self._cycle_length, self._block_length, is_parallel=bool(self._threads))

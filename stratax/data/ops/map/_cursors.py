@@ -8,7 +8,7 @@ from typing import Any
 from stratax.data.elements import Block, Columns, Row, Rows, Structure, element_scope, shapes_of
 from stratax.data.ops.map._mapper import Mapper
 from stratax.data.plan import Passes
-from stratax.data.position import Cursor, CursorOver, Feed, State, Trail
+from stratax.data.position import Buffering, Cursor, CursorOver, Positions, State
 from stratax.data.records import Origins
 from stratax.data.vectorise import on_host
 
@@ -64,25 +64,25 @@ class Calls:
             return self._mapper.one(row, position, self._origins)
 
 
-class MapCursor(CursorOver):
+class MapCursor(Buffering):
     """Calls the function for what it is asked for.
 
     Args:
-        feed: The stream.
+        child: The stream.
+        ahead: How many of its elements may be read at once though fewer are asked for.
         calls: Calls the function.
         number: The number of the pass.
     """
 
-    def __init__(self, feed: Feed, calls: Calls, number: int) -> None:
-        super().__init__(feed)
-        self._feed = feed
+    def __init__(self, child: Cursor, ahead: Callable[[], int], calls: Calls, number: int) -> None:
+        super().__init__(child, ahead)
         self._calls = calls
         self._number = number
-        self._position = 0
+        self._base = 0
         self._ready: Rows | None = None
 
     def read(self, limit: int) -> Block:
-        """Results of one shape."""
+        """Make results of one shape."""
         if self._ready is None:
             found = self._made(limit)
             if isinstance(found, Columns):
@@ -96,35 +96,25 @@ class MapCursor(CursorOver):
         return block
 
     def _made(self, limit: int) -> Columns | Rows:
-        try:
-            block = self._feed.peek(limit)
-        except StopIteration:
-            raise
-        except Exception:
-            self._advance(1)
-            raise
-        positions = range(self._position, self._position + block.count)
-        return self._calls.block(block) or self._calls.rows(block, positions, self._number)
-
-    def _advance(self, count: int) -> None:
-        self._feed.advance(count)
-        self._position += count
+        block = self._peek_once(limit)
+        first = self._base + self._num_passed
+        return self._calls.block(block) or self._calls.rows(
+            block, range(first, first + block.count), self._number
+        )
 
     def skip(self, count: int) -> int:
-        """Without calling the function."""
+        """Pass over elements without calling the function."""
         self._ready = None
-        passed = self._feed.skip(count)
-        self._position += passed
-        return passed
+        return self._skip(count)
 
     def get_state(self) -> State:
-        """The child's place, and how many elements came before."""
-        return {"position": self._position, "feed": self._feed.get_state()}
+        """Return the child's position, and how many elements came before."""
+        return {"position": self._base + self._num_passed, "feed": super().get_state()}
 
     def set_state(self, state: State) -> None:
         """Go to a position that `get_state` returned."""
-        self._position = state["position"]
-        self._feed.set_state(state["feed"])
+        self._base = state["position"]
+        super().set_state(state["feed"])
 
 
 class AheadCursor(CursorOver):
@@ -136,7 +126,7 @@ class AheadCursor(CursorOver):
 
     def __init__(self, child: Cursor) -> None:
         super().__init__(child)
-        self._trail = Trail(child)
+        self._positions = Positions(child)
         self._base = 0
         self._num_read = 0
         self._num_given = 0
@@ -153,13 +143,13 @@ class AheadCursor(CursorOver):
         """The child's place behind the last result, and how many elements came before."""
         return {
             "position": self._base + self._num_given,
-            "feed": self._trail.place(self._num_given, self._num_read),
+            "feed": self._positions.behind(self._num_given, self._num_read),
         }
 
     def set_state(self, state: State) -> None:
         """Go to a position that `get_state` returned."""
         self._base = state["position"]
-        self._trail.go_to(state["feed"])
+        self._positions.go_to(state["feed"])
 
 
 class ThreadedMapCursor(AheadCursor):
@@ -212,7 +202,7 @@ class ThreadedMapCursor(AheadCursor):
     def _refill(self) -> None:
         """Reads on when half of the window is free."""
         while not self._is_ended and 2 * len(self._under_way) <= self._window:
-            self._trail.mark(self._num_read, self._num_given)
+            self._positions.mark(self._num_read, self._num_given)
             try:
                 block = self._child.read(self._window - len(self._under_way))
             except StopIteration:
@@ -234,7 +224,7 @@ class ThreadedMapCursor(AheadCursor):
         future.set_exception(failure)
         self._under_way.append(future)
         self._num_read += 1
-        self._trail.mark_failure(self._num_read, self._num_given)
+        self._positions.mark_failure(self._num_read, self._num_given)
 
     def skip(self, count: int) -> int:
         """Without calling the function, but for those calls that are under way."""

@@ -69,7 +69,7 @@ class GroupedCursor(AheadCursor):
         num_records = num_bytes = 0
         enough = 1 if self._trusted is None else _ENOUGH_RECORDS
         while not self._is_ended and num_records < enough and num_bytes < _ENOUGH_BYTES:
-            self._trail.mark(self._num_read, self._num_given)
+            self._positions.mark(self._num_read, self._num_given)
             try:
                 batches.append(self._child.read(1).row(0))
             except StopIteration:
@@ -77,7 +77,7 @@ class GroupedCursor(AheadCursor):
                 break
             except Exception as e:
                 self._num_read += 1
-                self._trail.mark_failure(self._num_read, self._num_given)
+                self._positions.mark_failure(self._num_read, self._num_given)
                 return batches, e
             self._num_read += 1
             records = batches[-1][0]

@@ -16,11 +16,11 @@ from stratax.data.ops.map._grouped_cursor import GroupedCursor
 from stratax.data.ops.map._mapper import Mapper
 from stratax.data.plan import (
     Drawing,
+    Lookahead,
     Node,
     Passes,
     Run,
     check_callable,
-    feed_of,
     first_found,
     is_one_of_many,
     merged_specs,
@@ -213,7 +213,7 @@ class Map(Drawing):
             child = self.child.open(run, passes)
             window = _ROWS_PER_THREAD * self._threads
             return ThreadedMapCursor(child, calls, passes, lambda: run.pool(self._threads, self), window)
-        return MapCursor(feed_of(self.child, run, passes), calls, passes)
+        return MapCursor(self.child.open(run, passes), Lookahead(self.child), calls, passes)
 
 
 def _is_plain(spec: TensorSpec) -> bool:

@@ -11,7 +11,7 @@ import numpy as np
 from stratax.data.elements import Block, Draws
 from stratax.data.ops.shuffle._buffer import _GROW_FROM, Slots
 from stratax.data.ops.shuffle._permutation import Permutation
-from stratax.data.position import Cursor, CursorOver, State, Trail
+from stratax.data.position import Cursor, CursorOver, Positions, State
 
 _READ = 128
 
@@ -30,7 +30,7 @@ class ShuffleCursor(CursorOver):
         self._size = size
         self._key = tuple(key)
         self._draws = Draws(key)
-        self._trail = Trail(child)
+        self._positions = Positions(child)
         self._slots = Slots(size)
         self._pending: Block | None = None
         self._num_read = 0
@@ -92,8 +92,8 @@ class ShuffleCursor(CursorOver):
         return block
 
     def _read(self, limit: int) -> Block:
-        if self._trail.is_due():
-            self._trail.mark(self._num_read, self._oldest())
+        if self._positions.is_due():
+            self._positions.mark(self._num_read, self._oldest())
         try:
             return self._child.read(limit)
         except StopIteration:
@@ -115,7 +115,7 @@ class ShuffleCursor(CursorOver):
             child = self._child.get_state()
             return {"child": child, "read": 0, "step": 0, "slots": numbers, "last": -1, "failed": False}
         held = numbers[numbers >= 0]
-        anchor, child = self._trail.recall(int(held.min()) if len(held) else self._num_read)
+        anchor, child = self._positions.recall(int(held.min()) if len(held) else self._num_read)
         numbers[numbers >= 0] -= anchor
         return {
             "child": child,
@@ -131,7 +131,7 @@ class ShuffleCursor(CursorOver):
         self._child.set_state(state["child"])
         if state["failed"]:
             self._pass_over, self._last_failure = self._child.drop, state["read"]
-        self._trail.note(0, state["child"])
+        self._positions.note(0, state["child"])
         self._numbers = state["slots"].copy()
         self._filled, self._step = len(self._numbers), state["step"]
         order = np.argsort(self._numbers, kind="stable")
@@ -147,8 +147,8 @@ class ShuffleCursor(CursorOver):
         """Reads consecutive elements into the slots they were in."""
         self._num_read += self._pass_over(int(self._numbers[slots[0]]) - self._num_read)
         while len(slots):
-            if self._trail.is_due():
-                self._trail.mark(self._num_read, 0)
+            if self._positions.is_due():
+                self._positions.mark(self._num_read, 0)
             block = self._child.read(min(_READ, len(slots)))
             self._slots.place(slots[: block.count], block, self._filled)
             self._num_read += block.count

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from stratax.data import Dataset
-from stratax.data.position import _feed
+from stratax.data.position import _positions
 from tests.data.counting import records
 from tests.data.pipelines import ragged, stream
 from tests.data.reference import as_lists
@@ -63,8 +63,8 @@ def test_a_large_element_type_grows_the_buffer_as_it_fills():
 
 def test_restoring_makes_what_is_in_the_buffer_and_skips_the_rest(monkeypatch):
     # A place is noted whenever one may be, not when enough time has passed.
-    monkeypatch.setattr(_feed, "_LEAST_SECONDS", 0.0)
-    monkeypatch.setattr(_feed, "_SHARE", 0.0)
+    monkeypatch.setattr(_positions, "_LEAST_SECONDS", 0.0)
+    monkeypatch.setattr(_positions, "_SHARE", 0.0)
     dataset, source = records(100_000)
     dataset = dataset.shuffle(1000, seed=1).batch(100)
     iterator = iter(dataset)

@@ -1,0 +1,198 @@
+"""One iteration over a plan: its cursor, what its nodes share, and its position as JSON (data layer)."""
+
+import threading
+from typing import Any
+
+from stratax._shown import shown
+from stratax.data.ops import Prefetch, depth_at_root
+from stratax.data.plan import IndexCursor, Lookahead, Node, Order, Run, walk
+from stratax.data.position import Cursor, Feed, ReadAhead, State, from_json, to_json
+from stratax.data.sources import Generator
+from stratax.errors import DataError, StrataxError
+
+_VERSION = 3
+# What comes of a position that does not fit the pipeline, or of data that end before it.
+_MISFITS = (LookupError, TypeError, ValueError, AttributeError, StopIteration)
+_KEYS = {"version", "plan", "iteration", "position", "seeds", "place"}
+
+
+class Epochs:
+    """Counts how many times a Dataset was iterated.
+
+    Attributes:
+        seeds: Seeds of a restored state that take the place of the shuffles' own, by the identity of their Order.
+        trained: How many epochs of training have used the Dataset; kept for who numbers its passes by epochs.
+    """
+
+    def __init__(self) -> None:
+        self.seeds: dict[int, int] = {}
+        self.trained = 0
+        self._next = 0
+        self._lock = threading.Lock()
+
+    @property
+    def upcoming(self) -> int:
+        """The number of the iteration that starts next."""
+        with self._lock:
+            return self._next
+
+    def next(self) -> int:
+        """The number of the iteration that starts now."""
+        with self._lock:
+            self._next += 1
+            return self._next - 1
+
+    def continue_after(self, iteration: int, seeds: dict[int, int]) -> None:
+        """The next iterations will come after `iteration`, in the orders of `seeds`."""
+        with self._lock:
+            self._next = iteration + 1
+            self.seeds = seeds
+
+
+class Iteration:
+    """One iteration over a plan.
+
+    Elements do not pass through it: they come from :attr:`cursor`, or from :meth:`feed`.
+
+    Args:
+        node: The plan.
+        epochs: The Dataset's count of iterations.
+        max_threads: Upper limit of the threads for `map`.
+
+    Attributes:
+        run: What the nodes share; it ends all threads of the iteration.
+        cursor: Gives the elements; what the plan's outermost `prefetch` would do is left to who reads from it.
+        depth: How many elements that `prefetch` wants to be read ahead; 0 for none.
+    """
+
+    def __init__(self, node: Node, epochs: Epochs, max_threads: int | None = None) -> None:
+        self._node = node
+        self._epochs = epochs
+        self._max_threads = max_threads
+        self._is_streamed_ahead = isinstance(node, Prefetch) and not node.is_indexable and node.depth > 0
+        self._start(epochs.next(), epochs.seeds, 0)
+
+    def _start(self, iteration: int, seeds: dict[int, int], position: int) -> None:
+        node = self._node
+        self.run = Run(iteration, seeds, self._max_threads)
+        self._first = position
+        self.depth = 0
+        self.cursor: Cursor
+        if node.is_indexable:
+            self.cursor, self.depth = IndexCursor(node, self.run, position=position), depth_at_root(node)
+        elif self._is_streamed_ahead:
+            self.cursor, self.depth = node.children[0].open(self.run), depth_at_root(node)
+        else:
+            self.cursor = node.open(self.run)
+
+    def feed(self) -> Feed:
+        """Return what holds the cursor's elements back until they are used, and reads ahead if the plan says so."""
+        ahead = Lookahead(self._node)
+        if self.depth:
+            return ReadAhead(self.cursor, self.depth, self.run, ahead=ahead)
+        return Feed(self.cursor, ahead)
+
+    def position(self, place: State, num_passed: int) -> dict[str, Any]:
+        """Return a position as JSON can hold it.
+
+        Args:
+            place: That of a feed over the cursor.
+            num_passed: How many elements lie before it.
+
+        Raises:
+            DataError: The pipeline reads a Python generator, whose position nobody knows.
+        """
+        self.check_has_positions()
+        if self._is_streamed_ahead:
+            place = {"child": place, "skip": 0}
+        return {
+            "version": _VERSION,
+            "plan": fingerprint(self._node),
+            "iteration": self.run.iteration,
+            "position": self._first + num_passed,
+            "seeds": [order.saved_seed(self.run, i) for i, order in enumerate(orders_of(self._node))],
+            "place": None if self._node.is_indexable else to_json(place),
+        }
+
+    def check_has_positions(self) -> None:
+        """Raise an error where the pipeline reads what has no position.
+
+        Raises:
+            DataError: It reads a Python generator.
+        """
+        placeless = [node.without_place() for node in walk(self._node) if isinstance(node, Generator)]
+        for error in (*placeless, *self.run.placeless):
+            raise error
+
+    def begin_at(self, state: dict[str, Any]) -> State | None:
+        """End this iteration and begin the one of a saved position.
+
+        Args:
+            state: What :meth:`position` returned.
+
+        Returns:
+            Where a feed over the new cursor has to go; None if it is there.
+
+        Raises:
+            DataError: The state is not one, or comes from another pipeline; the iteration stays as it is.
+        """
+        orders = orders_of(self._node)
+        seeds = self._checked_seeds(state, len(orders))
+        self.run.close()
+        by_order = {id(order): seed for order, seed in zip(orders, seeds, strict=True)}
+        self._start(state["iteration"], by_order, state["position"])
+        self._epochs.continue_after(state["iteration"], by_order)
+        return None if state["place"] is None else from_json(state["place"])
+
+    def go_to(self, feed: Cursor, place: State) -> None:
+        """Bring a feed over the cursor to where :meth:`begin_at` said.
+
+        Raises:
+            DataError: The data have become shorter, or the position does not fit them.
+        """
+        try:
+            if self._is_streamed_ahead:
+                inner = place["child"]
+                feed.set_state({"child": inner["child"], "skip": inner["skip"] + place["skip"]})
+            else:
+                feed.set_state(place)
+        except BaseException as e:
+            if isinstance(e, StrataxError) or not isinstance(e, _MISFITS):
+                raise
+            raise DataError(
+                "The saved position could not be reached. Expected: a state of this pipeline, over the same data. "
+                f"Received: place={shown(place)}, which gave {shown(e)}. Pass what get_state() returned."
+            ) from e
+
+    def _checked_seeds(self, state: Any, count: int) -> list[int]:
+        if not _is_state(state):
+            raise DataError(
+                f"A state of a Dataset iterator has the keys {sorted(_KEYS)} and version {_VERSION}. "
+                f"Received: state={shown(state)}. Pass what get_state() returned."
+            )
+        if state["plan"] != fingerprint(self._node) or len(state["seeds"]) != count:
+            raise DataError(
+                "The state belongs to another pipeline, so its position means nothing here. "
+                f"Expected: plan={shown(fingerprint(self._node))}. Received: plan={shown(state['plan'])}. "
+                "Build the same pipeline as when the state was saved."
+            )
+        return list(state["seeds"])
+
+
+def _is_state(state: Any) -> bool:
+    if not isinstance(state, dict) or set(state) != _KEYS or state["version"] != _VERSION:
+        return False
+    numbers = state["seeds"] if isinstance(state["seeds"], list) else [None]
+    are_numbers = all(type(number) is int for number in (state["iteration"], state["position"], *numbers))
+    return are_numbers and state["iteration"] >= 0 and state["position"] >= 0
+
+
+def orders_of(node: Node) -> list[Order]:
+    """What identifies the sources of randomness of a plan, each once."""
+    unique = {id(step.order): step.order for step in walk(node) if step.order is not None}
+    return list(unique.values())
+
+
+def fingerprint(node: Node) -> str:
+    """What two plans have in common in which a position means the same."""
+    return " < ".join(step.describe() for step in walk(node))
