@@ -6,6 +6,7 @@
 #   make check    format, lint, types, import contract, doctests
 #   make bench    the figures, as a table and as JSON
 #   make api      rewrites tests/public_api.txt after an intended change of the public API
+#   make names    rewrites the table of tf's names in docs/compatibility.md
 #   make format   mends what `make check` finds in format and lint, where that can be done by itself
 #   make lock     rewrites constraints.txt with the newest versions that pyproject.toml allows
 #   make clean    removes .venv and what the tools left behind
@@ -19,7 +20,7 @@ CODE := $(wildcard stratax tests tools benchmarks examples)
 PIP := -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test stress check format-check lint types contract doctest bench api format lock clean
+.PHONY: help setup demo test stress check format-check lint types contract doctest bench api names format lock clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -69,6 +70,9 @@ bench: setup
 
 api: setup
 	@$(BIN)/python -m tests.public_api
+
+names: setup
+	@$(BIN)/python -m tools.compatibility
 
 format: setup
 	@$(BIN)/ruff check --quiet --fix $(CODE) || true

@@ -4,26 +4,28 @@ A door is a module and the stub (`.pyi`) beside it. The stub is a table with one
 the name is made; type checkers read the same lines. It may hold these forms and no others::
 
     from . import config as config          a module of this package
-    from ._capture import Region as Region  a name, here (behind `as`) perhaps another one than there
+    from ._capture import Region as Region  a name that a module of this package, or another door, makes
     from stratax.image import *             all names of another door of Stratax
     del saturate_cast                       but for this one
     import keras as keras                   a library
+    swish = stratax.ops.nn.silu             a name that is another one there; needs an `import stratax.ops.nn`
 """
 
 import importlib
 import os
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from stratax._shown import shown
 
 _ROOT = os.path.dirname(os.path.abspath(__file__))
 _LINE = re.compile(
-    r"^from (?P<source>[\w.]+) import \(?\s*(?:(?P<all>\*)|(?P<name>\w+) as (?P<alias>\w+))"
-    r"|^import (?P<library>[\w.]+) as (?P<as>\w+)"
-    r"|^del (?P<without>\w+)",
+    r"^from (?P<source>[\w.]+) import \(?\s*(?:(?P<all>\*)|(?P<name>\w+) as \w+)"
+    r"|^import (?P<library>\w+) as \w+"
+    r"|^del (?P<without>\w+)"
+    r"|^(?P<renamed>\w+) = (?P<module>[\w.]+)\.(?P<attribute>\w+)",
     re.MULTILINE,
 )
 
@@ -98,21 +100,48 @@ def parse_table(package: str, text: str) -> dict[str, Origin]:
     """
     table: dict[str, Origin] = {}
     for line in _LINE.finditer(text):
-        if line["without"]:
-            del table[line["without"]]
-        elif line["library"]:
-            table[line["as"]] = Origin(line["library"], "")
+        if name := line["name"]:
+            table[name] = _origin(package, line["source"], name)
+        elif line["renamed"]:
+            table[line["renamed"]] = Origin(line["module"], line["attribute"])
         elif line["all"]:
             table |= _table_of(line["source"])
-        elif line["source"] == ".":
-            table[line["alias"]] = Origin(f"{package}.{line['name']}", "")
+        elif line["library"]:
+            table[line["library"]] = Origin(line["library"], "")
         else:
-            source = f"{package}{line['source']}" if line["source"].startswith(".") else line["source"]
-            table[line["alias"]] = Origin(source, line["name"])
+            del table[line["without"]]
     return table
 
 
+def _origin(package: str, source: str, name: str) -> Origin:
+    if source == ".":
+        return Origin(f"{package}.{name}", "")
+    return Origin(f"{package}{source}" if source.startswith(".") else source, name)
+
+
+def read_tables(package: str) -> dict[str, dict[str, Origin]]:
+    """Return the tables of all doors of a package of Stratax, which are not imported for that.
+
+    Args:
+        package: The package's name.
+    """
+    tables = {door: read_table(door, stub) for door, stub in _stubs(_folder(package), package)}
+    return dict(sorted(tables.items()))
+
+
+def _stubs(folder: str, module: str) -> Iterator[tuple[str, str]]:
+    for entry in os.scandir(folder):
+        stem, suffix = os.path.splitext(entry.name)
+        if entry.is_dir() and not stem.startswith("_"):
+            yield from _stubs(entry.path, f"{module}.{stem}")
+        elif suffix == ".pyi":
+            yield module if stem == "__init__" else f"{module}.{stem}", entry.path
+
+
 def _table_of(door: str) -> dict[str, Origin]:
-    """The table of another door, which is not imported for that."""
-    path = os.path.join(_ROOT, *door.split(".")[1:])
+    path = _folder(door)
     return read_table(door, os.path.join(path, "__init__.pyi") if os.path.isdir(path) else f"{path}.pyi")
+
+
+def _folder(module: str) -> str:
+    return os.path.join(_ROOT, *module.split(".")[1:])

@@ -18,7 +18,14 @@ from collections.abc import Iterator
 from typing import Any
 
 SNAPSHOT = pathlib.Path(__file__).with_name("public_api.txt")
-_FOR_OTHER_PACKAGES = ("stratax.data.", "stratax.io", "stratax.seams")
+_FOR_OTHER_PACKAGES = (
+    "stratax.core.",
+    "stratax.data.",
+    "stratax.distribute.",
+    "stratax.io",
+    "stratax.ops",
+    "stratax.seams",
+)
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
 

@@ -30,10 +30,15 @@ def parsed(stub):
                 entries = {alias: (f"{package}.{name}", "")}
             case ast.ImportFrom(module=module, names=[ast.alias(name="*", asname=None)], level=0):
                 entries = parsed(next(each for each in STUBS if door_of(each) == module))
-            case ast.ImportFrom(module=module, names=[ast.alias(name=name, asname=str(alias))], level=0 | 1):
+            case ast.ImportFrom(module=module, names=[ast.alias(name=name, asname=alias)], level=0 | 1):
+                assert name == alias, f"{stub}: {name} as {alias} is no name of the door for type checkers"
                 entries = {alias: (f"{package}.{module}" if node.level else module, name)}
-            case ast.Import(names=[ast.alias(name=name, asname=str(alias))]):
+            case ast.Import(names=[ast.alias(name=name, asname=str(alias))]) if name == alias:
                 entries = {alias: (name, "")}
+            case ast.Import(names=[ast.alias(asname=None)]):
+                continue
+            case ast.Assign(targets=[ast.Name(id=alias)], value=ast.Attribute(value=module, attr=name)):
+                entries = {alias: (ast.unparse(module), name)}
             case ast.Delete(targets=[ast.Name(id=name)]):
                 del table[name]
                 continue
@@ -61,7 +66,7 @@ def test_all_forms_of_a_table_are_read():
     text = """
 from . import room as room
 from ._module import Thing as Thing
-from ._module import thing as other
+other = house._module.thing
 from .room._module import (
     a_long_name as a_long_name,
 )
@@ -96,7 +101,7 @@ def test_a_name_is_found_without_the_door_once_it_was_used(tmp_path, monkeypatch
     (tmp_path / "house" / "__init__.py").write_text(
         "from stratax import _doors\n__getattr__, __dir__, __all__ = _doors.attach(__name__, __file__)\n"
     )
-    (tmp_path / "house" / "__init__.pyi").write_text("from ._made import first as second\n")
+    (tmp_path / "house" / "__init__.pyi").write_text("import house._made\n\nsecond = house._made.first\n")
     (tmp_path / "house" / "_made.py").write_text("first = 1\n")
     monkeypatch.syspath_prepend(tmp_path)
     house = importlib.import_module("house")

@@ -245,6 +245,11 @@ def current_region() -> Region | None:
     return scope
 
 
+def executing_eagerly() -> bool:
+    """Return whether the caller computes values at once: False while a compiled function or replica traces it."""
+    return current_region() is None
+
+
 @contextlib.contextmanager
 def outside_scopes() -> Iterator[None]:
     """Runs a block for real, as if no region and no JAX trace were active (creating variables, say)."""

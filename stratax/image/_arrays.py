@@ -4,7 +4,6 @@ The operations of this package are written once, against the array API: NumPy ar
 `Dataset.map` see, are computed with NumPy and stay on the host; JAX' arrays and tracers are computed with `jax.numpy`.
 """
 
-from collections.abc import Sequence
 from typing import Any
 
 import array_api_compat
@@ -12,7 +11,8 @@ import numpy as np
 
 from stratax._shown import shown
 from stratax.data.elements import as_array, as_plain
-from stratax.errors import BadArgumentError, BadTypeError
+from stratax.errors import BadArgumentError
+from stratax.ops.creation import sizes_of
 
 Namespace = Any
 """A module of array functions: `numpy`, or `jax.numpy`."""
@@ -83,31 +83,10 @@ def two_sizes(size: Any) -> tuple[int, int]:
         BadTypeError: They are not known while a program is traced.
         BadArgumentError: They are not two numbers of at least 1.
     """
-    sizes = static_sizes("size", size)
+    sizes = sizes_of("size", size)
     if len(sizes) != 2 or min(sizes) < 1:
         raise BadArgumentError(
             "A size of images is [height, width], both at least 1. "
             f"Received: size={shown(size)}. Pass two positive integers."
         )
     return sizes[0], sizes[1]
-
-
-def static_sizes(name: str, sizes: Any) -> tuple[int, ...]:
-    """Integers that settle a shape, which compiled programs have to know while they are traced.
-
-    Raises:
-        BadTypeError: They are traced, or are not integers.
-    """
-    if type(sizes) is tuple and all(type(size) is int for size in sizes):
-        return sizes
-    try:
-        values: Sequence[Any] = np.asarray(sizes).reshape(-1).tolist()
-    except Exception as e:
-        # What JAX raises for a number that it does not know yet.
-        raise BadTypeError(
-            "The shape of a result has to be known while a program is traced. "
-            f"Received: {name}={shown(sizes)}. Pass Python integers."
-        ) from e
-    if not all(isinstance(value, int) for value in values):
-        raise BadTypeError(f"{name} has to hold integers. Received: {name}={shown(sizes)}. Round it first.")
-    return tuple(int(value) for value in values)

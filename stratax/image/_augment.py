@@ -8,10 +8,11 @@ import numpy as np
 
 from stratax._shown import shown
 from stratax.errors import BadArgumentError
-from stratax.image._arrays import as_image, check_image, static_sizes
+from stratax.image._arrays import as_image, check_image
 from stratax.image._color import adjust_brightness, adjust_contrast, adjust_hue, adjust_saturation
 from stratax.image._draws import Draw
 from stratax.image._geometry import flip_left_right, flip_up_down
+from stratax.ops.creation import sizes_of
 
 
 def flipped_left_right(image: Any, draw: Draw) -> Any:
@@ -40,7 +41,7 @@ def cropped(value: Any, size: Any, draw: Draw) -> Any:
         BadArgumentError: The size has another rank, or is larger.
     """
     value, _ = as_image(value)
-    sizes = static_sizes("size", size)
+    sizes = sizes_of("size", size)
     if len(sizes) != value.ndim or any(a > b or a < 0 for a, b in zip(sizes, value.shape, strict=False)):
         raise BadArgumentError(
             f"The size of a random crop has one number for each axis, at most the array's, which are "

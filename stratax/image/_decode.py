@@ -13,11 +13,11 @@ from stratax._shown import cut, shown
 from stratax.data.elements import as_dtype
 from stratax.errors import BadArgumentError
 from stratax.image import _animations, _pillow
-from stratax.image._arrays import static_sizes
 from stratax.image._dtypes import convert_image_dtype
 from stratax.image._files import MAX_PIXELS, as_bytes, check_choice, check_claim, check_kind, damaged, kind_of
 from stratax.image._geometry import crop_to_bounding_box
 from stratax.image._packages import package
+from stratax.ops.creation import sizes_of
 
 # Where the header of a PNG file says how many bits a value has.
 _PNG_DEPTH_AT = 24
@@ -128,7 +128,7 @@ def decode_and_crop_jpeg(
         BadArgumentError: If another argument has none of its values, or the part is not within the image.
         MissingPackageError: If the packages for images are not installed.
     """
-    window = static_sizes("crop_window", crop_window)
+    window = sizes_of("crop_window", crop_window)
     if len(window) != 4:
         raise BadArgumentError(
             "A part of an image is four numbers: first row, first column, height, width. "

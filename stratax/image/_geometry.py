@@ -9,7 +9,8 @@ import numpy as np
 
 from stratax._shown import shown
 from stratax.errors import BadArgumentError
-from stratax.image._arrays import as_image, check_image, is_numpy, static_sizes
+from stratax.image._arrays import as_image, check_image, is_numpy
+from stratax.ops.creation import sizes_of
 
 
 def flip_left_right(image: Any) -> Any:
@@ -77,7 +78,7 @@ def rot90(image: Any, k: int = 1, name: str | None = None) -> Any:
         BadArgumentError: If `image` has another rank.
         BadTypeError: If `k` is not an integer.
     """
-    (turns,) = static_sizes("k", k)
+    (turns,) = sizes_of("k", k)
     if turns % 4 == 1:
         return transpose(flip_left_right(image))
     if turns % 4 == 3:
@@ -158,10 +159,10 @@ def pad_to_bounding_box(
 
 
 def _box(top: Any, left: Any, rows: Any, columns: Any) -> tuple[int, int, int, int]:
-    (top,) = static_sizes("offset_height", top)
-    (left,) = static_sizes("offset_width", left)
-    (rows,) = static_sizes("target_height", rows)
-    (columns,) = static_sizes("target_width", columns)
+    (top,) = sizes_of("offset_height", top)
+    (left,) = sizes_of("offset_width", left)
+    (rows,) = sizes_of("target_height", rows)
+    (columns,) = sizes_of("target_width", columns)
     if min(top, left) < 0 or min(rows, columns) < 1:
         raise BadArgumentError(
             "Offsets are at least 0, and heights and widths at least 1. Received: "

@@ -8,8 +8,6 @@ A tensor is a `jax.Array`. Array functions that make sense in an input pipeline 
 on the host, so that the functions given to `Dataset.map` start no device; everything else computes on a device.
 """
 
-from stratax import _doors
-from stratax.tf._names import missing_name as _missing_name
+from stratax.tf import _names
 
-_load, __dir__, __all__ = _doors.attach(__name__, __file__)
-__getattr__ = _missing_name(__name__, __all__, _load)
+__getattr__, __dir__, __all__ = _names.attach(__name__, __file__)

@@ -1,10 +1,5 @@
 """`tf.python_io`: TFRecord files, under TensorFlow 1's names (tf layer)."""
 
-from stratax.data import TFRecordCompressionType as TFRecordCompressionType
-from stratax.data import TFRecordOptions as TFRecordOptions
-from stratax.data import TFRecordWriter as TFRecordWriter
-from stratax.data import tf_record_iterator as tf_record_iterator
-from stratax.tf._names import missing_name
+from stratax.tf import _names
 
-__all__ = ["TFRecordCompressionType", "TFRecordOptions", "TFRecordWriter", "tf_record_iterator"]
-__getattr__ = missing_name(__name__, __all__)
+__getattr__, __dir__, __all__ = _names.attach(__name__, __file__)

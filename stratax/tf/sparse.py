@@ -1,11 +1,5 @@
 """`tf.sparse` (tf layer)."""
 
-from stratax.data import SparseTensor as SparseTensor
-from stratax.data import sparse_to_dense as to_dense
-from stratax.tf._names import missing_name
+from stratax.tf import _names
 
-__all__ = [
-    "SparseTensor",
-    "to_dense",
-]
-__getattr__ = missing_name(__name__, __all__)
+__getattr__, __dir__, __all__ = _names.attach(__name__, __file__)

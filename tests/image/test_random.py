@@ -167,7 +167,7 @@ def test_limits_are_checked():
             BadArgumentError, match=r"one number for each axis, at most the array's, which are \(6, 7, 3\)"
         ):
             image.random_crop(PHOTO, size)
-    with pytest.raises(BadTypeError, match="size has to hold integers"):
+    with pytest.raises(BadTypeError, match="`size` must be whole numbers"):
         image.random_crop(PHOTO, (4.0, 5, 3))
     for function in (image.random_flip_left_right, image.random_flip_up_down):
         with pytest.raises(BadArgumentError, match=r"An image has the shape \[height, width, channels\]"):

@@ -95,7 +95,7 @@ def test_sizes_have_to_be_two_positive_integers(function):
         function(PHOTO, (0, 5))
     with pytest.raises(BadArgumentError, match="both at least 1"):
         function(PHOTO, (5, 5, 3))
-    with pytest.raises(BadTypeError, match="size has to hold integers"):
+    with pytest.raises(BadTypeError, match="`size` must be whole numbers"):
         function(PHOTO, (5.5, 5))
     with pytest.raises(BadTypeError, match="known while a program is traced"):
         jax.jit(lambda size: function(PHOTO, size))(np.array([5, 5]))

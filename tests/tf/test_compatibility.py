@@ -1,29 +1,31 @@
 """What docs/compatibility.md says of `stratax.tf`, claim by claim, and that its list of names is complete."""
 
-import pathlib
-import re
-
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import stratax.tf as tf
-from stratax import errors
+from stratax import _doors, errors
 from tests import public_api
-
-PAGE = pathlib.Path(__file__).parents[2] / "docs" / "compatibility.md"
-_NAMES = re.compile(r"^\| `(tf[\w.]*)` \| (.*) \|$", re.MULTILINE)
-
-
-def public_modules():
-    for module in public_api.public_modules("stratax.tf"):
-        yield module.__name__.removeprefix("stratax."), module
+from tools import compatibility
 
 
 def test_the_page_lists_every_name_there_is():
-    table = PAGE.read_text("utf-8").partition("## Which names there are")[2]
-    listed = {module: set(re.findall(r"`(\w+)`", names)) for module, names in _NAMES.findall(table)}
-    assert listed == {path: set(module.__all__) for path, module in public_modules()}
+    text = compatibility.PAGE.read_text("utf-8")
+    assert text == compatibility.page(text), "Run: make names"
+
+
+def test_a_page_without_a_name_or_table_gets_it():
+    page = compatibility.PAGE.read_text("utf-8")
+    assert compatibility.page(page.replace("`abs`, ", "")) == page
+    assert compatibility.page("Before.\n").startswith("Before.\n## Which names there are\n\n| module |")
+
+
+def test_the_table_has_the_names_that_the_modules_have():
+    tables = _doors.read_tables("stratax.tf")
+    assert {door: sorted(names) for door, names in tables.items()} == {
+        module.__name__: module.__all__ for module in public_api.public_modules("stratax.tf")
+    }
 
 
 @pytest.mark.parametrize(

@@ -169,3 +169,26 @@ def prefetch_to_device(device: str, buffer_size: int | None = None) -> Transform
         What `Dataset.apply` takes.
     """
     return lambda dataset: dataset.prefetch(AUTOTUNE if buffer_size is None else buffer_size)
+
+
+def cardinality(dataset: Dataset) -> Any:
+    """The number of elements of a Dataset, as `tf.data.experimental.cardinality`: `dataset.cardinality()`."""
+    return dataset.cardinality()
+
+
+def load(
+    path: Any, element_spec: Any = None, compression: str | None = None, reader_func: Any = None
+) -> Dataset:
+    """The elements that were saved in a folder, as `tf.data.experimental.load`: `Dataset.load`."""
+    return Dataset.load(path, element_spec, compression, reader_func)
+
+
+def save(
+    dataset: Dataset,
+    path: Any,
+    compression: str | None = None,
+    shard_func: Any = None,
+    checkpoint_args: Any = None,
+) -> None:
+    """Writes all elements of a Dataset into a folder, as `tf.data.experimental.save`: `dataset.save`."""
+    dataset.save(path, compression, shard_func, checkpoint_args)

@@ -55,12 +55,12 @@ _PUBLIC = {
     "keras.ops.nn": (),
     "keras.ops.numpy": (),
     "stratax.image": (),
-    "stratax.tf._arrays": (),
-    "stratax.tf._clipping": (),
-    "stratax.tf._creation": (),
-    "stratax.tf._elementwise": (),
-    "stratax.tf._losses": ("dropout",),
-    "stratax.tf._reductions": (),
+    "stratax.ops.arrays": (),
+    "stratax.ops.creation": (),
+    "stratax.ops.elementwise": (),
+    "stratax.ops.linalg": (),
+    "stratax.ops.nn": ("dropout",),
+    "stratax.ops.reductions": (),
 }  # fmt: skip
 _SINGLE = {
     "jax": ("grad", "jit", "value_and_grad", "vmap"),
@@ -111,7 +111,7 @@ def _public_functions(module: types.ModuleType, name: str) -> Iterator[Callable[
         if key.startswith("_") or "random" in key or key in left_out or key in in_place:
             continue
         value = getattr(module, key)
-        is_own = not name.startswith("stratax.tf") or getattr(value, "__module__", "").startswith(name)
+        is_own = not name.startswith("stratax.ops") or getattr(value, "__module__", "").startswith(name)
         if callable(value) and not isinstance(value, type | types.ModuleType) and is_own:
             yield value
 

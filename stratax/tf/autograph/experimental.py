@@ -1,9 +1,5 @@
 """`tf.autograph.experimental` (tf layer)."""
 
-from stratax.core import do_not_convert as do_not_convert
-from stratax.tf._names import missing_name
+from stratax.tf import _names
 
-__all__ = [
-    "do_not_convert",
-]
-__getattr__ = missing_name(__name__, __all__)
+__getattr__, __dir__, __all__ = _names.attach(__name__, __file__)

@@ -1,7 +1,5 @@
 """`tf.contrib`, as far as programs of TensorFlow 1 use it for their input (tf layer)."""
 
-from stratax.tf._names import missing_name
-from stratax.tf.contrib import data as data
+from stratax.tf import _names
 
-__all__ = ["data"]
-__getattr__ = missing_name(__name__, __all__)
+__getattr__, __dir__, __all__ = _names.attach(__name__, __file__)

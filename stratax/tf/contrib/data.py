@@ -1,39 +1,5 @@
 """`tf.contrib.data`: older forms of what `tf.data` does (tf layer)."""
 
-from stratax.data import CsvDataset as CsvDataset
-from stratax.data import Dataset as Dataset
-from stratax.data import FixedLengthRecordDataset as FixedLengthRecordDataset
-from stratax.data import TextLineDataset as TextLineDataset
-from stratax.data import TFRecordDataset as TFRecordDataset
-from stratax.data import make_csv_dataset as make_csv_dataset
-from stratax.data.dataset.experimental import batch_and_drop_remainder as batch_and_drop_remainder
-from stratax.data.dataset.experimental import enumerate_dataset as enumerate_dataset
-from stratax.data.dataset.experimental import ignore_errors as ignore_errors
-from stratax.data.dataset.experimental import map_and_batch as map_and_batch
-from stratax.data.dataset.experimental import (
-    padded_batch_and_drop_remainder as padded_batch_and_drop_remainder,
-)
-from stratax.data.dataset.experimental import parallel_interleave as parallel_interleave
-from stratax.data.dataset.experimental import prefetch_to_device as prefetch_to_device
-from stratax.data.dataset.experimental import shuffle_and_repeat as shuffle_and_repeat
-from stratax.data.dataset.experimental import unbatch as unbatch
-from stratax.tf._names import missing_name
+from stratax.tf import _names
 
-__all__ = [
-    "CsvDataset",
-    "Dataset",
-    "FixedLengthRecordDataset",
-    "TFRecordDataset",
-    "TextLineDataset",
-    "batch_and_drop_remainder",
-    "enumerate_dataset",
-    "ignore_errors",
-    "make_csv_dataset",
-    "map_and_batch",
-    "padded_batch_and_drop_remainder",
-    "parallel_interleave",
-    "prefetch_to_device",
-    "shuffle_and_repeat",
-    "unbatch",
-]
-__getattr__ = missing_name(__name__, __all__)
+__getattr__, __dir__, __all__ = _names.attach(__name__, __file__)

@@ -1,19 +1,5 @@
 """`tf.distribute.cluster_resolver` (tf layer)."""
 
-from stratax.cluster import ClusterResolver as ClusterResolver
-from stratax.cluster import KubernetesClusterResolver as KubernetesClusterResolver
-from stratax.cluster import SimpleClusterResolver as SimpleClusterResolver
-from stratax.cluster import SlurmClusterResolver as SlurmClusterResolver
-from stratax.cluster import TFConfigClusterResolver as TFConfigClusterResolver
-from stratax.cluster import TPUClusterResolver as TPUClusterResolver
-from stratax.tf._names import missing_name
+from stratax.tf import _names
 
-__all__ = [
-    "ClusterResolver",
-    "KubernetesClusterResolver",
-    "SimpleClusterResolver",
-    "SlurmClusterResolver",
-    "TFConfigClusterResolver",
-    "TPUClusterResolver",
-]
-__getattr__ = missing_name(__name__, __all__)
+__getattr__, __dir__, __all__ = _names.attach(__name__, __file__)

@@ -1,9 +1,5 @@
 """`tf.tpu` (tf layer)."""
 
-from stratax.tf._names import missing_name
-from stratax.tf.tpu import experimental as experimental
+from stratax.tf import _names
 
-__all__ = [
-    "experimental",
-]
-__getattr__ = missing_name(__name__, __all__)
+__getattr__, __dir__, __all__ = _names.attach(__name__, __file__)

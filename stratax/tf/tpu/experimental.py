@@ -1,15 +1,5 @@
 """`tf.tpu.experimental` (tf layer)."""
 
-from stratax.cluster import Topology as Topology
-from stratax.cluster import TPUSystemMetadata as TPUSystemMetadata
-from stratax.cluster import initialize_tpu_system as initialize_tpu_system
-from stratax.cluster import shutdown_tpu_system as shutdown_tpu_system
-from stratax.tf._names import missing_name
+from stratax.tf import _names
 
-__all__ = [
-    "TPUSystemMetadata",
-    "Topology",
-    "initialize_tpu_system",
-    "shutdown_tpu_system",
-]
-__getattr__ = missing_name(__name__, __all__)
+__getattr__, __dir__, __all__ = _names.attach(__name__, __file__)

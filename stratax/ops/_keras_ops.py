@@ -1,4 +1,4 @@
-"""`keras.ops`, imported when the first of them is called (tf layer).
+"""`keras.ops`, imported when the first of them is called (ops layer).
 
 Functions of an input pipeline use the names of this layer on NumPy arrays, in processes that need no Keras.
 """
@@ -8,7 +8,7 @@ from typing import Any
 
 from stratax._shown import shown
 from stratax.errors import BadTypeError
-from stratax.tf._text import holds_text
+from stratax.ops._text import holds_text
 
 _CONVERSIONS = ("cast", "convert_to_tensor")
 """What may change a number's kind: whether it fits depends on what it becomes."""

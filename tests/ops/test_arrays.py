@@ -1,4 +1,4 @@
-"""The array functions of `stratax.tf`: on the host for NumPy arrays, on a device for all else, and equal in both."""
+"""Array functions, under the names of `tf`: on the host for NumPy arrays, on a device for all else, equal in both."""
 
 import jax
 import jax.numpy as jnp

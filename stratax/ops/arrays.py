@@ -1,7 +1,7 @@
-"""Functions of `tf` that rearrange arrays or look into them (tf layer).
+"""Functions of `tf` that rearrange arrays or look into them (ops layer).
 
-All but the linear algebra keep NumPy arrays on the host (see `stratax.tf._host`), and those that only rearrange take
-text (see `stratax.tf._text`).
+NumPy arrays stay on the host (see `stratax.ops._host`), except in `top_k`; functions that only rearrange take text
+(see `stratax.ops._text`).
 """
 
 from typing import Any
@@ -10,11 +10,11 @@ import numpy as np
 
 from stratax._shown import shown
 from stratax.errors import BadArgumentError, BadTypeError
-from stratax.tf._creation import on_device, sizes_of
-from stratax.tf._dtypes import as_dtype, device_dtype
-from stratax.tf._host import host_array, is_made_on_host, is_numpy, is_on_host
-from stratax.tf._keras_ops import ops
-from stratax.tf._text import as_text, holds_text, or_text
+from stratax.ops._host import host_array, is_made_on_host, is_numpy, is_on_host
+from stratax.ops._keras_ops import ops
+from stratax.ops._text import as_text, holds_text, or_text
+from stratax.ops.creation import on_device, sizes_of
+from stratax.ops.dtypes import as_dtype, device_dtype
 
 
 def _library(*operands: Any) -> Any:
@@ -319,42 +319,6 @@ def one_hot(
         return hot if axis in (None, -1) else np.moveaxis(hot, -1, axis)
     hot = ops.one_hot(indices, depth, axis=-1 if axis is None else axis, dtype="bool")
     return ops.where(hot, ops.cast(on, device_dtype(kind)), ops.cast(off, device_dtype(kind)))
-
-
-def matmul(
-    a: Any, b: Any, transpose_a: bool = False, transpose_b: bool = False, name: str | None = None
-) -> Any:
-    """The matrix product, on a device, as `tf.matmul`.
-
-    Args:
-        a: Matrices, shape `(..., m, k)`.
-        b: Matrices, shape `(..., k, n)`.
-        transpose_a: Whether the last two dimensions of `a` are swapped first.
-        transpose_b: The same for `b`.
-        name: Ignored.
-
-    Returns:
-        An array of shape `(..., m, n)` on the device of the enclosing `tf.device`, or where the operands are.
-
-    Example:
-        >>> import stratax.tf as tf
-        >>> tf.matmul([[1.0, 2.0]], [[3.0], [4.0]]).tolist()
-        [[11.0]]
-    """
-    a, b = on_device(a), on_device(b)
-    return ops.matmul(
-        ops.swapaxes(a, -1, -2) if transpose_a else a, ops.swapaxes(b, -1, -2) if transpose_b else b
-    )
-
-
-def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Any:
-    """The product of `a` and `b` summed over `axes`, on a device, as `tf.tensordot`."""
-    return ops.tensordot(on_device(a), on_device(b), axes=axes)
-
-
-def einsum(equation: str, *inputs: Any) -> Any:
-    """Sums of products by Einstein's notation, on a device, as `tf.einsum`."""
-    return ops.einsum(equation, *(on_device(operand) for operand in inputs))
 
 
 def top_k(input: Any, k: int = 1, sorted: bool = True, name: str | None = None) -> Any:

@@ -1,4 +1,4 @@
-"""Text among the operands of `tf`'s functions (tf layer).
+"""Text among the operands of `tf`'s functions (ops layer).
 
 Text never goes to a device. It is what the functions of a pipeline see: `bytes`, or NumPy arrays of `bytes` objects.
 NumPy's own strings lose the zero bytes at their ends, which images may end in.

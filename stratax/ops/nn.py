@@ -1,12 +1,12 @@
-"""The losses and the non-linearities of `tf.nn` (tf layer). All compute on a device."""
+"""Losses and non-linearities (ops layer). All compute on a device."""
 
 from typing import Any
 
 from keras import random
 
 from stratax.core._generator import generator_of
-from stratax.tf._creation import on_device, sizes_of
-from stratax.tf._keras_ops import ops
+from stratax.ops._keras_ops import ops
+from stratax.ops.creation import on_device, sizes_of
 
 
 def softmax_cross_entropy_with_logits(

@@ -1,6 +1,6 @@
-"""Functions of `tf` and `tf.math` that take dimensions away (tf layer).
+"""Functions of `tf` and `tf.math` that take dimensions away (ops layer).
 
-All keep NumPy arrays on the host (see `stratax.tf._host`). As in TensorFlow, sums and means have the dtype of what
+All keep NumPy arrays on the host (see `stratax.ops._host`). As in TensorFlow, sums and means have the dtype of what
 is summed: a mean of whole numbers is a whole number, rounded towards zero.
 """
 
@@ -9,11 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from stratax.tf import _elementwise
-from stratax.tf._creation import on_device
-from stratax.tf._dtypes import as_dtype, device_dtype
-from stratax.tf._host import is_on_host
-from stratax.tf._keras_ops import ops
+from stratax.ops._host import is_on_host
+from stratax.ops._keras_ops import ops
+from stratax.ops.creation import on_device
+from stratax.ops.dtypes import as_dtype, device_dtype
 
 
 def _reduction(name: str, numpy_function: Any, device_function: Any, what: str) -> Callable[..., Any]:
@@ -25,7 +24,7 @@ def _reduction(name: str, numpy_function: Any, device_function: Any, what: str) 
             )
         else:
             x, reduce = _on_device(input_tensor), device_function
-        return reduce(x, axis=_axes(axis), keepdims=bool(keepdims))
+        return reduce(x, axis=axes_of(axis), keepdims=bool(keepdims))
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"{what}, as `tf.{name}`.\n\n{_DOC}"
@@ -50,7 +49,8 @@ def _on_device(value: Any) -> Any:
     return on_device(value) if _is_nested(value) or isinstance(value, (int, float)) else value
 
 
-def _axes(axis: Any) -> Any:
+def axes_of(axis: Any) -> Any:
+    """Return the dimensions to reduce as an int or a tuple of ints; None stays."""
     if axis is None or isinstance(axis, int):
         return axis
     axes = np.asarray(axis)
@@ -151,31 +151,3 @@ def cumsum(
     sums = sums.astype(x.dtype) if library is np else _keep_dtype(x, sums)
     sums = sums - ordered if exclusive else sums
     return library.flip(sums, axis=axis) if reverse else sums
-
-
-def norm(
-    tensor: Any,
-    ord: Any = "euclidean",
-    axis: Any = None,
-    keepdims: bool | None = None,
-    name: str | None = None,
-) -> Any:
-    """The norm of vectors, as `tf.norm`.
-
-    Args:
-        tensor: An array.
-        ord: `"euclidean"`, 1, 2 or infinity; as in NumPy for vectors.
-        axis: The dimension of the vectors; None: all elements are one vector.
-        keepdims: Whether the dimension stays, with size 1.
-        name: Ignored.
-
-    Returns:
-        An array without that dimension; on the host if `tensor` is.
-    """
-    if ord == "euclidean":
-        return _elementwise.sqrt(reduce_sum(_elementwise.square(tensor), axis, bool(keepdims)))
-    library: Any = np if is_on_host(tensor) else ops
-    if axis is None:
-        tensor = library.reshape(tensor, (-1,))
-    norm_of = np.linalg.norm if library is np else ops.norm
-    return norm_of(tensor, ord=ord, axis=_axes(axis), keepdims=bool(keepdims))

@@ -1,6 +1,6 @@
-"""Functions of `tf` and `tf.math` that work element by element (tf layer).
+"""Functions of `tf` and `tf.math` that work element by element (ops layer).
 
-All keep NumPy arrays on the host (see `stratax.tf._host`). Operands of different dtypes are promoted as `keras.ops`
+All keep NumPy arrays on the host (see `stratax.ops._host`). Operands of different dtypes are promoted as `keras.ops`
 and NumPy do, where TensorFlow raises.
 """
 
@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from stratax.data.elements import check_divisor, quotient_dtype
-from stratax.tf._host import is_on_host, is_traced
-from stratax.tf._keras_ops import ops
-from stratax.tf._text import as_text, holds_text
+from stratax.ops._host import is_on_host, is_traced
+from stratax.ops._keras_ops import ops
+from stratax.ops._text import as_text, holds_text
 
 
 def _unary(name: str, numpy_function: Callable[..., Any], what: str, keras_name: str = "") -> Any:

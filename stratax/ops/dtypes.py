@@ -1,4 +1,4 @@
-"""Dtypes under TensorFlow's names: they are NumPy's (tf layer)."""
+"""Dtypes under TensorFlow's names: they are NumPy's (ops layer)."""
 
 from typing import Any
 

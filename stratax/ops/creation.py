@@ -1,4 +1,4 @@
-"""Functions of `tf` that make arrays (tf layer).
+"""Functions of `tf` that make arrays (ops layer).
 
 What they make is on a device, except that `zeros_like` and `ones_like` follow their operand. In the functions that a
 `Dataset` calls it is on the host: elements are there, with 64 bits, which a device would cut to 32.
@@ -10,10 +10,10 @@ import numpy as np
 
 from stratax._shown import shown
 from stratax.errors import BadArgumentError, BadTypeError
-from stratax.tf._dtypes import as_dtype, device_dtype
-from stratax.tf._host import host_array, in_pipeline, is_made_on_host, is_on_host, is_traced
-from stratax.tf._keras_ops import ops
-from stratax.tf._text import as_text, holds_text
+from stratax.ops._host import host_array, in_pipeline, is_made_on_host, is_on_host, is_traced
+from stratax.ops._keras_ops import ops
+from stratax.ops._text import as_text, holds_text
+from stratax.ops.dtypes import as_dtype, device_dtype
 
 
 def sizes_of(name: str, shape: Any) -> tuple[int, ...]:
@@ -22,6 +22,8 @@ def sizes_of(name: str, shape: Any) -> tuple[int, ...]:
     Raises:
         BadTypeError: It is none of these, or known only when a compiled program runs.
     """
+    if type(shape) is tuple and all(type(size) is int for size in shape):
+        return shape
     parts = shape if isinstance(shape, (tuple, list)) else np.atleast_1d(_known(name, shape))
     return tuple(int(_known(name, size)) for size in parts)
 

@@ -1,4 +1,4 @@
-"""Where an array function computes: NumPy's arrays stay on the host, everything else goes to the devices (tf layer).
+"""Where an array function computes: NumPy's arrays stay on the host, everything else goes to the devices (ops layer).
 
 The functions that `Dataset.map` calls see NumPy arrays. Sending each to a device, to compute one cast there, would cost
 far more than the cast; so the functions of this layer that make sense in a pipeline answer NumPy with NumPy. JAX
@@ -12,7 +12,7 @@ import numpy as np
 
 from stratax.data.elements import as_array
 from stratax.data.vectorise import in_pipeline
-from stratax.tf._text import holds_text
+from stratax.ops._text import holds_text
 
 _NUMBERS = (bool, int, float, complex)
 
@@ -21,7 +21,7 @@ def is_on_host(*operands: Any) -> bool:
     """Whether operands are NumPy arrays or Python numbers, with one array at least.
 
     Lists and tuples count as what they hold, NumPy's scalars as arrays. What poses as a NumPy array (the batched
-    stand-ins of `Dataset.map`) is one. Text is never one (see `stratax.tf._text`).
+    stand-ins of `Dataset.map`) is one. Text is never one (see `stratax.ops._text`).
     """
     leaves = [leaf for operand in operands for leaf in _leaves(operand)]
     if any(map(holds_text, leaves)):

@@ -1,0 +1,1 @@
+from ._capture import executing_eagerly as executing_eagerly

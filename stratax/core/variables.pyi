@@ -1,0 +1,2 @@
+from ._variable import VariableAggregation as VariableAggregation
+from ._variable import VariableSynchronization as VariableSynchronization

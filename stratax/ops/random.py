@@ -1,0 +1,142 @@
+"""Random numbers on a device, from Keras' generators (ops layer).
+
+The numbers are other ones than TensorFlow's. Without a seed they follow from the one given to :func:`set_seed`, in a
+compiled function too, and every replica draws its own.
+"""
+
+from typing import Any
+
+import keras
+import numpy as np
+
+from stratax._shown import shown
+from stratax.core._generator import generator_of, reset
+from stratax.errors import BadArgumentError
+from stratax.ops._keras_ops import ops
+from stratax.ops.creation import on_device, sizes_of
+from stratax.ops.dtypes import as_dtype, device_dtype
+
+
+def set_seed(seed: int) -> None:
+    """Fixes what every later random number follows from, as `tf.random.set_seed`.
+
+    It seeds Keras (weights, dropout), NumPy and Python, and so the order of a `Dataset.shuffle` without a seed.
+    TensorFlow's seeds TensorFlow alone.
+
+    Args:
+        seed: A whole number from 0 to 2**32 - 1.
+    """
+    keras.utils.set_random_seed(seed)
+    reset(seed)
+
+
+def normal(
+    shape: Any,
+    mean: Any = 0.0,
+    stddev: Any = 1.0,
+    dtype: Any = "float32",
+    seed: Any = None,
+    name: str | None = None,
+) -> Any:
+    """Normally distributed numbers, as `tf.random.normal`.
+
+    Args:
+        shape: The shape.
+        mean: Their mean.
+        stddev: Their standard deviation.
+        dtype: A floating-point dtype.
+        seed: None; or a `keras.random.SeedGenerator`; or a number, with which every call gives the same (TensorFlow:
+            the next numbers of a sequence of the operation's own).
+        name: Ignored.
+
+    Returns:
+        A `jax.Array`.
+
+    Example:
+        >>> import stratax.tf as tf
+        >>> tf.random.normal((2, 3)).shape
+        (2, 3)
+    """
+    sizes = sizes_of("shape", shape)
+    return (
+        keras.random.normal(sizes, 0.0, 1.0, dtype=device_dtype(dtype), seed=generator_of(seed)) * stddev
+        + mean
+    )
+
+
+def truncated_normal(
+    shape: Any,
+    mean: Any = 0.0,
+    stddev: Any = 1.0,
+    dtype: Any = "float32",
+    seed: Any = None,
+    name: str | None = None,
+) -> Any:
+    """Normally distributed numbers at most two standard deviations away; arguments as for :func:`normal`."""
+    sizes = sizes_of("shape", shape)
+    return (
+        keras.random.truncated_normal(sizes, 0.0, 1.0, dtype=device_dtype(dtype), seed=generator_of(seed))
+        * stddev
+        + mean
+    )
+
+
+def uniform(
+    shape: Any,
+    minval: Any = 0,
+    maxval: Any = None,
+    dtype: Any = "float32",
+    seed: Any = None,
+    name: str | None = None,
+) -> Any:
+    """Evenly distributed numbers from `minval` up to but not `maxval`, as `tf.random.uniform`.
+
+    Args:
+        shape: The shape.
+        minval: The lower end.
+        maxval: The upper end; 1 if None and `dtype` is floating point.
+        dtype: A dtype; of whole numbers, `maxval` has to be given.
+        seed: As for :func:`normal`.
+        name: Ignored.
+
+    Returns:
+        A `jax.Array`.
+
+    Raises:
+        BadArgumentError: If whole numbers are asked for without `maxval`.
+    """
+    sizes, kind = sizes_of("shape", shape), device_dtype(dtype)
+    if as_dtype(dtype).kind in "iu":
+        if maxval is None:
+            raise BadArgumentError(
+                f"Random whole numbers need an upper end. Received: maxval=None, dtype={shown(dtype)}. Pass maxval."
+            )
+        return keras.random.randint(sizes, minval, maxval, dtype=kind, seed=generator_of(seed))
+    top = 1 if maxval is None else maxval
+    return (
+        keras.random.uniform(sizes, 0.0, 1.0, dtype=kind, seed=generator_of(seed)) * (top - minval) + minval
+    )
+
+
+def shuffle(value: Any, seed: Any = None, name: str | None = None) -> Any:
+    """`value` with its first dimension in random order, as `tf.random.shuffle`; `seed` as for :func:`normal`."""
+    return keras.random.shuffle(on_device(value), seed=generator_of(seed))
+
+
+def categorical(
+    logits: Any, num_samples: int, dtype: Any = None, seed: Any = None, name: str | None = None
+) -> Any:
+    """Classes drawn with the probabilities that `logits` say, as `tf.random.categorical`.
+
+    Args:
+        logits: Unscaled logarithms of probabilities, shape `(examples, classes)`.
+        num_samples: How many are drawn for every example.
+        dtype: The dtype of the result; on a device int64, the default, is int32.
+        seed: As for :func:`normal`.
+        name: Ignored.
+
+    Returns:
+        Whole numbers, shape `(examples, num_samples)`.
+    """
+    drawn = keras.random.categorical(on_device(logits), num_samples, seed=generator_of(seed))
+    return ops.cast(drawn, device_dtype(np.int64 if dtype is None else dtype))

@@ -1,0 +1,15 @@
+import stratax.data
+from stratax.data import AUTOTUNE as AUTOTUNE
+from stratax.data import INFINITE_CARDINALITY as INFINITE_CARDINALITY
+from stratax.data import UNKNOWN_CARDINALITY as UNKNOWN_CARDINALITY
+from stratax.data import Dataset as Dataset
+from stratax.data import DatasetSpec as DatasetSpec
+from stratax.data import FixedLengthRecordDataset as FixedLengthRecordDataset
+from stratax.data import Options as Options
+from stratax.data import TextLineDataset as TextLineDataset
+from stratax.data import TFRecordDataset as TFRecordDataset
+from stratax.data import ThreadingOptions as ThreadingOptions
+
+from . import experimental as experimental
+
+Iterator = stratax.data.DatasetIterator

@@ -1,0 +1,18 @@
+import stratax.data
+import stratax.io.gfile
+from stratax.io.gfile import GFile as GFile
+
+Copy = stratax.io.gfile.copy
+DeleteRecursively = stratax.io.gfile.rmtree
+Exists = stratax.io.gfile.exists
+FastGFile = stratax.io.gfile.GFile
+Glob = stratax.data.glob
+IsDirectory = stratax.io.gfile.isdir
+ListDirectory = stratax.io.gfile.listdir
+MakeDirs = stratax.io.gfile.makedirs
+MkDir = stratax.io.gfile.mkdir
+Open = stratax.io.gfile.GFile
+Remove = stratax.io.gfile.remove
+Rename = stratax.io.gfile.rename
+Stat = stratax.io.gfile.stat
+Walk = stratax.io.gfile.walk

@@ -1,0 +1,4 @@
+from stratax.image import *
+
+# Of `tf` itself in TensorFlow.
+del saturate_cast

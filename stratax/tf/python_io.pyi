@@ -1,0 +1,4 @@
+from stratax.data import TFRecordCompressionType as TFRecordCompressionType
+from stratax.data import TFRecordOptions as TFRecordOptions
+from stratax.data import TFRecordWriter as TFRecordWriter
+from stratax.data import tf_record_iterator as tf_record_iterator

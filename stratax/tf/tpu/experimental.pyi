@@ -1,0 +1,4 @@
+from stratax.cluster import Topology as Topology
+from stratax.cluster import TPUSystemMetadata as TPUSystemMetadata
+from stratax.cluster import initialize_tpu_system as initialize_tpu_system
+from stratax.cluster import shutdown_tpu_system as shutdown_tpu_system
