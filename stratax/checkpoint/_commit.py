@@ -2,17 +2,16 @@
 
 import contextlib
 import dataclasses
-import json
 import os
 import pathlib
 import time
 from collections.abc import Iterator
-from typing import Any
 
 import crc32c
 
 from stratax import errors
 from stratax._shown import shown
+from stratax.io import sealed, unsealed
 
 FILE = "commit.json"
 _FORMAT = 1
@@ -51,7 +50,7 @@ def seal(folder: pathlib.Path, sequence: int, *, without: str) -> None:
             }
             flush(path)
     body = {"format": _FORMAT, "sequence": sequence, "saved_at": time.time(), "files": files}
-    (folder / FILE).write_text(json.dumps({**body, "crc32c": _text_checksum(body)}, indent=1))
+    (folder / FILE).write_bytes(sealed(body))
     flush(folder / FILE)
     for path in folder.rglob("*"):
         if path.is_dir():
@@ -174,9 +173,8 @@ def _reading(folder: pathlib.Path, name: str) -> Iterator[None]:
 
 def _parsed(content: bytes) -> Commit | None:
     try:
-        found = json.loads(content)
-        if found.pop("crc32c") != _text_checksum(found) or found.pop("format") != _FORMAT:
-            return None
+        found = unsealed(content, format=_FORMAT)
+        del found["format"]
         return Commit(**found)
     except (ValueError, KeyError, TypeError, AttributeError):
         return None
@@ -196,7 +194,3 @@ def _checksum(path: pathlib.Path) -> int:
         while piece := file.read(_PIECE):
             value = crc32c.crc32c(piece, value)
     return value
-
-
-def _text_checksum(body: dict[str, Any]) -> int:
-    return crc32c.crc32c(json.dumps(body, sort_keys=True).encode())

@@ -6,6 +6,8 @@ from ._access import remote_path as remote_path
 from ._access import writing as writing
 from ._glob import glob as glob
 from ._glob import is_list as is_list
+from ._sealed import sealed as sealed
+from ._sealed import unsealed as unsealed
 from ._streams import ByteStream as ByteStream
 from ._streams import as_compression as as_compression
 from ._streams import guess_compression as guess_compression

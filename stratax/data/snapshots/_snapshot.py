@@ -6,22 +6,22 @@ TFRecord files of elements and an index of each. The one file is put there last,
 
 import dataclasses
 import io
-import json
 import re
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+import crc32c
 import numpy as np
 
 from stratax._shown import shown
 from stratax.data.elements import spec_from_json
 from stratax.data.records import FRAME_BYTES
 from stratax.errors import DataLossError, FileMissingError
-from stratax.io import as_compression, join, local_path, read_file, size_of
+from stratax.io import as_compression, join, local_path, read_file, size_of, unsealed
 
 SPEC_FILE = "dataset_spec.json"
 FORMAT = "stratax-elements"
-VERSION = 1
+VERSION = 2
 _Parsed = TypeVar("_Parsed")
 # What a writing calls itself (host, process, a random number) and its files: no path leads out of the folder.
 _RUN_NAME = re.compile(r"[\w.-]+-\d+-[0-9a-f]{32}", re.ASCII)
@@ -35,12 +35,14 @@ class Shard:
     Attributes:
         file: Its path or URL.
         index: The file of its index: for each element, by its position, offset, length and number of its shapes.
+        index_crc32c: The checksum of the index; in it, one changed bit may be enough to name another element.
         count: How many elements it has.
         size: How many bytes.
     """
 
     file: str
     index: str
+    index_crc32c: int
     count: int
     size: int
 
@@ -104,7 +106,7 @@ def _read(path: str, parse: Callable[[str, dict[str, Any]], _Parsed]) -> _Parsed
     except FileMissingError:
         return None
     try:
-        return parse(path, json.loads(content))
+        return parse(path, unsealed(content, format=FORMAT, version=VERSION))
     except (KeyError, TypeError, ValueError) as e:
         raise DataLossError(
             f"The description of saved elements is damaged: {e}. Expected: what Dataset.save or cache writes. "
@@ -114,13 +116,12 @@ def _read(path: str, parse: Callable[[str, dict[str, Any]], _Parsed]) -> _Parsed
 
 
 def _parsed(path: str, value: dict[str, Any]) -> Snapshot:
-    if value["format"] != FORMAT or value["version"] != VERSION:
-        raise ValueError(f"format {shown(value['format'])} of version {shown(value['version'])}")
     run = _named(_RUN_NAME, value["run"])
     shards = (
         Shard(
             file=join(path, run, _named(_FILE_NAME, shard["file"])),
             index=join(path, run, _named(_FILE_NAME, shard["index"])),
+            index_crc32c=_count(shard["index_crc32c"]),
             count=_count(shard["count"]),
             size=_count(shard["size"]),
         )
@@ -182,8 +183,11 @@ def read_index(shard: Shard) -> np.ndarray:
     Raises:
         DataLossError: The index is damaged.
     """
+    content = read_file(shard.index)
+    if crc32c.crc32c(content) != shard.index_crc32c:
+        raise _bad_index(shard, "its checksum is wrong")
     try:
-        table = np.load(io.BytesIO(read_file(shard.index)), allow_pickle=False)
+        table = np.load(io.BytesIO(content), allow_pickle=False)
     except (OSError, ValueError, EOFError) as e:
         raise _bad_index(shard, str(e)) from e
     if table.shape != (shard.count, 3) or table.dtype != np.int64:

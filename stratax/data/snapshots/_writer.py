@@ -6,10 +6,10 @@ A writing that was interrupted leaves files that nobody reads and that the next 
 import array
 import contextlib
 import io
-import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import crc32c
 import numpy as np
 
 from stratax._shown import shown
@@ -18,7 +18,7 @@ from stratax.data.records import FRAME_BYTES, TFRecordOptions, TFRecordWriter
 from stratax.data.snapshots._run_folder import RunFolder
 from stratax.data.snapshots._snapshot import FORMAT, SPEC_FILE, VERSION, Snapshot, read_run, read_snapshot
 from stratax.errors import DataError, DataLossError, FileMissingError
-from stratax.io import join, remove_folder, size_of, write_file
+from stratax.io import join, remove_folder, sealed, size_of, write_file
 
 
 class _ShardWriter:
@@ -50,7 +50,13 @@ class _ShardWriter:
         np.save(content, table, allow_pickle=False)
         write_file(join(self._folder, self.index_name), content.getvalue())
         size = size_of(join(self._folder, self.name))
-        return {"file": self.name, "index": self.index_name, "count": self.count, "size": size}
+        return {
+            "file": self.name,
+            "index": self.index_name,
+            "index_crc32c": crc32c.crc32c(content.getvalue()),
+            "count": self.count,
+            "size": size,
+        }
 
     def abandon(self) -> None:
         """Closes the writer so that it leaves no file."""
@@ -123,9 +129,7 @@ class SnapshotWriter:
             "shards": shards,
         }
         before = self._content() if replace else None
-        is_content = write_file(
-            join(self._path, SPEC_FILE), json.dumps(description, indent=1).encode(), replace
-        )
+        is_content = write_file(join(self._path, SPEC_FILE), sealed(description), replace)
         self._is_open = False
         if not is_content:
             remove_folder(self._folder)

@@ -1,6 +1,7 @@
 """`save` and `load`: the same elements, whole or not at all, damaged ones named."""
 
 import collections
+import io
 import json
 import os
 import pathlib
@@ -9,10 +10,12 @@ import signal
 import subprocess
 import sys
 
+import crc32c
 import numpy as np
 import pytest
 
 from stratax.data import Dataset, TensorSpec
+from stratax.data.snapshots._snapshot import FORMAT, SPEC_FILE, VERSION
 from stratax.errors import (
     BadArgumentError,
     BadTypeError,
@@ -21,6 +24,7 @@ from stratax.errors import (
     FileAccessError,
     FileMissingError,
 )
+from stratax.io import sealed, unsealed
 from tests.data.reference import as_lists
 
 Pair = collections.namedtuple("Pair", "first second")
@@ -28,6 +32,28 @@ Pair = collections.namedtuple("Pair", "first second")
 
 def shards_of(folder):
     return sorted(pathlib.Path(folder).glob("*/shard-*.tfrecord"))
+
+
+def description_of(folder):
+    return unsealed((folder / SPEC_FILE).read_bytes())
+
+
+def described(folder, **changes):
+    """Changes a description, as somebody would who knows how its checksum is made."""
+    (folder / SPEC_FILE).write_bytes(sealed({**description_of(folder), **changes}))
+
+
+def written(folder, index, content):
+    """Changes an index, likewise."""
+    index.write_bytes(content)
+    (shard,) = description_of(folder)["shards"]
+    described(folder, shards=[{**shard, "index_crc32c": crc32c.crc32c(content)}])
+
+
+def npy(array):
+    content = io.BytesIO()
+    np.save(content, array, allow_pickle=True)
+    return content.getvalue()
 
 
 def mixed(count=10):
@@ -191,6 +217,28 @@ def test_a_flipped_bit_is_named_and_the_rest_is_read(tmp_path, place):
         assert [int(n) for n, _ in iterator] == list(range(6, 20))
 
 
+def test_a_flipped_bit_in_the_index_is_noticed(tmp_path):
+    # Records of 512 bytes: with one bit changed an offset is that of another record, whose checksum is right.
+    Dataset.from_tensor_slices(np.zeros((4, 487), np.uint8)).save(tmp_path)
+    (index,) = tmp_path.glob("*/*.index")
+    content = index.read_bytes()
+    for place in range(len(content)):
+        index.write_bytes(content[:place] + bytes([content[place] ^ 2]) + content[place + 1 :])
+        with pytest.raises(DataLossError, match="index of a file of saved elements is damaged"):
+            list(Dataset.load(tmp_path))
+
+
+def test_a_flipped_bit_in_the_description_is_noticed(tmp_path):
+    Dataset.from_tensor_slices(np.zeros((4, 487), np.uint8)).save(tmp_path)
+    content = (tmp_path / SPEC_FILE).read_bytes()
+    for place in range(len(content)):
+        (tmp_path / SPEC_FILE).write_bytes(
+            content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :]
+        )
+        with pytest.raises(DataLossError, match="description of saved elements is damaged"):
+            Dataset.load(tmp_path)
+
+
 def test_damaged_folders_are_named(tmp_path):
     Dataset.range(20).save(tmp_path)
     (file,) = shards_of(tmp_path)
@@ -206,21 +254,25 @@ def test_damaged_folders_are_named(tmp_path):
     index = file.with_suffix(".index")
     good = index.read_bytes()
     table = np.load(index)
-    for bad, message in [
-        (b"", "index of a file of saved elements is damaged"),
-        (good[:-8], "index of a file of saved elements is damaged"),
-    ]:
+    for bad in (b"", good[:-8]):
         index.write_bytes(bad)
-        with pytest.raises(DataLossError, match=message):
+        with pytest.raises(DataLossError, match="index of a file of saved elements is damaged: its checksum"):
+            list(Dataset.load(tmp_path))
+        written(tmp_path, index, bad)
+        with pytest.raises(DataLossError, match="index of a file of saved elements is damaged"):
             list(Dataset.load(tmp_path))
     for bad, message in [(table[:3], "it has shape"), (table + (1 << 40), "points outside")]:
-        with index.open("wb") as opened:
-            np.save(opened, bad)
+        written(tmp_path, index, npy(bad))
         with pytest.raises(DataLossError, match=message):
             list(Dataset.load(tmp_path))
-    (tmp_path / "dataset_spec.json").write_text('{"format": "other", "version": 1}')
-    with pytest.raises(DataLossError, match=r"description of saved elements is damaged: format 'other'"):
-        Dataset.load(tmp_path)
+    for kind, message in [
+        ({"format": "other"}, "format 'other'"),
+        ({"version": 1}, "version 1 instead of 2"),
+    ]:
+        described(tmp_path, **kind)
+        with pytest.raises(DataLossError, match=f"description of saved elements is damaged: {message}"):
+            Dataset.load(tmp_path)
+        described(tmp_path, format=FORMAT, version=VERSION)
     (tmp_path / "dataset_spec.json").write_text("{")
     with pytest.raises(DataLossError, match="description of saved elements is damaged"):
         Dataset.load(tmp_path)
@@ -229,7 +281,7 @@ def test_damaged_folders_are_named(tmp_path):
 def test_a_pickle_is_not_loaded(tmp_path):
     Dataset.range(2).save(tmp_path)
     (file,) = shards_of(tmp_path)
-    np.save(file.with_suffix(".index").open("wb"), np.array([print], dtype=object), allow_pickle=True)
+    written(tmp_path, file.with_suffix(".index"), npy(np.array([print], dtype=object)))
     with pytest.raises(DataLossError, match="allow_pickle=False"):
         list(Dataset.load(tmp_path))
 
@@ -321,9 +373,10 @@ def test_no_name_in_a_description_leads_out_of_the_folder(tmp_path, run):
     folder, precious = tmp_path / "saved", tmp_path / "precious"
     precious.mkdir()
     save(folder)
-    description = json.loads((folder / "dataset_spec.json").read_text())
-    (folder / "dataset_spec.json").write_text(json.dumps({**description, "run": run}))
-    with pytest.raises(DataLossError, match="description of saved elements is damaged"):
+    described(folder, run=run)
+    with pytest.raises(
+        DataLossError, match="description of saved elements is damaged: (name|expected string)"
+    ):
         load(folder)
     save(folder)
     assert len(load(folder)) == 10
@@ -331,12 +384,19 @@ def test_no_name_in_a_description_leads_out_of_the_folder(tmp_path, run):
 
 
 @pytest.mark.parametrize(
-    "shard", [{"file": "../../x"}, {"index": "/etc/passwd"}, {"count": -1}, {"count": "3"}, {"size": None}]
+    "shard",
+    [
+        {"file": "../../x"},
+        {"index": "/etc/passwd"},
+        {"index_crc32c": "1"},
+        {"count": -1},
+        {"count": "3"},
+        {"size": None},
+    ],
 )
 def test_a_description_with_other_files_or_counts_is_damaged(tmp_path, shard):
     save(tmp_path)
-    description = json.loads((tmp_path / "dataset_spec.json").read_text())
-    description["shards"][0].update(shard)
-    (tmp_path / "dataset_spec.json").write_text(json.dumps(description))
-    with pytest.raises(DataLossError, match="description of saved elements is damaged"):
+    (first,) = description_of(tmp_path)["shards"]
+    described(tmp_path, shards=[{**first, **shard}])
+    with pytest.raises(DataLossError, match="description of saved elements is damaged: (name|count)"):
         load(tmp_path)
