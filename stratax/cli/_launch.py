@@ -132,7 +132,7 @@ class _Screen:
         }
         self._lock = threading.Lock()
 
-    def show(self, name: str, line: str, is_error: bool) -> None:
+    def show(self, name: str, line: str, *, is_error: bool) -> None:
         """A line that a task wrote."""
         self._write(f"{self._prefixes[name]} {line}", is_error)
 

@@ -25,7 +25,7 @@ _WRAPPER = pathlib.Path(__file__).with_name("_end_with_parent.py")
 class Screen(Protocol):
     """Where the tasks' output and the launcher's own messages go; called from several threads."""
 
-    def show(self, name: str, line: str, is_error: bool) -> None:
+    def show(self, name: str, line: str, *, is_error: bool) -> None:
         """Takes a line that a task wrote.
 
         Args:
@@ -129,7 +129,7 @@ class Task:
                 before = self.num_lines
                 reader.join(patience)
 
-    def read(self, stream: IO[bytes], log: IO[bytes] | None, screen: Screen, *, is_error: bool) -> None:
+    def read(self, stream: IO[bytes], log: IO[bytes] | None, screen: Screen, is_error: bool) -> None:
         """Begins to show what it writes, in a thread of its own.
 
         Args:
@@ -155,7 +155,7 @@ class Task:
                     self.last_lines.append(line)
                 if self.unshown is None:
                     try:
-                        screen.show(self.name, line, is_error)
+                        screen.show(self.name, line, is_error=is_error)
                     except OSError as error:
                         self.unshown = error
 

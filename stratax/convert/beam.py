@@ -94,7 +94,12 @@ class ConvertImages(beam.PTransform):
         grouped = (numbered, empty) | "Flatten" >> beam.Flatten() | "Group" >> beam.GroupByKey()
         written = grouped | "Write" >> beam.ParDo(
             _WriteShard(
-                self._out, self._classes, self._settings, shards, self._root, self._on_error == "skip"
+                self._out,
+                self._classes,
+                self._settings,
+                shards,
+                self._root,
+                skip_broken=self._on_error == "skip",
             )
         )
         labels = images.pipeline | "Classes" >> beam.Create([self._classes])
@@ -112,6 +117,7 @@ class _WriteShard(beam.DoFn):
         settings: ConversionSettings,
         shards: int,
         root: str,
+        *,
         skip_broken: bool,
     ) -> None:
         self._out = out

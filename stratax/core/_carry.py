@@ -189,11 +189,11 @@ class Carry:
             if not is_unset(packed):
                 state.append(packed.unpack(new))
                 continue
-            state.append(self._new_local(packed, self._bodies[0].exits[local], new, always_runs))
+            state.append(self._new_local(packed, self._bodies[0].exits[local], new, always_runs=always_runs))
         return state
 
     def _new_local(
-        self, before: _locals.Packed, after: _locals.Packed, new: dict[int, Any], always_runs: bool
+        self, before: _locals.Packed, after: _locals.Packed, new: dict[int, Any], *, always_runs: bool
     ) -> Any:
         unset = before.leaves[0]
         if isinstance(unset, _locals.NoneOnEntry) and _is_none(after, unset):

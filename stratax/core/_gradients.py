@@ -71,8 +71,8 @@ def value_and_grad(
         # Where the call is compiled, so are the loops and conditions in `fun`.
         call = fun if _capture.current_region() is None else _autograph.convert(fun)
         if variables is None:
-            return _differentiate_first_argument(call, has_aux, args, kwargs)
-        return _differentiate_variables(call, variables, has_aux, args, kwargs)
+            return _differentiate_first_argument(call, has_aux=has_aux, args=args, kwargs=kwargs)
+        return _differentiate_variables(call, variables, has_aux=has_aux, args=args, kwargs=kwargs)
 
     return with_gradients
 
@@ -123,7 +123,7 @@ def _value_in(scope: keras.StatelessScope | None, variable: keras.Variable) -> A
 
 
 def _differentiate_variables(
-    fun: Callable[..., Any], variables: Any, has_aux: bool, args: tuple[Any, ...], kwargs: dict[str, Any]
+    fun: Callable[..., Any], variables: Any, args: tuple[Any, ...], kwargs: dict[str, Any], *, has_aux: bool
 ) -> Any:
     given_later = callable(variables) and not isinstance(variables, keras.Variable)
     structure = variables() if given_later else variables
@@ -132,19 +132,21 @@ def _differentiate_variables(
     outside = get_stateless_scope()
 
     values = [_value_in(outside, variable) for variable in unique]
-    result, gradients, updates = _differentiate(lambda _: fun(*args, **kwargs), values, unique, has_aux)
+    result, gradients, updates = _differentiate(
+        lambda _: fun(*args, **kwargs), values, unique, has_aux=has_aux
+    )
     if given_later:
         _capture.initialize_pending()
         if {id(v) for v in _flatten_variables(variables())[0]} != {id(v) for v in unique}:
             # The call created some of the variables; they have their values now and can be differentiated.
-            return _differentiate_variables(fun, variables(), has_aux, args, kwargs)
+            return _differentiate_variables(fun, variables(), has_aux=has_aux, args=args, kwargs=kwargs)
     _write_back(outside, updates)
     by_variable = {id(variable): gradient for variable, gradient in zip(unique, gradients, strict=True)}
     return result, jax.tree.unflatten(treedef, [by_variable[id(variable)] for variable in leaves])
 
 
 def _differentiate_first_argument(
-    fun: Callable[..., Any], has_aux: bool, args: tuple[Any, ...], kwargs: dict[str, Any]
+    fun: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], *, has_aux: bool
 ) -> Any:
     if not args:
         raise errors.BadTypeError(
@@ -155,13 +157,15 @@ def _differentiate_first_argument(
         )
 
     outside = get_stateless_scope()
-    result, gradients, updates = _differentiate(lambda x: fun(x, *args[1:], **kwargs), args[0], [], has_aux)
+    result, gradients, updates = _differentiate(
+        lambda x: fun(x, *args[1:], **kwargs), args[0], [], has_aux=has_aux
+    )
     _write_back(outside, updates)
     return result, gradients
 
 
 def _differentiate(
-    call: Callable[[Any], Any], at: object, variables: Sequence[keras.Variable], has_aux: bool
+    call: Callable[[Any], Any], at: object, variables: Sequence[keras.Variable], *, has_aux: bool
 ) -> tuple[Any, Any, list[Any]]:
     """Differentiates `call` at a value; the elements of `at` stand for `variables` where there are any.
 

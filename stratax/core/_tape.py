@@ -230,7 +230,9 @@ class GradientTape:
         def shaped(rows: jax.Array, source: jax.Array) -> jax.Array:
             return rows.reshape(*target.shape, *source.shape)
 
-        return self._rows(target, sources, basis, unconnected_gradients, experimental_use_pfor, shaped)
+        return self._rows(
+            target, sources, basis, unconnected_gradients, at_once=experimental_use_pfor, shaped=shaped
+        )
 
     def batch_jacobian(
         self,
@@ -271,7 +273,9 @@ class GradientTape:
         def shaped(rows: jax.Array, source: jax.Array) -> jax.Array:
             return jnp.moveaxis(rows, 0, 1).reshape(batch, *inner, *source.shape[1:])
 
-        return self._rows(target, source, basis, unconnected_gradients, experimental_use_pfor, shaped)
+        return self._rows(
+            target, source, basis, unconnected_gradients, at_once=experimental_use_pfor, shaped=shaped
+        )
 
     def _rows(
         self,
@@ -279,8 +283,9 @@ class GradientTape:
         sources: object,
         basis: jax.Array,
         unconnected_gradients: UnconnectedGradients | str,
-        at_once: bool,
         shaped: Callable[[jax.Array, jax.Array], jax.Array],
+        *,
+        at_once: bool,
     ) -> Any:
         """Plays the tape back once for each row of `basis`, a batch of cotangents of the target."""
         mode = _unconnected(unconnected_gradients)

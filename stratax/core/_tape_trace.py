@@ -223,7 +223,7 @@ class TapeTrace(core.Trace):
         ]
         if any(node is not None for node in nodes):
             self.records.append(Record(inputs, nodes, vjp))
-        return _like(template[0], template[1], outputs, others, primitive.multiple_results)
+        return _like(template[0], template[1], outputs, others, multiple=primitive.multiple_results)
 
     def _distinct(self, value: object) -> Any:
         """`value`, or a copy where a primitive gave back an object that is followed already (eager identities)."""
@@ -266,7 +266,7 @@ def play_back(
         if node in wanted:
             _accumulate(cotangents, node, seed)
     keep = set(sources)
-    for record in _backwards(records, consume):
+    for record in _backwards(records, consume=consume):
         incoming = [None if node is None else cotangents.get(node) for node in record.outputs]
         for output in record.outputs:
             if output is not None and output not in keep:
@@ -284,7 +284,7 @@ def is_eager(trace: object) -> bool:
     return isinstance(trace, core.EvalTrace)
 
 
-def _backwards(records: list[Record], consume: bool) -> Iterator[Record]:
+def _backwards(records: list[Record], *, consume: bool) -> Iterator[Record]:
     if not consume:
         yield from reversed(list(records))
         return
@@ -358,7 +358,7 @@ def _is_inexact(value: object) -> bool:
 
 
 def _like(
-    template: Any, inexact: Sequence[bool], outputs: Sequence[Any], others: Sequence[Any], multiple: bool
+    template: Any, inexact: Sequence[bool], outputs: Sequence[Any], others: Sequence[Any], *, multiple: bool
 ) -> Any:
     """The results in the form in which the primitive gives them: one value, a list, or JAX' flat tree."""
     floats, rest = iter(outputs), iter(others)

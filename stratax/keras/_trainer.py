@@ -83,15 +83,15 @@ class Trainer:
 
     def make_train_function(self, force: bool = False) -> None:
         """See `keras.Model.make_train_function`."""
-        self._make("train", self._train, force)
+        self._make("train", self._train, force=force)
 
     def make_test_function(self, force: bool = False) -> None:
         """See `keras.Model.make_test_function`."""
-        self._make("test", self._test, force)
+        self._make("test", self._test, force=force)
 
     def make_predict_function(self, force: bool = False) -> None:
         """See `keras.Model.make_predict_function`."""
-        self._make("predict", self._predict, force)
+        self._make("predict", self._predict, force=force)
 
     def jax_state_sync(self) -> None:
         """See `keras.Model.jax_state_sync`: there is nothing to do, the variables always hold the state."""
@@ -110,7 +110,7 @@ class Trainer:
         wanted = (trainable_variables, non_trainable_variables, optimizer_variables, metrics_variables)
         return (None,) * sum(wanted)
 
-    def _make(self, name: str, run: Callable[..., Any], force: bool) -> None:
+    def _make(self, name: str, run: Callable[..., Any], *, force: bool) -> None:
         trainable = tuple(id(variable) for variable in self.model.trainable_variables)
         if force or trainable != self._trainable:
             self._loops.clear()
@@ -369,7 +369,7 @@ class Trainer:
         )
 
     def _computing(self, adapter: "_epochs.StepAdapter", *, predicting: bool = False) -> "_Computing":
-        return _Computing(self, adapter, predicting)
+        return _Computing(self, adapter, predicting=predicting)
 
     def build(self, adapter: "_epochs.StepAdapter", *, predicting: bool) -> None:
         """Creates what is not created yet (layers, metrics) for the batches of `adapter`."""
@@ -406,7 +406,7 @@ class Trainer:
 class _Computing:
     """The time of a call of `fit`, `evaluate` or `predict`: the model is built, Keras sees no distribution."""
 
-    def __init__(self, trainer: Trainer, adapter: "_epochs.StepAdapter", predicting: bool) -> None:
+    def __init__(self, trainer: Trainer, adapter: "_epochs.StepAdapter", *, predicting: bool) -> None:
         self._trainer = trainer
         self._adapter = adapter
         self._predicting = predicting

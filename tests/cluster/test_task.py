@@ -122,7 +122,7 @@ def test_a_slow_screen_gets_all_lines():
     class Slow(Screen):
         def show(self, name, line, is_error):
             time.sleep(0.15)
-            super().show(name, line, is_error)
+            super().show(name, line, is_error=is_error)
 
     screen = Slow()
     task = start_task(

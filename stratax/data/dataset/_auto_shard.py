@@ -82,7 +82,7 @@ def auto_shard(
             f"index counts the workers from 0. Expected: 0 <= index < num_workers={number}. "
             f"Received: index={shown(index)}."
         )
-    node = _Division(number, place, split_batches).of(dataset._node, _policy(dataset))
+    node = _Division(number, place, split_batches=split_batches).of(dataset._node, _policy(dataset))
     # One worker reads everything: its plan is the Dataset's own, and so is the position in it.
     result = dataset._derived(dataset._node if number == 1 else node)
     return result if seeds is None else with_seeds(result, dataset, seeds)
@@ -128,7 +128,7 @@ def is_read_whole(dataset: Dataset, num_workers: int) -> bool:
         return False
     if dataset.is_indexable and not any(isinstance(step, Map) for step in walk(node)):
         return True
-    division = _Division(num_workers, 0, True)
+    division = _Division(num_workers, 0, split_batches=True)
     by_file = policy == AutoShardPolicy.AUTO and division.finds_files(node)
     return not by_file and not division.finds_batches(node)
 
@@ -163,7 +163,7 @@ class _Division:
         split_batches: Whether batches are divided, too.
     """
 
-    def __init__(self, num_workers: int, index: int, split_batches: bool) -> None:
+    def __init__(self, num_workers: int, index: int, *, split_batches: bool) -> None:
         self._number = num_workers
         self._index = index
         self._splits = split_batches
@@ -255,7 +255,7 @@ class _Division:
         size = node.batch_size
         if size is None:
             return part(node)
-        return make_batch(make_unbatch(part(node)), self._share(size), False)
+        return make_batch(make_unbatch(part(node)), self._share(size), drop_remainder=False)
 
     def _below(self, node: Node, part: Callable[[Node], Node]) -> Node | None:
         """The plan with its batches divided; None if they can't be reached through what is done to them."""

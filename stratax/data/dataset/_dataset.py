@@ -134,7 +134,7 @@ class Dataset(Nested):
         seed: int | None = None, rerandomize_each_iteration: bool | None = None, name: str | None = None
     ) -> "Dataset":
         """Endless random integers from 0 to 2**32 - 1 (int64), the same in every iteration unless rerandomized."""
-        return Dataset(Random(make_order(seed, bool(rerandomize_each_iteration))))
+        return Dataset(Random(make_order(seed, reshuffle=bool(rerandomize_each_iteration))))
 
     @staticmethod
     def list_files(
@@ -347,7 +347,7 @@ class Dataset(Nested):
             >>> [int(x) for x in iterator], iterator.num_ignored_errors
             ([-3, -6, 6], 1)
         """
-        return self._derived(IgnoreErrors(self._node, bool(log_warning)))
+        return self._derived(IgnoreErrors(self._node, log_warning=bool(log_warning)))
 
     def enumerate(self, start: int = 0, name: str | None = None) -> "Dataset":
         """Pairs of an int64 count from `start` and an element."""
@@ -382,7 +382,7 @@ class Dataset(Nested):
             name: Ignored.
         """
         threads_of(num_parallel_calls)
-        return self._derived(make_batch(self._node, batch_size, drop_remainder))
+        return self._derived(make_batch(self._node, batch_size, drop_remainder=drop_remainder))
 
     def padded_batch(
         self,
@@ -401,7 +401,9 @@ class Dataset(Nested):
             drop_remainder: Whether the last batch is left out if it is short.
             name: Ignored.
         """
-        node = make_padded_batch(self._node, batch_size, padded_shapes, padding_values, drop_remainder)
+        node = make_padded_batch(
+            self._node, batch_size, padded_shapes, padding_values, drop_remainder=drop_remainder
+        )
         return self._derived(node)
 
     def unbatch(self, name: str | None = None) -> "Dataset":
@@ -436,8 +438,8 @@ class Dataset(Nested):
             width,
             width if shift is None else as_count("shift", shift, 1),
             as_count("stride", stride, 1),
-            bool(drop_remainder),
-            Dataset,
+            drop_remainder=bool(drop_remainder),
+            wrap=Dataset,
         )
         return self._derived(node)
 

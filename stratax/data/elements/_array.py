@@ -77,7 +77,7 @@ def quotient_dtype(dividend: object, divisor: object) -> np.dtype | None:
     return np.dtype(np.float32) if dtypes and is_small else None
 
 
-def _operator(base: type, name: str, is_reversed: bool) -> Callable[[Any, Any], Any]:
+def _operator(base: type, name: str, *, is_reversed: bool) -> Callable[[Any, Any], Any]:
     method = f"__{'r' if is_reversed else ''}{name}__"
     inherited = getattr(base, method)
     is_integer_division, is_quotient = name in _INTEGER_DIVISIONS, name == "truediv"
@@ -126,11 +126,11 @@ def define_operators(kind: type, base: type) -> None:
         base: Where it has NumPy's from.
     """
     for name in _OPERATORS:
-        setattr(kind, f"__{name}__", _operator(base, name, False))
-        setattr(kind, f"__r{name}__", _operator(base, name, True))
+        setattr(kind, f"__{name}__", _operator(base, name, is_reversed=False))
+        setattr(kind, f"__r{name}__", _operator(base, name, is_reversed=True))
         setattr(kind, f"__i{name}__", _not_in_place)
     for name in _COMPARISONS:
-        setattr(kind, f"__{name}__", _operator(base, name, False))
+        setattr(kind, f"__{name}__", _operator(base, name, is_reversed=False))
 
 
 define_operators(ElementArray, np.ndarray)

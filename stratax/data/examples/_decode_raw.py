@@ -48,12 +48,14 @@ def decode_raw(
             "as 'uint8'."
         )
     if isinstance(input_bytes, bytes):
-        return _numbers(_joined([input_bytes], fixed_length, dtype), dtype, little_endian)
+        return _numbers(_joined([input_bytes], fixed_length, dtype), dtype, little_endian=little_endian)
     strings = np.asarray(input_bytes, object)
     values = _checked(strings)
     joined = _joined(values, fixed_length, dtype)
     size = fixed_length or (len(values[0]) if values else 0)
-    return _numbers(joined, dtype, little_endian).reshape(*strings.shape, size // dtype.itemsize)
+    return _numbers(joined, dtype, little_endian=little_endian).reshape(
+        *strings.shape, size // dtype.itemsize
+    )
 
 
 def _checked(strings: np.ndarray) -> list[bytes]:
@@ -92,7 +94,7 @@ def _joined(values: Sequence[bytes], fixed_length: int | None, dtype: np.dtype) 
     return b"".join(values)
 
 
-def _numbers(data: bytes, dtype: np.dtype, little_endian: bool) -> np.ndarray:
+def _numbers(data: bytes, dtype: np.dtype, *, little_endian: bool) -> np.ndarray:
     if dtype.kind == "b":
         return np.frombuffer(data, np.uint8) != 0
     if little_endian == (sys.byteorder == "little"):

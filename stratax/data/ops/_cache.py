@@ -218,7 +218,7 @@ class CacheCursor(Cursor):
 def below_batches(node: Node, cached: Callable[[Node], Node]) -> Node:
     """A plan with `cached` below the batches of an indexable one: elements are kept, in whatever batches they leave."""
     if isinstance(node, Batch) and node.is_indexable:
-        return Batch(below_batches(node.child, cached), node.size, node.drop_remainder)
+        return Batch(below_batches(node.child, cached), node.size, drop_remainder=node.drop_remainder)
     if isinstance(node, Prefetch) and node.is_indexable:
         return Prefetch(below_batches(node.child, cached), node.depth)
     return cached(node)

@@ -22,7 +22,7 @@ class IgnoreErrors(Node):
 
     label = "IgnoreErrors"
 
-    def __init__(self, child: Node, log_warning: bool) -> None:
+    def __init__(self, child: Node, *, log_warning: bool) -> None:
         self.children = (child,)
         self._log_warning = log_warning
 
@@ -44,13 +44,13 @@ class IgnoreErrors(Node):
 
     def stream(self, run: Run, passes: int) -> Cursor:
         """Open a pass over the elements that can be made."""
-        return IgnoreErrorsCursor(self.children[0].open(run, passes), run, self._log_warning)
+        return IgnoreErrorsCursor(self.children[0].open(run, passes), run, log_warning=self._log_warning)
 
 
 class IgnoreErrorsCursor(CursorOver):
     """Reads on where the child raises."""
 
-    def __init__(self, child: Cursor, run: Run, log_warning: bool) -> None:
+    def __init__(self, child: Cursor, run: Run, *, log_warning: bool) -> None:
         super().__init__(child)
         self._run = run
         self._log_warning = log_warning

@@ -15,7 +15,7 @@ class SuccessiveCursor(Cursor):
         ends_if_empty: Whether a stream without elements is the last.
     """
 
-    def __init__(self, open_stream: Callable[[int], Cursor], count: int, ends_if_empty: bool) -> None:
+    def __init__(self, open_stream: Callable[[int], Cursor], count: int, *, ends_if_empty: bool) -> None:
         self._open = open_stream
         self._count = count
         self._ends_if_empty = ends_if_empty

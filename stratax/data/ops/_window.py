@@ -29,8 +29,9 @@ class Window(Node):
         size: int,
         shift: int,
         stride: int,
-        drop_remainder: bool,
         wrap: Callable[[Node], Nested],
+        *,
+        drop_remainder: bool,
     ) -> None:
         self.children = (child,)
         self._size, self._shift, self._stride = size, shift, stride
@@ -68,7 +69,9 @@ class Window(Node):
         """Window after window."""
         reach = (self._size - 1) * self._stride + 1
         feed = feed_of(self.children[0], run, passes)
-        return WindowCursor(feed, reach, self._shift, self._stride, self._drop_remainder, self._window)
+        return WindowCursor(
+            feed, reach, self._shift, self._stride, drop_remainder=self._drop_remainder, make=self._window
+        )
 
     def _window(self, chosen: list[Row]) -> Row:
         specs, _ = flatten(self.children[0].spec)
@@ -95,8 +98,9 @@ class WindowCursor(CursorOver):
         reach: int,
         shift: int,
         stride: int,
-        drop_remainder: bool,
         make: Callable[[list[Row]], Row],
+        *,
+        drop_remainder: bool,
     ) -> None:
         super().__init__(feed)
         self._feed = feed

@@ -78,6 +78,6 @@ def threads_of(num_parallel_calls: object) -> int:
     return min(num_cores(), _MAX_THREADS) if number == AUTOTUNE else number
 
 
-def make_order(seed: object, reshuffle: bool) -> Order:
+def make_order(seed: object, *, reshuffle: bool) -> Order:
     """The key of a random order."""
-    return Order(None if seed is None else as_count("seed", seed, None), reshuffle)
+    return Order(None if seed is None else as_count("seed", seed, None), reshuffle=reshuffle)

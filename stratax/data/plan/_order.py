@@ -16,7 +16,7 @@ class Order:
         lazy: Whether the seed is drawn only when it is needed, which for most functions is never.
     """
 
-    def __init__(self, seed: int | None, reshuffle: bool, lazy: bool = False) -> None:
+    def __init__(self, seed: int | None, *, reshuffle: bool, lazy: bool = False) -> None:
         self._lock = threading.Lock()
         self._later = SeedToDraw()
         self._seed = self._later.draw() if seed is None and not lazy else seed

@@ -149,7 +149,7 @@ class FileIndex:
         try:
             with reading(self._name), open(self._path, "rb", buffering=0) as file:
                 self._check_size(os.fstat(file.fileno()).st_size)
-                records = read_records(file.fileno(), starts, stops, self._form.check_crc)
+                records = read_records(file.fileno(), starts, stops, check_crc=self._form.check_crc)
         except BadRecordError as e:
             what, hint = _OTHER_FILE, "Make the Dataset anew."
             if e.is_data:

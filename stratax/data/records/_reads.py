@@ -22,13 +22,13 @@ class BadRecordError(Exception):
         is_data: Whether it is the data that is damaged; else another record lies there, or none.
     """
 
-    def __init__(self, index: int, is_data: bool) -> None:
+    def __init__(self, index: int, *, is_data: bool) -> None:
         super().__init__(index, is_data)
         self.index = index
         self.is_data = is_data
 
 
-def read_records(file: int, starts: np.ndarray, stops: np.ndarray, check_crc: bool) -> list[bytes]:
+def read_records(file: int, starts: np.ndarray, stops: np.ndarray, *, check_crc: bool) -> list[bytes]:
     """Some records of a file, those that are close to each other in one go.
 
     Args:

@@ -151,7 +151,7 @@ class Random(Node):
         return Columns([numbers], len(indices))
 
 
-def as_slices(label: str, tensors: PyTree, add_axis: bool) -> Slices:
+def as_slices(label: str, tensors: PyTree, *, add_axis: bool) -> Slices:
     """The source node for arrays: whole as one element (`add_axis`), or their slices.
 
     Raises:

@@ -32,7 +32,7 @@ class BatchedElement(NDArrayOperatorsMixin):
             a new one; views taken before do not see that, which the comparison with single elements finds out.
     """
 
-    def __init__(self, column: np.ndarray, is_own: bool = False) -> None:
+    def __init__(self, column: np.ndarray, *, is_own: bool = False) -> None:
         self._column = column
         self._is_own = is_own
 
@@ -68,11 +68,11 @@ class BatchedElement(NDArrayOperatorsMixin):
 
     def astype(self, dtype: DTypeLike) -> "BatchedElement":
         """As `ndarray.astype`."""
-        return BatchedElement(self._column.astype(dtype), True)
+        return BatchedElement(self._column.astype(dtype), is_own=True)
 
     def copy(self) -> "BatchedElement":
         """As `ndarray.copy`."""
-        return BatchedElement(self._column.copy(), True)
+        return BatchedElement(self._column.copy(), is_own=True)
 
     def reshape(self, *shape: Any) -> "BatchedElement":
         """As `ndarray.reshape`."""
@@ -80,7 +80,7 @@ class BatchedElement(NDArrayOperatorsMixin):
         if -1 in sizes:
             known = int(np.prod([size for size in sizes if size != -1], dtype=np.int64))
             sizes = tuple(self.size // max(known, 1) if size == -1 else size for size in sizes)
-        return BatchedElement(self._column.reshape(len(self._column), *sizes), self._is_own)
+        return BatchedElement(self._column.reshape(len(self._column), *sizes), is_own=self._is_own)
 
     def ravel(self) -> "BatchedElement":
         """As `ndarray.ravel`."""
@@ -92,7 +92,7 @@ class BatchedElement(NDArrayOperatorsMixin):
         """As `ndarray.transpose`."""
         order = axes[0] if len(axes) == 1 and isinstance(axes[0], Sequence) else axes
         order = tuple(axis % self.ndim for axis in order) if order else tuple(reversed(range(self.ndim)))
-        return BatchedElement(self._column.transpose(0, *(axis + 1 for axis in order)), self._is_own)
+        return BatchedElement(self._column.transpose(0, *(axis + 1 for axis in order)), is_own=self._is_own)
 
     @property
     def T(self) -> "BatchedElement":
@@ -103,7 +103,7 @@ class BatchedElement(NDArrayOperatorsMixin):
         parts = key if isinstance(key, tuple) else (key,)
         if not self.ndim or any(not _is_basic(part) for part in parts):
             raise CannotVectorise
-        return BatchedElement(self._column[(slice(None), *parts)], self._is_own)
+        return BatchedElement(self._column[(slice(None), *parts)], is_own=self._is_own)
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         out = kwargs.pop("out", None)
@@ -117,8 +117,8 @@ class BatchedElement(NDArrayOperatorsMixin):
             return target.assign(ufunc, columns, kwargs)
         result = ufunc(*columns, **kwargs)
         if isinstance(result, tuple):
-            return tuple(BatchedElement(part, True) for part in result)
-        return BatchedElement(result, True)
+            return tuple(BatchedElement(part, is_own=True) for part in result)
+        return BatchedElement(result, is_own=True)
 
     def assign(self, ufunc: np.ufunc, columns: list[Any], kwargs: dict[str, Any]) -> "BatchedElement":
         """Takes the result of an in-place operation: an array changes, a scalar gives a new one, as in NumPy."""
@@ -126,7 +126,7 @@ class BatchedElement(NDArrayOperatorsMixin):
             result = ufunc(*columns, **kwargs)
             if result.ndim != 1:
                 raise CannotVectorise
-            return BatchedElement(result, True)
+            return BatchedElement(result, is_own=True)
         if max(np.ndim(column) for column in columns) > self._column.ndim:
             raise CannotVectorise
         out = self._column if self._is_own else np.empty_like(self._column)

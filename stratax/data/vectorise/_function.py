@@ -138,7 +138,7 @@ class WithJAX:
         compiled: Whether XLA runs the program (on the CPU), or NumPy.
     """
 
-    def __init__(self, function: Callable[..., Any], structure: Structure, compiled: bool) -> None:
+    def __init__(self, function: Callable[..., Any], structure: Structure, *, compiled: bool) -> None:
         self._function = function
         self._structure = structure
         self._compiled = compiled
@@ -187,7 +187,7 @@ def _run_compiled(program: Callable[..., Any], columns: Sequence[np.ndarray]) ->
         return [np.asarray(leaf) for leaf in program(*columns)]
 
 
-def agrees(column: np.ndarray, rows: Sequence[Any], exactly: bool) -> bool:
+def agrees(column: np.ndarray, rows: Sequence[Any], *, exactly: bool) -> bool:
     """Whether a column has the values, shapes and dtype of what the function gives element by element."""
     for have, want in zip(column, rows, strict=False):
         if _kind(have) != _kind(want):
@@ -205,9 +205,9 @@ def _kind(leaf: Any) -> tuple[Any, tuple[int, ...]]:
     return getattr(leaf, "dtype", type(leaf)), np.shape(leaf)
 
 
-def block_agrees(result: Result, rows: Sequence[tuple[Row, Structure]], exactly: bool) -> bool:
+def block_agrees(result: Result, rows: Sequence[tuple[Row, Structure]], *, exactly: bool) -> bool:
     """Whether the results of a block are those of its elements one by one."""
     columns, structure = result
     return all(structure == other for _, other in rows) and all(
-        agrees(column, [row[i] for row, _ in rows], exactly) for i, column in enumerate(columns)
+        agrees(column, [row[i] for row, _ in rows], exactly=exactly) for i, column in enumerate(columns)
     )

@@ -196,7 +196,7 @@ class InputOfWorkers(InputOfReplicas):
         if not isinstance(dataset, Dataset):
             return _SharedBatches(dataset, self.num_replicas, self._workers)
         is_whole = is_read_whole(dataset, self._workers.share.processes)
-        part = self._agreed_part(dataset, is_whole)
+        part = self._agreed_part(dataset, is_whole=is_whole)
         if is_whole:
             return _readers.GlobalBatches(part, self.num_replicas, self._workers.share)
         return _worker_input.own_global_batches(
@@ -208,7 +208,7 @@ class InputOfWorkers(InputOfReplicas):
             dataset, self.num_replicas, self._workers.share, self._workers.exchange
         )
 
-    def _agreed_part(self, dataset: Dataset, is_whole: bool) -> Dataset:
+    def _agreed_part(self, dataset: Dataset, *, is_whole: bool) -> Dataset:
         """What this worker reads of a dataset; its shuffles have the chief's seeds: all read parts of one order.
 
         How a dataset is divided, and whether it can be, depends on the files that a worker sees. The workers tell one

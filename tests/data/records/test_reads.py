@@ -24,7 +24,7 @@ def read(file, places, check_crc=True):
     bounds = scan(str(file)) if file.name == "a" else scan(str(file.with_name("a")))
     descriptor = os.open(file, os.O_RDONLY)
     try:
-        return read_records(descriptor, bounds[places], bounds[np.array(places) + 1], check_crc)
+        return read_records(descriptor, bounds[places], bounds[np.array(places) + 1], check_crc=check_crc)
     finally:
         os.close(descriptor)
 

@@ -25,7 +25,7 @@ from stratax.errors import DataError
 class Grouped(Node):
     """What plain and padded batches share: groups of `size` consecutive elements."""
 
-    def __init__(self, child: Node, size: int, drop_remainder: bool) -> None:
+    def __init__(self, child: Node, size: int, *, drop_remainder: bool) -> None:
         self.children = (child,)
         self.size = size
         self.drop_remainder = drop_remainder
@@ -71,7 +71,9 @@ class Grouped(Node):
 
     def stream(self, run: Run, passes: int) -> Cursor:
         """Open a pass over group after group."""
-        return BatchCursor(self.child.open(run, passes), self.size, self.drop_remainder, self.joined)
+        return BatchCursor(
+            self.child.open(run, passes), self.size, drop_remainder=self.drop_remainder, join=self.joined
+        )
 
     @abc.abstractmethod
     def joined(self, pieces: list[Block]) -> Row:
@@ -139,6 +141,6 @@ class Batch(Grouped):
         return concatenate_blocks(pieces).columns()
 
 
-def make_batch(node: Node, batch_size: object, drop_remainder: bool) -> Node:
+def make_batch(node: Node, batch_size: object, *, drop_remainder: bool) -> Node:
     """Make the node of `Dataset.batch`."""
-    return Batch(node, as_count("batch_size", batch_size, 1), bool(drop_remainder))
+    return Batch(node, as_count("batch_size", batch_size, 1), drop_remainder=bool(drop_remainder))

@@ -23,7 +23,7 @@ class BatchCursor(CursorOver):
     """
 
     def __init__(
-        self, child: Cursor, size: int, drop_remainder: bool, join: Callable[[list[Block]], Row]
+        self, child: Cursor, size: int, join: Callable[[list[Block]], Row], *, drop_remainder: bool
     ) -> None:
         super().__init__(child)
         self._size = size

@@ -41,9 +41,9 @@ class PaddedBatch(Grouped):
     label = "PaddedBatch"
 
     def __init__(
-        self, child: Node, size: int, drop_remainder: bool, shapes: list[Shape | None], values: list[Any]
+        self, child: Node, size: int, shapes: list[Shape | None], values: list[Any], *, drop_remainder: bool
     ) -> None:
-        super().__init__(child, size, drop_remainder)
+        super().__init__(child, size, drop_remainder=drop_remainder)
         self._shapes = shapes
         self._values = values
 
@@ -114,7 +114,7 @@ class PaddedBatch(Grouped):
 
 
 def make_padded_batch(
-    node: Node, batch_size: object, shapes: object, values: PyTree, drop_remainder: bool
+    node: Node, batch_size: object, shapes: object, values: PyTree, *, drop_remainder: bool
 ) -> Node:
     """Make the node of `Dataset.padded_batch`."""
     size = as_count("batch_size", batch_size, 1)
@@ -140,7 +140,7 @@ def make_padded_batch(
         is_one = not isinstance(values, tuple | dict)
         given = [values] * len(specs) if is_one else _matching(values, structure, names, "padding_values")
     padding = [_padding(value, spec, name) for value, spec, name in zip(given, specs, names, strict=True)]
-    return PaddedBatch(node, size, bool(drop_remainder), listed, padding)
+    return PaddedBatch(node, size, drop_remainder=bool(drop_remainder), shapes=listed, values=padding)
 
 
 def _matching(

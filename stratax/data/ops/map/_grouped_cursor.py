@@ -105,7 +105,9 @@ class GroupedCursor(AheadCursor):
             (found,) = self._run(program, [batch])
         except Exception:
             return False
-        return all(agrees(leaf[None], [other], True) for leaf, other in zip(found, expected, strict=True))
+        return all(
+            agrees(leaf[None], [other], exactly=True) for leaf, other in zip(found, expected, strict=True)
+        )
 
     def _one(self, batch: Row, position: int) -> Row | Exception:
         try:

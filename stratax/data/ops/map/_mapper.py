@@ -165,7 +165,7 @@ class Mapper:
                 self._candidates = [] if self._proof is None else self._ways(self._proof.function)
             while self._candidates:
                 way, exactly = self._candidates[0]
-                result = self._attempt(way, exactly, columns)
+                result = self._attempt(way, exactly=exactly, columns=columns)
                 if result is not None:
                     return result
                 self._candidates.pop(0)
@@ -176,11 +176,11 @@ class Mapper:
         structure = self._input_structure()
         ways: list[tuple[Vectorised, bool]] = [(WithNumPy(function, structure), True)]
         if uses_jax():
-            ways += [(WithJAX(function, structure, compiled), False) for compiled in (False, True)]
+            ways += [(WithJAX(function, structure, compiled=compiled), False) for compiled in (False, True)]
         return ways
 
     def _attempt(
-        self, way: Vectorised, exactly: bool, columns: Sequence[np.ndarray]
+        self, way: Vectorised, columns: Sequence[np.ndarray], *, exactly: bool
     ) -> list[np.ndarray] | None:
         """One way on one block; compared with element by element as long as few elements have been."""
         count = max(0, min(_CHECKED_ROWS - self._checked, len(columns[0])))
@@ -196,7 +196,7 @@ class Mapper:
             result = way(columns)
         except Exception:
             return None
-        if not block_agrees(result, rows, exactly):
+        if not block_agrees(result, rows, exactly=exactly):
             return None
         leaves, structure = result
         if any(len(leaf) != len(columns[0]) for leaf in leaves):

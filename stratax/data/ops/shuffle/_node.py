@@ -81,7 +81,7 @@ class Shuffle(Reindexed):
 
 def make_shuffle(node: Node, buffer_size: object, seed: object, reshuffle: bool | None) -> Node:
     """`shuffle`; after an endless `repeat`, of each pass."""
-    order = make_order(seed, reshuffle is not False)
+    order = make_order(seed, reshuffle=reshuffle is not False)
     takes_all = as_count("buffer_size", buffer_size, None) == UNKNOWN_CARDINALITY
     size = _EVERYTHING if takes_all else as_count("buffer_size", buffer_size, 1)
     if size == 1:
