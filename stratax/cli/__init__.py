@@ -1,5 +1,5 @@
 """The `stratax` command (top layer): what is here, and a demonstration."""
 
-from stratax.cli._main import main
+from stratax import _doors
 
-__all__ = ["main"]
+__getattr__, __dir__, __all__ = _doors.attach(__name__, __file__)

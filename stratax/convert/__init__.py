@@ -3,7 +3,6 @@
 `stratax convert images` does the same from the command line, `stratax.convert.beam` with Apache Beam.
 """
 
-from stratax.convert._conversion import ConversionProgress, ConversionReport, convert_images
-from stratax.convert._settings import ConversionSettings, read_classes
+from stratax import _doors
 
-__all__ = ["ConversionProgress", "ConversionReport", "ConversionSettings", "convert_images", "read_classes"]
+__getattr__, __dir__, __all__ = _doors.attach(__name__, __file__)

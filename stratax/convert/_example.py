@@ -10,10 +10,8 @@ import numpy as np
 from stratax import errors
 from stratax._shown import shown
 from stratax.data import BytesList, Example, Feature, Features, Int64List
-from stratax.image import _pillow
-from stratax.image._decode import decode_jpeg
-from stratax.image._files import kind_of
-from stratax.image._packages import package
+from stratax.image import decode_jpeg, files
+from stratax.image.files import kind_of, package
 
 _MOST_PIXELS = 2**28
 """More than a photograph has: a header that claims more is not believed."""
@@ -77,7 +75,7 @@ def require_codecs() -> None:
 def _as_jpeg(contents: bytes, resize: int | tuple[int, int] | None, quality: int) -> tuple[bytes, int, int]:
     """The image as a JPEG file in RGB, its height and its width."""
     kind = _colour_kind(contents)
-    pixels = decode_jpeg(contents, channels=3) if kind else _pillow.decode(contents, 3, "The conversion")
+    pixels = decode_jpeg(contents, channels=3) if kind else files.decode(contents, 3, "The conversion")
     height, width = pixels.shape[:2]
     target = _target_size(height, width, resize)
     if target != (height, width):
@@ -90,7 +88,7 @@ def _as_jpeg(contents: bytes, resize: int | tuple[int, int] | None, quality: int
 def _colour_kind(contents: bytes) -> str | None:
     """How a JPEG file keeps its colours, such as `"YCbCr"` or `"Gray"`; None of another kind of file."""
     if kind_of(contents) != "JPEG":
-        with _pillow.open_image(contents, "The conversion") as image:
+        with files.open_image(contents, "The conversion") as image:
             _check_pixels(image.height, image.width)
         return None
     height, width, kind, _ = package("simplejpeg").decode_jpeg_header(contents, strict=False)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from stratax import errors
-from stratax.checkpoint._random_state import random_state, set_random_state
+from stratax.checkpoint import random_state, set_random_state
 from stratax.engine._step_iterator import StepIterator
 
 if TYPE_CHECKING:

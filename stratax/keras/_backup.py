@@ -20,7 +20,7 @@ import numpy as np
 
 from stratax import engine, errors
 from stratax._shown import cut, shown
-from stratax.checkpoint._random_state import random_state, set_random_state
+from stratax.checkpoint import random_state, set_random_state
 from stratax.distribute import Strategy
 from stratax.distribute.keras_hooks import _accumulation
 from stratax.engine import InputPosition, Resumption, StepInput

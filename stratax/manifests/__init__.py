@@ -4,15 +4,6 @@
 in `stratax.cluster`.
 """
 
-from stratax.manifests._kubernetes import KUBERNETES_PORT, KubernetesPlan, kubernetes_manifest, name_for
-from stratax.manifests._slurm import SLURM_PORT, SlurmPlan, slurm_script
+from stratax import _doors
 
-__all__ = [
-    "KUBERNETES_PORT",
-    "SLURM_PORT",
-    "KubernetesPlan",
-    "SlurmPlan",
-    "kubernetes_manifest",
-    "name_for",
-    "slurm_script",
-]
+__getattr__, __dir__, __all__ = _doors.attach(__name__, __file__)

@@ -1,0 +1,17 @@
+from ._checkpoint import Checkpoint as Checkpoint
+from ._checkpoint import CheckpointOptions as CheckpointOptions
+from ._folder import CheckpointState as CheckpointState
+from ._folder import checkpoint_exists as checkpoint_exists
+from ._folder import get_checkpoint_state as get_checkpoint_state
+from ._folder import latest_checkpoint as latest_checkpoint
+from ._following import checkpoints_iterator as checkpoints_iterator
+from ._manager import CheckpointManager as CheckpointManager
+from ._preemption import PreemptionCheckpointHandler as PreemptionCheckpointHandler
+from ._preemption import TerminationConfig as TerminationConfig
+from ._random_state import random_state as random_state
+from ._random_state import set_random_state as set_random_state
+from ._reader import CheckpointReader as CheckpointReader
+from ._reader import list_variables as list_variables
+from ._reader import load_checkpoint as load_checkpoint
+from ._reader import load_variable as load_variable
+from ._status import CheckpointLoadStatus as CheckpointLoadStatus

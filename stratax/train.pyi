@@ -1,0 +1,15 @@
+from .checkpoint import Checkpoint as Checkpoint
+from .checkpoint import CheckpointLoadStatus as CheckpointLoadStatus
+from .checkpoint import CheckpointManager as CheckpointManager
+from .checkpoint import CheckpointOptions as CheckpointOptions
+from .checkpoint import CheckpointReader as CheckpointReader
+from .checkpoint import CheckpointState as CheckpointState
+from .checkpoint import PreemptionCheckpointHandler as PreemptionCheckpointHandler
+from .checkpoint import TerminationConfig as TerminationConfig
+from .checkpoint import checkpoint_exists as checkpoint_exists
+from .checkpoint import checkpoints_iterator as checkpoints_iterator
+from .checkpoint import get_checkpoint_state as get_checkpoint_state
+from .checkpoint import latest_checkpoint as latest_checkpoint
+from .checkpoint import list_variables as list_variables
+from .checkpoint import load_checkpoint as load_checkpoint
+from .checkpoint import load_variable as load_variable
