@@ -14,8 +14,8 @@ def glob(pattern: Any) -> list[str]:
     """The paths that fit a pattern, or one of several, as `tf.io.gfile.glob`; sorted.
 
     Args:
-        pattern: A path or URL, or a list of them, with `*`, `?` and `[...]`, which do not stand for a `/`. Hidden
-            files, such as half written ones, fit only patterns that begin with a dot, too.
+        pattern: A path or URL, or a list of them, with `*`, `?`, `[...]` and `[^...]`, which do not stand for a `/`.
+            Hidden files, such as half written ones, fit only patterns that begin with a dot, too.
 
     Returns:
         The paths and URLs; none if nothing fits.
@@ -40,6 +40,7 @@ def is_list(pattern: Any) -> bool:
 
 
 def _matches(pattern: str) -> list[str]:
+    pattern = pattern.replace("[^", "[!")
     path = local_path(pattern)
     if path is not None:
         unfinished.wait_for(_before_wildcards(path))

@@ -14,7 +14,15 @@ from stratax._shown import shown
 from stratax.errors import BadArgumentError, BadTypeError
 from stratax.io import _whole as _whole_files
 from stratax.io import unfinished
-from stratax.io._access import as_file_name, file_missing, local_path, reading, remote_path, writing
+from stratax.io._access import (
+    as_file_name,
+    file_missing,
+    is_directory,
+    local_path,
+    reading,
+    remote_path,
+    writing,
+)
 from stratax.io._glob import glob
 
 _MODES = frozenset({"r", "rb", "w", "wb", "a", "ab", "r+", "rb+", "w+", "wb+", "a+", "ab+"})
@@ -137,10 +145,20 @@ class GFile:
         """All lines that are left, with their ends."""
         return list(self)
 
-    def write(self, file_content: Any) -> None:
-        """Writes text or bytes, as the mode says."""
+    def write(self, file_content: str | bytes) -> None:
+        """Writes text, in UTF-8, or bytes, whatever the mode says."""
+        if not isinstance(file_content, str | bytes):
+            raise BadTypeError(
+                f"file_content must be str or bytes. Received: file_content={shown(file_content)}."
+            )
         with writing(self.name):
-            self._file().write(file_content)
+            file = self._file()
+            if "b" not in self.mode and isinstance(file_content, bytes):
+                file.flush()
+                file = file.buffer
+            elif "b" in self.mode and isinstance(file_content, str):
+                file_content = file_content.encode()
+            file.write(file_content)
 
     def seek(self, offset: int, whence: int = 0) -> None:
         """Goes to a place: from the beginning (`whence` 0), from here (1) or from the end (2)."""
@@ -169,7 +187,7 @@ class GFile:
             with writing(self.name):
                 opened.close()
 
-    def _file(self) -> IO[Any]:
+    def _file(self) -> Any:
         if self._opened is None:
             with (reading if self.mode[0] == "r" else writing)(self.name):
                 raw = _open(_settled(self.name), self.mode.replace("b", "") + "b")
@@ -188,14 +206,18 @@ def _open(name: str, mode: str) -> IO[Any]:
 
 def exists(path: Any) -> bool:
     """Whether there is a file or folder, as `tf.io.gfile.exists`."""
-    filesystem, inner = remote_path(_settled(path))
+    name = _settled(path)
+    if not name:  # For fsspec an empty name is that of the current folder.
+        return False
+    filesystem, inner = remote_path(name)
     return bool(filesystem.exists(inner))
 
 
 def isdir(path: Any) -> bool:
     """Whether there is a folder, as `tf.io.gfile.isdir`."""
-    filesystem, inner = remote_path(_settled(path))
-    return bool(filesystem.isdir(inner))
+    name = _settled(path)
+    filesystem, inner = remote_path(name)
+    return bool(name) and bool(filesystem.isdir(inner))
 
 
 def listdir(path: Any) -> list[str]:
@@ -217,12 +239,22 @@ def walk(
 ) -> Iterator[tuple[str, list[str], list[str]]]:
     """What is in a folder and in those below it, as `tf.io.gfile.walk`: each folder, its folders and its files.
 
+    Links to folders are followed.
+
     Args:
         top: The folder.
         topdown: Whether a folder comes before those that are in it.
         onerror: What is called with an error; without it, what can't be read is left out.
     """
     name = _settled(top)
+    local = local_path(name)
+    if local is not None:
+        for folder, folders, files in os.walk(local, topdown, onerror, followlinks=True):
+            folders.sort()  # In place: it is the order in which they are gone through, too.
+            yield name + folder.removeprefix(local), folders, sorted(files)
+        return
+    if not isdir(name):
+        return
     filesystem, inner = remote_path(name)
     for folder, folders, files in filesystem.walk(inner, topdown=topdown, on_error=onerror or "omit"):
         yield name.rstrip("/") + folder.removeprefix(inner.rstrip("/")), sorted(folders), sorted(files)
@@ -234,7 +266,7 @@ def stat(path: Any) -> FileStatistics:
     Raises:
         FileMissingError: If there is none.
     """
-    name = _settled(path)
+    name = _there(path)
     filesystem, inner = remote_path(name)
     with reading(name):
         info = filesystem.info(inner)
@@ -244,15 +276,17 @@ def stat(path: Any) -> FileStatistics:
 
 
 def mkdir(path: Any) -> None:
-    """Makes a folder in one that is there, as `tf.io.gfile.mkdir`.
+    """Makes a folder in one that is there, as `tf.io.gfile.mkdir`; leaves one that is there itself.
 
     Raises:
-        BadArgumentError: If it is there already.
+        BadArgumentError: If a file of this name is there.
         FileMissingError: If the folder that it is to be in is not there.
         FileAccessError: If it can't be made.
     """
     name = as_file_name(path)
-    _check_free(name, "Use makedirs, which leaves a folder that is there.")
+    if isdir(name):
+        return
+    _check_free(name, "Remove it, or name the folder otherwise.")
     filesystem, inner = remote_path(name)
     with writing(name):
         filesystem.mkdir(inner, create_parents=False)
@@ -275,13 +309,10 @@ def remove(path: Any) -> None:
         DataLossError: If it is a folder.
         FileAccessError: If it can't be removed.
     """
-    name = _settled(path)
+    name = _there(path)
+    if isdir(name) and not _is_link(name):
+        raise is_directory(name)
     filesystem, inner = remote_path(name)
-    if isdir(name):
-        with writing(name):
-            raise IsADirectoryError
-    if not filesystem.exists(inner):
-        raise file_missing(name)
     with writing(name):
         filesystem.rm_file(inner)
 
@@ -293,10 +324,8 @@ def rmtree(path: Any) -> None:
         FileMissingError: If there is none.
         FileAccessError: If it can't be removed.
     """
-    name = _settled(path)
+    name = _there(path)
     filesystem, inner = remote_path(name)
-    if not filesystem.exists(inner):
-        raise file_missing(name)
     with writing(name):
         filesystem.rm(inner, recursive=True)
 
@@ -336,9 +365,7 @@ def rename(src: Any, dst: Any, overwrite: bool = False) -> None:
         FileMissingError: If there is no such file.
         FileAccessError: If it can't be renamed.
     """
-    source, target = _settled(src), _settled(dst)
-    if not exists(source):
-        raise file_missing(source)
+    source, target = _there(src), _settled(dst)
     if not overwrite:
         _check_free(target, "Pass overwrite=True to replace it.")
     here, there = local_path(source), local_path(target)
@@ -361,6 +388,23 @@ def _settled(path: Any) -> str:
     if (local := local_path(name)) is not None:
         unfinished.wait_for(local)
     return name
+
+
+def _there(path: Any) -> str:
+    """The name of a file, folder or link that is there.
+
+    Raises:
+        FileMissingError: If there is none.
+    """
+    name = _settled(path)
+    if not (exists(name) or _is_link(name)):
+        raise file_missing(name)
+    return name
+
+
+def _is_link(name: str) -> bool:
+    local = local_path(name)
+    return local is not None and os.path.islink(local)
 
 
 def _new(name: str) -> contextlib.AbstractContextManager[Any]:

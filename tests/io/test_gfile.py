@@ -38,6 +38,8 @@ def test_folders_are_made_listed_walked_and_removed(folder):
     gfile.makedirs(deep)
     gfile.write_file(gfile.join(deep, "file"), b"1")
     gfile.mkdir(gfile.join(folder, "z"))
+    gfile.mkdir(gfile.join(folder, "z"))
+    assert list(gfile.walk(gfile.join(deep, "file"))) == list(gfile.walk(gfile.join(folder, "no"))) == []
     assert gfile.listdir(folder) == ["x", "z"]
     assert [gfile.isdir(gfile.join(folder, *parts)) for parts in (["x"], ["x", "y", "file"], ["no"])] == [
         True,
@@ -99,6 +101,51 @@ def test_a_file_is_written_and_read_from_front_to_back(folder):
     assert gfile.stat(path).mtime_nsec > 1e18
 
 
+def test_text_and_bytes_are_written_in_any_mode(folder):
+    path = gfile.join(folder, "mixed")
+    with gfile.GFile(path, "w") as file:
+        file.write("\N{LATIN SMALL LETTER U WITH DIAERESIS}")
+        file.write(b"\xff")
+        file.write("b")
+    assert gfile.read_file(path) == b"\xc3\xbc\xffb"
+    with gfile.GFile(path, "wb") as file:
+        file.write("\N{LATIN SMALL LETTER U WITH DIAERESIS}")
+    assert gfile.read_file(path) == b"\xc3\xbc"
+
+
+def test_an_empty_name_is_no_folder():
+    assert not gfile.exists("")
+    assert not gfile.isdir("")
+    for use in (gfile.listdir, gfile.stat, gfile.remove, gfile.rmtree):
+        with pytest.raises(errors.FileMissingError, match="filename=''"):
+            use("")
+
+
+def test_links_are_removed_and_renamed_themselves_and_walked_through(tmp_path):
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    (tmp_path / "dangling").symlink_to("nowhere")
+    (tmp_path / "link").symlink_to("a")
+    top = str(tmp_path)
+    assert list(gfile.walk(top)) == [
+        (top, ["a", "link"], ["dangling"]),
+        *[(f"{top}/{name}", below, []) for name, below in (("a", ["b"]), ("a/b", []))],
+        *[(f"{top}/{name}", below, []) for name, below in (("link", ["b"]), ("link/b", []))],
+    ]
+    assert [folder for folder, _, _ in gfile.walk(top, topdown=False)][-1] == top
+    gfile.rename(tmp_path / "dangling", tmp_path / "renamed")
+    gfile.remove(tmp_path / "renamed")
+    gfile.remove(tmp_path / "link")
+    assert gfile.listdir(tmp_path) == ["a"]
+    assert gfile.isdir(tmp_path / "a" / "b")
+
+
+def test_a_pattern_excludes_letters_in_either_way(folder):
+    for name in "abc":
+        gfile.write_file(gfile.join(folder, name), b"")
+    found = [gfile.matching_files(gfile.join(folder, pattern)) for pattern in ("[^b]", "[!b]")]
+    assert [[path[-1:] for path in paths] for paths in found] == [[b"a", b"c"]] * 2
+
+
 def test_what_is_not_there_is_an_error_of_the_family(folder):
     missing = gfile.join(folder, "none")
     for use in (
@@ -124,8 +171,11 @@ def test_mistakes_are_refused(tmp_path):
         gfile.GFile(tmp_path / "a", "x")
     with pytest.raises(errors.BadTypeError, match="name of a file is a string or a path"):
         gfile.exists(3)
-    with pytest.raises(errors.BadArgumentError, match="Use makedirs"):
-        gfile.mkdir(tmp_path)
+    (tmp_path / "file").touch()
+    with pytest.raises(errors.BadArgumentError, match="a file or folder of this name.*Remove it"):
+        gfile.mkdir(tmp_path / "file")
+    with pytest.raises(errors.BadTypeError, match="file_content must be str or bytes.*=3"):
+        gfile.GFile(tmp_path / "b", "w").write(3)
     with pytest.raises(errors.FileMissingError, match="no such folder"):
         gfile.mkdir(tmp_path / "no" / "where")
     with pytest.raises(errors.DataLossError, match="a directory is there"):
