@@ -2,16 +2,24 @@
 
 import csv
 import dataclasses
-from collections.abc import Callable, Iterator, Sequence
+import math
+import re
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from stratax._shown import shown
-from stratax.data.elements import TensorSpec
+from stratax.data.elements import TensorSpec, as_objects
 from stratax.data.records import MAX_LINE_BYTES
 
 Record = list[str]
+
+# What Python takes as part of a number and C, and so TensorFlow, does not: underscores, and spaces beyond ASCII's.
+_NO_NUMBER = re.compile(r"[_\x1c-\x1f\x80-\xff]")
+# What C takes and Python's float does not.
+_HEXADECIMAL = re.compile(r"\s*[+-]?0x.*", re.IGNORECASE)
+_NAN = re.compile(r"\s*[+-]?nan\([a-z0-9]*\)\s*", re.IGNORECASE)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,20 +100,15 @@ class CsvFormat:
         return f"Expected {self.num_columns} columns. Received: {wrong} columns"
 
     def _column(self, field: CsvField, texts: Sequence[str]) -> np.ndarray:
-        if field.dtype.kind == "O":
-            parse: Callable[[str], Any] = _encode
-        else:
-            parse = float if field.dtype.kind == "f" else int
-            if "_" in "".join(texts):  # Python's own notation for digits, and not a number in a file.
-                raise ValueError("An underscore is not part of a number")
         missing = {"", self.na_value}
         if missing.isdisjoint(texts):
-            values = list(map(parse, texts))
-        elif field.default is None:
+            return _converted(texts, field.dtype)
+        if field.default is None:
             raise ValueError("A value is required and missing")
-        else:
-            values = [field.default if text in missing else parse(text) for text in texts]
-        return np.array(values, dtype=field.dtype)
+        column = np.full(len(texts), field.default, field.dtype)
+        is_there = np.array([text not in missing for text in texts])
+        column[is_there] = _converted([text for text in texts if text not in missing], field.dtype)
+        return column
 
     def explain(self, record: Record) -> str:
         """What is wrong with a record that :meth:`convert` refuses."""
@@ -131,6 +134,33 @@ class CsvFormat:
                 f"Received: column {field.index} with value={shown(_encode(record[field.index]))}"
             )
         return ""
+
+
+def _converted(texts: Sequence[str], dtype: np.dtype) -> np.ndarray:
+    if dtype.kind == "O":
+        return as_objects(list(map(_encode, texts)))
+    if _NO_NUMBER.search("".join(texts)):
+        raise ValueError("It is no number")
+    if dtype.kind == "i":
+        return np.array(list(map(int, texts)), dtype)
+    try:
+        values = list(map(float, texts))
+    except ValueError:
+        values = list(map(_as_float, texts))
+    with np.errstate(over="ignore"):  # What is too large for float32 is infinite.
+        return np.array(values, dtype)
+
+
+def _as_float(text: str) -> float:
+    """A number as C's `strtod` reads it, too."""
+    if _NAN.fullmatch(text):
+        return math.nan
+    if not _HEXADECIMAL.fullmatch(text):
+        return float(text)
+    try:
+        return float.fromhex(text)
+    except OverflowError:
+        return -math.inf if "-" in text.partition("0")[0] else math.inf
 
 
 def _encode(text: str) -> bytes:

@@ -50,11 +50,14 @@ class _FileRecords:
 
     def _skip_header(self) -> None:
         try:
-            next(self._parser, None)
-            self._record_start = self.place.offset
+            header = next(self._parser, None)
         except csv.Error as e:
             self.close()
             raise self._damaged(str(e)) from e
+        if header is None:
+            self.close()
+            raise self._damaged("the file is empty and has no header")
+        self._record_start = self.place.offset
 
     def _lines(self) -> Iterator[str]:
         """Lines with their ends; the place is behind the line that was taken last."""

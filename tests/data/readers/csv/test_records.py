@@ -65,7 +65,44 @@ def test_headers_line_ends_and_blank_lines_are_tensorflows(tmp_path):
     second = written(tmp_path, "n\n4\n", "b.csv")
     assert list(CsvDataset([first, second], [-1], header=True)) == [(1,), (-1,), (3,), (4,)]
     assert list(CsvDataset([], [-1])) == []
-    assert list(CsvDataset(written(tmp_path, ""), [-1], header=True)) == []
+    cursor = cursor_of(CsvDataset([written(tmp_path, ""), second], [-1], header=True))
+    with pytest.raises(DataLossError, match=r"the file is empty and has no header.*file\.csv"):
+        cursor.read(1)
+    assert rest(cursor) == [(4,)]
+
+
+NUMBERS = {
+    "0x1p3": 8.0,
+    "-0X.8p1": -1.0,
+    "0x10": 16.0,
+    "0x1p-1080": 0.0,
+    "0x1p1030": np.inf,
+    "-0x1p1030": -np.inf,
+    "nan(1)": np.nan,
+    " NAN() ": np.nan,
+    "1e400": np.inf,
+    " +.5\t": 0.5,
+    "5.": 5.0,
+    "infinity": np.inf,
+}
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_numbers_are_read_as_c_reads_them(tmp_path, dtype):
+    file = written(tmp_path, "\n".join([*NUMBERS, ""]))
+    read = [number for (number,) in CsvDataset(file, [dtype])]
+    np.testing.assert_array_equal(read, np.array(list(NUMBERS.values()), dtype))
+    assert list(CsvDataset(written(tmp_path, "1e39,2"), [np.float32, 0])) == [(np.inf, 2)]
+
+
+@pytest.mark.parametrize(
+    "text", [b"\xa07", b"7\x1c", b"\x857", b"1_0", b"0x", b"0x1p", b"nan(", b"1f", b"0b1", b" "]
+)
+@pytest.mark.parametrize("dtype", [np.int32, np.float32])
+def test_what_c_does_not_take_for_a_number_is_none(tmp_path, text, dtype):
+    with pytest.raises(DataLossError, match="column 0 with value="):
+        list(CsvDataset(written(tmp_path, text + b",x\n"), [dtype, ""]))
 
 
 def test_compressed_files_give_the_same(tmp_path):
