@@ -70,7 +70,7 @@ def _import_before_use(hooks: str) -> None:
 
 
 def _importing(hooks: str, owner: type, name: str) -> Callable[..., Any]:
-    """A method that imports `hooks` first, the first time that it is called."""
+    """Return a method that imports `hooks` before it is called for the first time."""
     original = getattr(owner, name)
 
     @functools.wraps(original)
@@ -111,7 +111,7 @@ class _Watch(importlib.abc.MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: types.ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        """The module's spec, from the other finders, if it is the one that is waited for."""
+        """Return the module's spec, from the other finders, if it is the one that is waited for."""
         if fullname != self._name:
             return None
         others = (finder for finder in sys.meta_path if not isinstance(finder, _Watch))
@@ -138,7 +138,7 @@ class _Watch(importlib.abc.MetaPathFinder):
 
 
 def _configured() -> str:
-    """Where a backend other than Keras' default came from, if its configuration file says so."""
+    """Return where a backend other than Keras' default came from, if its configuration file says so."""
     path = pathlib.Path(os.environ.get("KERAS_HOME", pathlib.Path.home() / ".keras")) / "keras.json"
     try:
         return f" (as {path} says)" if "backend" in json.loads(path.read_text()) else ""

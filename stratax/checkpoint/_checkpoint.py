@@ -117,11 +117,10 @@ class Checkpoint(_graph.Trackable):
         self._own.tracked[name] = variable
 
     def merged(self) -> Any:
-        """See `Trackable`."""
         return self._own.root
 
     def children(self) -> Mapping[str, Any]:
-        """What is saved, by name."""
+        """Return what is saved, by name."""
         counter = {} if self._own.counter is None else {"save_counter": self._own.counter}
         return {**self._own.tracked, **counter}
 
@@ -176,7 +175,7 @@ class Checkpoint(_graph.Trackable):
         then: Callable[[], None] | None = None,
         number: int | None = None,
     ) -> str:
-        """What :meth:`save` does, and something after it.
+        """Do what :meth:`save` does, and something after it.
 
         Args:
             file_prefix: The path, without the number.
@@ -286,7 +285,7 @@ class Checkpoint(_graph.Trackable):
     def _contents(
         self, graph: _graph.Graph, values: dict[str, jax.Array], options: CheckpointOptions
     ) -> _store.Contents | None:
-        """All that is saved, in the chief: its values, and where the input and random generators of all tasks are."""
+        """Collect the chief's contents: all values, and the positions of input and random generators of all tasks."""
 
         def states() -> Any:
             if _together.process_index() == 0:
@@ -350,7 +349,7 @@ class Checkpoint(_graph.Trackable):
 def _writing(
     path: pathlib.Path, contents: _store.Contents, then: Callable[[], None] | None
 ) -> Callable[[], None]:
-    """What writes a checkpoint in a thread."""
+    """Make a writer that writes a checkpoint in a thread."""
 
     def work() -> None:
         _store.write(path, contents)
@@ -368,7 +367,7 @@ def _callbacks(options: CheckpointOptions, path: str) -> list[Callable[[], objec
 
 
 def _checked(options: object) -> CheckpointOptions:
-    """The options of a call, which is not made while a function is compiled."""
+    """Return the options of a call; refuse the call while a function is compiled."""
     if _capture.current_region() is not None:
         raise errors.TracingError(
             "A checkpoint can't be saved or restored in a compiled function: that would happen once, when the function "

@@ -59,7 +59,7 @@ def seal(folder: pathlib.Path, sequence: int, *, without: str) -> None:
 
 
 def located(folder: pathlib.Path) -> pathlib.Path:
-    """Where the files of a checkpoint are: in its folder, or aside if a program was killed as it replaced it.
+    """Return where the files of a checkpoint are: in its folder, or aside if a program was killed as it replaced it.
 
     Raises:
         FileMissingError: If there is no checkpoint.
@@ -80,7 +80,7 @@ def located(folder: pathlib.Path) -> pathlib.Path:
 
 
 def aside(folder: pathlib.Path) -> pathlib.Path:
-    """Where a checkpoint is for the moment in which another takes its place."""
+    """Return where a checkpoint is for the moment in which another takes its place."""
     return folder.with_name(f".{folder.name}.replaced")
 
 
@@ -101,7 +101,7 @@ def read(folder: pathlib.Path) -> Commit:
 
 
 def is_complete(folder: pathlib.Path) -> bool:
-    """Whether there is a checkpoint of which every file has the size that it had when it was written."""
+    """Return whether there is a checkpoint of which every file has the size that it had when it was written."""
     try:
         check_sizes(folder)
     except errors.StrataxError:

@@ -17,7 +17,7 @@ _ASIDE = re.compile(r"^\.(.+)\.replaced$")
 
 
 def latest_checkpoint(checkpoint_dir: str | os.PathLike, latest_filename: str | None = None) -> str | None:
-    """The checkpoint of a folder that was written last, as ``tf.train.latest_checkpoint``.
+    """Return the checkpoint of a folder that was written last, as ``tf.train.latest_checkpoint``.
 
     Waits for a checkpoint that this process is just writing there, or the chief of its cluster. One that is not whole
     is passed over with a warning; what was cut off while it was written is not seen at all.
@@ -58,7 +58,7 @@ class CheckpointState:
 def get_checkpoint_state(
     checkpoint_dir: str | os.PathLike, latest_filename: str | None = None
 ) -> CheckpointState | None:
-    """The complete checkpoints of a folder, as ``tf.train.get_checkpoint_state``; None if there are none.
+    """Return the complete checkpoints of a folder, as ``tf.train.get_checkpoint_state``; None if there are none.
 
     Args:
         checkpoint_dir: The folder.
@@ -82,7 +82,7 @@ def get_checkpoint_state(
 
 
 def checkpoint_exists(checkpoint_prefix: str | os.PathLike) -> bool:
-    """Whether there is a complete checkpoint, as ``tf.compat.v1.train.checkpoint_exists``.
+    """Return whether there is a complete checkpoint, as ``tf.compat.v1.train.checkpoint_exists``.
 
     Args:
         checkpoint_prefix: Its path.
@@ -101,7 +101,7 @@ def checkpoint_exists(checkpoint_prefix: str | os.PathLike) -> bool:
 
 
 def complete_checkpoints(folder: pathlib.Path, name: str | None = None) -> dict[pathlib.Path, _commit.Commit]:
-    """The complete checkpoints of a folder, in the order in which they were written.
+    """Return the complete checkpoints of a folder, in the order in which they were written.
 
     Args:
         folder: Where.
@@ -119,7 +119,7 @@ def complete_checkpoints(folder: pathlib.Path, name: str | None = None) -> dict[
 
 
 def located(path: StrPath) -> pathlib.Path:
-    """The place of a checkpoint, or of a folder of checkpoints, in this machine's file system.
+    """Return the path of a checkpoint, or of a folder of checkpoints, in this machine's file system.
 
     Raises:
         BadTypeError: If it is no path.
@@ -139,12 +139,12 @@ def located(path: StrPath) -> pathlib.Path:
 
 
 def absolute(path: StrPath) -> pathlib.Path:
-    """The same, from the root: what it is does not change with the working directory."""
+    """Return a path from the root, which does not change with the working directory."""
     return pathlib.Path(os.path.abspath(located(path)))
 
 
 def _places(folder: pathlib.Path) -> set[pathlib.Path]:
-    """What may be checkpoints, also one that is aside because a program was killed as it replaced it."""
+    """Return what may be checkpoints, also one that is aside because a program was killed as it replaced it."""
     try:
         names = os.listdir(folder)
     except (FileNotFoundError, NotADirectoryError):
@@ -158,7 +158,7 @@ def _places(folder: pathlib.Path) -> set[pathlib.Path]:
 
 
 def _commit_of(path: pathlib.Path) -> _commit.Commit | None:
-    """What says that a checkpoint is complete; None if it is not."""
+    """Return what says that a checkpoint is complete; None if it is not."""
     try:
         return _commit.check_sizes(_commit.located(path))
     except errors.FileMissingError:

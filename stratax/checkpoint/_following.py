@@ -75,7 +75,7 @@ def _follow(
 def _next(
     folder: pathlib.Path, last: tuple[pathlib.Path, _commit.Commit] | None, timeout: float | None
 ) -> tuple[pathlib.Path, _commit.Commit] | None:
-    """The latest checkpoint as soon as it is another one than the last; None when the time is over."""
+    """Return the latest checkpoint as soon as it is another one than the last; None when the time is over."""
     deadline = None if timeout is None else time.monotonic() + timeout
     while True:
         unfinished.wait_for(folder)

@@ -24,21 +24,21 @@ class Positioned(Protocol):
     """Input whose position can be saved."""
 
     def get_state(self) -> dict[str, Any]:
-        """The position, as a dict that JSON can hold."""
+        """Return the position, as a dict that JSON can hold."""
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """Goes to a position."""
+        """Go to a position."""
 
 
 class Trackable:
     """An object whose attributes are saved: the base class of `Checkpoint`."""
 
     def merged(self) -> Any:
-        """An object whose parts are saved as if they were this one's; None if there is none."""
+        """Return an object whose parts are saved as if they were this one's; None if there is none."""
         raise NotImplementedError
 
     def children(self) -> Mapping[str, Any]:
-        """What is saved below it, by name."""
+        """Return what is saved below this object, by name."""
         raise NotImplementedError
 
 
@@ -238,7 +238,7 @@ _OF_KERAS = frozenset(
 
 
 def _attributes(owner: object) -> Iterator[tuple[str, Any]]:
-    """The values of an object's attributes, also those in lists and dicts there."""
+    """Yield the values of an object's attributes, also those in lists and dicts there."""
     own = dict(vars(owner))
     for name, value in own.items():
         if name not in _OF_KERAS:
@@ -264,5 +264,5 @@ def _join(way: str, name: str) -> str:
 
 
 def _escaped(name: str) -> str:
-    """A name as one part of a way."""
+    """Return a name as one part of a key path."""
     return name.replace("%", "%25").replace("/", "%2F").replace("@", "%40")

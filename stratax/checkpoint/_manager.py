@@ -79,12 +79,12 @@ class CheckpointManager:
 
     @property
     def directory(self) -> str:
-        """The folder."""
+        """The folder that holds the checkpoints."""
         return os.fspath(self._directory)
 
     @property
     def checkpoint(self) -> Checkpoint:
-        """What is saved."""
+        """The checkpoint whose values are saved."""
         return self._checkpoint
 
     @property

@@ -155,7 +155,7 @@ class PreemptionCheckpointHandler:
 
     @contextlib.contextmanager
     def watch_preemption_scope(self) -> Iterator[None]:
-        """A block in which a loop calls `save_checkpoint_if_preempted`; `run` does not need it."""
+        """Mark a block in which a loop calls `save_checkpoint_if_preempted`; `run` does not need it."""
         yield
 
     def _save(self, *args: object, **kwargs: object) -> None:

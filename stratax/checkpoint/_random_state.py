@@ -9,7 +9,7 @@ from stratax.seams.keras import forget_random_seed, random_seed, set_random_seed
 
 
 def random_state() -> dict[str, Any]:
-    """The state of the global generators, as JSON can hold it."""
+    """Return the state of the global generators, as JSON can hold it."""
     version, numbers, gauss = random.getstate()
     kind, keys, position, has_gauss, cached = np.random.get_state(legacy=True)
     seed = random_seed()

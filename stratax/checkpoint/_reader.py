@@ -21,15 +21,15 @@ class CheckpointReader:
         self._index = index
 
     def get_variable_to_shape_map(self) -> dict[str, list[int]]:
-        """The shapes of all variables, by key: the way to the variable, such as ``"model/layers/0/kernel"``."""
+        """Return the shapes of all variables by key: the variable's key path, such as ``"model/layers/0/kernel"``."""
         return {key: list(shape) for key, shape in self._index.shapes.items()}
 
     def get_variable_to_dtype_map(self) -> dict[str, np.dtype]:
-        """The dtypes of all variables, by key."""
+        """Return the dtypes of all variables, by key."""
         return {key: _store.dtype_of(name) for key, name in self._index.dtypes.items()}
 
     def has_tensor(self, name: str) -> bool:
-        """Whether there is a variable of this key.
+        """Return whether there is a variable of this key.
 
         Args:
             name: The key.
@@ -37,7 +37,7 @@ class CheckpointReader:
         return name in self._index.shapes
 
     def get_tensor(self, name: str) -> np.ndarray:
-        """The value of a variable, whole, as a NumPy array.
+        """Return the value of a variable, whole, as a NumPy array.
 
         Args:
             name: The variable's key.
@@ -95,7 +95,7 @@ def load_variable(ckpt_dir_or_file: str | os.PathLike, name: str) -> np.ndarray:
 
 
 def list_variables(ckpt_dir_or_file: str | os.PathLike) -> list[tuple[str, list[int]]]:
-    """The keys and shapes of a checkpoint's variables, as ``tf.train.list_variables``.
+    """Return the keys and shapes of a checkpoint's variables, as ``tf.train.list_variables``.
 
     Args:
         ckpt_dir_or_file: A checkpoint, or a folder whose latest is meant.

@@ -88,7 +88,7 @@ class Restoration:
         return not self._left
 
     def unmatched(self) -> list[str]:
-        """The ways of live variables and iterators that have no value in the checkpoint."""
+        """Return the key paths of live variables and iterators that have no value in the checkpoint."""
         graph = _graph.find(self._root)
         return sorted(self._without_value(graph))
 
@@ -208,7 +208,7 @@ class Restoration:
         )
 
     def _resolved_all(self, ways: Iterable[str]) -> set[str]:
-        """Ways as they were saved."""
+        """Return key paths as they were saved."""
         return {_resolved(way, self._index.aliases) for way in ways}
 
     def _note(self) -> None:
@@ -228,14 +228,14 @@ class _Notice:
         self.is_silent = False
 
     def warn(self) -> None:
-        """Says it, once."""
+        """Warn once of what the checkpoint has no value for."""
         if self.text and not self.is_silent:
             _logger.warning("%s", self.text)
         self.text = ""
 
 
 def _can_not_come(key: str, there: Container[str], complete: Container[str]) -> bool:
-    """Whether a value is of a layer or an optimizer that is built, without such a variable.
+    """Return whether a value is of a layer or an optimizer that is built, without such a variable.
 
     Args:
         key: The value's way.
@@ -250,13 +250,13 @@ def _can_not_come(key: str, there: Container[str], complete: Container[str]) -> 
 
 
 def _upwards(way: str) -> Iterator[str]:
-    """A way, and those to what it is below, up to the root's."""
+    """Return a key path and those of the objects that hold it, up to the root."""
     parts = way.split("/")
     return ("/".join(parts[:count]) for count in range(len(parts), -1, -1))
 
 
 def _by_first(aliases: Mapping[str, str]) -> dict[str, list[str]]:
-    """The further ways to something, by the first."""
+    """Group the further key paths of an object by its first."""
     found: dict[str, list[str]] = {}
     for alias, first in aliases.items():
         found.setdefault(first, []).append(alias)
@@ -264,7 +264,7 @@ def _by_first(aliases: Mapping[str, str]) -> dict[str, list[str]]:
 
 
 def _candidates(way: str, others: Mapping[str, Sequence[str]]) -> Iterator[str]:
-    """A way, and the others that lead to the same."""
+    """Yield a key path and the others that lead to the same object."""
     before, slot, after = way.partition(_graph.SLOT)
     if slot:
         for first in _candidates(before, others):
@@ -277,7 +277,7 @@ def _candidates(way: str, others: Mapping[str, Sequence[str]]) -> Iterator[str]:
 
 
 def _resolved(way: str, aliases: Mapping[str, str]) -> str:
-    """The first way to what `way` leads to, in what was saved."""
+    """Return the first saved key path of what `way` leads to."""
     before, slot, after = way.partition(_graph.SLOT)
     if slot:
         return f"{_resolved(before, aliases)}{slot}{_resolved(after, aliases)}"
@@ -301,6 +301,6 @@ def _spec(spec: tuple[tuple[int, ...], str]) -> str:
 
 
 def listing(texts: list[str]) -> str:
-    """The first few of some texts, and how many more there are."""
+    """Return the first few of some texts, and how many more there are."""
     shown = ", ".join(texts[:_LISTED])
     return (shown or "none") + (f" and {len(texts) - _LISTED} more" if len(texts) > _LISTED else "")

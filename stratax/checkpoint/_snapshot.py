@@ -18,7 +18,7 @@ _THREADS = 4
 
 
 def values(graph: _graph.Graph) -> dict[str, jax.Array]:
-    """The values of variables, where they are.
+    """Return the values of variables, where they are.
 
     Args:
         graph: Which variables.
@@ -68,18 +68,18 @@ def _copies(arrays: dict[str, jax.Array]) -> dict[str, np.ndarray]:
 
 
 def _is_on_host(array: jax.Array) -> bool:
-    """Whether NumPy sees the array's own memory, which the next step may use again."""
+    """Return whether NumPy sees the array's own memory, which the next step may use again."""
     return all(device.platform == "cpu" for device in array.devices())
 
 
 def signature(graph: _graph.Graph) -> str:
-    """A digest of what is saved: the variables' ways, shapes and dtypes, and the iterators' ways."""
+    """Return a digest of what is saved: key paths, shapes and dtypes of variables, key paths of iterators."""
     lines = [f"{way} {tuple(variable.shape)} {variable._dtype}" for way, variable in graph.variables.items()]
     return hashlib.sha256("\n".join([*lines, *graph.inputs]).encode()).hexdigest()
 
 
 def positions(graph: _graph.Graph) -> dict[str, dict[str, Any]]:
-    """Where this process's input is."""
+    """Return the positions of this process's input."""
     return {way: iterator.get_state() for way, iterator in graph.inputs.items()}
 
 

@@ -300,7 +300,7 @@ def _hidden_folder(folder: pathlib.Path) -> Iterator[pathlib.Path]:
 
 
 def _orbax() -> ocp.Checkpointer:
-    """Orbax, in this process alone: what the processes agree on, they agree on before."""
+    """Return Orbax for this process alone: what the processes agree on, they agree on before."""
     cluster = current()
     own = 0 if cluster is None else cluster.process_index
     alone = ocp.options.MultiprocessingOptions(
@@ -330,7 +330,7 @@ def _is_empty(index: Index, key: str) -> bool:
 
 
 def dtype_of(name: str) -> np.dtype:
-    """The dtype of a name, also one that NumPy does not have."""
+    """Return the dtype of a name, also one that NumPy does not have."""
     import ml_dtypes
 
     return np.dtype(getattr(ml_dtypes, name, name))

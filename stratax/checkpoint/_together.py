@@ -19,30 +19,30 @@ _LISTED = 4
 
 
 def _group() -> Cluster | None:
-    """The cluster in which several processes save together; None where this process saves alone."""
+    """Return the cluster in which several processes save together; None where this process saves alone."""
     cluster = current()
     return None if cluster is None or cluster.num_processes == 1 else cluster
 
 
 def num_processes() -> int:
-    """How many processes save together."""
+    """Return how many processes save together."""
     cluster = _group()
     return 1 if cluster is None else cluster.num_processes
 
 
 def process_index() -> int:
-    """This process's number among them."""
+    """Return this process's number among them."""
     cluster = current()
     return 0 if cluster is None else cluster.process_index
 
 
 def one_or_all(states: Sequence[Any]) -> list[Any]:
-    """The states of all processes; one if they are equal, which says that it is so for any number of processes."""
+    """Return the states of all processes; one if they are equal, which then is that of any number of processes."""
     return [states[0]] if all(state == states[0] for state in states) else list(states)
 
 
 def own(states: Sequence[Any]) -> Any | None:
-    """This process's of what :func:`one_or_all` returned; None if it was of another number of processes."""
+    """Return this process's part of what :func:`one_or_all` returned; None if that was of other processes."""
     if len(states) == 1:
         return states[0]
     return states[process_index()] if len(states) == num_processes() else None
@@ -109,7 +109,7 @@ def exchange_made(action: str, make: Callable[[], Any], timeout: float) -> list[
 
 
 def step_timeout() -> float:
-    """How long one task may keep the others waiting in a restore, in seconds: as long as in a step."""
+    """Return how long one task may keep the others waiting in a restore, in seconds: as long as in a step."""
     cluster = current()
     return DEFAULT_SECONDS if cluster is None else cluster.step_timeout
 
@@ -143,7 +143,7 @@ def check_alike(action: str, what: str, values: Sequence[Any]) -> None:
 
 
 def listing(values: Sequence[Any]) -> str:
-    """The tasks' values with their names, for messages."""
+    """Return the tasks' values with their names, for messages."""
     cluster = current()
     return ", ".join(
         f"{cluster.task_name(i) if cluster else i}: {shown(each)}" for i, each in enumerate(values[:_LISTED])
@@ -229,7 +229,7 @@ def wait_for_chief(token: str, path: str) -> None:
 
 
 def _made_again(failure: Sequence[str]) -> Exception:
-    """The error of another task."""
+    """Return the error of another task, to be raised here."""
     return _KINDS.get(failure[0], errors.CheckpointError)(failure[1])
 
 

@@ -188,5 +188,5 @@ def _print_report(report: "ConversionReport") -> None:
 
 
 def _shown(name: str) -> str:
-    """A file name as a terminal can show it."""
+    """Return a file name as a terminal can show it."""
     return name if name.isprintable() else ascii(name)

@@ -61,7 +61,7 @@ def load_images(dataset: str, path: pathlib.Path | None) -> Images:
 
 
 def load_digits() -> Images:
-    """scikit-learn's handwritten digits: 1,500 to learn from, 297 held out, always the same ones."""
+    """Return scikit-learn's handwritten digits: 1,500 to learn from, 297 held out, always the same ones."""
     try:
         from sklearn import datasets
     except ImportError as error:
@@ -83,7 +83,7 @@ def load_digits() -> Images:
 
 
 def default_mnist_path() -> pathlib.Path:
-    """Where `keras.datasets.mnist.load_data()` keeps its file: under $KERAS_HOME, else ~/.keras."""
+    """Return where `keras.datasets.mnist.load_data()` keeps its file: under $KERAS_HOME, else ~/.keras."""
     home = os.environ.get("KERAS_HOME")
     return (pathlib.Path(home) if home else pathlib.Path.home() / ".keras") / "datasets" / "mnist.npz"
 

@@ -219,7 +219,7 @@ def _print_outcome(images: Images, outcome: Outcome) -> None:
 
 
 def _choose_shown(recognised: np.ndarray, y_test: np.ndarray) -> list[int]:
-    """The first few held-out images, the last of them replaced by the first mistake where there is one."""
+    """Return the first few held-out images, the last of them replaced by the first mistake where there is one."""
     shown = list(range(min(_NUM_SHOWN, len(y_test))))
     mistakes = np.flatnonzero(recognised != y_test)
     if len(mistakes) and mistakes[0] not in shown:

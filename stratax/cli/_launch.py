@@ -133,11 +133,11 @@ class _Screen:
         self._lock = threading.Lock()
 
     def show(self, name: str, line: str, *, is_error: bool) -> None:
-        """A line that a task wrote."""
+        """Show a line that a task wrote."""
         self._write(f"{self._prefixes[name]} {line}", is_error)
 
     def tell(self, message: str, details: Iterable[str] = ()) -> None:
-        """A message of the launcher's own, and what belongs to it."""
+        """Show a message of the launcher's own, and what belongs to it."""
         title = click.style(f"stratax: {message}", bold=True)
         self._write("\n".join([title, *(f"  {line}" for line in details)]), True)
 
@@ -176,7 +176,7 @@ def _conclude(outcome: "Outcome", screen: _Screen) -> None:
 
 
 def _traceback_of(lines: tuple[str, ...]) -> tuple[str, ...]:
-    """From the last traceback on, if there is one; else the last few lines."""
+    """Return the lines from the last traceback on, if there is one; else the last few lines."""
     starts = [
         place for place, line in enumerate(lines) if line.startswith("Traceback (most recent call last)")
     ]

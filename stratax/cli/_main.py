@@ -71,6 +71,6 @@ def run(arguments: Sequence[str] | None = None) -> int:
 
 
 def _code_of(error: StrataxError) -> int:
-    """Data that is not as it should be is no wrong call."""
+    """Return the exit code for an error: data that is not as it should be is no wrong call."""
     is_misuse = isinstance(error, (BadArgumentError, BadTypeError)) and not isinstance(error, DataError)
     return MISUSED if is_misuse else FAILED

@@ -33,7 +33,7 @@ class _VolumeType(click.ParamType):
 
 
 def _shared(port: int) -> Callable[[_Command], _Command]:
-    """The options and arguments that both kinds have."""
+    """Add the options and arguments that both kinds have."""
     options = [
         click.option("--workers", type=click.IntRange(min=1), metavar="N", required=True, help="Workers."),
         click.option("--name", help="The job's name.  [default: from PROGRAM]"),
@@ -138,5 +138,5 @@ def slurm(program: str, arguments: tuple[str, ...], module: bool, name: str | No
 
 
 def _command(program: str, arguments: tuple[str, ...], *, is_module: bool) -> tuple[str, ...]:
-    """The command where the program will run, which need not be there here."""
+    """Return the command where the program will run, which need not be there here."""
     return ("python", *(["-m"] if is_module else []), program, *arguments)

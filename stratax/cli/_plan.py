@@ -47,7 +47,7 @@ class Plan:
         return self.num_examples % self.batch_size
 
     def lines(self) -> list[tuple[str, str]]:
-        """The plan as labelled lines."""
+        """Return the plan as labelled lines."""
         return [
             ("strategy", f"{self.strategy}, {_counted(self.num_replicas, 'replica')}"),
             ("devices", _shortened(self.devices)),

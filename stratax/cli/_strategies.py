@@ -8,7 +8,7 @@ if TYPE_CHECKING:
 
 
 def build_strategy(name: str) -> "Strategy":
-    """The strategy called `name` on the command line, over the devices that are here.
+    """Return the strategy called `name` on the command line, over the devices that are here.
 
     Args:
         name: One of `STRATEGIES`.

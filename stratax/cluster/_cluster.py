@@ -70,7 +70,7 @@ class Cluster:
 
     @property
     def task_type(self) -> str | None:
-        """This process's job."""
+        """The job of this process, such as ``"worker"``."""
         return self._task[0]
 
     @property
@@ -188,7 +188,7 @@ class Cluster:
             self._link.send({"t": "stop", "name": name, "reason": reason})
 
     def agree_on_stop(self, step: int, timeout: float = DEFAULT_SECONDS, *, name: str = PROGRAM) -> bool:
-        """Whether to stop before this step. Every task calls it before each step, and all stop at the same one.
+        """Return whether to stop before this step. Every task calls it before each step, and all stop at the same one.
 
         It costs next to nothing until some task has called `request_stop`; then the tasks agree once on the first
         step that none of them has begun. That takes a message to each and back, and does not wait for their programs.
@@ -365,7 +365,7 @@ class Cluster:
 
 
 def _where() -> str:
-    """Where the program's main thread is: of use in a task that stands still."""
+    """Return where the program's main thread is: of use in a task that stands still."""
     frame = sys._current_frames().get(progress.thread)
     stack = "".join(traceback.format_stack(frame)).rstrip() if frame is not None else "(it has ended)"
     return f"\nIts main thread is at:\n{stack}"

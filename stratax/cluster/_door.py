@@ -116,7 +116,7 @@ class Door:
             self._receive(sock, str(address[0]))
 
     def _rest(self, listener: socket.socket, error: OSError) -> None:
-        """There are no more descriptors, for example: trying again at once would only keep this process busy."""
+        """Pause after a refused connection (no descriptors left, say): trying again at once keeps this process busy."""
         _logger.debug("No connection can be accepted for %g s: %s.", _PAUSE_SECONDS, error)
         loop = asyncio.get_running_loop()
         loop.remove_reader(listener)

@@ -49,7 +49,7 @@ _KILLED = (128 + 6, 128 + 9, 128 + 15, -6, -9, -15)
 
 
 def is_retryable(code: int) -> bool:
-    """Whether a task that ended with this code is worth starting again.
+    """Return whether a task that ended with this code is worth starting again.
 
     Args:
         code: The exit code; negative for a signal, as `subprocess` gives it, or 128 and its number, as shells do.

@@ -156,7 +156,7 @@ class ServerHandshake:
 
 
 def _directions(key: bytes, both: bytes) -> tuple[Seal, Seal]:
-    """The seals of what the client sends, and of what the server sends."""
+    """Return the seals of what the client sends, and of what the server sends."""
     return Seal(_mac(key, b"client", both)), Seal(_mac(key, b"server", both))
 
 

@@ -133,7 +133,7 @@ class Hub:
         raise ConnectionError("JAX' service did not start")
 
     def _refusal(self, hello: dict[str, Any]) -> str:
-        """Why a task can't join; empty if it can."""
+        """Return why a task can't join; empty if it can."""
         index, name = hello.get("index"), hello.get("name")
         if hello.get("job") != self._roster.job_id:
             return (
@@ -179,7 +179,7 @@ class Hub:
             older.channel.close()
 
     def _gone(self, index: int, member: _Member) -> None:
-        """A connection closed, which is what the system does when its process ends."""
+        """Handle a closed connection, which is what the system does when its process ends."""
         if self._members.get(index) is not member:
             return
         if not self._complete:

@@ -56,14 +56,14 @@ class LaunchPlan:
             raise BadArgumentError("There is no program to start. Received: command=().")
 
     def tasks(self) -> list[tuple[str, int]]:
-        """Every task's job and number, the chief first."""
+        """Return every task's job and number, the chief first."""
         counts = {"chief": int(self.chief), "worker": self.workers, "ps": self.ps}
         placed = [(job, index) for job, count in counts.items() for index in range(count)]
         return [*placed, *([("evaluator", 0)] if self.evaluator else [])]
 
 
 def command_of(program: str, arguments: Sequence[str], *, is_module: bool) -> tuple[str, ...]:
-    """The command that runs a Python program.
+    """Return the command that runs a Python program.
 
     Args:
         program: A file, or with `is_module` the name of a module.

@@ -132,7 +132,7 @@ class LocalLauncher(Launcher):
             time.sleep(_POLL_SECONDS)
 
     def _attempt_with_ports(self, variables: dict[str, str]) -> Outcome:
-        """One attempt; again with other ports where somebody else took one before its task did."""
+        """Make one attempt; again with other ports where somebody else took one before its task did."""
         for left in reversed(range(_PORT_ATTEMPTS)):
             outcome = self._attempt(variables)
             lost = outcome.code == ExitCode.BAD_CLUSTER and any(
@@ -198,7 +198,7 @@ class LocalLauncher(Launcher):
         return all(task.ended is not None for task in self._tasks if task.trains)
 
     def _wait_for_others(self) -> None:
-        """They notice by themselves, mostly, and say so; who does not is ended."""
+        """Wait until the other tasks notice by themselves, as most do, and end those that do not."""
         until = time.monotonic() + self._plan.grace
         while time.monotonic() < until and self._signals < 2 and not self._look():
             if all(task.is_stopped for task in self._tasks if task.trains and task.ended is None):
@@ -252,7 +252,7 @@ class LocalLauncher(Launcher):
 
 
 def describe(code: int) -> str:
-    """An exit code and what it means, in words.
+    """Return an exit code and what it means, in words.
 
     Example:
         >>> describe(201)
@@ -290,7 +290,7 @@ def _shell_code(code: int) -> int:
 
 
 def _free_cluster(plan: LaunchPlan) -> dict[str, list[str]]:
-    """TF_CONFIG's cluster on free ports of this machine; an evaluator is not part of it."""
+    """Return TF_CONFIG's cluster on free ports of this machine; an evaluator is not part of it."""
     jobs = [job for job, _ in plan.tasks() if job != "evaluator"]
     cluster: dict[str, list[str]] = {job: [] for job in jobs}
     with contextlib.ExitStack() as stack:

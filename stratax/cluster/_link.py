@@ -196,7 +196,7 @@ class Link:
         self.failed.wait(timeout)
 
     async def close(self) -> None:
-        """Drops the connection."""
+        """Drop the connection."""
         for task in list(self._work):
             task.cancel()
         await asyncio.gather(*self._work, return_exceptions=True)
@@ -253,7 +253,7 @@ class Link:
         )
 
     def _absent(self) -> tuple[str, ...]:
-        """The tasks that never came."""
+        """Return the tasks that never came."""
         return tuple(name for name in self._missing if name not in self._gave_up)
 
     def _incomplete(self, error: BaseException | None = None) -> ClusterTimeoutError:
@@ -353,7 +353,7 @@ class Link:
         return longest_silence(0, [*(self._signs or [Sign()]), own], self._limits)
 
     def _hub_gone(self, reason: str) -> None:
-        """Process 0, which the hub lives in, is lost, or has left."""
+        """Handle the loss of process 0, which the hub lives in, or that it has left."""
         if not self._joined:
             if self._greeted and not self._complete.done():
                 self._missing = tuple(dict.fromkeys([*self._missing, self._roster.names[0]]))

@@ -21,7 +21,7 @@ class Guard(Protocol):
     """What knows whether another task is lost."""
 
     def check(self) -> None:
-        """Raises if one is."""
+        """Raise an error if a peer is lost."""
 
     def peer_error(self, error: BaseException) -> BaseException | None:
         """Returns the error that names the lost task, where `error` came from its loss."""
@@ -31,7 +31,7 @@ class Pending(Protocol):
     """A result that devices compute while the program goes on."""
 
     def is_ready(self) -> bool:
-        """Whether it is there."""
+        """Return whether the result is there."""
 
 
 @dataclasses.dataclass(slots=True)

@@ -36,7 +36,7 @@ def check_reachable(roster: Roster) -> None:
 
 
 def _is_elsewhere(address: str) -> bool:
-    """Whether an address is known here, and is not one of this machine."""
+    """Return whether an address is known here, and is not one of this machine."""
     found = _found(address)
     return bool(found) and not any(_is_own(family, each) for family, each in found)
 
@@ -51,7 +51,7 @@ def _is_own(family: int, address: Any) -> bool:
 
 
 def _found(address: str) -> list[tuple[int, Any]]:
-    """What a host's name means here, with any port; nothing where it is not known yet."""
+    """Return what a host's name means here, with any port; nothing where it is not known yet."""
     try:
         found = socket.getaddrinfo(host_and_port(address)[0], 0, type=socket.SOCK_STREAM)
     except OSError:

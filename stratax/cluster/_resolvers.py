@@ -63,7 +63,7 @@ class Topology:
 
     @property
     def num_accelerators(self) -> dict[str, int]:
-        """All cores, as ``{"TPU": 8}``."""
+        """The cores of all hosts, as ``{"TPU": 8}``."""
         return {"TPU": len(self.device_names)}
 
 
@@ -176,7 +176,7 @@ class TPUClusterResolver(ClusterResolver):
         return ""
 
     def get_master(self) -> str:
-        """Returns `master()`."""
+        """Return `master()`."""
         return self.master()
 
     def get_job_name(self) -> str:

@@ -41,7 +41,7 @@ class Roster:
 
     @property
     def name(self) -> str:
-        """This task's name."""
+        """The name of this task."""
         return self.names[self.index]
 
     @property

@@ -126,12 +126,12 @@ def parse_specification(specification: str) -> SimulatedDevices:
 
 
 def is_simulated() -> bool:
-    """Whether this process simulates its devices."""
+    """Return whether this process simulates its devices."""
     return _state.simulated is not None
 
 
 def simulated_kind() -> str | None:
-    """The kind of the simulated devices (``"CPU"``, ``"GPU"``, ``"TPU"``); None where nothing is simulated."""
+    """Return the kind of the simulated devices (``"CPU"``, ``"GPU"``, ``"TPU"``); None where nothing is simulated."""
     return None if _state.simulated is None else _state.simulated.kind
 
 

@@ -182,7 +182,7 @@ def _gpus_on_node() -> int:
 
 
 def _hosts_of_tasks(tasks_per_node: int | list[int] | None) -> list[str]:
-    """The host of every task, in the order of the tasks."""
+    """Return the host of every task, in the order of the tasks."""
     hosts = expand_hosts(_variable("SLURM_STEP_NODELIST", "SLURM_JOB_NODELIST"))
     if tasks_per_node is None:
         counts = expand_counts(_variable("SLURM_STEP_TASKS_PER_NODE", "SLURM_TASKS_PER_NODE"))

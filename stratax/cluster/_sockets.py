@@ -91,7 +91,7 @@ def _make() -> tuple[pathlib.Path, held.Hold]:
 
 
 def _places() -> Iterator[pathlib.Path]:
-    """The folders to try, in order, each once."""
+    """Yield the folders to try, in order, each once."""
     with contextlib.suppress(FileNotFoundError):
         yield pathlib.Path(tempfile.gettempdir())
     tried = tempfile.tempdir
@@ -101,7 +101,7 @@ def _places() -> Iterator[pathlib.Path]:
 
 
 def _problem(place: pathlib.Path) -> str:
-    """Why a folder is no place for sockets; empty if it is one."""
+    """Return why a folder is no place for sockets; empty if it is one."""
     length = len(os.fsencode(place / f"{_PREFIX}xxxxxxxx")) + 1 + _LONGEST_NAME
     if length > _LONGEST_PATH:
         return f"its path is too long: a socket's may have {_LONGEST_PATH} bytes and would have {length}"

@@ -68,7 +68,7 @@ class Task:
 
     @property
     def name(self) -> str:
-        """How messages call it."""
+        """The name by which messages call the task."""
         return f"{self.job} {self.index}"
 
     @property
@@ -213,7 +213,7 @@ def start_task(
 
 
 def _visible(text: str) -> str:
-    """A line without its end; of a progress bar that writes over itself, how it looked last."""
+    """Return a line without its end; of a progress bar that writes over itself, how it looked last."""
     return text.rstrip("\r\n").rsplit("\r", 1)[-1].replace("\b", "")
 
 

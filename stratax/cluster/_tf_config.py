@@ -146,7 +146,7 @@ def _cluster(value: object) -> ClusterSpec:
 
 
 def _renamed(jobs: dict[str, Any]) -> dict[str, str]:
-    """From the jobs as they are written to their names here: TensorFlow 1 called the chief "master"."""
+    """Rename the jobs of TF_CONFIG: TensorFlow 1 called the chief "master"."""
     if "master" in jobs and "chief" in jobs:
         raise wrong(
             "cluster has both a master and a chief; they are the same job, so keep the chief",
@@ -176,7 +176,7 @@ def _tasks(job: str, tasks: object) -> list[str] | dict[int, str]:
 
 
 def _number(field: str, value: object) -> int:
-    """The number of a task: an int, or, as TensorFlow takes it too, its decimal digits."""
+    """Return the number of a task: an int, or, as TensorFlow takes it too, its decimal digits."""
     text = value if isinstance(value, str) else str(value) if type(value) is int else ""
     if not _NUMBER.fullmatch(text):
         raise wrong(f"the number of a task in {field} must be an integer", field, value)

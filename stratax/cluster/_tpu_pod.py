@@ -45,7 +45,7 @@ def _hosts() -> list[str]:
 
 
 def _host(entry: str) -> str:
-    """A host as it stands in an address; a port in the list is that of the TPU's own runtime."""
+    """Return a host as it stands in an address; a port in the list is that of the TPU's own runtime."""
     if entry.count(":") > 1 and not entry.startswith("["):
         return f"[{entry}]"
     return entry if entry.endswith("]") else entry.rsplit(":", 1)[0]

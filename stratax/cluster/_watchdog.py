@@ -157,6 +157,6 @@ def _waits(sign: Sign, limit: float) -> bool:
 
 
 def _behind(here: list[tuple[int, Sign]]) -> tuple[int, ...]:
-    """The tasks in the earliest step: all of them, where all are in the same."""
+    """Return the tasks in the earliest step: all of them, where all are in the same."""
     steps = {index: -1 if sign.step is None else sign.step for index, sign in here}
     return tuple(index for index, step in steps.items() if step == min(steps.values()))

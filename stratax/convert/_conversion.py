@@ -158,7 +158,7 @@ def _convert(
     on_error: str,
     progress: Callable[[ConversionProgress], None] | None,
 ) -> dict[int, ShardResult]:
-    """The results of all files: those that are finished, and the others, which are made."""
+    """Return the results of all files: those that are finished, and the others, which are made."""
     results = dict(finished)
     tasks = [
         task
@@ -188,7 +188,7 @@ def _convert(
 def tasks_of(
     place: _manifest.Workplace, listing: Listing, settings: ConversionSettings, *, skip: bool
 ) -> list[ShardTask]:
-    """What each file is made of, as it is sent to a worker."""
+    """Return what each file is made of, as it is sent to a worker."""
     return [
         ShardTask(
             index=index,

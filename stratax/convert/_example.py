@@ -73,7 +73,7 @@ def require_codecs() -> None:
 
 
 def _as_jpeg(contents: bytes, resize: int | tuple[int, int] | None, quality: int) -> tuple[bytes, int, int]:
-    """The image as a JPEG file in RGB, its height and its width."""
+    """Return the image as a JPEG file in RGB, its height and its width."""
     kind = _colour_kind(contents)
     pixels = decode_jpeg(contents, channels=3) if kind else files.decode(contents, 3, "The conversion")
     height, width = pixels.shape[:2]
@@ -86,7 +86,7 @@ def _as_jpeg(contents: bytes, resize: int | tuple[int, int] | None, quality: int
 
 
 def _colour_kind(contents: bytes) -> str | None:
-    """How a JPEG file keeps its colours, such as `"YCbCr"` or `"Gray"`; None of another kind of file."""
+    """Return how a JPEG file keeps its colours, such as `"YCbCr"` or `"Gray"`; None of another kind of file."""
     if kind_of(contents) != "JPEG":
         with files.open_image(contents, "The conversion") as image:
             _check_pixels(image.height, image.width)
@@ -97,7 +97,7 @@ def _colour_kind(contents: bytes) -> str | None:
 
 
 def _check_pixels(height: int, width: int) -> None:
-    """Nothing is allocated on the word of a header that claims too much."""
+    """Refuse an image whose header claims too many pixels, before anything is allocated for it."""
     if height * width > _MOST_PIXELS:
         raise errors.DataLossError(f"its header claims {height} x {width} pixels, more than {_MOST_PIXELS}")
 
@@ -147,5 +147,5 @@ def _feature(value: int | bytes) -> Any:
 
 
 def _as_bytes(text: str) -> bytes:
-    """UTF-8; a file name that is not UTF-8 gives the bytes that it has on disk."""
+    """Return text as UTF-8; a file name that is not UTF-8 gives the bytes that it has on disk."""
     return text.encode("utf-8", "surrogateescape")

@@ -107,7 +107,7 @@ def describe_ignored(ignored: Mapping[str, int]) -> str:
 
 
 def location(root: str, name: str) -> str:
-    """Where the file of that name lies: beneath `root`, or where the name says by itself (a URL, from the root)."""
+    """Return where the file of that name lies: beneath `root`, or where the name alone says (a URL, from the root)."""
     if "://" in name:
         return name
     if "://" in root:
@@ -140,7 +140,7 @@ def _list_tree(folder: pathlib.Path, classes: Sequence[str] | None) -> Listing:
 def _images_under(
     folder: os.DirEntry[str], name: str, ignored: collections.Counter[str], above: frozenset[tuple[int, int]]
 ) -> Iterator[tuple[str, int]]:
-    """The names and sizes of the images in a folder and below. A link that leads back to a folder above is left."""
+    """Yield the names and sizes of the images in a folder and below. A link back to a folder above is left."""
     status = os.stat(folder.path)
     if (status.st_dev, status.st_ino) in above:
         return
@@ -191,7 +191,7 @@ def _list_csv(path: pathlib.Path, classes: Sequence[str] | None) -> Listing:
 
 
 def _rows(path: pathlib.Path) -> Iterator[tuple[str, str]]:
-    """The paths and labels of a CSV, without its heading if it has one."""
+    """Yield the paths and labels of a CSV, without its heading if it has one."""
     content = read_file(str(path))
     try:
         reader = csv.reader(io.StringIO(content.decode("utf-8-sig"), newline=""), strict=True)
@@ -219,7 +219,7 @@ def _check_row(path: pathlib.Path, line: int, fields: list[str]) -> None:
 
 
 def _classes_of(rows: Sequence[tuple[str, str]]) -> tuple[str, ...]:
-    """All labels, sorted: as numbers where all are whole numbers."""
+    """Return all labels, sorted: as numbers where all are whole numbers."""
     labels = {label for _, label in rows}
     if all(label.isdecimal() for label in labels):
         return tuple(sorted(labels, key=lambda label: (int(label), label)))

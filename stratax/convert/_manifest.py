@@ -60,17 +60,17 @@ class Workplace:
         return self.out / "labels.txt"
 
     def shard(self, index: int) -> pathlib.Path:
-        """Where the file of that number is to appear."""
+        """Return where the file of that number is to appear."""
         return self.out / shard_name(self.name, index, self.shards)
 
     def shards_that_exist(self) -> list[pathlib.Path]:
-        """All files of records of this name, of whatever number."""
+        """Return all files of records of this name, of whatever number."""
         pattern = re.compile(rf"{re.escape(self.name)}-\d{{5,}}-of-\d{{5,}}\.tfrecord")
         return sorted(path for path in self.out.iterdir() if pattern.fullmatch(path.name))
 
 
 def describe(listing: Listing, settings: ConversionSettings, shards: int) -> dict[str, Any]:
-    """The manifest of a conversion that begins: its settings, and a fingerprint of all that the files depend on."""
+    """Return the manifest of a new conversion: its settings, and a fingerprint of all that decides the files."""
     told = dataclasses.asdict(settings) | {"shards": shards}
     told["resize"] = list(settings.resize) if isinstance(settings.resize, tuple) else settings.resize
     digest = hashlib.sha256()
@@ -212,7 +212,7 @@ def _check_no_strangers(place: Workplace) -> None:
 
 
 def _finished(place: Workplace, earlier: dict[str, Any]) -> dict[int, ShardResult]:
-    """The results of the files that are there, whole: of an ended conversion or an interrupted one."""
+    """Return the results of the files that are there, whole: of an ended conversion or an interrupted one."""
     noted = [_as_result(entry) for entry in earlier["results"]] if earlier.get("results") else _noted(place)
     found = {}
     for result in noted:

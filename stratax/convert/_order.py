@@ -10,7 +10,7 @@ _DIGEST_BYTES = 8
 
 
 def order_key(name: str, seed: int) -> int:
-    """A number that decides an image's place: a function of its name and the seed alone, on every machine.
+    """Return a number that decides an image's place: a function of its name and the seed alone, on every machine.
 
     Args:
         name: The image's name.

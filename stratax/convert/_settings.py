@@ -67,7 +67,7 @@ class ConversionSettings:
 
 
 def shard_name(name: str, index: int, shards: int) -> str:
-    """The name of one of `shards` files, as TensorFlow's tools name them.
+    """Return the name of one of `shards` files, as TensorFlow's tools name them.
 
     Example:
         >>> shard_name("train", 3, 16)
@@ -103,12 +103,12 @@ def read_classes(path: str | os.PathLike[str]) -> tuple[str, ...]:
 
 
 def labels_text(classes: Sequence[str]) -> str:
-    """What `labels.txt` holds, which :func:`read_classes` reads: one name on each line."""
+    """Return what `labels.txt` holds, which :func:`read_classes` reads: one name on each line."""
     return "".join(f"{name}\n" for name in classes)
 
 
 def check_classes(names: Sequence[str], *, received: str) -> tuple[str, ...]:
-    """The names as they are, if there is at least one, none twice, and each fits on a line.
+    """Return the names as they are; raises unless there is one, none is twice, and each fits on a line.
 
     Raises:
         DataError: If that is not so.

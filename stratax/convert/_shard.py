@@ -101,7 +101,7 @@ def make_shard(task: ShardTask) -> ShardResult:
 
 
 def result_path(parts: str | os.PathLike[str], index: int) -> pathlib.Path:
-    """Where the result of a file is noted."""
+    """Return where the result of a file is noted."""
     return pathlib.Path(parts, f"{index:05}.json")
 
 
@@ -127,7 +127,7 @@ class Meter:
         os.pwrite(self._descriptor, _METER.pack(os.getpid(), images, skipped), index * _METER.size)
 
     def read(self, index: int) -> tuple[int, int, int]:
-        """The process that works on a file (0: none has begun), and how many images it has done and left out."""
+        """Return the process that works on a file (0: none has begun), and how many images it has done and left out."""
         noted = os.pread(self._descriptor, _METER.size, index * _METER.size)
         return _METER.unpack(noted) if len(noted) == _METER.size else (0, 0, 0)
 
@@ -144,7 +144,7 @@ def _record(task: ShardTask, picture: Picture) -> bytes:
 
 
 def read_image(path: str) -> bytes:
-    """The content of an image file, local or behind any URL that fsspec opens.
+    """Return the content of an image file, local or behind any URL that fsspec opens.
 
     Raises:
         DataLossError: If there is no such file or it can't be read.

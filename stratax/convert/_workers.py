@@ -97,7 +97,7 @@ def _death(tasks: Sequence[ShardTask], error: Exception) -> errors.WorkerError:
 
 
 def _in_work(tasks: Sequence[ShardTask]) -> str:
-    """Which files are begun and not ended, and at which image each is."""
+    """Return which files are begun and not ended, and at which image each is."""
     with Meter(tasks[0].parts) as meter:
         begun = [(task, *meter.read(task.index)) for task in tasks]
     lines = [

@@ -86,7 +86,7 @@ class ConvertImages(beam.PTransform):
         self._on_error = on_error
 
     def expand(self, images: Any) -> Any:
-        """The transform's steps: each image to its file's number, then each file written by one worker."""
+        """Return the transform's steps: each image to its file's number, then each file written by one worker."""
         shards = self._settings.shards or DEFAULT_SHARDS
         numbered = images | "Number" >> beam.Map(_numbered, shards, self._settings.seed)
         # Every file is written, also one that gets no image: what reads `...-of-00016` expects 16.

@@ -40,12 +40,12 @@ def forget(values: Waiting) -> None:
 
 
 def waiting() -> tuple[Waiting, ...]:
-    """What waits."""
+    """Return the values that wait."""
     return tuple(_waiting)
 
 
 def is_anything_waiting() -> bool:
-    """Whether any values wait."""
+    """Return whether any values wait."""
     return bool(_waiting)
 
 
@@ -57,7 +57,7 @@ def settle() -> None:
 
 
 def settle_before_run() -> None:
-    """The same, at a point that is passed often: only if there are new variables."""
+    """Settle values at a point that is passed often: only if there are new variables."""
     created = _created[0]  # Before: another thread may create variables meanwhile.
     if _waiting and _seen[0] != created:
         settle()

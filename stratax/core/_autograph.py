@@ -131,7 +131,7 @@ def _call_builtin(
 
 
 def _is_convertible(function: types.FunctionType) -> bool:
-    """Whether a function may be rewritten at all."""
+    """Return whether a function may be rewritten at all."""
     attributes = function.__dict__
     if _SKIP in attributes or _CONVERTED in attributes:
         return False
@@ -140,7 +140,7 @@ def _is_convertible(function: types.FunctionType) -> bool:
 
 
 def _leads_to_users(function: types.FunctionType) -> bool:
-    """Whether a function belongs to the user's program, or is a wrapper of ours around one that does."""
+    """Return whether a function belongs to the user's program, or is a wrapper of ours around one that does."""
     if _is_users(function):
         return True
     wrapped = function.__dict__.get("__wrapped__")
@@ -154,7 +154,7 @@ _NEVER = ("keras", "jax", "jaxlib", "numpy", "stratax", "malt")
 
 
 def _is_users(function: types.FunctionType) -> bool:
-    """Whether a function that is called belongs to the user's program."""
+    """Return whether a function that is called belongs to the user's program."""
     return _is_users_module(function.__code__.co_filename, function.__globals__.get("__name__") or "")(
         function.__globals__
     )
@@ -162,7 +162,7 @@ def _is_users(function: types.FunctionType) -> bool:
 
 @functools.lru_cache(maxsize=4096)
 def _is_users_module(filename: str, module: str) -> Callable[[dict[str, Any]], bool]:
-    """A rule for all functions of one file."""
+    """Return whether functions of a module are the user's, by one rule for all functions of one file."""
     if module.partition(".")[0] in _NEVER or filename.startswith("<frozen"):
         return _no
     parts = pathlib.Path(filename).parts
@@ -181,7 +181,7 @@ def _no(_: dict[str, Any]) -> bool:
 
 
 def _uses_stratax(module: dict[str, Any]) -> bool:
-    """Whether an installed module imports Stratax: then its loops may be meant to be compiled."""
+    """Return whether an installed module imports Stratax: then its loops may be meant to be compiled."""
     for value in list(module.values()):
         name = value.__name__ if isinstance(value, types.ModuleType) else getattr(value, "__module__", None)
         if isinstance(name, str) and name.partition(".")[0] == "stratax":
@@ -194,7 +194,7 @@ _given_up: weakref.WeakSet[types.CodeType] = weakref.WeakSet()
 
 
 def _rewritten(function: types.FunctionType) -> types.FunctionType | None:
-    """The rewritten function, or None where it can't be or need not be rewritten."""
+    """Return the rewritten function, or None where it can't be or need not be rewritten."""
     code = function.__code__
     if code in _given_up:
         return None
@@ -226,14 +226,14 @@ _BRANCHES = ("FOR_ITER", "POP_JUMP", "JUMP_IF", "SEND")
 
 
 def _has_branches(code: types.CodeType) -> bool:
-    """Whether a function, or one inside it, has loops or conditions."""
+    """Return whether a function, or one inside it, has loops or conditions."""
     if any(instruction.opname.startswith(_BRANCHES) for instruction in dis.get_instructions(code)):
         return True
     return any(_has_branches(inner) for inner in _inner_codes(code))
 
 
 def _needs_rewriting(code: types.CodeType) -> bool:
-    """Whether a function has control flow of its own or calls functions that may have."""
+    """Return whether a function has control flow of its own or calls functions that may have."""
     calls = any(
         instruction.opname.startswith(("CALL", "PRECALL")) for instruction in dis.get_instructions(code)
     )
@@ -264,7 +264,7 @@ class FunctionScope:
         return None
 
     def ret(self, value: object, did_return: object) -> Any:
-        """The result of the function, once all its statements have run."""
+        """Return the result of the function, once all its statements have run."""
         if isinstance(value, _locals.UndefinedReturnValue):
             return None
         if isinstance(value, _locals.PartialReturn):
@@ -283,7 +283,7 @@ def _with_function_scope(thunk: Callable[[FunctionScope], Any], scope_name: str,
 
 
 def _load_or_undefined(load: Callable[[], Any], name: str) -> Any:
-    """The value of `self.x` or `d[k]`, if it has one."""
+    """Return the value of `self.x` or `d[k]`, if it has one."""
     try:
         return load()
     except (KeyError, AttributeError, NameError, IndexError, TypeError):
@@ -298,7 +298,7 @@ def _mark(function: Callable[..., Any]) -> Any:
 
 
 def _caught() -> BaseException | None:
-    """The exception that is being handled."""
+    """Return the exception that is being handled."""
     return sys.exc_info()[1]
 
 

@@ -110,7 +110,7 @@ class LoopRegion(_capture.Region):
         return self.new_input(variable, value.shape, value.dtype)
 
     def new_input(self, source: object, shape: Sequence[int], dtype: DTypeLike) -> Any:
-        """A tracer of the body's trace for a value that `source` stands for."""
+        """Return a tracer of the body's trace for a value that `source` stands for."""
         with jax_core.set_current_trace(self.trace):
             tracer = _capture.input_p.bind(
                 index=len(self.inputs), aval=jax.core.ShapedArray(tuple(shape), dtype)
@@ -119,11 +119,11 @@ class LoopRegion(_capture.Region):
         return tracer
 
     def taken(self, stream: object) -> int:
-        """How many elements of `stream` are taken before this point in the first iteration."""
+        """Return how many elements of `stream` are taken before this point in the first iteration."""
         return taken_before(self.parent, stream) + self.per_iteration(stream)
 
     def structure(self, stream: object) -> Any:
-        """The structure of the elements of `stream` in these iterations."""
+        """Return the structure of the elements of `stream` in these iterations."""
         return self._structures[id(stream)]
 
     @property
@@ -132,11 +132,11 @@ class LoopRegion(_capture.Region):
         return dict(self._structures)
 
     def per_iteration(self, stream: object) -> int:
-        """How many elements of `stream` an iteration takes, as far as it is traced."""
+        """Return how many elements of `stream` an iteration takes, as far as it is traced."""
         return self._counts.get(id(stream), 0)
 
     def first_stream(self) -> Any:
-        """A stream that the body, or a loop in it, takes from."""
+        """Return a stream that the body, or a loop in it, takes from."""
         return self.taken_elements[0].stream if self.taken_elements else None
 
     def next_element(self, stream: object) -> Any:
@@ -189,14 +189,14 @@ class LoopRegion(_capture.Region):
 
 
 def taken_before(region: _capture.Region, stream: object) -> int:
-    """How many elements of a stream are taken before this point, as far as that is known while tracing."""
+    """Return how many elements of a stream are taken before this point, as far as that is known while tracing."""
     while isinstance(region, BranchRegion):
         region = region.parent
     return feeding_region(region, stream).taken(stream)
 
 
 def feeding_region(region: _capture.Region | None, stream: object) -> "_capture.ProgramRegion | LoopRegion":
-    """`region`, if a loop in it can take input from a stream."""
+    """Return `region`, if a loop in it can take input from a stream."""
     if isinstance(region, (_capture.ProgramRegion, LoopRegion)):
         return region
     # Raises what `next(iterator)` itself raises there.

@@ -36,7 +36,7 @@ input_p.def_abstract_eval(lambda *, index, aval: aval)
 
 
 def current_trace() -> Any:
-    """The JAX trace that operations go to now, on this thread."""
+    """Return the JAX trace that operations go to now, on this thread."""
     with jax_core.take_current_trace() as trace:
         return trace
 
@@ -72,11 +72,11 @@ class Spread(abc.ABC):
 
     @abc.abstractmethod
     def spread(self, value: object) -> Any:
-        """All parties' values, as one array with a leading dimension, of a variable's one value."""
+        """Return all parties' values, as one array with a leading dimension, of a variable's one value."""
 
     @abc.abstractmethod
     def merge(self, array: TensorLike) -> Any:
-        """The variable's one value of all parties' values."""
+        """Return the variable's one value of all parties' values."""
 
 
 Path = tuple[int, ...]
@@ -115,7 +115,7 @@ class Region(keras.StatelessScope):
         super().__exit__(*exc_info)
 
     def get_current_value(self, variable: keras.Variable) -> Any:
-        """The value of `variable` at this point of the region, as a tracer of this region or an outer one.
+        """Return the value of `variable` at this point of the region, as a tracer of this region or an outer one.
 
         Of a :class:`Spread` it is all parties' values.
         """
@@ -163,15 +163,15 @@ class Region(keras.StatelessScope):
             self.add_update((variable, value))
 
     def lift(self, variable: keras.Variable) -> Any:
-        """The value that `variable` has when this region begins. Each kind of region does it its own way."""
+        """Return the value that `variable` has when this region begins. Each kind of region does it its own way."""
         raise NotImplementedError
 
     def final_value(self, variable: keras.Variable) -> Any:
-        """The value that `variable` has when this region ends."""
+        """Return the value that `variable` has when this region ends."""
         return self._values[id(variable)]
 
     def next_element(self, stream: object) -> Any:
-        """The next element of a stream of input that was handed to the program."""
+        """Return the next element of a stream of input that was handed to the program."""
         raise errors.TracingError(
             "next(iterator) was called inside a part of a compiled function that can't take input. Expected: in the "
             "function's own body or in a loop over `stratax.range`, outside of `strategy.run`. "
@@ -180,16 +180,16 @@ class Region(keras.StatelessScope):
         )
 
     def next_optional(self, stream: object) -> tuple[Any, Any]:
-        """Whether there is a next element, and the element."""
+        """Return whether there is a next element, and the element."""
         self.next_element(stream)
         raise AssertionError  # The line before it raises, here and in all regions that can't take input.
 
     def iterate(self, stream: object) -> Any:
-        """What `iter(stream)` gives while this region is traced."""
+        """Return what `iter(stream)` gives while this region is traced."""
         return _Untraceable(stream)
 
     def next_path(self) -> "Path":
-        """The path of the next part of this region."""
+        """Return the path of the next part of this region."""
         self._num_parts += 1
         return (*self.path, self._num_parts)
 
@@ -204,7 +204,7 @@ class Region(keras.StatelessScope):
         return region
 
     def peek(self, stream: Any, skip: int, count: int, *, up_to: bool = False) -> list[tuple[Any, int]]:
-        """`stream.peek_runs`, or with `up_to` `stream.peek_up_to`, while this region is traced.
+        """Return `stream.peek_runs`, or with `up_to` `stream.peek_up_to`, while this region is traced.
 
         What reads the data is no part of the program. When a program is traced once more while it runs, for elements of
         another structure, the streams are somewhere else; it then sees what the first trace has seen.
@@ -238,7 +238,7 @@ class _Untraceable:
 
 
 def current_region() -> Region | None:
-    """The innermost region that is being traced on this thread, looking through scopes of Keras' own."""
+    """Return the innermost region that is being traced on this thread, looking through scopes of Keras' own."""
     scope = get_stateless_scope()
     while scope is not None and not isinstance(scope, Region):
         scope = scope.original_scope
@@ -372,11 +372,11 @@ class ProgramRegion(Region):
         self._taken: dict[int, int] = {}
 
     def argument_index(self, tracer: object) -> int | None:
-        """Which dynamic argument of the function `tracer` is, if it is one unchanged."""
+        """Return which dynamic argument of the function `tracer` is, if it is one unchanged."""
         return self.arguments.get(id(tracer))
 
     def taken(self, stream: object) -> int:
-        """How many elements of `stream` the program takes before the point that is being traced."""
+        """Return how many elements of `stream` the program takes before the point that is being traced."""
         return self._taken.get(id(stream), 0)
 
     def next_element(self, stream: object) -> Any:
@@ -460,7 +460,7 @@ class ProgramRegion(Region):
         return stand_ins
 
     def new_input(self, source: object, shape: Sequence[int], dtype: DTypeLike) -> Any:
-        """A tracer of this region's trace for a value that `source` stands for."""
+        """Return a tracer of this region's trace for a value that `source` stands for."""
         with jax_core.set_current_trace(self.trace):
             tracer = input_p.bind(index=len(self.inputs), aval=jax.core.ShapedArray(tuple(shape), dtype))
         self.inputs.append(source)
@@ -479,13 +479,13 @@ OPTIONAL = jax.ShapeDtypeStruct((), np.dtype(bool))
 
 
 def optional_structure(region: Region, stream: object, skip: int) -> Any:
-    """The structure of an element that may be missing."""
+    """Return the structure of an element that may be missing."""
     found = region.peek(stream, skip, 1, up_to=True) or region.peek(stream, 0, 1, up_to=True)
     return found[0][0] if found else declared_structure(stream)
 
 
 def declared_structure(stream: Any) -> Any:
-    """The structure that a stream or dataset declares, where it has no element to show; sizes that vary become 1."""
+    """Return the structure that a stream or dataset declares, for want of an element; sizes that vary become 1."""
 
     def described(spec: PyTree) -> Any:
         if spec.shape is None or np.dtype(spec.dtype).kind not in "biufcV":
@@ -523,7 +523,7 @@ def lift_inputs(closed: jax_core.ClosedJaxpr, count: int) -> Callable[..., list[
 
 
 def _check_belongs(region: Region, variable: keras.Variable, value: object) -> None:
-    """A value from a trace inside this region's can't be assigned: it does not exist once that trace is over."""
+    """Refuse a value from a trace inside this region's: it does not exist once that trace is over."""
     if not isinstance(value, jax.core.Tracer):
         return
     scope: Region | None = region

@@ -38,14 +38,14 @@ class Elements:
     form: Callable[[Any, Sequence[Any]], Any] = _element_itself
 
     def aval(self) -> Any:
-        """The type of an element."""
+        """Return the type of an element."""
         if self.at is None:
             return jax.ShapeDtypeStruct((), jnp.int32)
         element = jax.eval_shape(self.at, jax.ShapeDtypeStruct((), jnp.int32))
         return jax.ShapeDtypeStruct(element.shape, element.dtype)
 
     def part(self, offset: int, length: int) -> "Elements":
-        """`length` elements from `offset` on."""
+        """Return `length` elements from `offset` on."""
         at = self.at
         return Elements(length, None if at is None else lambda index: at(index + offset))
 
@@ -181,7 +181,7 @@ class Carry:
         return new, results
 
     def locals_after(self, values: Sequence[Any], *, always_runs: bool) -> list[Any]:
-        """The locals after the loop."""
+        """Return the locals after the loop."""
         state = []
         for local, packed in enumerate(self._entry):
             positions = self._positions[local]
@@ -206,12 +206,12 @@ class Carry:
 
 
 def _variable_of(source: object) -> Any:
-    """The variable itself, of what may be its values as replicas hold them."""
+    """Return the variable itself, of what may be its values as replicas hold them."""
     return source.variable if isinstance(source, _capture.Spread) else source
 
 
 def _converted(value: object, given: object, wanted: object) -> Any:
-    """A variable's value, as one or as replicas hold it, in the other of these forms where that is wanted.
+    """Return a variable's value, as one or as replicas hold it, in the other of these forms where that is wanted.
 
     Bodies for elements of different structure differ in it: a remainder that does not divide is computed alike by all.
     """
@@ -247,7 +247,7 @@ def _check_alike(name: str, kind: _locals.Leaf, leaf: int, exits: list[_locals.P
 
 
 def _is_none(after: _locals.Packed, before: _locals.NoneOnEntry) -> bool:
-    """Whether a local that was None still is."""
+    """Return whether a local that was None still is."""
     return not after.leaves or (len(after.leaves) == 1 and after.leaves[0] is before)
 
 
@@ -293,7 +293,7 @@ class Runner:
         return values, rows
 
     def count(self) -> list[Any]:
-        """A number of iterations that is known when the program runs."""
+        """Return a number of iterations that is known when the program runs."""
 
         def body(index: object, values: list[Any]) -> list[Any]:
             return self._carry.step(self._element(index), values, self._rows(index))[0]
@@ -301,7 +301,7 @@ class Runner:
         return jax.lax.fori_loop(0, self._elements.length, body, self._carry.initial)
 
     def until(self, keep_going: Any) -> list[Any]:
-        """Iterations as long as a condition holds and elements are left."""
+        """Run iterations as long as a condition holds and elements are left."""
         length = self._elements.length
 
         def test(state: tuple[Any, Any, list[Any]]) -> Any:

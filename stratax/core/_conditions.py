@@ -19,7 +19,7 @@ from stratax.core import _body, _capture, _driven, _locals
 
 
 def is_traced(value: object) -> bool:
-    """Whether `value` is known only when the compiled program runs."""
+    """Return whether `value` is known only when the compiled program runs."""
     return isinstance(value, jax.core.Tracer)
 
 
@@ -33,7 +33,7 @@ _last_negation = _LastNegation()
 
 
 def not_(operand: Any) -> Any:
-    """`not operand`."""
+    """Return `not operand`, also of an array."""
     if not is_traced(operand):
         return not operand
     result = jnp.logical_not(as_predicate(operand, "not"))
@@ -42,7 +42,7 @@ def not_(operand: Any) -> Any:
 
 
 def and_(left: Callable[[], Any], right: Callable[[], Any]) -> Any:
-    """`left and right`. Of arrays both sides are evaluated."""
+    """Return `left and right`. Of arrays both sides are evaluated."""
     value = left()
     if not is_traced(value):
         return value and right()
@@ -50,7 +50,7 @@ def and_(left: Callable[[], Any], right: Callable[[], Any]) -> Any:
 
 
 def or_(left: Callable[[], Any], right: Callable[[], Any]) -> Any:
-    """`left or right`. Of arrays both sides are evaluated."""
+    """Return `left or right`. Of arrays both sides are evaluated."""
     value = left()
     if not is_traced(value):
         return value or right()
@@ -58,7 +58,7 @@ def or_(left: Callable[[], Any], right: Callable[[], Any]) -> Any:
 
 
 def as_predicate(condition: Any, statement: str) -> Any:
-    """A condition as a boolean scalar array.
+    """Return a condition as a boolean scalar array.
 
     Raises:
         TracingError: If it has more than one element.
@@ -75,7 +75,7 @@ def as_predicate(condition: Any, statement: str) -> Any:
 
 
 def if_exp(condition: Any, if_true: Callable[[], Any], if_false: Callable[[], Any], text: str) -> Any:
-    """`if_true if condition else if_false`."""
+    """Return `if_true if condition else if_false`."""
     if not is_traced(condition) or _capture.current_region() is None:
         return if_true() if condition else if_false()
     values: list[Any] = [None]
@@ -110,7 +110,7 @@ def if_stmt(
     names: Sequence[str],
     num_outputs: int,
 ) -> None:
-    """`if condition: body else: orelse`.
+    """Run `if condition: body else: orelse`.
 
     Args:
         condition: A Python value or an array.
@@ -183,7 +183,7 @@ def _trace(
 def _narrowed(
     condition: Callable[..., Any], entry: list[Any], names: Sequence[str]
 ) -> tuple[list[Any], list[Any]]:
-    """What the branches may take for granted of `if not do_return:`, which guards what comes after a `return`."""
+    """Return what the branches may take for granted of `if not do_return:`, which guards what follows a `return`."""
     if condition is not _last_negation.pair[1]:
         return entry, entry
     operand = _last_negation.pair[0]
@@ -231,7 +231,7 @@ class _Merge:
         self.outputs: list[_Output] = []
 
     def local(self, name: str, left: TensorLike, right: TensorLike) -> Any:
-        """The value of a local after the condition, or a :class:`_Deferred` one."""
+        """Return the value of a local after the condition, or a :class:`_Deferred` one."""
         if left is right:
             return left
         if _locals.is_unset(left) or _locals.is_unset(right):
@@ -342,7 +342,7 @@ def _run(
 
 
 def _matters(block: _body.TracedBlock) -> bool:
-    """Whether a branch does something besides computing its results."""
+    """Return whether a branch does something besides computing its results."""
     return block.has_effects or block.is_driven
 
 

@@ -102,7 +102,7 @@ def rewritten(lhs: Any, rhs: Any, params: dict[str, Any]) -> Any:
 
 
 def _is_rewritable(lhs: Any, rhs: Any, params: dict[str, Any]) -> bool:
-    """Whether shapes are static, numbers are floating-point, and the result was not asked for in parts."""
+    """Return whether shapes are static, numbers are floating-point, and the result was not asked for in parts."""
     sharding = params.get("out_sharding")
     if sharding is not None and any(part is not None for part in sharding.spec):
         return False
@@ -113,14 +113,14 @@ def _is_rewritable(lhs: Any, rhs: Any, params: dict[str, Any]) -> bool:
 
 
 def _form(dimensions: int) -> _FORM:
-    """Batch, space, features; kernels: space, features in, features out."""
+    """Return the form of a convolution: batch, space, features; kernels: space, features in, features out."""
     last = dimensions - 1
     outer = (0, last, *range(1, last))
     return _FORM(outer, (last, last - 1, *range(last - 1)), outer)
 
 
 def _transposed(lhs: Any, rhs: Any, params: dict[str, Any], form: _FORM) -> Any:
-    """The convolution in the fast form."""
+    """Compute the convolution in the fast form."""
     given = params["dimension_numbers"]
     lhs = lax.transpose(lhs, _permutation(given.lhs_spec, form.lhs_spec))
     rhs = lax.transpose(rhs, _permutation(given.rhs_spec, form.rhs_spec))
@@ -129,7 +129,7 @@ def _transposed(lhs: Any, rhs: Any, params: dict[str, Any], form: _FORM) -> Any:
 
 
 def _permutation(given: Sequence[int], wanted: Sequence[int]) -> tuple[int, ...]:
-    """How to transpose an array whose dimensions mean `given` into one whose dimensions mean `wanted`."""
+    """Return how to transpose an array whose dimensions mean `given` into one whose dimensions mean `wanted`."""
     permutation = [0] * len(given)
     for source, target in zip(given, wanted, strict=True):
         permutation[target] = source
@@ -137,7 +137,7 @@ def _permutation(given: Sequence[int], wanted: Sequence[int]) -> tuple[int, ...]
 
 
 def _spans(lhs: Sequence[int], rhs: Sequence[int], params: dict[str, Any]) -> list[int]:
-    """How much of the padded input each tap falls on, from the first pixel to the last; less than 1: nothing."""
+    """Return how much of the padded input each tap falls on, from the first pixel to the last; less than 1: nothing."""
     names = ("padding", "window_strides", "lhs_dilation", "rhs_dilation")
     settings = zip(lhs[1:-1], rhs[:-2], *(params[name] for name in names), strict=True)
     return [
@@ -147,7 +147,7 @@ def _spans(lhs: Sequence[int], rhs: Sequence[int], params: dict[str, Any]) -> li
 
 
 def _sum_over_taps(lhs: Any, rhs: Any, params: dict[str, Any]) -> Any:
-    """A depthwise convolution or its gradient: each tap of the kernel times the part of the input that it falls on."""
+    """Compute a depthwise convolution or its gradient: each tap of the kernel times its part of the input."""
     result_type = params["preferred_element_type"] or lhs.dtype
     # Sums of half precision are kept in float32, as XLA's own routine does.
     sums = np.promote_types(result_type, np.float32)
@@ -176,7 +176,7 @@ def _sum_over_taps(lhs: Any, rhs: Any, params: dict[str, Any]) -> Any:
 
 
 def _sum_over_planes(lhs: Any, rhs: Any, params: dict[str, Any]) -> Any:
-    """A convolution in three dimensions: for each plane of the kernel, one in two dimensions of what it falls on."""
+    """Compute a three-dimensional convolution: for each plane of the kernel, one in two dimensions."""
     stride, step = params["window_strides"][0], params["rhs_dilation"][0]
     span = _spans(lhs.shape, rhs.shape, params)[0]
     depth = (*params["padding"][0], params["lhs_dilation"][0] - 1)
@@ -196,14 +196,14 @@ def _sum_over_planes(lhs: Any, rhs: Any, params: dict[str, Any]) -> Any:
 
 
 def _by_feature_group(lhs: Any, rhs: Any, params: dict[str, Any]) -> Any:
-    """One convolution for each group of features."""
+    """Compute one convolution for each group of features."""
     count = params["feature_group_count"]
     lefts, rights = _split(lhs, count, lhs.ndim - 1), _split(rhs, count, rhs.ndim - 1)
     return _side_by_side(lefts, rights, {**params, "feature_group_count": 1})
 
 
 def _by_batch_group(lhs: Any, rhs: Any, params: dict[str, Any]) -> Any:
-    """One convolution for each part of the batch, with its part of the kernel's features: a gradient with groups."""
+    """Compute one convolution for each part of the batch, with its part of the kernel's features."""
     count = params["batch_group_count"]
     lefts, rights = _split(lhs, count, 0), _split(rhs, count, rhs.ndim - 1)
     return _side_by_side(lefts, rights, {**params, "batch_group_count": 1})
@@ -220,7 +220,7 @@ def _side_by_side(lefts: list[Any], rights: list[Any], params: dict[str, Any]) -
 
 
 def _is_product(lhs: Any, rhs: Any, params: dict[str, Any]) -> bool:
-    """Whether the kernel is one pixel, or covers the whole input once (its gradient)."""
+    """Return whether the kernel is one pixel, or covers the whole input once (its gradient)."""
     space, kernel = lhs.shape[1:-1], rhs.shape[:-2]
     is_plain = all(
         number == 1 for name in ("window_strides", "lhs_dilation", "rhs_dilation") for number in params[name]

@@ -69,13 +69,13 @@ class Cuts:
         self.compiled: set[Any] = set()
 
     def segments(self, jaxpr: jax.extend.core.Jaxpr) -> Segments:
-        """The parts of a jaxpr."""
+        """Return the segments of a jaxpr, cut between loops that the host drives."""
         if id(jaxpr) not in self._segments:
             self._segments[id(jaxpr)] = jaxpr, Segments(jaxpr)
         return self._segments[id(jaxpr)][1]
 
     def window(self, step: _driven.Step, loop: _driven.Loop, shardings: object, *, donate: bool) -> Any:
-        """A window of a loop as a compiled function; see :func:`_window_function`."""
+        """Return a window of a loop as a compiled function; see :func:`_window_function`."""
         key = (id(step), shardings, donate)
         if key not in self._windows:
             self._windows[key] = _window_function(step, loop, shardings, donate=donate)
@@ -83,7 +83,7 @@ class Cuts:
 
 
 def _window_function(step: _driven.Step, loop: _driven.Loop, shardings: Any, *, donate: bool) -> Any:
-    """`(carried, constants, go on, start, count, blocks) -> (carried, go on, iterations that ran)`, compiled."""
+    """Compile `(carried, constants, go on, start, count, blocks) -> (carried, go on, iterations that ran)`."""
     run = jax_core.jaxpr_as_fun(step.jaxpr)
 
     def iteration(index: Any, values: Sequence[Any], start: Any, blocks: Any, constants: Any) -> Any:

@@ -36,7 +36,7 @@ def desugar(node: ast.AST, operators: str) -> ast.AST:
 
 
 def _fresh_names(node: ast.AST) -> Iterator[str]:
-    """Names that the function does not use."""
+    """Return names that the function does not use."""
     used = {child.id for child in ast.walk(node) if isinstance(child, ast.Name)}
     return (name for i in itertools.count() if (name := f"stratax_local_{i}") not in used)
 
@@ -149,7 +149,7 @@ class _Assignments(ast.NodeTransformer):
         return node
 
     def _with(self, node: ast.With) -> list[ast.stmt]:
-        """`with a, b(x := 1): ...` as `with a:` around the assignment and `with b(x): ...`."""
+        """Rewrite `with a, b(x := 1): ...` as `with a:` around the assignment and `with b(x): ...`."""
         before: list[ast.stmt] = []
         number = next(i for i, item in enumerate(node.items) if _assigns(item.context_expr))
         outer, node.items = node.items[:number], node.items[number:]
@@ -180,7 +180,7 @@ class _Assignments(ast.NodeTransformer):
         return node
 
     def _short_circuit(self, node: ast.BoolOp, before: list[ast.stmt]) -> ast.expr:
-        """`a and (x := b)` as `result = a`, `if result: x = b; result = x`."""
+        """Rewrite `a and (x := b)` as `result = a`, `if result: x = b; result = x`."""
         first, *rest = node.values
         result = next(self.names)
         before.append(_assign(result, self._taken(first, before)))
@@ -210,7 +210,7 @@ class _Assignments(ast.NodeTransformer):
             _replace(owner, key, taken if position == last else self._keep(taken, before))
 
     def _take_all(self, node: ast.AST, before: list[ast.stmt], *, everything: bool) -> None:
-        """The same for what is no value by itself: `*x`, `name=x`, `a:b`."""
+        """Take assignments out of what is no value by itself: `*x`, `name=x`, `a:b`."""
         if not everything:
             self._take_from_parts(node, before)
             return
@@ -243,7 +243,7 @@ class _Assignments(ast.NodeTransformer):
 
 
 def _assigns(node: ast.AST) -> bool:
-    """Whether an expression assigns names of the function that it stands in."""
+    """Return whether an expression assigns names of the function that it stands in."""
     if isinstance(node, ast.NamedExpr):
         return True
     if isinstance(node, _SCOPES):
@@ -252,7 +252,7 @@ def _assigns(node: ast.AST) -> bool:
 
 
 def _parts(node: ast.AST) -> Iterator[tuple[ast.AST, tuple[str, int | None], ast.AST]]:
-    """The parts of an expression in the order in which Python computes them, and where each stands."""
+    """Yield the parts of an expression in the order in which Python computes them, and where each stands."""
     if isinstance(node, ast.Dict):
         for i, (key, value) in enumerate(zip(node.keys, node.values, strict=True)):
             if key is not None:

@@ -10,15 +10,15 @@ class Observer(abc.ABC):
 
     @abc.abstractmethod
     def compiling(self) -> contextlib.AbstractContextManager[Any]:
-        """The block in which a function is traced or its program is compiled."""
+        """Return a block in which a function is traced or its program is compiled."""
 
     @abc.abstractmethod
     def dispatching(self) -> contextlib.AbstractContextManager[Any]:
-        """The block in which a compiled program is handed to the devices."""
+        """Return a block in which a compiled program is handed to the devices."""
 
     @abc.abstractmethod
     def dispatched(self, result: object) -> None:
-        """One of a program's arrays, which is ready when the program has run."""
+        """Notice one of a program's arrays, which is ready when the program has run."""
 
 
 _observers: list[Observer] = []
@@ -30,5 +30,5 @@ def observe(observer: Observer) -> None:
 
 
 def observer() -> Observer | None:
-    """Who is told."""
+    """Return who is notified of dispatches."""
     return _observers[0] if _observers else None

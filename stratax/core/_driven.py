@@ -133,7 +133,7 @@ class Loop:
 
 
 def window_of(structures: Sequence[Any], counts: Sequence[int]) -> int:
-    """How many iterations a window holds that take so many elements of these structures."""
+    """Return how many iterations a window holds that take so many elements of these structures."""
     size = 0
     for structure, count in zip(structures, counts, strict=True):
         leaves = jax.tree.leaves(structure)
@@ -142,7 +142,7 @@ def window_of(structures: Sequence[Any], counts: Sequence[int]) -> int:
 
 
 def same_structure(left: TensorLike, right: TensorLike) -> bool:
-    """Whether elements of two structures can be taken for one another."""
+    """Return whether elements of two structures can be taken for one another."""
     if left is right:
         return True
     if not bool(jax.tree.structure(left) == jax.tree.structure(right)):  # type: ignore[operator]
@@ -152,12 +152,12 @@ def same_structure(left: TensorLike, right: TensorLike) -> bool:
 
 
 def same_structures(left: Sequence[Any], right: Sequence[Any]) -> bool:
-    """The same of the elements of several streams."""
+    """Return whether elements of several streams have structures that can be taken for one another."""
     return all(map(same_structure, left, right))
 
 
 def number_of(program: _capture.ProgramRegion, path: _capture.Path, structures: list[Any]) -> int:
-    """The number of some structures of elements of a loop: the same in all traces of the program."""
+    """Return the number of some structures of elements of a loop: the same in all traces of the program."""
     known = program.structures.setdefault(path, [])
     for number, other in enumerate(known):
         if same_structures(structures, other):
@@ -183,7 +183,7 @@ def check_order(program: _capture.ProgramRegion, loop: Loop) -> None:
 
 
 def takes_of(regions: Sequence[_body.LoopRegion], own: Sequence[Any]) -> list[Take]:
-    """What a loop takes, its own streams first."""
+    """Return what a loop takes, its own streams first."""
     found: dict[int, Take] = {id(stream): Take(stream, True, False) for stream in own}
     for region in regions:
         for taken in region.taken_elements:
@@ -325,12 +325,12 @@ def _type(value: object) -> jax.ShapeDtypeStruct:
 
 
 def results_of(initial: Sequence[Any]) -> list[Any]:
-    """The types of what a loop carries."""
+    """Return the types of what a loop carries."""
     return [jax.core.ShapedArray(value.shape, value.dtype) for value in map(_type, initial)]
 
 
 def parts_of(equation: jax.extend.core.JaxprEqn) -> list[Any]:
-    """The jaxprs of a driven loop or condition; none of any other equation."""
+    """Return the jaxprs of a driven loop or condition; none of any other equation."""
     if equation.primitive is _body.loop_p:
         return [step.jaxpr.jaxpr for step in equation.params["loop"].steps]
     if equation.primitive is _body.branch_p:

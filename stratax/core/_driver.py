@@ -107,7 +107,7 @@ class Run:
         self._held.clear()
 
     def forget_held(self) -> None:
-        """For when all variables have been given their values."""
+        """Forget held values once all variables have been given theirs."""
         self._held.clear()
 
     def _stored(self, value: Any) -> Any:
@@ -153,7 +153,7 @@ class Run:
         _variable_store.write(variable, value)
 
     def is_owned_by(self, variable: Any, value: Any) -> bool:
-        """Whether a value that is about to go is the variable's own."""
+        """Return whether a value that is about to go is the variable's own."""
         held = self._held.get(id(variable))
         return (held is not None and held[1] is value) or (
             isinstance(variable, keras.Variable) and _variable_store.is_held_by(variable, value)
@@ -201,7 +201,7 @@ class _LoopRun:
         self._values.update(zip(equation.outvars, carried, strict=True))
 
     def _initial(self) -> list[Any]:
-        """What the loop carries at first: arrays that nobody else needs, so that they may be overwritten."""
+        """Return what the loop carries at first: arrays that nobody else needs, so that they may be overwritten."""
         loop, placement = self._loop, self._run._placement
         carried: list[Any] = []
         seen: set[int] = set()
@@ -261,7 +261,7 @@ class _LoopRun:
         return carried
 
     def _next_window(self, left: int) -> tuple[int, list[int]] | None:
-        """How many iterations come next, and how many elements each stream has for them; None at the end."""
+        """Return how many iterations come next, and how many elements each stream has for them; None at the end."""
         while True:
             step = self._step
             want = 1 if step.is_driven else min(left, step.window)
@@ -384,7 +384,7 @@ class _LoopRun:
         return leaf if row.is_block else leaf[:, 0]
 
     def _rows_without_meaning(self, position: int, capacity: int) -> list[Any]:
-        """Rows for elements that are not there: the last ones, which are where the devices expect them."""
+        """Return rows for elements that are not there: the last ones, which are where the devices expect them."""
         described = jax.tree.leaves(self._step.structures[position])
         last = self._last_rows.get(position, [])
         shapes = [(capacity * self._step.counts[position], *leaf.shape) for leaf in described]
@@ -401,7 +401,7 @@ class _LoopRun:
 
 
 def _capacity(loop: _driven.Loop, step: _driven.Step, count: int, most: int) -> int:
-    """How many rows a window's blocks have: as few different numbers as may be, since each is compiled."""
+    """Return how many rows a window's blocks have: as few different numbers as may be, since each is compiled."""
     if loop.test is not None:
         return most
     fitting = [capacity for capacity in step.capacities if capacity >= count]
@@ -417,7 +417,7 @@ def _is_key(value: Any) -> bool:
 
 
 def value_of(atom: Any, values: dict[Any, Any]) -> Any:
-    """The value of a jaxpr's variable or literal.
+    """Return the value of a jaxpr's variable or literal.
 
     Raises:
         TracingError: It is not at hand.
@@ -434,7 +434,7 @@ def value_of(atom: Any, values: dict[Any, Any]) -> Any:
 
 
 def on_host(value: Any) -> np.ndarray:
-    """A scalar that all processes have, on the host; waits for it in a way that Ctrl-C ends."""
+    """Return a scalar that all processes have, on the host; waits for it in a way that Ctrl-C ends."""
     if not isinstance(value, jax.Array):
         return np.asarray(value)
     wait(value)

@@ -38,7 +38,7 @@ def extend(
     jaxpr: jax.extend.core.ClosedJaxpr,
     values: dict[Any, Any],
 ) -> _driven.Step:
-    """The iteration of a loop for elements of other structures.
+    """Trace the iteration of a loop for elements of other structures.
 
     Args:
         program: The program that is running.
@@ -86,7 +86,7 @@ class Memory:
 def _hints(
     known: dict[_capture.Path, list[Any]], path: _capture.Path, structures: list[Any]
 ) -> dict[_capture.Path, list[Any]]:
-    """What to trace a loop for, and the loops around it: the elements that they have now."""
+    """Return what to trace a loop for, and the loops around it: the elements that they have now."""
     hints = {path: [structures]}
     for position, part in enumerate(path):
         if part < 0:
@@ -100,7 +100,7 @@ def _is_value(source: object) -> bool:
 
 
 def _Constant(value: object) -> Any:
-    """A constant of the function, as what stands for a value in a jaxpr."""
+    """Return a constant of the function, as what stands for a value in a jaxpr."""
     return jax_core.Literal(value, jax.typeof(value))
 
 
@@ -122,7 +122,7 @@ def _carries_the_same(left: _driven.Loop, right: _driven.Loop) -> bool:
 
 
 def _place_of(jaxpr: jax.extend.core.Jaxpr, loop: _driven.Loop) -> tuple[Any, Any]:
-    """The jaxpr that a loop stands in, and its equation."""
+    """Return the jaxpr that a loop stands in, and its equation."""
     for inside in _levels(jaxpr):
         for equation in inside.eqns:
             if equation.primitive is _body.loop_p and equation.params["loop"] is loop:
@@ -133,7 +133,7 @@ def _place_of(jaxpr: jax.extend.core.Jaxpr, loop: _driven.Loop) -> tuple[Any, An
 
 
 def _levels(jaxpr: jax.extend.core.Jaxpr) -> list[Any]:
-    """A jaxpr and those of the loops and conditions in it that the host drives."""
+    """Return a jaxpr and those of the loops and conditions in it that the host drives."""
     found = [jaxpr]
     for equation in jaxpr.eqns:
         for part in _driven.parts_of(equation):
@@ -142,7 +142,7 @@ def _levels(jaxpr: jax.extend.core.Jaxpr) -> list[Any]:
 
 
 def _counterpart(atom: object, new: Traced, old: Traced, closed: jax.extend.core.ClosedJaxpr) -> Any:
-    """What a value of the new trace is in the old one: a variable of its jaxpr, or a constant's value."""
+    """Return what a value of the new trace is in the old one: a variable of its jaxpr, or a constant's value."""
     if isinstance(atom, jax_core.Literal):
         return atom
     constants = dict(zip(closed.jaxpr.constvars, closed.consts, strict=True))
@@ -159,7 +159,7 @@ def _counterpart(atom: object, new: Traced, old: Traced, closed: jax.extend.core
 
 
 def keys_of(traced: Traced) -> dict[Any, Any]:
-    """Where the variables of a jaxpr come from, alike in two traces of one function."""
+    """Return where the variables of a jaxpr come from, alike in two traces of one function."""
     keys: dict[Any, Any] = {
         variable: ("argument", index, str(variable.aval))
         for index, variable in enumerate(traced.jaxpr.invars)

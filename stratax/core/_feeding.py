@@ -27,7 +27,7 @@ class Segment:
     pinned: tuple[int, int] | None
 
     def feed(self, parent: _capture.Region, region: _body.LoopRegion) -> list[Any]:
-        """The blocks for the iterations: an array for each input that the body takes from a stream, in its order."""
+        """Return the blocks for the iterations: an array for each input that the body takes from a stream, in order."""
         target = {
             id(taken.stream): _body.feeding_region(parent, taken.stream) for taken in region.taken_elements
         }
@@ -96,7 +96,7 @@ def _streams(region: _body.LoopRegion) -> dict[int, Any]:
 
 
 def known_count(parent: _capture.Region, length: object, bound: object) -> int | None:
-    """The number of iterations of a loop, if the program can know it before it runs."""
+    """Return the number of iterations of a loop, if the program can know it before it runs."""
     if isinstance(length, int):
         return length
     if isinstance(parent, _capture.ProgramRegion) and _conditions.is_traced(bound):

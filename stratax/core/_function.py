@@ -139,7 +139,7 @@ class Function(_signature.Alias):
         return self._converted
 
     def jaxpr(self, *args: object, **kwargs: object) -> Any:
-        """The program as a `jax.extend.core.ClosedJaxpr`, traced anew, for inspection."""
+        """Return the program as a `jax.extend.core.ClosedJaxpr`, traced anew, for inspection."""
         arguments = _signature.sort_arguments(self._canonical(args, kwargs))
         return self._trace_jaxpr(arguments, _capture.ProgramRegion(known=arguments.dynamic))[0]
 
@@ -191,7 +191,7 @@ class Function(_signature.Alias):
         return closed, region, outputs[-1]
 
     def _trace(self, arguments: _signature.Arguments) -> tuple[_program.Program, list[Any]]:
-        """The program for arguments of a kind, and what stands in it for each of their streams."""
+        """Return the program for arguments of a kind, and what stands in it for each of their streams."""
         region = _capture.ProgramRegion(known=arguments.dynamic)
         observer = _dispatches.observer()
         try:
@@ -404,7 +404,7 @@ _FOREIGN_ERRORS = (
 
 
 def _explain(function: Function, error: Exception) -> str:
-    """What a program that JAX refused to trace did, and how to mend it."""
+    """Return what a program that JAX refused to trace did, and how to mend it."""
     if isinstance(error, jax.errors.UnexpectedTracerError):
         return f"{shown(function)} {_LEAK} Received: {error}"
     return (
@@ -443,7 +443,7 @@ def _abstract(value: Any) -> Any:
 
 
 def _takes_positional_only_defaults(signature: inspect.Signature) -> int:
-    """How many plain positional parameters there are, or -1 where a call has to be bound to be compared."""
+    """Return how many plain positional parameters there are, or -1 where a call has to be bound to be compared."""
     kinds = [parameter.kind for parameter in signature.parameters.values()]
     plain = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     return len(kinds) if all(kind in plain for kind in kinds) else -1
@@ -452,7 +452,7 @@ def _takes_positional_only_defaults(signature: inspect.Signature) -> int:
 def _bound_method(
     python_function: Callable[..., Any], instance: object, table: dict[int, Any]
 ) -> Callable[..., Any]:
-    """A bound method that does not keep its instance alive; it leaves the table of methods together with it."""
+    """Return a bound method that does not keep its instance alive; it leaves the table of methods together with it."""
     try:
         weakref.finalize(instance, table.pop, id(instance), None).atexit = False
         reference: Callable[[], Any] = weakref.ref(instance)

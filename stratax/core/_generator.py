@@ -34,7 +34,7 @@ class _Default:
 
 
 def _make(seed: int) -> keras.random.SeedGenerator:
-    """A generator that belongs to no strategy, whatever scope or program is entered."""
+    """Make a generator that belongs to no strategy, whatever scope or program is entered."""
     _making.now = True
     try:
         with without_distribution(), _capture.outside_scopes():
@@ -51,7 +51,7 @@ _making = _Making()
 
 
 def is_made_now() -> bool:
-    """Whether this thread is making the default generator, whose state belongs to no strategy."""
+    """Return whether this thread is making the default generator, whose state belongs to no strategy."""
     return _making.now
 
 
@@ -59,7 +59,7 @@ _default = _Default()
 
 
 def generator_of(seed: int | keras.random.SeedGenerator | None) -> int | keras.random.SeedGenerator:
-    """What `keras.random` is to draw from: `seed`, or for None the default generator.
+    """Return what `keras.random` is to draw from: `seed`, or for None the default generator.
 
     Keras' own default generator refuses to be used in compiled programs. The state of this one is a variable, which
     they capture.

@@ -117,7 +117,7 @@ class GradientRegion(_capture.Region):
 
 
 def _value_in(scope: keras.StatelessScope | None, variable: keras.Variable) -> Any:
-    """The value of `variable` under `scope`, or its own where the scope does not know it."""
+    """Return the value of `variable` under `scope`, or its own where the scope does not know it."""
     value = None if scope is None else scope.get_current_value(variable)
     return _capture.concrete_value(variable) if value is None else value
 
@@ -219,7 +219,7 @@ def _combine(arrays: Sequence[Any], static: Any) -> Any:
 
 
 def _flatten_variables(structure: PyTree) -> tuple[list[keras.Variable], Any]:
-    """The variables in a structure, and the structure. Keras' tracked lists count as lists."""
+    """Return the variables in a structure, and the structure. Keras' tracked lists count as lists."""
     plain = list(structure) if isinstance(structure, list) else structure
     leaves, treedef = jax.tree.flatten(plain)
     for leaf in leaves:

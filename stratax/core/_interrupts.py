@@ -9,14 +9,14 @@ from typing import Any
 
 
 def _count_own_references() -> int:
-    """What `sys.getrefcount` says of a value that only an attribute holds, and the local name that it is asked by."""
+    """Return what `sys.getrefcount` says of a value that only an attribute holds, and the local name that asks."""
     holder = types.SimpleNamespace(value=object())
     value = holder.value
     return sys.getrefcount(value)
 
 
 def _count_listed_references() -> int:
-    """What it says of a value that an attribute and a list hold, asked by its position in the list."""
+    """Return what it says of a value that an attribute and a list hold, asked by its position in the list."""
     holder = types.SimpleNamespace(value=object())
     values = [holder.value]
     return sys.getrefcount(values[0])

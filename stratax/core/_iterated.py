@@ -24,18 +24,18 @@ class _Zipped:
 
 
 def is_stream(value: object) -> bool:
-    """Whether a compiled loop goes through `value` by taking elements of streams."""
+    """Return whether a compiled loop goes through `value` by taking elements of streams."""
     return isinstance(value, (_stream.Stream, _stream.StreamSource, _stream.CallPass, _Enumerated, _Zipped))
 
 
 def elements(value: object) -> _carry.Elements:
-    """How a compiled loop goes through a stream, a dataset, or what :func:`combined` made of them."""
+    """Return how a compiled loop goes through a stream, a dataset, or what :func:`combined` made of them."""
     streams, form = _parts(value)
     return _carry.Elements(None, streams=streams, form=form)
 
 
 def combined(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What `iter`, `enumerate` or `zip` of streams and datasets stands for, or None where Python's does."""
+    """Return what `iter`, `enumerate` or `zip` of streams and datasets stands for, or None where Python's does."""
     if function is iter and len(args) == 1:
         return _iterator(args[0])
     if function is enumerate and args and is_stream(args[0]):
@@ -54,7 +54,7 @@ def combined(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[s
 
 
 def _iterator(value: object) -> Any:
-    """What `iter(value)` gives: for a dataset a pass that begins in every call of the function."""
+    """Return what `iter(value)` gives: for a dataset a pass that begins in every call of the function."""
     if isinstance(value, (_stream.Stream, _stream.CallPass)):
         return value
     region = _capture.current_region()

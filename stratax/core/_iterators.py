@@ -74,7 +74,7 @@ def check(value: object) -> None:
 
 
 def check_call(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """The same for the arguments of a built-in function that goes through them, and for methods of iterators."""
+    """Refuse lists and generators of arrays that a built-in function or a method of iterators would go through."""
     owner = getattr(function, "__self__", None)
     if isinstance(owner, (Iterator, io.IOBase)):
         check(owner)
@@ -116,13 +116,13 @@ def _consumes(function: Callable[..., Any]) -> bool:
 
 
 def _is_foreign_data(value: object) -> bool:
-    """Whether it is a dataset or loader of another library, which Python would go through while tracing."""
+    """Return whether a value is a dataset or loader of another library, which Python would go through while tracing."""
     module = type(value).__module__
     return isinstance(value, keras.utils.PyDataset) or module.startswith(_FOREIGN)
 
 
 def _is_expression(value: object) -> bool:
-    """Whether it is a generator expression, which functions write where they use it."""
+    """Return whether a value is a generator expression, which functions write where they use it."""
     return isinstance(value, types.GeneratorType) and value.gi_code.co_name == "<genexpr>"
 
 

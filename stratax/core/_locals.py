@@ -34,7 +34,7 @@ class Undefined:
         self.reason = reason
 
     def read(self) -> Any:
-        """What reading the local gives: an error, as in Python."""
+        """Raise the error that reading the local gives in Python."""
         message = f"Local variable {shown(self.name)} is used before it has a value. {self.reason}"
         raise UnboundLocalError(message.rstrip())
 
@@ -70,27 +70,25 @@ class PartialReturn:
         self.value = value
 
     def tree_flatten(self) -> tuple[tuple[Any], None]:
-        """The value, as JAX wants it."""
         return (self.value,), None
 
     @classmethod
     def tree_unflatten(cls, _: None, children: Sequence[Any]) -> "PartialReturn":
-        """The reverse of `tree_flatten`."""
         return cls(children[0])
 
 
 def is_unset(value: object) -> bool:
-    """Whether a local or the function's result has no value."""
+    """Return whether a local or the function's result has no value."""
     return isinstance(value, (Undefined, UndefinedReturnValue))
 
 
 def load(value: object) -> Any:
-    """Reads a local."""
+    """Read a local, or raise if it has no value."""
     return value.read() if isinstance(value, Undefined) else value
 
 
 def is_array(leaf: object) -> bool:
-    """Whether a compiled program can carry `leaf`: an array or a number."""
+    """Return whether a compiled program can carry `leaf`: an array or a number."""
     if isinstance(leaf, np.ndarray):
         return leaf.dtype.kind not in "OSU"
     return isinstance(leaf, (jax.Array, np.number, np.bool_, bool, int, float, complex))
@@ -120,7 +118,7 @@ def read_variables(values: Sequence[Any], before: Sequence[Any]) -> list[Any]:
 
 
 def is_weak(leaf: object) -> bool:
-    """Whether a number takes the dtype of what it meets, as Python's do."""
+    """Return whether a number takes the dtype of what it meets, as Python's do."""
     is_number = isinstance(leaf, (int, float, complex)) and not isinstance(leaf, (bool, np.generic))
     return is_number or bool(getattr(leaf, "weak_type", False))
 
@@ -138,7 +136,7 @@ class Leaf:
 
 
 def describe(path: str, value: object) -> Leaf:
-    """The type of an array or number."""
+    """Return the type of an array or number."""
     aval = jax.typeof(value)
     return Leaf(path, tuple(aval.shape), aval.dtype)
 
@@ -148,7 +146,7 @@ def _extended(dtype: Any) -> bool:
 
 
 def label(name: str, path: Sequence[Any] = ()) -> str:
-    """How a message names a local, or the function's result, or a part of it."""
+    """Return how a message names a local, or the function's result, or a part of it."""
     text = "the value returned" if name.startswith("retval_") else f"local variable {name!r}"
     return f"{text} (at {jax.tree_util.keystr(tuple(path))})" if path else text
 
@@ -175,19 +173,19 @@ class Packed:
         return [position for position, leaf in enumerate(self.leaves) if is_array(leaf)]
 
     def unpack(self, replaced: dict[int, Any]) -> Any:
-        """The value, with other leaves at some positions."""
+        """Return the value, with other leaves at some positions."""
         leaves = [replaced.get(position, leaf) for position, leaf in enumerate(self.leaves)]
         return jax.tree.unflatten(self.treedef, leaves)
 
 
 def pack(name: str, value: object) -> Packed:
-    """Takes a local's value apart."""
+    """Take a local's value apart."""
     flat, treedef = jax.tree_util.tree_flatten_with_path(value)
     return Packed(name, [leaf for _, leaf in flat], [label(name, path) for path, _ in flat], treedef)
 
 
 def same_constant(left: TensorLike, right: TensorLike) -> bool:
-    """Whether two objects that no program can carry may be taken for one."""
+    """Return whether two objects that no program can carry may be taken for one."""
     if left is right:
         return True
     try:
@@ -197,14 +195,14 @@ def same_constant(left: TensorLike, right: TensorLike) -> bool:
 
 
 def cast(value: Any, dtype: Any) -> Any:
-    """`value` as an array of exactly this dtype."""
+    """Return `value` as an array of exactly this dtype."""
     if _extended(dtype):
         return value
     return jax.lax.convert_element_type(value, jnp.dtype(dtype))
 
 
 def zeros(leaf: Leaf) -> Any:
-    """What a local holds where it was not assigned."""
+    """Return what a local holds where it was not assigned."""
     if _extended(leaf.dtype):
         return jax.random.wrap_key_data(
             jnp.zeros(
@@ -215,7 +213,7 @@ def zeros(leaf: Leaf) -> Any:
 
 
 def common_dtype(path: str, left: TensorLike, right: TensorLike, where: str, fix: str) -> Any:
-    """The dtype that both values of a local fit in, where two paths of a program meet.
+    """Return the dtype that both values of a local fit in, where two paths of a program meet.
 
     Args:
         path: The local, for the message.

@@ -53,7 +53,7 @@ def for_stmt(
     names: Sequence[str],
     options: dict[str, Any],
 ) -> None:
-    """`for ... in iterated: body`, compiled over :func:`stratax.range` and the rows of arrays, else Python's.
+    """Run `for ... in iterated: body`, compiled over :func:`stratax.range` and the rows of arrays, else Python's.
 
     Args:
         iterated: What to go through.
@@ -142,7 +142,7 @@ def while_stmt(
     names: Sequence[str],
     options: dict[str, Any],
 ) -> None:
-    """`while test: body`: compiled from the first time that the condition is an array, until then Python's."""
+    """Run `while test: body`: compiled from the first time that the condition is an array, until then Python's."""
     parent = _capture.current_region()
     while True:
         keep_going = test()
@@ -176,7 +176,7 @@ def _go_on(test: object) -> bool:
 
 
 def _elements(iterated: object, parent: _capture.Region) -> _carry.Elements | None:
-    """How a compiled loop goes through `iterated`, or None where Python does."""
+    """Return how a compiled loop goes through `iterated`, or None where Python does."""
     if _iterated.is_stream(iterated):
         return _iterated.elements(iterated)
     if isinstance(iterated, _range.Range):
@@ -221,7 +221,7 @@ class _Loop:
         self.elements = dataclasses.replace(elements, streams=tuple(streams))
 
     def _pass(self, number: int, stream: object) -> Any:
-        """The pass over a dataset that the loop makes: one and the same in all traces of the loop."""
+        """Return the pass over a dataset that the loop makes: one and the same in all traces of the loop."""
         if not isinstance(stream, _stream.StreamSource):
             return stream
         # Of a loop around this one, whatever the structure of its elements: negative parts count those.
@@ -265,7 +265,7 @@ class _Loop:
         return carry.locals_after(values, always_runs=True)[0]
 
     def _fits_one_window(self, traced: _carry.Body) -> bool:
-        """Whether the program can take all that the loop needs before it runs."""
+        """Return whether the program can take all that the loop needs before it runs."""
         region = traced.region
         if self.test is not None or self.elements.streams or traced.block.is_driven:
             return False
@@ -323,7 +323,7 @@ class _Loop:
     def _bodies(
         self, traced: _carry.Body, entry: list[_locals.Packed], takes: list[_driven.Take]
     ) -> tuple[list[_carry.Body], list[_locals.Packed]]:
-        """The body for each structure of elements that is known."""
+        """Return the body for each structure of elements that is known."""
         wanted = self._structures(traced, takes)
         bodies = [traced]
         while len(bodies) < len(wanted):
@@ -337,7 +337,7 @@ class _Loop:
         return bodies, entry
 
     def _structures(self, traced: _carry.Body, takes: list[_driven.Take]) -> list[tuple[int, dict[int, Any]]]:
-        """The structures to trace the body for, and their numbers: the first elements', and those in sight.
+        """Return the structures to trace the body for, and their numbers: the first elements', and those in sight.
 
         When a running program is traced once more they are the first elements' and those that the run has met.
         """
@@ -372,7 +372,7 @@ class _Loop:
         return index if self.elements.at is None else self.elements.at(index)
 
     def _entry(self) -> list[_locals.Packed]:
-        """The locals before the loop."""
+        """Return the locals before the loop."""
         values = self.get_state()
         simple = [name.isidentifier() for name in self.names]
         return [
@@ -424,7 +424,7 @@ class _Loop:
         return traced
 
     def _taken(self, region: _body.LoopRegion, stream: object) -> Any:
-        """The element of a stream that the loop goes through."""
+        """Take the element of a stream that the loop goes through."""
         structures = region.structures
         if id(stream) not in structures:
             found = self.parent.peek(stream, _body.taken_before(self.parent, stream), 1, up_to=True)
@@ -432,7 +432,7 @@ class _Loop:
         return region.feed(stream, structures[id(stream)], count=1, block=False)
 
     def _promoted(self, entry: list[_locals.Packed], traced: _carry.Body) -> list[_locals.Packed] | None:
-        """Locals on entry with the dtypes that the body leaves them with, or None where they have them already."""
+        """Return locals on entry with the dtypes that the body leaves them with, or None where they have them."""
         promoted = [dataclasses.replace(packed, leaves=list(packed.leaves)) for packed in entry]
         changed = False
         for local, (before, after) in enumerate(zip(entry, traced.exits, strict=True)):
@@ -524,7 +524,7 @@ def _check_constant(path: str, before: PyTree, after: PyTree) -> None:
 
 
 def _carried_dtype(path: str, before: PyTree, after: PyTree) -> Any:
-    """The dtype that a local has throughout the loop."""
+    """Return the dtype that a local has throughout the loop."""
     if not _locals.is_array(after):
         raise errors.TracingError(
             f"{path[0].upper()}{path[1:]} is an array before a compiled loop and something else after an iteration. "
@@ -540,7 +540,7 @@ def _carried_dtype(path: str, before: PyTree, after: PyTree) -> Any:
 
 
 def _driven_from(region: _capture.Region | None) -> bool:
-    """Whether the host can drive a loop in a region: in the function itself, its loops and its conditions."""
+    """Return whether the host can drive a loop in a region: in the function itself, its loops and its conditions."""
     while isinstance(region, (_body.LoopRegion, _body.BranchRegion)):
         region = region.parent
     return isinstance(region, _capture.ProgramRegion)

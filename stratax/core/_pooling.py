@@ -57,7 +57,7 @@ def _replace(primitive: jax.extend.core.Primitive, rewritten: Callable[..., Any]
 
 
 def _is_rewritable(avals: Sequence[Any], params: dict[str, Any]) -> bool:
-    """Whether shapes are static, numbers are floating-point, and the window is small and not empty of results."""
+    """Return whether shapes are static, numbers are floating-point, and the window is small and not empty."""
     window, strides, padding = (params[name] for name in ("window_dimensions", "window_strides", "padding"))
     numbers = [*itertools.chain.from_iterable(aval.shape for aval in avals), *window, *strides]
     if not all(isinstance(number, int | np.integer) for number in numbers) or 0 in numbers:
@@ -80,7 +80,7 @@ def _is_rewritable(avals: Sequence[Any], params: dict[str, Any]) -> bool:
 def _parts(
     x: Any, window: Sequence[int], strides: Sequence[int], dilation: Sequence[int] | None = None
 ) -> Iterator[Any]:
-    """For each tap of the window, in order, the elements that it falls on."""
+    """Yield, for each tap of the window in order, the elements that it falls on."""
     dilation = dilation or (1,) * x.ndim
     spans = [
         (size - (taps - 1) * step - 1) // stride * stride + 1
@@ -92,7 +92,7 @@ def _parts(
 
 
 def _reduced(x: Any, *, params: dict[str, Any], combine: Callable[[Any, Any], Any], empty: float) -> Any:
-    """`reduce_window`: one dimension after the other, so that k x k taps are k + k."""
+    """Compute `reduce_window` one dimension after the other, so that k x k taps are k + k."""
     result_type = x.dtype
     if combine is lax.add:
         # Sums of half precision are kept in float32.
@@ -111,7 +111,7 @@ def _reduced(x: Any, *, params: dict[str, Any], combine: Callable[[Any, Any], An
 
 
 def _scattered(source: Any, operand: Any, *, params: dict[str, Any]) -> Any:
-    """The gradient of the maximum: the source goes to the first largest element of its window."""
+    """Compute the gradient of the maximum: the source goes to the first largest element of its window."""
     window, strides, padding = (params[name] for name in ("window_dimensions", "window_strides", "padding"))
     space = [(low, high, 0) for low, high in padding]
     padded = lax.pad(operand, np.asarray(-np.inf, operand.dtype), space)

@@ -68,14 +68,14 @@ def _is_variable(value: object) -> bool:
 
 
 def _can_be_ordered() -> bool:
-    """Whether the program is surely one for a single device: JAX orders callbacks in no other."""
+    """Return whether the program is surely one for a single device: JAX orders callbacks in no other."""
     return jax.device_count() == 1
 
 
 def _writer(
     treedef: Any, leaves: list[Any], traced: list[int], sep: str, end: str, output_stream: Any
 ) -> Callable[..., None]:
-    """A function that prints once it is given the traced leaves' values."""
+    """Return a function that prints once it is given the traced leaves' values."""
     constant = [None if position in set(traced) else leaf for position, leaf in enumerate(leaves)]
 
     def write(*arrays: Any) -> None:
@@ -101,7 +101,7 @@ class _Text:
 
 
 def _shown(value: object) -> Any:
-    """`value` with texts for the arrays in its structure."""
+    """Return `value` with texts for the arrays in its structure."""
     if isinstance(value, str):
         return value
     return jax.tree.map(

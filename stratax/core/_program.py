@@ -96,7 +96,7 @@ class Program:
     def matches(
         self, streams: Sequence[_stream.Stream], traced: Sequence[_stream.Stream], known: Sequence[Any]
     ) -> bool:
-        """Whether the next elements of `streams` and the counts among the arguments are those of this program."""
+        """Return whether the next elements of `streams` and the counts among the arguments fit this program."""
         taken: dict[int, int] = {}
         for feed in self.feeds:
             if feed.behind or isinstance(feed.stream, _stream.CallPass):
@@ -159,7 +159,7 @@ class Program:
         return written, results
 
     def _inputs(self, fed: dict[_capture.FeedLeaf, Any]) -> tuple[list[Any], list[Any]]:
-        """The arrays that the program takes, donated and kept, where it needs them.
+        """Return the arrays that the program takes, donated and kept, where it needs them.
 
         An array that is donated is about to go: where somebody else still holds it, a copy is.
         """
@@ -186,7 +186,7 @@ class Program:
         return values[:count], kept
 
     def _placed(self, variable: keras.Variable, value: jax.Array) -> jax.Array:
-        """The variable's array, moved to where the program needs it, for good, if it is elsewhere.
+        """Return the variable's array, moved to where the program needs it, for good, if it is elsewhere.
 
         JAX would move it by itself: again on every call where it is only read, and, where it is written, with a
         second program for the second call, when the array is where the first call left it.
@@ -200,7 +200,7 @@ class Program:
         return placed
 
     def _moved(self, group: Sequence[Any]) -> list[Any]:
-        """The arrays, those that were committed to other devices than the program's on its own, all of them."""
+        """Move the arrays, those that were committed to other devices than the program's on its own, all of them."""
         placement = self.placement
         if placement is None:
             return list(group)
@@ -386,7 +386,7 @@ def _not_compiled(*_: object) -> Any:
 
 
 def calls_back(jaxpr: jax.extend.core.Jaxpr) -> bool:
-    """Whether a jaxpr, or one inside it, calls back into Python while it runs."""
+    """Return whether a jaxpr, or one inside it, calls back into Python while it runs."""
     for equation in jaxpr.eqns:
         if equation.primitive.name in _CALLBACKS:
             return True
@@ -404,7 +404,7 @@ def _is_output(value: object) -> bool:
 def _stand_in(
     stream: _stream.Stream, streams: Sequence[_stream.Stream], traced: Sequence[_stream.Stream]
 ) -> _stream.Stream:
-    """The stream of this call that takes the place of one that the program was traced with."""
+    """Return the stream of this call that takes the place of one that the program was traced with."""
     for now, then in zip(streams, traced, strict=True):
         if then is stream:
             return now
@@ -418,7 +418,7 @@ def _count(feed: _capture.StreamFeed, known: Sequence[Any]) -> int:
 
 
 def _fits(feed: _capture.StreamFeed, stream: _stream.Stream, skip: int, count: int) -> bool:
-    """Whether the stream's next elements have the feed's structure throughout."""
+    """Return whether the stream's next elements have the feed's structure throughout."""
     if count > feed.count or (count < feed.count and 2 * count < feed.count):
         return False
     if feed.is_optional:

@@ -46,7 +46,7 @@ class Range:
         return jnp.maximum(0, -(-distance // self.delta)).astype(jnp.int32)
 
     def element(self, index: Any) -> Any:
-        """The number at `index`, an array of the range's dtype."""
+        """Return the number at `index`, an array of the range's dtype."""
         # A range of the host may have 64 bits; what a compiled loop counts with has those of the devices.
         dtype = jax.dtypes.canonicalize_dtype(self.dtype)
         scaled = index if isinstance(self.delta, int) and self.delta == 1 else index * self.delta
@@ -80,7 +80,7 @@ class Range:
 
 
 def range(start: Any, stop: Any = None, delta: Any = 1, dtype: object = None) -> Range:
-    """Whole numbers from `start` to `stop`: inside a compiled function a loop over them is one compiled loop.
+    """Count whole numbers from `start` to `stop`: inside a compiled function a loop over them is one compiled loop.
 
     Follows `tf.range`, for whole numbers. `for i in stratax.range(n):` in a `stratax.function` compiles its body once
     whatever `n` is, and `n` may be an array (another value of it needs no new trace). Outside of compiled functions the
@@ -132,7 +132,7 @@ def range(start: Any, stop: Any = None, delta: Any = 1, dtype: object = None) ->
 
 
 def _checked(name: str, value: object) -> Any:
-    """A bound as an int, or as it is where it is traced."""
+    """Return a bound as an int, or as it is where it is traced."""
     value = value.value if isinstance(value, keras.Variable) else value
     if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
         return int(value)

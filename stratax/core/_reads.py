@@ -33,7 +33,7 @@ def listening(listener: ReadListener) -> Iterator[None]:
 
 
 def has_listeners() -> bool:
-    """Whether anybody on this thread wants to know about variable reads."""
+    """Return whether anybody on this thread wants to know about variable reads."""
     return bool(_listeners.stack)
 
 

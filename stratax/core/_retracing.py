@@ -29,7 +29,7 @@ class History:
         self._known: dict[Hashable, None] = {}
 
     def is_known(self, arguments: _signature.Arguments) -> bool:
-        """Whether the function, and with `by_callee` the same one that it calls, was traced before."""
+        """Return whether the function, and with `by_callee` the same one that it calls, was traced before."""
         return self._callee(arguments) in self._known
 
     def add(self, arguments: _signature.Arguments) -> None:
@@ -69,11 +69,11 @@ class History:
         )
 
     def _callee(self, arguments: _signature.Arguments) -> Hashable:
-        """What is called: functions of one code that close over different things are different functions."""
+        """Return what is called: functions of one code that close over different things are different functions."""
         return _signature.static_key(arguments.leaves[0]) if self._by_callee else None
 
     def _group(self, arguments: _signature.Arguments) -> Hashable:
-        """What is counted together: one piece of code, whatever it closes over."""
+        """Return what is counted together: one piece of code, whatever it closes over."""
         if not self._by_callee:
             return None
         return getattr(arguments.leaves[0], "__code__", None) or self._callee(arguments)
@@ -94,7 +94,7 @@ class _Trace:
         return cls(str(arguments.treedef), paths, [_signature.describe(leaf) for leaf in arguments.leaves])
 
     def difference(self, now: "_Trace", parameters: Sequence[str]) -> str:
-        """A sentence about the first difference to the arguments of a later trace, of a function's parameters."""
+        """Return a sentence about the first difference to the arguments of a later trace of a function."""
         if self.structure != now.structure:
             return f"The structure of its arguments changed from {self.structure} to {now.structure}."
         for path, old, new in zip(now.paths, self.leaves, now.leaves, strict=True):
@@ -104,7 +104,7 @@ class _Trace:
 
 
 def _named(path: str, parameters: Sequence[str]) -> str:
-    """A place in the pair of positional and keyword arguments, by the name of its parameter."""
+    """Name a position in the pair of positional and keyword arguments by its parameter."""
     place = re.fullmatch(r"\[(?P<kind>[01])\]\[(?P<key>[^\]]*)\](?P<rest>.*)", path)
     if place is None:
         return path

@@ -65,7 +65,7 @@ class Arguments:
     treedef: Any
 
     def rebuild(self, dynamic: Sequence[Any]) -> Any:
-        """The structure of arguments with other arrays in the places of the dynamic ones."""
+        """Return the structure of arguments with other arrays in the positions of the dynamic ones."""
         arrays = iter(dynamic)
         leaves = [next(arrays) if isinstance(leaf, _ARRAYS) else leaf for leaf in self.leaves]
         return jax.tree.unflatten(self.treedef, leaves)
@@ -93,7 +93,7 @@ def sort_arguments(arguments: object) -> Arguments:
 
 
 def static_key(value: object, seen: frozenset[int] = frozenset()) -> Hashable:
-    """A key for a value that a program is specialised on."""
+    """Return a key for a value that a program is specialised on."""
     if isinstance(value, _BY_VALUE):
         return (type(value), value) if not isinstance(value, slice) else (slice, repr(value))
     if isinstance(value, (float, complex)):
@@ -113,7 +113,7 @@ def static_key(value: object, seen: frozenset[int] = frozenset()) -> Hashable:
 
 
 def closure_key(function: Callable[..., Any]) -> Hashable:
-    """A key for what a function closes over, empty for one that closes over nothing."""
+    """Return a key for what a function closes over, empty for one that closes over nothing."""
     cells = getattr(inspect.unwrap(function), "__closure__", None)
     return tuple(_cell_key(cell, frozenset()) for cell in cells) if cells else ()
 
@@ -143,7 +143,7 @@ def _is_type_of_input(kind: type) -> bool:
 
 
 def describe(leaf: object) -> str:
-    """A leaf in an error message or warning: arrays by type, everything else by value."""
+    """Describe a leaf in an error message or warning: arrays by type, everything else by value."""
     if isinstance(leaf, _ARRAYS):
         weak = "weakly typed " if getattr(leaf, "weak_type", False) else ""
         return f"{weak}{np.dtype(leaf.dtype).name}[{','.join(map(str, leaf.shape))}]"

@@ -123,7 +123,7 @@ class Stage:
 
 
 def _cut(equations: list[Any]) -> tuple[list[Any], list[Any]]:
-    """Equations that replicas' computations are or need, and the rest."""
+    """Separate equations that replicas' computations are or need from the rest."""
     needed: set[Any] = set()
     first = []
     for equation in reversed(equations):

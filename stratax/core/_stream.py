@@ -18,7 +18,7 @@ _METHODS = ("signature", "peek_runs", "peek_up_to", "peek_block", "take", "take_
 
 
 def _has_all(kind: type, methods: tuple[str, ...]) -> Any:
-    """The answer of a `__subclasshook__`: whether a class, or one that it inherits from, defines all methods."""
+    """Answer for a `__subclasshook__` whether a class, or one that it inherits from, defines all methods."""
     found = {name for base in kind.__mro__ for name in methods if name in base.__dict__}
     return True if len(found) == len(methods) else NotImplemented
 
@@ -44,7 +44,7 @@ class Stream(abc.ABC):
 
     @abc.abstractmethod
     def peek_runs(self, skip: int, count: int) -> list[tuple[Any, int]]:
-        """The structures of the elements `skip` to `skip + count`, run-length coded, without taking them.
+        """Return the structures of the elements `skip` to `skip + count`, run-length coded, without taking them.
 
         Args:
             skip: How many coming elements to pass over.
@@ -60,14 +60,14 @@ class Stream(abc.ABC):
 
     @abc.abstractmethod
     def peek_up_to(self, skip: int, count: int) -> list[tuple[Any, int]]:
-        """As :meth:`peek_runs`, of as many of these elements as there are. Over several workers as many in each.
+        """Peek like :meth:`peek_runs` at as many of these elements as there are. Over several workers as many in each.
 
         An error in the place of an element is raised if it is the first of them, else the elements before it are given.
         """
 
     @abc.abstractmethod
     def peek_block(self, skip: int, count: int, capacity: int) -> Any:
-        """What :meth:`take_block` gives behind the next `skip` elements, without taking them."""
+        """Return what :meth:`take_block` gives behind the next `skip` elements, without taking them."""
 
     @abc.abstractmethod
     def pass_over(self, count: int) -> None:
@@ -87,7 +87,7 @@ class Stream(abc.ABC):
         return block
 
     def get_next_as_optional(self) -> Any:
-        """The next element if there is one. Follows `tf.distribute.DistributedIterator`.
+        """Return the next element if there is one. Follows `tf.distribute.DistributedIterator`.
 
         Returns:
             An object with `has_value()` and `get_value()`. In a compiled function `has_value()` is an array.
@@ -151,14 +151,14 @@ class Pass:
         return f"<a pass over {self.source!r}>"
 
     def open(self) -> Stream:
-        """The pass that shows while tracing what the elements look like."""
+        """Return the pass that shows while tracing what the elements look like."""
         if self.opened is None:
             with _capture.outside_scopes():
                 self.opened = iter(self.source)
         return self.opened
 
     def begin(self, source: Any) -> Stream:
-        """A pass for a run of the program."""
+        """Return a pass for a run of the program."""
         opened, self.opened = self.opened, None
         return iter(source) if opened is None else opened
 
@@ -168,11 +168,9 @@ class Pass:
         return self.source.element_spec
 
     def peek_runs(self, skip: int, count: int) -> list[tuple[Any, int]]:
-        """See `Stream.peek_runs`."""
         return self.open().peek_runs(skip, count)
 
     def peek_up_to(self, skip: int, count: int) -> list[tuple[Any, int]]:
-        """See `Stream.peek_up_to`."""
         return self.open().peek_up_to(skip, count)
 
     def close(self) -> None:
@@ -202,7 +200,7 @@ class CallPass(Pass):
         return next(self)
 
     def get_next_as_optional(self) -> "Optional":
-        """The next element if there is one."""
+        """Return the next element if there is one."""
         return next_optional(self)
 
 
@@ -220,11 +218,11 @@ class Optional:
         self._value = value
 
     def has_value(self) -> Any:
-        """Whether there is an element: a scalar array of booleans."""
+        """Return whether there is an element: a scalar array of booleans."""
         return self._present
 
     def get_value(self) -> Any:
-        """The element.
+        """Return the element.
 
         Raises:
             BadArgumentError: There is none, and that is known.
@@ -236,17 +234,15 @@ class Optional:
         return self._value
 
     def tree_flatten(self) -> tuple[tuple[Any, Any], None]:
-        """The parts, as JAX wants them."""
         return (self._present, self._value), None
 
     @classmethod
     def tree_unflatten(cls, _: None, children: Any) -> "Optional":
-        """The reverse of `tree_flatten`."""
         return cls(*children)
 
 
 def next_optional(stream: Any) -> Optional:
-    """The next element of a stream, if there is one."""
+    """Return the next element of a stream, if there is one."""
     region = _capture.current_region()
     if region is not None:
         return Optional(*region.next_optional(stream))

@@ -102,7 +102,7 @@ class GradientTape:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        """Stops recording."""
+        """Stop recording."""
         stack, self._active = self._active, None
         if stack is not None:
             stack.close()
@@ -127,7 +127,7 @@ class GradientTape:
 
     @contextlib.contextmanager
     def stop_recording(self) -> Iterator[None]:
-        """Operations and reads of variables inside the block are not recorded.
+        """Stop recording operations and reads of variables inside the block.
 
         Raises:
             TapeError: The tape is not recording.
@@ -148,7 +148,7 @@ class GradientTape:
             self._trace.forget_all()
 
     def watched_variables(self) -> tuple[keras.Variable, ...]:
-        """The variables that are watched, in the order in which they were first read or given to :meth:`watch`."""
+        """Return the watched variables, in the order in which they were first read or given to :meth:`watch`."""
         return tuple(variable for variable, _ in self._variables.values())
 
     def gradient(
@@ -158,7 +158,7 @@ class GradientTape:
         output_gradients: object = None,
         unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
     ) -> Any:
-        """The gradient of the sum of `target` with respect to `sources`.
+        """Return the gradient of the sum of `target` with respect to `sources`.
 
         Args:
             target: An array or variable of any shape, or a nested structure of them, whose gradients are added up.
@@ -200,7 +200,7 @@ class GradientTape:
         parallel_iterations: int | None = None,
         experimental_use_pfor: bool = True,
     ) -> Any:
-        """The derivative of every element of `target` with respect to every element of `sources`.
+        """Return the derivative of every element of `target` with respect to every element of `sources`.
 
         Args:
             target: A recorded array.
@@ -242,7 +242,7 @@ class GradientTape:
         parallel_iterations: int | None = None,
         experimental_use_pfor: bool = True,
     ) -> Any:
-        """Each example's Jacobian, where an example's target depends on the same example's source alone.
+        """Return each example's Jacobian, where an example's target depends on the same example's source alone.
 
         Args:
             target: A recorded array of shape `[batch, *t]`.
@@ -313,7 +313,7 @@ class GradientTape:
 
     @contextlib.contextmanager
     def _playing(self) -> Iterator[None]:
-        """A tape that can be played only once stops recording for good before its own gradient is computed."""
+        """Stop recording for good, of a tape that can be played only once, before its own gradient is computed."""
         if self._persistent:
             yield
             return
@@ -367,7 +367,7 @@ class GradientTape:
             nodes[trace.follow(value)] = None
 
     def _is_followed_elsewhere(self, variable: keras.Variable, value: object) -> bool:
-        """Whether the tape follows `value` for another reason than as a value of `variable`."""
+        """Return whether the tape follows `value` for another reason than as a value of `variable`."""
         node = None if self._trace is None else self._trace.node_of(value)
         return node is not None and node not in self._variables.get(id(variable), (variable, {}))[1]
 
@@ -389,7 +389,7 @@ class GradientTape:
 
 
 def _plain(structure: PyTree) -> Any:
-    """Keras' tracked lists as plain ones, which JAX takes for structures."""
+    """Return Keras' tracked lists as plain ones, which JAX takes for structures."""
     return list(structure) if isinstance(structure, list) else structure
 
 
@@ -455,7 +455,7 @@ def _has_structure(value: object, treedef: jax.tree_util.PyTreeDef) -> bool:
 
 
 def _total(cotangents: dict[Node, Any], nodes: Sequence[Node]) -> Any:
-    """A variable's gradient is the sum over the values that were read of it."""
+    """Return a variable's gradient: the sum over the values that were read of it."""
     found = [cotangents[node] for node in nodes if node in cotangents]
     return sum(found[1:], found[0]) if found else None
 

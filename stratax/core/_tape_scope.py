@@ -37,7 +37,7 @@ class WatchingScope(keras.StatelessScope):
 
     @contextlib.contextmanager
     def followed_by(self, is_followed_elsewhere: Callable[[keras.Variable, Any], bool]) -> Iterator[None]:
-        """Inside the block, variables' values that a tape follows for another reason are handed out as copies."""
+        """Hand out, inside the block, variables' values that a tape follows for another reason as copies."""
         self._followed.append(is_followed_elsewhere)
         try:
             yield
@@ -45,7 +45,7 @@ class WatchingScope(keras.StatelessScope):
             self._followed.remove(is_followed_elsewhere)
 
     def get_current_value(self, variable: keras.Variable) -> Any:
-        """The value of `variable`, after telling the tapes that it was read."""
+        """Return the value of `variable`, after telling the tapes that it was read."""
         value = None if self.outside is None else self.outside.get_current_value(variable)
         if value is None:
             value = _capture.concrete_value(variable)
@@ -69,7 +69,7 @@ class WatchingScope(keras.StatelessScope):
         variable._direct_assign(value)
 
     def _own_value(self, variable: keras.Variable, value: object) -> Any:
-        """Gradients are kept apart by object identity, so two variables must not share one array."""
+        """Return a value of the variable's own, as gradients are kept apart by object identity."""
         key = id(variable), id(value)
         if key in self._copies:
             return self._copies[key][1]

@@ -80,7 +80,7 @@ class TapeTrace(core.Trace):
         self._nodes: dict[int, Node] = {}
 
     def node_of(self, value: object) -> Node | None:
-        """The node of a followed value, found by the identity of the object."""
+        """Return the node of a followed value, found by the identity of the object."""
         node = self._nodes.get(id(value))
         return node if node is not None and node.reference() is value else None
 
@@ -96,7 +96,7 @@ class TapeTrace(core.Trace):
         self._nodes.pop(key, None)
 
     def forget_all(self) -> None:
-        """Follows nothing any more."""
+        """Follow nothing any more."""
         self._nodes.clear()
         self.recording = True
 
@@ -226,7 +226,7 @@ class TapeTrace(core.Trace):
         return _like(template[0], template[1], outputs, others, multiple=primitive.multiple_results)
 
     def _distinct(self, value: object) -> Any:
-        """`value`, or a copy where a primitive gave back an object that is followed already (eager identities)."""
+        """Return `value`, or a copy where a primitive gave back an object that is followed already."""
         if self.node_of(value) is None:
             return value
         with set_current_trace(self.parent):
@@ -280,7 +280,7 @@ def play_back(
 
 
 def is_eager(trace: object) -> bool:
-    """Whether a trace computes at once, outside of every JAX transformation."""
+    """Return whether a trace computes at once, outside of every JAX transformation."""
     return isinstance(trace, core.EvalTrace)
 
 
@@ -306,7 +306,7 @@ def _accumulate(cotangents: dict[Node, Any], node: Node, cotangent: TensorLike) 
 
 
 def _pull_back(vjp: Any, incoming: Sequence[Any], needed: Sequence[bool]) -> list[Any]:
-    """The inputs' cotangents, None where they are zero for certain or not needed.
+    """Return the inputs' cotangents, None where they are zero for certain or not needed.
 
     Calling `vjp` would turn every symbolic zero into an array and send it on through the rest of the tape.
     """
@@ -333,7 +333,7 @@ def _pull_back(vjp: Any, incoming: Sequence[Any], needed: Sequence[bool]) -> lis
 
 
 def _constants(closed: jax.extend.core.ClosedJaxpr) -> list[Any]:
-    """The constants of a jaxpr and of the jitted functions that it calls."""
+    """Return the constants of a jaxpr and of the jitted functions that it calls."""
     if closed not in _without_constants:
         inner = [e.params["jaxpr"] for e in closed.jaxpr.eqns if e.primitive.name in _JIT_PRIMITIVES]
         found = [*closed.consts, *(constant for jaxpr in inner for constant in _constants(jaxpr))]
@@ -349,7 +349,7 @@ _without_constants: weakref.WeakSet[Any] = weakref.WeakSet()
 
 
 def _known_outputs(vjp: Any) -> list[bool]:
-    """Which outputs do not depend on the inputs, as far as derivatives go (`floor`, `stop_gradient`)."""
+    """Return which outputs do not depend on the inputs, as far as derivatives go (`floor`, `stop_gradient`)."""
     return list(vjp.fun.args[1])
 
 
@@ -360,7 +360,7 @@ def _is_inexact(value: object) -> bool:
 def _like(
     template: Any, inexact: Sequence[bool], outputs: Sequence[Any], others: Sequence[Any], *, multiple: bool
 ) -> Any:
-    """The results in the form in which the primitive gives them: one value, a list, or JAX' flat tree."""
+    """Return the results in the form in which the primitive gives them: one value, a list, or JAX' flat tree."""
     floats, rest = iter(outputs), iter(others)
     leaves = [next(floats) if is_float else next(rest) for is_float in inexact]
     if not multiple:

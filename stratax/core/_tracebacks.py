@@ -60,7 +60,7 @@ def _linked(frames: list[types.TracebackType]) -> types.TracebackType | None:
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:
-    """The error and those that it was raised from or while handling, as far as they are printed."""
+    """Yield the error and those that it was raised from or while handling, as far as they are printed."""
     seen: set[int] = set()
     while error is not None and id(error) not in seen:
         seen.add(id(error))

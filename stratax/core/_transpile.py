@@ -22,7 +22,7 @@ class _Transpiler(PyToPy):
     """AutoGraph's passes over the syntax tree, without its way of loading the result."""
 
     def nodes(self, function: types.FunctionType) -> tuple[Any, Any]:
-        """The rewritten function as a syntax tree, and its context."""
+        """Return the rewritten function as a syntax tree, and its context."""
         options = converter.ConversionOptions(recursive=True, user_requested=False, optional_features=None)
         context = converter.ProgramContext(options=options)
         return GenericTranspiler.transform_function(self, function, context)
@@ -75,7 +75,7 @@ def transpile(function: types.FunctionType, operators: object) -> types.Function
 
 
 def _factory_code(function: types.FunctionType) -> tuple[types.CodeType, str]:
-    """The code of a function `factory(operators) -> rewritten`, with the closure of `function`, and its name."""
+    """Return the code of a function `factory(operators) -> rewritten`, with the closure of `function`, and its name."""
     node, context = _Transpiler().nodes(function)
     name = context.info.name
     if isinstance(node, ast.Lambda):
@@ -101,7 +101,7 @@ def _factory_code(function: types.FunctionType) -> tuple[types.CodeType, str]:
 
 
 def _erase_annotations(arguments: ast.arguments) -> None:
-    """Annotations were evaluated where the function was defined, and their names may not be known here."""
+    """Erase annotations: they were evaluated where the function was defined, where their names were known."""
     for node in ast.walk(arguments):
         if isinstance(node, ast.arg):
             node.annotation = None

@@ -111,7 +111,7 @@ class Variable(keras.Variable):
             raise
 
     def read_value(self) -> Any:
-        """The current value, as an array."""
+        """Return the current value, as an array."""
         return self.value
 
 
@@ -134,7 +134,7 @@ def _checked_aggregation(aggregation: object) -> str:
 
 
 def _word(option: object) -> str:
-    """An option given as a string or as a member of one of TensorFlow's enumerations."""
+    """Return the word of an option given as a string or as a member of one of TensorFlow's enumerations."""
     return str(getattr(option, "name", option)).lower()
 
 

@@ -235,7 +235,7 @@ def _is_placed(array: Any) -> bool:
 
 
 def _by_store(variables: Sequence[keras.Variable]) -> dict[VariableStore | None, list[int]]:
-    """The positions of variables, by the stores that keep them."""
+    """Group the positions of variables by the stores that keep them."""
     found: dict[VariableStore | None, list[int]] = {}
     for position, variable in enumerate(variables):
         found.setdefault(variable.__dict__.get(_STORE), []).append(position)

@@ -11,7 +11,7 @@ class Loop:
     """Whether other workers run the loop too."""
 
     def ends_before(self, step: int, wanted: bool) -> bool:
-        """Whether to end before a step; called before each.
+        """Return whether to end before a step; called before each.
 
         Args:
             step: The number of the step, counted from the loop's beginning.
@@ -20,7 +20,7 @@ class Loop:
         return wanted
 
     def ends_now(self, wanted: bool) -> bool:
-        """Whether any worker wants to end; all call it at the same place and wait for one another.
+        """Return whether any worker wants to end; all call it at the same point and wait for one another.
 
         Args:
             wanted: Whether this worker does.
@@ -44,12 +44,12 @@ class SharedLoop(Loop):
         self._has_asked = False
 
     def ends_before(self, step: int, wanted: bool) -> bool:
-        """Whether to end before a step: a few steps after the first worker wanted it, the same one in all."""
+        """Return whether to end before a step: a few steps after the first worker wanted it, the same one in all."""
         if wanted and not self._has_asked:
             self._has_asked = True
             self._cluster.request_stop(f"{self._cluster.task_name()} ends the loop", name=self._name)
         return self._cluster.agree_on_stop(step, name=self._name)
 
     def ends_now(self, wanted: bool) -> bool:
-        """Whether any worker wants to end."""
+        """Return whether any worker wants to end."""
         return any(_progress.gather(self._cluster, self._name, "the end of a loop", b"1" if wanted else b""))

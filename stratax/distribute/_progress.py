@@ -14,7 +14,7 @@ _PATIENT_SECONDS = 86_400.0
 def gather(
     cluster: Cluster, name: str, what: str, value: bytes, stop: threading.Event | None = None
 ) -> list[bytes]:
-    """All workers' values under one name, however long the others evaluate or save before they come.
+    """Gather all workers' values under one name, however long the others evaluate or save before they come.
 
     Args:
         cluster: The workers.
@@ -34,15 +34,15 @@ class StepsForOthers(_dispatches.Observer):
         self._steps = 0
 
     def compiling(self) -> contextlib.AbstractContextManager[Any]:
-        """The others wait for a program to be compiled without a limit."""
+        """Let the others wait for a program to be compiled without a limit."""
         return _phases.phase("compiling")
 
     def dispatching(self) -> contextlib.AbstractContextManager[Any]:
-        """Begins the next step."""
+        """Begin the next step."""
         self._steps += 1
         return _phases.phase("step", step=self._steps)
 
     def dispatched(self, result: Any) -> None:
-        """The step lasts until its result is there."""
+        """Let the step last until its result is there."""
         if result is not None:
             _phases.step_dispatched(result)

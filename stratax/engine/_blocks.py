@@ -79,12 +79,12 @@ def predict_block(strategy: Strategy, step: Step, steps: int, element: PyTree) -
 
 
 def _on_replicas(strategy: Strategy, step: Step, element: PyTree) -> Any:
-    """What a step that is written for one device gives on each replica, with gradients averaged over them."""
+    """Return what a step that is written for one device gives on each replica, with gradients averaged over them."""
     return strategy.extended.execution.call_for_each_replica(step, (element,), {}, averages_gradients=True)
 
 
 def _by_replica(element: PyTree, steps: int) -> Any:
-    """Stacked batches, their replicas first: what `run` splits."""
+    """Return stacked batches, their replicas first: what `run` splits."""
     if steps == 1:
         return element
 
@@ -97,7 +97,7 @@ def _by_replica(element: PyTree, steps: int) -> Any:
 
 
 def _in_order(output: Any, steps: int) -> Any:
-    """Replicas' outputs as the outputs of the examples in their order."""
+    """Return replicas' outputs as the outputs of the examples in their order."""
     if not is_per_replica(output):
         return output.reshape(-1, *output.shape[2:]) if steps > 1 else output
     array = output.array
@@ -116,7 +116,7 @@ def _mean(value: Any) -> Any:
 
 
 def _repeated(step: Step, steps: int, *, keep: bool = False) -> Step:
-    """A step for several stacked batches: one loop; the last result, or, with `keep`, all of them stacked."""
+    """Repeat a step for several stacked batches: one loop; the last result, or, with `keep`, all of them stacked."""
     if steps == 1:
         return step
     return lambda stacked: _loops.for_rows(stacked, step, keep=keep)

@@ -19,13 +19,13 @@ class Hook:
     """
 
     def begin(self, loop: "StepLoop") -> None:
-        """Called when the loop begins, before its input is opened; `loop.step` is the number of steps done."""
+        """Act when the loop begins, before its input is opened; `loop.step` is the number of steps done."""
 
     def before_dispatch(self, loop: "StepLoop", steps: int) -> None:
-        """Called before a program that runs so many steps, the first of which is number `loop.step`."""
+        """Act before a program that runs so many steps, the first of which is number `loop.step`."""
 
     def after_dispatch(self, loop: "StepLoop", steps: int, outputs: PyTree) -> None:
-        """Called after a program was handed to the devices; `loop.step` counts its steps already.
+        """Act after a program was handed to the devices; `loop.step` counts its steps already.
 
         Args:
             loop: The loop.
@@ -34,16 +34,16 @@ class Hook:
         """
 
     def end_of_pass(self, loop: "StepLoop") -> None:
-        """Called when the input has come to the end of a pass."""
+        """Act when the input has come to the end of a pass."""
 
     def on_stop(self, loop: "StepLoop") -> None:
-        """Called when the loop ends because a worker has asked for it, in all workers, before :meth:`end`."""
+        """Act when the loop ends because a worker has asked for it, in all workers, before :meth:`end`."""
 
     def on_error(self, loop: "StepLoop", error: BaseException) -> None:
-        """Called when an error ends the loop, instead of :meth:`end`. The error is raised again after that."""
+        """Act when an error ends the loop, instead of :meth:`end`. The error is raised again after that."""
 
     def end(self, loop: "StepLoop") -> None:
-        """Called when the loop has come to its end or was stopped."""
+        """Act when the loop has come to its end or was stopped."""
 
 
 class EverySteps(Hook):

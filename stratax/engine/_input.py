@@ -104,7 +104,7 @@ class StepInput:
         return self._next is not None
 
     def first_structure(self) -> Any:
-        """The shapes and dtypes of the next pass's first global batch, as `jax.ShapeDtypeStruct`.
+        """Return the shapes and dtypes of the next pass's first global batch, as `jax.ShapeDtypeStruct`.
 
         Raises:
             DataError: The input has no batches.
@@ -187,7 +187,7 @@ class StepInput:
         return 0 if self.current is None else self.current.steps_taken - self._taken_before
 
     def begin_epoch(self, iterator: StepIterator | None) -> tuple["StepIterator", int]:
-        """The pass that an epoch of training begins or goes on with, and how many of the epoch's steps are done.
+        """Return the pass that an epoch of training begins or goes on with, and how many of its steps are done.
 
         Args:
             iterator: The pass that the epoch before has left, or None.
@@ -215,7 +215,7 @@ class StepInput:
         return self.open() if iterator is None or not iterator.available(1) else iterator
 
     def wait_share(self) -> float:
-        """The share of the time since this input was made that was spent waiting for input, 0 to 1."""
+        """Return the share of the time since this input was made that was spent waiting for input, 0 to 1."""
         return self.wait_seconds() / max(time.perf_counter() - self._started, 1e-9)
 
     def warn_if_waiting(self, stacklevel: int) -> None:
@@ -234,7 +234,7 @@ class StepInput:
             )
 
     def wait_seconds(self) -> float:
-        """How long the program has waited for input, in seconds."""
+        """Return how long the program has waited for input, in seconds."""
         return self._waited + sum(iterator.wait_seconds for iterator in self._opened)
 
     def _close_passes(self) -> None:
@@ -252,7 +252,7 @@ class StepInput:
 
 
 def _windows(epochs: int, steps_per_epoch: int, steps_in_pass: int) -> tuple[int, int]:
-    """How many whole passes some epochs of so many steps take, and how many steps of the next one."""
+    """Return how many whole passes some epochs of so many steps take, and how many steps of the next one."""
     passes = taken = 0
     for _ in range(epochs):
         taken = min(taken + steps_per_epoch, steps_in_pass)

@@ -26,7 +26,7 @@ class NumberedPasses(abc.ABC):
 
     @abc.abstractmethod
     def skip(self, passes: int) -> None:
-        """Goes on behind some passes."""
+        """Go on behind some passes."""
 
     @abc.abstractmethod
     def note_trained(self, epochs: int) -> None:
@@ -34,7 +34,7 @@ class NumberedPasses(abc.ABC):
 
     @abc.abstractmethod
     def get_state(self) -> dict[str, Any]:
-        """What identifies the next pass, as JSON can hold it."""
+        """Return what identifies the next pass, as JSON can hold it."""
 
     @abc.abstractmethod
     def set_state(self, state: dict[str, Any] | None, *, again: bool) -> bool:

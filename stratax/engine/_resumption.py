@@ -44,7 +44,7 @@ class InputPosition:
         self._has_warned = False
 
     def get_state(self, *, within_pass: bool) -> dict[str, Any]:
-        """The position, as JSON can hold it.
+        """Return the position, as JSON can hold it.
 
         Args:
             within_pass: Whether the pass that is open goes on; else the next step begins another.
@@ -97,5 +97,5 @@ def resumed(steps: "StepInput", resumption: Resumption) -> StepIterator:
 
 
 def random_before(steps: "StepInput") -> dict[str, Any] | None:
-    """The global random state before a pass whose order comes from it, as JSON can hold it."""
+    """Return the global random state before a pass whose order comes from it, as JSON can hold it."""
     return random_state() if steps.passes is None else None

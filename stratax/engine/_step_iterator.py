@@ -26,7 +26,7 @@ class StepIterator:
         self.steps_taken = 0
 
     def available(self, count: int) -> int:
-        """How many of the next `count` steps one program can run: those of one shape. 0 at the end."""
+        """Return how many of the next `count` steps one program can run: those of one shape. 0 at the end."""
         try:
             self.pending = self._iterator.peek_runs(0, count)[0][1]
         except OutOfRangeError:
@@ -54,7 +54,7 @@ class StepIterator:
             steps -= count
 
     def get_state(self) -> dict[str, Any]:
-        """The position behind the steps that were taken; raises DataError where the input can't be put back."""
+        """Return the position behind the steps that were taken; raises DataError where the input can't be put back."""
         return self._iterator.get_state()
 
     def set_state(self, state: dict[str, Any], steps_taken: int) -> None:
@@ -68,7 +68,7 @@ class StepIterator:
         return self._iterator.input_wait_seconds
 
     def first_batch(self) -> Any:
-        """The shapes and dtypes of the next global batch, as `jax.ShapeDtypeStruct`."""
+        """Return the shapes and dtypes of the next global batch, as `jax.ShapeDtypeStruct`."""
         return self._iterator.global_structure()
 
     def close(self) -> None:

@@ -23,7 +23,7 @@ class FlushAccumulatedGradients(keras.callbacks.Callback):
         self._strategy = strategy
 
     def on_train_end(self, logs: dict[str, Any] | None = None) -> None:
-        """Called by Keras' loop, before the callbacks of the user."""
+        """Flush gradients at the end; called by Keras' loop before the callbacks of the user."""
         optimizer = self.model.optimizer
         steps = getattr(optimizer, "gradient_accumulation_steps", None)
         if not steps or not optimizer.built or int(optimizer._iterations) % steps == 0:

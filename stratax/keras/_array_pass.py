@@ -46,7 +46,7 @@ class ArrayPasses:
         self._to_skip += max(0, passes)
 
     def draw(self) -> np.ndarray | None:
-        """The order of the next pass; None where it is that of the arrays."""
+        """Draw the order of the next pass; None where it is that of the arrays."""
         self._settle()
         return self._next_order()
 
@@ -57,7 +57,7 @@ class ArrayPasses:
         return f"arrays of {int(rows)} in batches of {int(batch)}, shuffle={shuffle!r}"
 
     def get_state(self) -> dict[str, Any]:
-        """What the next pass' order comes from, as JSON can hold it."""
+        """Return what the next pass' order comes from, as JSON can hold it."""
         self._settle()
         return {"random": _as_json(self._generator().get_state()) if self._adapter._shuffle else None}
 
@@ -128,7 +128,7 @@ class ArrayPass:
         return tree.map_structure(lambda column: column[0], block, none_is_leaf=False)
 
     def next_block(self, k: int) -> tuple[Any, int]:
-        """Up to `k` next batches of one size, stacked.
+        """Return up to `k` next batches of one size, stacked.
 
         Args:
             k: At most how many.
@@ -156,7 +156,7 @@ class ArrayPass:
         return tree.map_structure(gather, self._columns, none_is_leaf=False), count
 
     def get_state(self) -> dict[str, Any]:
-        """The position, as JSON can hold it."""
+        """Return the position, as JSON can hold it."""
         drawn_from = self._drawn_from or self._passes.get_state()
         return {**drawn_from, "plan": self._passes.plan, "start": self._start}
 

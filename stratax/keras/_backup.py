@@ -58,7 +58,7 @@ class Backup:
         steps.notes_random = True
 
     def methods(self) -> dict[str, Callable[..., Any]]:
-        """What the callback does instead, by the names of its methods."""
+        """Return what the callback does instead, by the names of its methods."""
         return {
             "_load_model": self.load,
             "_save_model": self.save,
@@ -215,7 +215,7 @@ class Backup:
 
 
 def _others(model: keras.Model) -> dict[str, list[keras.Variable]]:
-    """A model's variables that Keras does not save with its weights."""
+    """Return a model's variables that Keras does not save with its weights."""
     saved = {id(variable) for variable in model.weights}
     return {
         "seeds": [variable for variable in model.variables if id(variable) not in saved],
@@ -232,7 +232,7 @@ def _assign(variables: list[keras.Variable], saved: Any) -> None:
 
 
 def _of_keras(metadata: str) -> dict[str, Any]:
-    """What a backup without a state of ours says, of Keras alone or of an older version: where an epoch began."""
+    """Return where an epoch began, from a backup without a state of ours: of Keras alone or of an older version."""
     try:
         with open(metadata, "rb") as file:
             return {"epoch": int(json.load(file)["epoch"])}
@@ -242,7 +242,7 @@ def _of_keras(metadata: str) -> dict[str, Any]:
 
 
 def _damage(path: str) -> str | None:
-    """What is wrong with a file of weights, all of which is read; None if nothing is."""
+    """Return what is wrong with a file of weights, all of which is read; None if nothing is."""
     try:
         with h5py.File(path, "r") as file:
             file.visititems(lambda _, found: found[()] is None if isinstance(found, h5py.Dataset) else None)
@@ -253,7 +253,7 @@ def _damage(path: str) -> str | None:
 
 @contextlib.contextmanager
 def _named_for_keras(path: str) -> Iterator[str]:
-    """A name of a file that ends as Keras wants it."""
+    """Give a file, inside the block, a name that ends as Keras wants it."""
     with tempfile.TemporaryDirectory() as folder:
         link = os.path.join(folder, "backup.weights.h5")
         os.symlink(os.path.abspath(path), link)

@@ -36,7 +36,7 @@ def callback_list(
     first: keras.callbacks.Callback | None = None,
     **params: object,
 ) -> keras.callbacks.CallbackList:
-    """The callbacks as Keras' loop takes them.
+    """Return the callbacks as Keras' loop takes them.
 
     Args:
         callbacks: What a user gave: a callback, several, None, or a `CallbackList`, which stays what it is.
@@ -78,7 +78,7 @@ def _listed(callbacks: object) -> list[keras.callbacks.Callback]:
 
 
 def _watching(callbacks: object, strategy: Strategy) -> list[keras.callbacks.Callback]:
-    """What looks at the loss of a training, in one worker, unless something does already."""
+    """Return what looks at the loss of a training, in one worker, unless something does already."""
     watches = (keras.callbacks.TerminateOnNaN, _nan_loss.WarnOfNaN)
     has_one = any(isinstance(each, watches) for each in _listed(callbacks))
     return [] if has_one or not strategy.extended.membership.is_chief else [_nan_loss.WarnOfNaN()]

@@ -79,7 +79,7 @@ def _compile_hook(original: Callable[..., None]) -> Callable[..., None]:
 
 
 def _strategy_of(model: keras.Model) -> Strategy | None:
-    """The strategy of the scope that a model was created in, or else of the one that it is used in."""
+    """Return the strategy of the scope that a model was created in, or else of the one that it is used in."""
     created: Strategy | None = model.__dict__.get(_CREATED_IN)
     current = _contexts.get_strategy() if _contexts.in_cross_replica_context() else None
     if created is None:
@@ -94,7 +94,7 @@ def _strategy_of(model: keras.Model) -> Strategy | None:
 
 
 def _warn_of_uncompiled_steps(model: keras.Model, where: str, *, jit_compile: object = "auto") -> None:
-    """`run_eagerly=True` and `jit_compile=False` can't be had: replicas exist in compiled programs only."""
+    """Warn that `run_eagerly=True` and `jit_compile=False` can't be had: replicas exist in compiled programs only."""
     ignored = "run_eagerly=True" if model.run_eagerly else "jit_compile=False"
     if model.run_eagerly or jit_compile is False:
         warnings.warn(
@@ -148,7 +148,7 @@ def _step_hook(original: Callable[..., Any], name: str) -> Callable[..., Any]:
 
 
 def _trainer_of_uncompiled(model: keras.Model) -> "_trainer.Trainer | None":
-    """A trainer for a model that need not be compiled, because it only predicts; None where it has no strategy."""
+    """Make a trainer for a model that need not be compiled, as it only predicts; None where it has no strategy."""
     strategy = _strategy_of(model)
     if strategy is not None:
         _check_variables(model, strategy)

@@ -60,7 +60,7 @@ class StepAdapter(StepInput, seam.DataAdapter):
         shuffle: bool,
         class_weight: object,
     ) -> "StepAdapter":
-        """The adapter for what a user gave to `fit`, `evaluate` or `predict`."""
+        """Make the adapter for what a user gave to `fit`, `evaluate` or `predict`."""
         if isinstance(x, StepAdapter):
             return x
         x = adopted(x)
@@ -100,12 +100,12 @@ class StepAdapter(StepInput, seam.DataAdapter):
 
     @classmethod
     def of_iterable(cls, batches: list[Any], strategy: Strategy) -> "StepAdapter":
-        """The adapter for a list of global batches of arrays."""
+        """Make the adapter for a list of global batches of arrays."""
         host = jax.tree.map(np.asarray, batches)
         return cls(strategy, strategy.experimental_distribute_dataset(host), len(batches))
 
     def numbered(self, model: keras.Model) -> NumberedPasses | None:
-        """The numbers of the passes over the input, or None where its passes have none.
+        """Return the numbers of the passes over the input, or None where its passes have none.
 
         Args:
             model: The model that is trained.
@@ -119,7 +119,7 @@ class StepAdapter(StepInput, seam.DataAdapter):
         return DatasetPasses(self.strategy, source, source if self._origin is None else self._origin)
 
     def example(self) -> Any:
-        """The shapes and dtypes of the first global batch."""
+        """Return the shapes and dtypes of the first global batch."""
         if self._structure is None:
             self._structure = self.first_structure()
         return self._structure
@@ -136,7 +136,7 @@ class StepAdapter(StepInput, seam.DataAdapter):
         return jax.tree.map(lambda a: jax.ShapeDtypeStruct(a.shape, a.dtype), batch)
 
     def _is_read_once(self) -> bool:
-        """Whether a look at the first batch has to be the beginning of the first pass.
+        """Return whether a look at the first batch has to be the beginning of the first pass.
 
         Generators can't be begun anew; datasets may be dear to open; workers that are stopped and started again have
         read ahead, and their batches come in another order.
@@ -159,19 +159,19 @@ class StepAdapter(StepInput, seam.DataAdapter):
         return super().open()
 
     def global_batch_size(self) -> int:
-        """The size of the first global batch."""
+        """Return the size of the first global batch."""
         if self._inner is not None and self._inner.batch_size is not None:
             return int(self._inner.batch_size)
         return int(jax.tree.leaves(self.example())[0].shape[0])
 
     def last_batch_size(self) -> int | None:
-        """The size of an epoch's last batch if it is smaller than the others, or None if it is not or unknown."""
+        """Return the size of an epoch's last batch if it is smaller than the others; None if it is not or unknown."""
         return self.partial_batch_size if self.has_partial_batch else None
 
     # Keras' interface.
 
     def get_jax_iterator(self) -> StepIterator:
-        """A pass over the input."""
+        """Return a pass over the input."""
         return self.open()
 
     @property
@@ -195,13 +195,13 @@ class StepAdapter(StepInput, seam.DataAdapter):
         return _known(self._inner, "partial_batch_size")
 
     def on_epoch_begin(self) -> None:
-        """Told by Keras' loop."""
+        """Begin an epoch; called by Keras' loop."""
         self._has_ended = False
         if self._inner is not None:
             self._inner.on_epoch_begin()
 
     def on_epoch_end(self) -> None:
-        """Told by Keras' loop, also before the first epoch."""
+        """End an epoch; called by Keras' loop, also before the first one."""
         ended, self._has_ended = self._has_ended, False
         if self._inner is not None and not self.has_looked_ahead and not ended:
             self._inner.on_epoch_end()
@@ -257,7 +257,7 @@ class EpochIterator(seam.JAXEpochIterator):
 
 
 def _known(adapter: seam.DataAdapter | None, name: str) -> Any:
-    """What a Keras adapter knows of its input, or None; those of generators raise where they know nothing."""
+    """Return what a Keras adapter knows of its input, or None; those of generators raise where they know nothing."""
     try:
         return None if adapter is None else getattr(adapter, name)
     except NotImplementedError:

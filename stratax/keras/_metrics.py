@@ -15,7 +15,7 @@ from stratax.distribute.replicas._values import REPLICA_AXIS
 
 @contextlib.contextmanager
 def global_results(model: keras.Model) -> Iterator[None]:
-    """A block, traced for one replica, in which `result()` of each of the model's metrics is of all replicas.
+    """Mark a block, traced for one replica, in which `result()` of each of the model's metrics is of all replicas.
 
     An overridden step returns `{m.name: m.result() for m in self.metrics}`; a replica's own variables hold its part.
     """

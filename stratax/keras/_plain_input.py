@@ -31,12 +31,12 @@ class DatasetAdapter(seam.DataAdapter):
         self._dataset = dataset if class_weight is None else _weighted.Weighted(dataset, class_weight)
 
     def get_numpy_iterator(self) -> Iterator[Any]:
-        """The batches of a pass, of NumPy arrays."""
+        """Return the batches of a pass, of NumPy arrays."""
         for batch in self._dataset:
             yield tree.map_structure(np.asarray, batch, none_is_leaf=False)
 
     def get_jax_iterator(self) -> Iterator[Any]:
-        """The batches of a pass.
+        """Return the batches of a pass.
 
         Raises:
             DataError: If there are none. Keras would let a `StopIteration` out of `fit`.
@@ -68,7 +68,7 @@ class DatasetAdapter(seam.DataAdapter):
 
     @property
     def partial_batch_size(self) -> int | None:
-        """None, for the same reason."""
+        """The size of the last batch: None, for the same reason."""
         return None
 
 

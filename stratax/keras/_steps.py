@@ -25,7 +25,7 @@ STEPS = ("train_step", "test_step", "predict_step")
 
 
 def train_step(model: keras.Model) -> Step:
-    """The training step: a function of a batch that updates the model and returns its own logs, or None."""
+    """Return the training step: a function of a batch that updates the model and returns its own logs, or None."""
     override = _override(model, "train_step")
     if override is None:
         return lambda data: _train(model, data)
@@ -35,7 +35,7 @@ def train_step(model: keras.Model) -> Step:
 
 
 def test_step(model: keras.Model) -> Step:
-    """The evaluation step: a function of a batch that updates the metrics and returns its own logs, or None."""
+    """Return the evaluation step: a function of a batch that updates metrics and returns its own logs, or None."""
     override = _override(model, "test_step")
     if override is None:
         return lambda data: _test(model, data)
@@ -45,7 +45,7 @@ def test_step(model: keras.Model) -> Step:
 
 
 def predict_step(model: keras.Model) -> Step:
-    """The prediction step: a function of a batch that returns the model's outputs."""
+    """Return the prediction step: a function of a batch that returns the model's outputs."""
     override = _override(model, "predict_step")
     if override is None:
         return lambda data: _predict(model, data)
@@ -55,7 +55,7 @@ def predict_step(model: keras.Model) -> Step:
 
 
 def _with_global_results(model: keras.Model, step: Step) -> Step:
-    """A model's own step, in which its metrics tell the results of all replicas; None where it returns no logs."""
+    """Wrap a model's own step, in which its metrics give results of all replicas; None where it returns no logs."""
 
     def with_global_results(data: PyTree) -> Any:
         with _metrics.global_results(model):
@@ -66,25 +66,25 @@ def _with_global_results(model: keras.Model, step: Step) -> Step:
 
 
 def builds_model(model: keras.Model) -> bool:
-    """Whether a model's own training step is what creates its variables: a model (a GAN, say) that can't be called."""
+    """Return whether a model's own training step creates its variables: a model (a GAN, say) that can't be called."""
     override = _override(model, "train_step")
     return override is not None and not _takes_state(override) and type(model).call is keras.Model.call
 
 
 def _override(model: keras.Model, name: str) -> Step | None:
-    """The model's own version of a step, or None where it is Keras'."""
+    """Return the model's own version of a step, or None where it is Keras'."""
     own = getattr(type(model), name)
     return None if own is getattr(keras.Model, name) else getattr(model, name)
 
 
 def is_written_for_tensorflow(model: keras.Model) -> bool:
-    """Whether one of a model's own steps takes `(data)` and leaves state in place, which Keras on JAX can't run."""
+    """Return whether a step of the model's own takes `(data)` and leaves state in place, which JAX' Keras can't run."""
     overrides = [_override(model, name) for name in STEPS]
     return any(override is not None and not _takes_state(override) for override in overrides)
 
 
 def _takes_state(step: Step) -> bool:
-    """Whether a step has the signature of Keras on JAX, `(state, data)`, rather than TensorFlow's, `(data)`."""
+    """Return whether a step has the signature of Keras on JAX, `(state, data)`, rather than TensorFlow's, `(data)`."""
     parameters = list(inspect.signature(step).parameters.values())
     if any(parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters):
         return True
@@ -139,7 +139,7 @@ def _track(
 
 
 def keras_step(name: str, model: keras.Model, data: PyTree) -> Any:
-    """Keras' own step in TensorFlow's form: what `super().train_step(data)` is in a model's own step.
+    """Return Keras' own step in TensorFlow's form: what `super().train_step(data)` is in a model's own step.
 
     Args:
         name: Which of `STEPS`.
@@ -165,7 +165,7 @@ def _num_replicas() -> int:
 
 
 def _examples(x: PyTree) -> int:
-    """How many examples a replica's part of a batch has."""
+    """Return how many examples a replica's part of a batch has."""
     return int(jax.tree.leaves(x)[0].shape[0])
 
 

@@ -77,7 +77,7 @@ class _StopAttribute:
         setattr(self._model, self._attribute, stop.is_due())
 
     def _requested(self) -> CommonStop:
-        """The loop's stop, asked for where a callback of this worker has set the attribute."""
+        """Ask for the loop's stop where a callback of this worker has set the attribute."""
         if self._stop is None:
             # A list of callbacks that Keras' loop was not told to begin with.
             self._stop = CommonStop(self._strategy)

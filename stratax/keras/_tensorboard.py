@@ -53,7 +53,7 @@ class Writer:
             yield
 
     def write(self, summary: object, step: Callable[..., Any]) -> None:
-        """Writes one summary protobuf."""
+        """Write one summary protobuf."""
         event = _tensorboard("compat.proto.event_pb2").Event(
             wall_time=time.time(), step=int(np.asarray(step)), summary=summary
         )
@@ -64,7 +64,7 @@ class Writer:
         self._events.flush()
 
     def close(self) -> None:
-        """Ends the file."""
+        """End the file."""
         self._events.close()
 
 
@@ -76,7 +76,7 @@ class Summary:
         self._wanted: list[Callable[[], bool]] = []
 
     def create_file_writer(self, folder: str) -> Writer:
-        """A writer into `folder`."""
+        """Make a writer into `folder`."""
         return Writer(folder, self)
 
     @contextlib.contextmanager
@@ -98,7 +98,7 @@ class Summary:
             self._wanted.pop()
 
     def scalar(self, name: str, data: PyTree, step: Callable[..., Any]) -> None:
-        """Writes a number."""
+        """Write a number."""
         if self._is_on():
             make = _tensorboard("plugins.scalar.summary_v2").scalar_pb
             self._writers[-1].write(make(name, np.asarray(data)), step)
@@ -128,10 +128,10 @@ class Summary:
         self._writers[-1].write(_tensor_summary(name, model.to_json().encode(), metadata), step)
 
     def trace_on(self, *, graph: bool, profiler: bool) -> None:
-        """Nothing: JAX' profiler, which the callback starts besides, has no graph to record."""
+        """Do nothing: JAX' profiler, which the callback starts besides, has no graph to record."""
 
     def trace_export(self, *, name: str, step: Callable[..., Any]) -> None:
-        """Nothing; see :meth:`trace_on`."""
+        """Do nothing; see :meth:`trace_on`."""
 
     def _is_on(self) -> bool:
         return bool(self._writers) and all(wanted() for wanted in self._wanted)

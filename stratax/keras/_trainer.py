@@ -66,7 +66,7 @@ def detach(model: keras.Model) -> None:
 
 
 def trainer_of(model: keras.Model) -> "Trainer | None":
-    """The trainer that a model was given, or None."""
+    """Return the trainer that a model was given, or None."""
     return model.__dict__.get("_stratax_trainer")
 
 
@@ -97,7 +97,7 @@ class Trainer:
         """See `keras.Model.jax_state_sync`: there is nothing to do, the variables always hold the state."""
 
     def _symbolic_build(self, iterator: object = None, data_batch: object = None) -> None:
-        """Called by Keras' loop to build the model on a batch: :meth:`build` has done so."""
+        """Do nothing: Keras' loop calls it to build the model on a batch, which :meth:`build` has done."""
 
     def _get_jax_state(
         self,
@@ -133,7 +133,7 @@ class Trainer:
         return self._loop("predict").dispatch(iterator), state
 
     def _loop(self, name: str) -> engine.StepLoop:
-        """The loop that Keras' loop of this kind takes its blocks through."""
+        """Return the loop that Keras' loop of this kind takes its blocks through."""
         loop = self._loops.get(name)
         if loop is None:
             loop = self._loops[name] = engine.StepLoop(self.strategy, self._program(name))
@@ -316,7 +316,7 @@ class Trainer:
         return jax.tree.map(np.asarray, outputs)
 
     def _callbacks(self, callbacks: object, verbose: object, steps: int | None) -> Any:
-        """The callbacks of `evaluate` and `predict`: as Keras makes them, unless several workers stop together."""
+        """Return the callbacks of `evaluate` and `predict`: Keras' own, unless several workers stop together."""
         is_agreed_on = isinstance(self.strategy.extended.membership, InStep)
         if not is_agreed_on or isinstance(callbacks, keras.callbacks.CallbackList):
             return callbacks
@@ -331,7 +331,7 @@ class Trainer:
         )
 
     def _shown(self, verbose: object) -> Any:
-        """How much to show: with `"auto"`, one worker of several shows the progress of all."""
+        """Return how much to show: with `"auto"`, one worker of several shows the progress of all."""
         return 0 if verbose == "auto" and not self.strategy.extended.membership.is_chief else verbose
 
     def _on_batch(self, name: str, batch: object, *, reset: bool) -> Any:
@@ -391,7 +391,7 @@ class Trainer:
         self.own_variables()
 
     def _is_unbuilt(self) -> bool:
-        """Whether Keras would look at a batch to build the model; see `Trainer._symbolic_build` there."""
+        """Return whether Keras would look at a batch to build the model; see `Trainer._symbolic_build` there."""
         parts = (self.model._compile_metrics, self.model._compile_loss)
         unbuilt = any(part is not None and not part.built for part in parts)
         return unbuilt or not all(layer.built for layer in self.model._flatten_layers())
@@ -433,7 +433,7 @@ class _Computing:
 
 
 def _packed(x: PyTree, y: PyTree, sample_weight: PyTree) -> Any:
-    """A batch without what was not given, as datasets have it: a model's own step may unpack `x, y = data`."""
+    """Return a batch without what was not given, as datasets have it: a model's own step may unpack `x, y = data`."""
     return seam.data_adapter_utils.pack_x_y_sample_weight(x, y, sample_weight)
 
 

@@ -60,7 +60,7 @@ class WeightedIterator:
         return x, y, np.asarray(weights)
 
     def next_block(self, k: int) -> tuple[Any, int]:
-        """The next element, with a leading dimension of 1."""
+        """Return the next element, with a leading dimension of 1."""
         return jax.tree.map(lambda leaf: np.asarray(leaf)[None], next(self)), 1
 
 

@@ -32,7 +32,7 @@ def _saving_whole(original: Callable[..., None]) -> Callable[..., None]:
 
 @contextlib.contextmanager
 def saving_whole(model: keras.Model) -> Iterator[None]:
-    """A block in which `model.save` and `model.save_weights` write beside a file and then put it in its place.
+    """Make `model.save` and `model.save_weights` write beside a file, inside the block, and then put it in its place.
 
     Args:
         model: The model. Files at a URL, folders and weights in several files are written as Keras writes them.
@@ -63,5 +63,5 @@ def _whole(save: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _takes_file(path: str) -> bool:
-    """Whether a file can be there; where not, Keras' own error names the path that the user knows."""
+    """Return whether a file can be there; where not, Keras' own error names the path that the user knows."""
     return not os.path.isdir(path) and os.path.isdir(os.path.dirname(path) or ".")

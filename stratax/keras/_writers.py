@@ -18,7 +18,7 @@ _WRITERS = (keras.callbacks.CSVLogger, keras.callbacks.TensorBoard, keras.callba
 
 
 def of_this_worker(callbacks: list[Any], strategy: Strategy) -> list[Any]:
-    """The callbacks without those that only write, unless this is the chief.
+    """Return the callbacks without those that only write, unless this is the chief.
 
     Args:
         callbacks: The callbacks of a user, before they know their model: some open files then.
@@ -63,7 +63,7 @@ def following_strategy(
 def _replacements(
     callback: keras.callbacks.Callback, strategy: Strategy, steps: StepInput
 ) -> dict[str, Callable[..., Any]]:
-    """What a callback does in this worker instead, by the names of its methods."""
+    """Return what a callback does in this worker instead, by the names of its methods."""
     found: dict[str, Callable[..., Any]] = {}
     if isinstance(callback, keras.callbacks.BackupAndRestore):
         found.update(_backup.Backup(callback, strategy, steps).methods())
@@ -90,7 +90,7 @@ def _saving(callback: Any, strategy: Strategy) -> Callable[..., None]:
 
 
 def _decide(callback: Any, epoch: int, batch: int | None, logs: Any) -> None:
-    """What a `ModelCheckpoint` does, without saving and without words."""
+    """Do what a `ModelCheckpoint` does, without saving and without words."""
     verbose, callback.verbose = callback.verbose, 0
     try:
         callback._should_save_model(epoch, batch, logs, callback._get_file_path(epoch, batch, logs))
@@ -99,7 +99,7 @@ def _decide(callback: Any, epoch: int, batch: int | None, logs: Any) -> None:
 
 
 def _nothing(*_: object, **__: object) -> None:
-    """Leaves it to the chief."""
+    """Leave the work to the chief."""
 
 
 @contextlib.contextmanager

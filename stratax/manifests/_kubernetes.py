@@ -193,7 +193,7 @@ def _job(plan: KubernetesPlan) -> dict[str, Any]:
 
 
 def _rules() -> list[dict[str, Any]]:
-    """What becomes of a pod that failed, by the first rule that applies; otherwise it counts and is started again."""
+    """Return what becomes of a pod that failed, by the first rule that applies; else it counts and is started again."""
     retryable = [code for code in range(1, 256) if is_retryable(code)]
     return [
         # The node is drained, preempted or lost: no fault of the program.

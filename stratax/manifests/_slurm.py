@@ -98,7 +98,7 @@ class SlurmPlan:
 
 
 def _seconds(time: str) -> int:
-    """A time limit of Slurm's in seconds: minutes, minutes:seconds, hours:minutes:seconds, or days-hours:..."""
+    """Return a time limit of Slurm's in seconds: minutes, minutes:seconds, hours:minutes:seconds, or days-hours:..."""
     days, _, rest = time.rpartition("-")
     parts = [int(part) for part in rest.split(":")]
     if days or len(parts) == 3:

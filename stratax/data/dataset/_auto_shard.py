@@ -48,7 +48,7 @@ def auto_shard(
     split_batches: bool = True,
     seeds: Sequence[int] | None = None,
 ) -> Dataset:
-    """The part of a Dataset that one of several workers reads.
+    """Return the part of a Dataset that one of several workers reads.
 
     The policy is that of the Dataset's options:
 
@@ -89,7 +89,7 @@ def auto_shard(
 
 
 def with_seeds(part: Dataset, dataset: Dataset, seeds: Sequence[int]) -> Dataset:
-    """A worker's part of a Dataset, with the seeds that all workers shuffle with.
+    """Return a worker's part of a Dataset, with the seeds that all workers shuffle with.
 
     Args:
         part: What :func:`auto_shard` returned; it is changed.
@@ -105,7 +105,7 @@ def with_seeds(part: Dataset, dataset: Dataset, seeds: Sequence[int]) -> Dataset
 
 
 def steps_of(dataset: Dataset) -> str:
-    """The names of a plan's steps, which are the same in all workers if they divide a Dataset in the same way.
+    """Return the names of a plan's steps, which are the same in all workers if they divide a Dataset in the same way.
 
     Args:
         dataset: What :func:`auto_shard` returned.
@@ -114,7 +114,7 @@ def steps_of(dataset: Dataset) -> str:
 
 
 def is_read_whole(dataset: Dataset, num_workers: int) -> bool:
-    """Whether each worker reads whole batches and keeps its rows, and not a part that :func:`auto_shard` makes.
+    """Return whether each worker reads whole batches and keeps its rows, and not a part that :func:`auto_shard` makes.
 
     It does where that costs little, because they are gathered from memory, and where the batches can't be divided
     otherwise: they come from another library or a generator, which says nothing of their size.
@@ -134,7 +134,7 @@ def is_read_whole(dataset: Dataset, num_workers: int) -> bool:
 
 
 def shuffle_seeds(dataset: Dataset) -> list[int]:
-    """The seeds of everything random in a Dataset, drawn now where none were given.
+    """Return the seeds of everything random in a Dataset, drawn now where none were given.
 
     Args:
         dataset: The Dataset.
@@ -169,7 +169,7 @@ class _Division:
         self._splits = split_batches
 
     def of(self, node: Node, policy: AutoShardPolicy) -> Node:
-        """A worker's part of a plan."""
+        """Return a worker's part of a plan."""
         if policy in (AutoShardPolicy.OFF, AutoShardPolicy.HINT):
             return self._divided(node, _same)
         if policy == AutoShardPolicy.DATA:
@@ -182,13 +182,13 @@ class _Division:
         return self._divided(by_file, _same)
 
     def finds_files(self, node: Node) -> bool:
-        """Whether a plan reads files."""
+        """Return whether a plan reads files."""
         files = FileShards(self._shard, self._over)
         files.of(node)
         return bool(files.counts)
 
     def finds_batches(self, node: Node) -> bool:
-        """Whether the batches of a plan can be divided by what they are made of."""
+        """Return whether the batches of a plan can be divided by what they are made of."""
         return node.batch_size is not None or self._below(node, self._shard) is not None
 
     def _chooses_files(self, files: FileShards) -> bool:
@@ -230,7 +230,7 @@ class _Division:
             )
 
     def _over(self, node: Node, *children: Node) -> Node:
-        """A step over parts of its nodes; what a function draws differs between the workers."""
+        """Return a step over parts of its nodes; what a function draws differs between the workers."""
         if isinstance(node, Drawing):
             return node.sharded(children[0], self._number, self._index)
         return node.over(*children)
@@ -238,7 +238,7 @@ class _Division:
     # By element
 
     def _shard(self, node: Node) -> Node:
-        """Every n-th element; what only costs something for each element comes behind it."""
+        """Take every n-th element; what only costs something for each element comes behind it."""
         if isinstance(node, Prefetch):
             return node.over(self._shard(node.children[0]))
         if isinstance(node, Map) and not node.is_indexable:
@@ -246,7 +246,7 @@ class _Division:
         return Shard(node, self._number, self._index)
 
     def _divided(self, node: Node, part: Callable[[Node], Node]) -> Node:
-        """The batches of a plan divided over a part of what they are made of; the part of it where it has none."""
+        """Return the batches of a plan divided over a part of what they are made of; its own part where it has none."""
         if not self._splits:
             return part(node)
         divided = self._below(node, part)
@@ -258,7 +258,7 @@ class _Division:
         return make_batch(make_unbatch(part(node)), self._share(size), drop_remainder=False)
 
     def _below(self, node: Node, part: Callable[[Node], Node]) -> Node | None:
-        """The plan with its batches divided; None if they can't be reached through what is done to them."""
+        """Return the plan with its batches divided; None if they can't be reached through what is done to them."""
         if isinstance(node, Batch | PaddedBatch):
             return self._batch(node, part)
         if isinstance(node, Zip):
@@ -272,7 +272,7 @@ class _Division:
         return self._over(node, *found) if len(found) == len(children) else None
 
     def _keep_step(self, node: Node) -> bool:
-        """Whether every batch below has rows for all workers: else they would not have equally many batches."""
+        """Return whether every batch below has rows for all workers: else they would not have equally many batches."""
         batches = (step for step in walk(node) if isinstance(step, Batch | PaddedBatch))
         return all(
             batch.drop_remainder or self._is_for_all(batch.child.length, batch.size) for batch in batches
@@ -285,7 +285,7 @@ class _Division:
         return last == 0 or last >= self._number
 
     def _zip(self, node: Zip, part: Callable[[Node], Node]) -> Node | None:
-        """What stands beside batches, such as their numbers, stays as it is."""
+        """Divide what is zipped with batches, such as their numbers, which stays as it is."""
         children = [self._below(child, part) for child in node.children]
         if not any(children):
             return None
@@ -312,7 +312,7 @@ def _same(node: Node) -> Node:
 
 
 def _whole_batches(node: Batch | PaddedBatch) -> Node:
-    """The elements of a batch's child without those of the last batch if it is short."""
+    """Return the elements of a batch's child without those of the last batch if it is short."""
     length = node.child.length
     if length == INFINITE_CARDINALITY:
         return node.child

@@ -77,7 +77,7 @@ class Dataset(Nested):
         self._epochs = Epochs()
 
     def _derived(self, node: Node, *others: "Dataset") -> "Dataset":
-        """A Dataset over this one's elements, and those of others, whose options take precedence as in TensorFlow."""
+        """Make a Dataset over this one's elements and those of others, whose options take precedence."""
         options = self._options
         for other in others:
             options = options.merge(other._options)
@@ -87,12 +87,12 @@ class Dataset(Nested):
 
     @staticmethod
     def from_tensors(tensors: PyTree, name: str | None = None) -> "Dataset":
-        """One element: `tensors` whole."""
+        """Make a Dataset of one element: `tensors` whole."""
         return Dataset(as_slices("Tensor", tensors, add_axis=True))
 
     @staticmethod
     def from_tensor_slices(tensors: PyTree, name: str | None = None) -> "Dataset":
-        """The slices of an array, or of all arrays of a structure, along the first axis.
+        """Make a Dataset of the slices of an array, or of all arrays of a structure, along the first axis.
 
         Args:
             tensors: Arrays with the same first dimension; kept, not copied, so leave them unchanged. A list is data.
@@ -112,7 +112,7 @@ class Dataset(Nested):
         output_signature: object = None,
         name: str | None = None,
     ) -> "Dataset":
-        """The elements of the iterable that `generator(*args)` gives; it is called for every iteration.
+        """Make a Dataset of what the iterable of `generator(*args)` yields; it is called for every iteration.
 
         Args:
             generator: Gives an iterable.
@@ -126,21 +126,21 @@ class Dataset(Nested):
 
     @staticmethod
     def range(*args: object, output_type: object = np.int64, name: str | None = None) -> "Dataset":
-        """The numbers of `range(*args)`, int64 unless `output_type` says otherwise."""
+        """Make a Dataset of the numbers of `range(*args)`, int64 unless `output_type` says otherwise."""
         return Dataset(make_range(args, output_type))
 
     @staticmethod
     def random(
         seed: int | None = None, rerandomize_each_iteration: bool | None = None, name: str | None = None
     ) -> "Dataset":
-        """Endless random integers from 0 to 2**32 - 1 (int64), the same in every iteration unless rerandomized."""
+        """Make endless random integers from 0 to 2**32 - 1 (int64), the same in every iteration unless rerandomized."""
         return Dataset(Random(make_order(seed, reshuffle=bool(rerandomize_each_iteration))))
 
     @staticmethod
     def list_files(
         file_pattern: StrPath, shuffle: bool | None = None, seed: int | None = None, name: str | None = None
     ) -> "Dataset":
-        """The names (bytes) of the files that fit a pattern, as they are found now.
+        """Make a Dataset of the names (bytes) of the files that fit a pattern, as they are found now.
 
         Args:
             file_pattern: A path or URL, or a list of them, with `*`, `?` and `[...]`.
@@ -158,7 +158,7 @@ class Dataset(Nested):
 
     @staticmethod
     def zip(*args: object, datasets: object = None, name: str | None = None) -> "Dataset":
-        """Elements of several Datasets side by side, as long as the shortest.
+        """Put elements of several Datasets side by side, as long as the shortest.
 
         Args:
             *args: Datasets, or one structure (tuple, dict) of Datasets.
@@ -182,7 +182,7 @@ class Dataset(Nested):
     # Which elements, and in which order
 
     def concatenate(self, dataset: "Dataset", name: str | None = None) -> "Dataset":
-        """The elements of `dataset` after this one's; both need the same structure and dtypes."""
+        """Append the elements of `dataset` to this one's; both need the same structure and dtypes."""
         _check_dataset("concatenate", dataset)
         node = Concatenate(self._node, dataset._node)
         if self._has_known_spec and dataset._has_known_spec:
@@ -190,7 +190,7 @@ class Dataset(Nested):
         return self._derived(node, dataset)
 
     def repeat(self, count: int | None = None, name: str | None = None) -> "Dataset":
-        """`count` passes one after another; without an end if `count` is None or -1, unless one is empty."""
+        """Repeat the pass `count` times; without an end if `count` is None or -1, unless one is empty."""
         return self._derived(make_repeat(self._node, count))
 
     def shuffle(
@@ -200,7 +200,7 @@ class Dataset(Nested):
         reshuffle_each_iteration: bool | None = True,
         name: str | None = None,
     ) -> "Dataset":
-        """A random order.
+        """Shuffle the elements.
 
         Args:
             buffer_size: Over a stream, how many elements the next one is drawn from; UNKNOWN_CARDINALITY for all of
@@ -214,19 +214,19 @@ class Dataset(Nested):
         return self._derived(make_shuffle(self._node, buffer_size, seed, reshuffle_each_iteration))
 
     def take(self, count: int, name: str | None = None) -> "Dataset":
-        """The first `count` elements; all if -1."""
+        """Take the first `count` elements; all if -1."""
         return self._derived(make_take(self._node, count))
 
     def skip(self, count: int, name: str | None = None) -> "Dataset":
-        """Without the first `count` elements; none if -1."""
+        """Leave out the first `count` elements; none if -1."""
         return self._derived(make_skip(self._node, count))
 
     def shard(self, num_shards: int, index: int, name: str | None = None) -> "Dataset":
-        """Every `num_shards`-th element from `index` on; the shards together are the whole, without duplicates."""
+        """Take every `num_shards`-th element from `index` on; the shards together are the whole, without duplicates."""
         return self._derived(make_shard(self._node, num_shards, index))
 
     def filter(self, predicate: Callable[..., Any], name: str | None = None) -> "Dataset":
-        """The elements for which `predicate` (of one element, unpacked like in `map`) gives True."""
+        """Keep the elements for which `predicate` (of one element, unpacked like in `map`) gives True."""
         check_callable("predicate", predicate, self._node)
         return self._derived(Filter(self._node, predicate))
 
@@ -243,7 +243,7 @@ class Dataset(Nested):
         *,
         num_processes: int | None = None,
     ) -> "Dataset":
-        """`map_func` of every element.
+        """Apply `map_func` to every element.
 
         The function gets the components of one element as NumPy arrays (a tuple's as several arguments, a dict as
         one) and may use NumPy, `jax.numpy` or `keras.ops`, which run on the CPU. It is called once for a whole block of
@@ -278,7 +278,7 @@ class Dataset(Nested):
         return self._derived(make_worker_map(self._node, map_func, num_parallel_calls, num_processes))
 
     def flat_map(self, map_func: Callable[..., Any], name: str | None = None) -> "Dataset":
-        """The elements of the Datasets that `map_func` makes of each element, one Dataset after another.
+        """Join the elements of the Datasets that `map_func` makes of each element, one Dataset after another.
 
         Shuffles inside that were given no seed get one that belongs to the element.
         """
@@ -294,7 +294,7 @@ class Dataset(Nested):
         deterministic: bool | None = None,
         name: str | None = None,
     ) -> "Dataset":
-        """The elements of the Datasets that `map_func` makes of each element, in turns.
+        """Take the elements of the Datasets that `map_func` makes of each element, in turns.
 
         `cycle_length` Datasets are open at a time and give `block_length` elements each in turn; one that ends leaves
         its place to the next. The order is exactly TensorFlow's, whatever `num_parallel_calls` is.
@@ -332,7 +332,7 @@ class Dataset(Nested):
         )
 
     def ignore_errors(self, log_warning: bool = False, name: str | None = None) -> "Dataset":
-        """Without the elements that raise an error when they are made.
+        """Leave out the elements that raise an error when they are made.
 
         Of a record file that is a damaged record where the format allows to find the next one, else the rest of that
         file. An iterator counts them: `num_ignored_errors`. The death of a worker process is not ignored.
@@ -350,13 +350,13 @@ class Dataset(Nested):
         return self._derived(IgnoreErrors(self._node, log_warning=bool(log_warning)))
 
     def enumerate(self, start: int = 0, name: str | None = None) -> "Dataset":
-        """Pairs of an int64 count from `start` and an element."""
+        """Pair each element with an int64 count from `start`."""
         first = as_count("start", start, None)
         numbers = Range(first, 1, INFINITE_CARDINALITY, np.dtype(np.int64))
         return self._derived(Zip((numbers, self._node), flatten((0, 0))[1]))
 
     def apply(self, transformation_func: Callable[["Dataset"], "Dataset"]) -> "Dataset":
-        """`transformation_func(self)`, which has to be a Dataset."""
+        """Return `transformation_func(self)`, which has to be a Dataset."""
         check_callable("transformation_func", transformation_func)
         result = transformation_func(self)
         _check_dataset("apply (as the result of transformation_func)", result)
@@ -372,7 +372,7 @@ class Dataset(Nested):
         deterministic: bool | None = None,
         name: str | None = None,
     ) -> "Dataset":
-        """`batch_size` consecutive elements stacked on a new leading axis.
+        """Stack `batch_size` consecutive elements on a new leading axis.
 
         Args:
             batch_size: Elements of a batch, at least 1. For a strategy it is the global batch.
@@ -392,7 +392,7 @@ class Dataset(Nested):
         drop_remainder: bool = False,
         name: str | None = None,
     ) -> "Dataset":
-        """`batch_size` consecutive elements, padded at the ends of their axes to one shape, and stacked.
+        """Pad `batch_size` consecutive elements at the ends of their axes to one shape, and stack them.
 
         Args:
             batch_size: Elements of a batch, at least 1.
@@ -407,11 +407,11 @@ class Dataset(Nested):
         return self._derived(node)
 
     def unbatch(self, name: str | None = None) -> "Dataset":
-        """The slices of each element along its first axis."""
+        """Split each element into its slices along the first axis."""
         return self._derived(make_unbatch(self._node))
 
     def rebatch(self, batch_size: int, drop_remainder: bool = False, name: str | None = None) -> "Dataset":
-        """Batches of another size with the same elements in the same order."""
+        """Form batches of another size of the same elements in the same order."""
         as_count("batch_size", batch_size, 1)
         return self.unbatch().batch(batch_size, drop_remainder)
 
@@ -423,7 +423,7 @@ class Dataset(Nested):
         drop_remainder: bool = False,
         name: str | None = None,
     ) -> "Dataset":
-        """Groups of `size` elements; each component of a group is a Dataset.
+        """Group `size` elements; each component of a group is a Dataset.
 
         Args:
             size: Elements of a window, at least 1.
@@ -503,7 +503,7 @@ class Dataset(Nested):
         compression: str | None = None,
         reader_func: Callable[["Dataset"], "Dataset"] | None = None,
     ) -> "Dataset":
-        """The elements that :meth:`save` wrote, file after file, as they were: structure, dtypes, strings.
+        """Read the elements that :meth:`save` wrote, file after file, as they were: structure, dtypes, strings.
 
         Uncompressed files of this machine are read at any position, so a `shuffle` is one of all elements, and a
         pipeline over them is restored at once. A namedtuple comes back with its names, as a class of its own unless
@@ -535,7 +535,7 @@ class Dataset(Nested):
         return self._derived(make_prefetch(self._node, buffer_size))
 
     def with_options(self, options: Options, name: str | None = None) -> "Dataset":
-        """The same Dataset with options; later ones take precedence."""
+        """Return the same Dataset with options; later ones take precedence."""
         if not isinstance(options, Options):
             raise BadTypeError(
                 f"with_options takes stratax.data.Options. Received: options={shown(options)} of type "
@@ -544,7 +544,7 @@ class Dataset(Nested):
         return Dataset(self._node, self._options.merge(options))
 
     def options(self) -> Options:
-        """The options in force (a copy)."""
+        """Return a copy of the options in force."""
         return self._options.merge(Options())
 
     # What it is
@@ -571,7 +571,7 @@ class Dataset(Nested):
         return self._node.is_indexable
 
     def cardinality(self, name: str | None = None) -> int:
-        """The number of elements, INFINITE_CARDINALITY (-1) or UNKNOWN_CARDINALITY (-2)."""
+        """Return the number of elements, INFINITE_CARDINALITY (-1) or UNKNOWN_CARDINALITY (-2)."""
         return self._node.length
 
     def __len__(self) -> int:
@@ -614,7 +614,7 @@ class Dataset(Nested):
         return DatasetIterator(self._node, self._epochs, self._options.threading.private_threadpool_size)
 
     def as_numpy_iterator(self) -> DatasetIterator:
-        """The same as `iter`: elements are NumPy arrays."""
+        """Iterate like `iter`: elements are NumPy arrays."""
         return iter(self)
 
     def reduce(

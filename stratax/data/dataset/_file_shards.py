@@ -59,7 +59,7 @@ class FileShards:
         self.has_unpaired = False
 
     def of(self, node: Node) -> Node:
-        """The plan over some of its files; a node that several others read from stays one."""
+        """Return the plan over some of its files; a node that several others read from stays one."""
         if id(node) not in self._done:
             self._done[id(node)] = self._new(node)
         return self._done[id(node)]
@@ -76,7 +76,7 @@ class FileShards:
         return node
 
     def _completed(self, node: Node, pairs: list[tuple[Node, Node]]) -> list[Node]:
-        """A step's nodes, those divided that read no files where they have to be."""
+        """Return a step's nodes, those divided that read no files where they have to be."""
         if not isinstance(node, _COMMUTING):
             self.obstacle = node.label
         if isinstance(node, Zip):

@@ -73,7 +73,7 @@ class _Settings:
         return {name: getattr(self, name) for name in _kinds(type(self))}
 
     def merged(self, other: Any) -> Any:
-        """A copy in which what `other` sets takes precedence."""
+        """Return a copy in which what `other` sets takes precedence."""
         result = copy.deepcopy(self)
         for name, theirs in other._values().items():
             if isinstance(theirs, _Settings):
@@ -84,7 +84,7 @@ class _Settings:
 
 
 def _kinds(settings: type[_Settings]) -> dict[str, Any]:
-    """What values each setting takes; a class where they are a group."""
+    """Return what values each setting takes; a class where they are a group."""
     return get_type_hints(settings)
 
 
@@ -205,5 +205,5 @@ class Options(_Settings):
         self.threading = value
 
     def merge(self, options: "Options") -> "Options":
-        """A copy in which what `options` sets takes precedence."""
+        """Return a copy in which what `options` sets takes precedence."""
         return self.merged(options)

@@ -26,7 +26,7 @@ class Passes:
         self.upcoming += 1
 
     def get_state(self) -> dict[str, Any]:
-        """The next pass and the seeds of its orders, as JSON can hold it."""
+        """Return the next pass and the seeds of its orders, as JSON can hold it."""
         run = Run(self.upcoming, self._seeds)
         seeds = [order.saved_seed(run, i) for i, order in enumerate(orders_of(self._dataset._node))]
         return {"upcoming": self.upcoming, "plan": fingerprint(self._dataset._node), "seeds": seeds}
@@ -44,7 +44,7 @@ class Passes:
 
 
 def count_of_passes(dataset: Dataset) -> int:
-    """How many times a Dataset was iterated; what its next iteration's number is."""
+    """Return how many times a Dataset was iterated, which is its next iteration's number."""
     return dataset._epochs.upcoming
 
 
@@ -56,7 +56,7 @@ def count_as(dataset: Dataset, passes: int) -> None:
 
 
 def epochs_trained(dataset: Dataset) -> int:
-    """For how many epochs, counted from the first one, this Dataset has been trained on in this process."""
+    """Return for how many epochs, counted from the first one, this Dataset has been trained on in this process."""
     return dataset._epochs.trained
 
 

@@ -27,7 +27,7 @@ class State:
         self._is_on_device = [_is_on_device(leaf) for leaf in flatten(initial)[0]]
 
     def value(self) -> Any:
-        """The state, as the function takes it."""
+        """Return the state, as the function takes it."""
         return unflatten(self._structure, self._leaves)
 
     def follow(self, new: object) -> None:
@@ -46,7 +46,7 @@ class State:
 
 
 def _widened(spec: PyTree, leaf: object) -> tuple[Any, Any]:
-    """What a part is from now on, and the part, where one of them has twice the other's bits."""
+    """Return what a part is from now on, and the part, where one of them has twice the other's bits."""
     if not isinstance(spec, TensorSpec) or not isinstance(leaf, np.ndarray | np.generic):
         return spec, leaf
     old, new = str(spec.dtype), str(leaf.dtype)

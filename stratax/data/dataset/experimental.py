@@ -19,7 +19,7 @@ def map_and_batch(
     drop_remainder: bool = False,
     num_parallel_calls: int | None = None,
 ) -> Transformation:
-    """`map` and then `batch`: in TensorFlow one step for speed, here the two.
+    """Apply `map` and then `batch`: in TensorFlow one step for speed, here the two.
 
     Args:
         map_func: As of :meth:`Dataset.map`.
@@ -65,7 +65,7 @@ def parallel_interleave(
     buffer_output_elements: int | None = None,
     prefetch_input_elements: int | None = None,
 ) -> Transformation:
-    """`interleave` with as many threads as Datasets take turns.
+    """Apply `interleave` with as many threads as Datasets take turns.
 
     Args:
         map_func: As of :meth:`Dataset.interleave`.
@@ -82,7 +82,7 @@ def parallel_interleave(
 
 
 def shuffle_and_repeat(buffer_size: int, count: int | None = None, seed: int | None = None) -> Transformation:
-    """`shuffle` and then `repeat`: every pass has another order.
+    """Apply `shuffle` and then `repeat`: every pass has another order.
 
     Args:
         buffer_size: As of :meth:`Dataset.shuffle`.
@@ -96,7 +96,7 @@ def shuffle_and_repeat(buffer_size: int, count: int | None = None, seed: int | N
 
 
 def ignore_errors(log_warning: bool = False) -> Transformation:
-    """As :meth:`Dataset.ignore_errors`.
+    """Leave out elements that raise an error, as :meth:`Dataset.ignore_errors`.
 
     Args:
         log_warning: Whether each error is logged.
@@ -108,7 +108,7 @@ def ignore_errors(log_warning: bool = False) -> Transformation:
 
 
 def unbatch() -> Transformation:
-    """As :meth:`Dataset.unbatch`.
+    """Split elements into slices, as :meth:`Dataset.unbatch`.
 
     Returns:
         What `Dataset.apply` takes.
@@ -117,7 +117,7 @@ def unbatch() -> Transformation:
 
 
 def batch_and_drop_remainder(batch_size: int) -> Transformation:
-    """`batch` without a short last batch (`tf.contrib.data`).
+    """Apply `batch` without a short last batch (`tf.contrib.data`).
 
     Args:
         batch_size: As of :meth:`Dataset.batch`.
@@ -131,7 +131,7 @@ def batch_and_drop_remainder(batch_size: int) -> Transformation:
 def padded_batch_and_drop_remainder(
     batch_size: int, padded_shapes: object, padding_values: object = None
 ) -> Transformation:
-    """`padded_batch` without a short last batch (`tf.contrib.data`).
+    """Apply `padded_batch` without a short last batch (`tf.contrib.data`).
 
     Args:
         batch_size: As of :meth:`Dataset.padded_batch`.
@@ -147,7 +147,7 @@ def padded_batch_and_drop_remainder(
 
 
 def enumerate_dataset(start: int = 0) -> Transformation:
-    """As :meth:`Dataset.enumerate`.
+    """Count elements, as :meth:`Dataset.enumerate`.
 
     Args:
         start: The first number.
@@ -172,14 +172,14 @@ def prefetch_to_device(device: str, buffer_size: int | None = None) -> Transform
 
 
 def cardinality(dataset: Dataset) -> Any:
-    """The number of elements of a Dataset, as `tf.data.experimental.cardinality`: `dataset.cardinality()`."""
+    """Return the number of elements of a Dataset, as `tf.data.experimental.cardinality`: `dataset.cardinality()`."""
     return dataset.cardinality()
 
 
 def load(
     path: Any, element_spec: Any = None, compression: str | None = None, reader_func: Any = None
 ) -> Dataset:
-    """The elements that were saved in a folder, as `tf.data.experimental.load`: `Dataset.load`."""
+    """Read the elements that were saved in a folder, as `tf.data.experimental.load`: `Dataset.load`."""
     return Dataset.load(path, element_spec, compression, reader_func)
 
 

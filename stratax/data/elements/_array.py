@@ -23,7 +23,7 @@ _PLAIN = {int, float, bool}
 
 
 def like_tensor(value: object, dtype: np.dtype) -> Any:
-    """An operand beside an element: lists, tuples and NumPy's constants take the element's dtype, as in TensorFlow.
+    """Return an operand beside an element: lists, tuples and NumPy's constants take the element's dtype.
 
     An operand that this would change (fractions beside integers, where TensorFlow raises) stays as it is.
     """
@@ -59,17 +59,17 @@ def check_divisor(name: str, dividend: object, divisor: object) -> None:
 
 
 def _is_on_host(operand: TensorLike) -> bool:
-    """Whether Python or NumPy has its value: an array of JAX has operators of its own."""
+    """Return whether Python or NumPy has its value: an array of JAX has operators of its own."""
     return isinstance(operand, int | float | np.ndarray | np.generic) or hasattr(type(operand), "column")
 
 
 def _values(operand: Any) -> np.ndarray:
-    """An operand's; of the stand-in for a batch of elements those of all."""
+    """Return an operand's values; of the stand-in for a batch of elements those of all."""
     return np.asarray(operand.column if hasattr(type(operand), "column") else operand)
 
 
 def quotient_dtype(dividend: object, divisor: object) -> np.dtype | None:
-    """The dtype that TensorFlow divides two small integers in; None where it is NumPy's."""
+    """Return the dtype that TensorFlow divides two small integers in; None where it is NumPy's."""
     if isinstance(dividend, float) or isinstance(divisor, float):
         return None
     dtypes = [value.dtype for value in (dividend, divisor) if hasattr(value, "dtype")]
@@ -137,7 +137,7 @@ define_operators(ElementArray, np.ndarray)
 
 
 def as_element(leaf: object) -> Any:
-    """A NumPy array or scalar of numbers as a function gets it; other leaves as they are."""
+    """Return a NumPy array or scalar of numbers as a function gets it; other leaves as they are."""
     if isinstance(leaf, np.generic):
         return leaf if leaf.dtype.kind in "USO" else np.asarray(leaf).view(ElementArray)
     if type(leaf) is np.ndarray and not leaf.dtype.hasobject:
@@ -146,5 +146,5 @@ def as_element(leaf: object) -> Any:
 
 
 def as_plain(leaf: object) -> Any:
-    """Undoes :func:`as_element`."""
+    """Return the value that :func:`as_element` was given."""
     return leaf.view(np.ndarray)[()] if isinstance(leaf, ElementArray) else leaf

@@ -12,7 +12,7 @@ from stratax.errors import DataError, DataLossError
 
 
 def as_column(name: str, values: PyTree) -> Any:
-    """A `pyarrow.Array` or `ChunkedArray` as an array [n, ...], or a list of arrays where lists differ in length.
+    """Return a `pyarrow.Array` or `ChunkedArray` as an array [n, ...]; as a list where lists differ in length.
 
     Raises:
         DataError: It has missing values, or a type that arrays can't hold.
@@ -64,7 +64,7 @@ def _convert(name: str, array: Any) -> Any:
 
 
 def _as_binary(array: Any) -> Any:
-    """Text as the bytes that it is stored as."""
+    """Return text as the bytes that it is stored as."""
     import pyarrow as pa
 
     if pa.types.is_large_string(array.type):
@@ -97,7 +97,7 @@ def _lists(name: str, array: Any) -> Any:
 
 
 def spec_of_type(name: str, kind: Any) -> TensorSpec:
-    """The spec of one value of a column of some type.
+    """Return the spec of one value of a column of some type.
 
     Raises:
         DataError: It is a type that arrays can't hold.

@@ -22,15 +22,15 @@ class Block(abc.ABC):
 
     @abc.abstractmethod
     def columns(self) -> list[np.ndarray]:
-        """One array per component, the elements stacked on its leading axis; raises if they can't be."""
+        """Return one array per component, the elements stacked on its leading axis; raises if they can't be."""
 
     @abc.abstractmethod
     def row(self, index: int) -> Row:
-        """The components of one element."""
+        """Return the components of one element."""
 
     @abc.abstractmethod
     def slice(self, start: int, stop: int) -> "Block":
-        """The elements from `start` to before `stop`."""
+        """Return the elements from `start` to before `stop`."""
 
     @property
     @abc.abstractmethod
@@ -46,15 +46,14 @@ class Columns(Block):
         self.count = count
 
     def columns(self) -> list[np.ndarray]:
-        """The arrays themselves."""
         return self.leaves
 
     def row(self, index: int) -> Row:
-        """Views of one element."""
+        """Return views of one element."""
         return [leaf[index] for leaf in self.leaves]
 
     def slice(self, start: int, stop: int) -> Block:
-        """Views."""
+        """Return views of some elements."""
         return Columns([leaf[start:stop] for leaf in self.leaves], stop - start)
 
     @property
@@ -77,13 +76,13 @@ class Rows(Block):
         self.count = len(self.rows) + (failure is not None)
 
     def columns(self) -> list[np.ndarray]:
-        """Stacked copies."""
+        """Return stacked copies of the elements."""
         if self.failure is not None:
             raise self.failure
         return stack_rows(self.rows)
 
     def split(self, limit: int) -> "tuple[Rows, Rows | None]":
-        """The leading elements of one shape, at most `limit`, and the others; a failure stands alone."""
+        """Return the leading elements of one shape, at most `limit`, and the others; a failure stands alone."""
         if not self.rows or (self.count == 1 and self.failure is None):
             return self, None
         first, count = shapes_of(self.rows[0]), 1
@@ -94,13 +93,12 @@ class Rows(Block):
         return Rows(self.rows[:count]), Rows(self.rows[count:], self.failure)
 
     def row(self, index: int) -> Row:
-        """One element."""
         if index == len(self.rows) and self.failure is not None:
             raise self.failure
         return self.rows[index]
 
     def slice(self, start: int, stop: int) -> Block:
-        """Some of the rows, with the failure if it is among them."""
+        """Return some of the rows, with the failure if it is among them."""
         return Rows(self.rows[start:stop], self.failure if stop == self.count else None)
 
     @property
@@ -137,19 +135,19 @@ def _stack(parts: list[Any], component: int) -> np.ndarray:
 
 
 def as_objects(values: Sequence[Any]) -> np.ndarray:
-    """Python objects, such as byte strings, in an array of their own: object [n]."""
+    """Return Python objects, such as byte strings, in an array of their own: object [n]."""
     array = np.empty(len(values), object)
     array[:] = values
     return array
 
 
 def shapes_of(row: Row) -> tuple[tuple[int, ...], ...]:
-    """The shapes of an element's components."""
+    """Return the shapes of an element's components."""
     return tuple([leaf.shape if isinstance(leaf, np.ndarray) else () for leaf in row])
 
 
 def concatenate_blocks(blocks: Sequence[Block]) -> Block:
-    """One block with the elements of `blocks`, in order."""
+    """Return one block with the elements of `blocks`, in order."""
     if len(blocks) == 1:
         return blocks[0]
     if any(isinstance(block, Rows) for block in blocks):
@@ -160,7 +158,7 @@ def concatenate_blocks(blocks: Sequence[Block]) -> Block:
 
 
 def beside(blocks: Sequence[Block]) -> Block:
-    """One block whose elements have the components of each of `blocks`, which are equally long."""
+    """Return one block whose elements have the components of each of `blocks`, which are equally long."""
     if all(isinstance(block, Columns) for block in blocks):
         return Columns([leaf for block in blocks for leaf in block.columns()], blocks[0].count)
     return Rows([[leaf for block in blocks for leaf in block.row(i)] for i in range(blocks[0].count)])

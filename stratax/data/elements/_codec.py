@@ -18,7 +18,7 @@ _SIZE = np.dtype("<i8")
 
 
 def encode_columns(columns: Sequence[np.ndarray], count: int) -> tuple[bytes, list[bytes]]:
-    """Some elements of one shape as bytes.
+    """Return some elements of one shape as bytes.
 
     Args:
         columns: Their components, [count, ...] each.
@@ -55,7 +55,7 @@ def _string_bytes(value: bytes | np.ndarray) -> bytes:
 
 
 def decode_records(records: Sequence[bytes], dtypes: Sequence[np.dtype]) -> Block:
-    """The elements that some records are made of, as far as they have the shapes of the first.
+    """Return the elements that some records are made of, as far as they have the shapes of the first.
 
     Raises:
         ValueError: A record is not what :func:`encode_columns` makes of such components.

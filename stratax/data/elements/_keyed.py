@@ -16,17 +16,17 @@ _MULTIPLIERS = (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
 
 
 def _entropy(key: Sequence[int]) -> np.random.SeedSequence:
-    """NumPy takes no negative numbers; those of more than 64 bits are cut."""
+    """Return a seed for NumPy, which takes no negative numbers; those of more than 64 bits are cut."""
     return np.random.SeedSequence([part & _WORD for part in key])
 
 
 def generator(key: Sequence[int]) -> np.random.Generator:
-    """A random generator, the same for the same key (integers of any sign)."""
+    """Return a random generator, the same for the same key (integers of any sign)."""
     return np.random.default_rng(_entropy(key))
 
 
 def uniform(shape: tuple[int, ...], key: Sequence[int]) -> np.ndarray:
-    """Random numbers from 0 up to but not 1, the same for the same key. A few are hashed: a generator takes longer."""
+    """Draw numbers from 0 up to but not 1, the same for the same key. A few are hashed: a generator takes longer."""
     count = math.prod(shape)
     if count > _MAX_HASHED:
         return generator(key).random(shape)
@@ -37,7 +37,7 @@ def uniform(shape: tuple[int, ...], key: Sequence[int]) -> np.ndarray:
 
 
 def scramble(values: np.ndarray) -> np.ndarray:
-    """64-bit words mixed so that neighbours have nothing in common; one to one."""
+    """Mix 64-bit words so that neighbours have nothing in common; one to one."""
     first, second = (np.uint64(m) for m in _MULTIPLIERS)
     values = (values ^ (values >> np.uint64(30))) * first
     values = (values ^ (values >> np.uint64(27))) * second
@@ -55,12 +55,12 @@ class Draws:
         self._base = _entropy(key).generate_state(1, np.uint64)[0]
 
     def __call__(self, indices: np.ndarray) -> np.ndarray:
-        """Those at some positions."""
+        """Draw the numbers at some positions."""
         with np.errstate(over="ignore"):
             mixed = scramble(indices.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15) + self._base)
             return (scramble(mixed) >> np.uint64(32)).astype(np.int64)
 
 
 def random_integers(indices: np.ndarray, key: Sequence[int]) -> np.ndarray:
-    """As :class:`Draws`, at once."""
+    """Draw integers at once, as :class:`Draws` would."""
     return Draws(key)(indices)

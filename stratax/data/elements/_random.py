@@ -25,7 +25,7 @@ class _Draws:
         self.count = 0
 
     def next(self, seed: int) -> Callable[[], Sequence[int]]:
-        """What gives the key of the next draw; the element is named only then, as most functions draw nothing."""
+        """Return what gives the key of the next draw; the element is named only then, as few functions draw."""
         self.count += 1
         number = self.count
         return lambda: (*self._named(), number, seed)
@@ -60,7 +60,7 @@ class element_scope:
 
 
 def element_generator(seed: int | None = None) -> np.random.Generator:
-    """A generator for the next draw of the element that is being made.
+    """Return a generator for the next draw of the element that is being made.
 
     Args:
         seed: Takes part in the key, so that equal functions with different seeds draw differently.
@@ -73,7 +73,7 @@ def element_generator(seed: int | None = None) -> np.random.Generator:
 
 
 def element_uniform(shape: tuple[int, ...], seed: int | None = None) -> np.ndarray:
-    """Numbers from 0 up to but not 1: the next draw of the element that is being made.
+    """Draw numbers from 0 up to but not 1: the next draw of the element that is being made.
 
     Args:
         shape: Their shape; for a few numbers this is much quicker than :func:`element_generator`.
@@ -103,13 +103,13 @@ class SeedToDraw:
         self._later = None if draws is None else draws.next(-1)
 
     def draw(self) -> int:
-        """Draws it."""
+        """Draw the seed."""
         return (
             random.getrandbits(31) if self._later is None else int(generator(self._later()).integers(1 << 31))
         )
 
     def peek(self, number: int) -> int:
-        """A seed without a trace in Python's `random`: what follows stays as if nobody had looked.
+        """Return a seed without a trace in Python's `random`: what follows stays as if nobody had looked.
 
         Args:
             number: Tells apart what is looked at in one moment.

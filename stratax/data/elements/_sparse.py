@@ -49,7 +49,7 @@ def sparse_to_dense(
     validate_indices: bool = True,
     name: str | None = None,
 ) -> np.ndarray:
-    """The dense array of a SparseTensor, as `tf.sparse.to_dense`.
+    """Return the dense array of a SparseTensor, as `tf.sparse.to_dense`.
 
     Args:
         sp_input: The SparseTensor.
@@ -82,12 +82,12 @@ def sparse_to_dense(
 
 
 def empty_value(dtype: np.dtype) -> Any:
-    """What stands for nothing: an empty byte string among strings, else 0."""
+    """Return what stands for nothing: an empty byte string among strings, else 0."""
     return b"" if dtype.kind == "O" else 0
 
 
 def _default_of(value: object, dtype: np.dtype) -> Any:
-    """The value that stands where there is none, of the dtype of the others."""
+    """Return the value that stands where there is none, of the dtype of the others."""
     if value is None:
         return empty_value(dtype)
     given = as_array(value)
@@ -101,7 +101,7 @@ def _default_of(value: object, dtype: np.dtype) -> Any:
 
 
 def _keeps(number: object, dtype: np.dtype) -> bool:
-    """Whether a whole number stays the same in a dtype; others are rounded."""
+    """Return whether a whole number stays the same in a dtype; others are rounded."""
     return dtype.kind not in "iub" or bool(np.asarray(number).astype(dtype) == number)
 
 

@@ -23,7 +23,7 @@ Shape = tuple[int | None, ...]
 
 
 def as_shape(shape: Any) -> Shape | None:
-    """A shape as a tuple of sizes, `None` for a size that is not known; `None` for an unknown rank."""
+    """Return a shape as a tuple of sizes, `None` for a size that is not known; `None` for an unknown rank."""
     if shape is None:
         return None
     try:
@@ -41,7 +41,7 @@ def as_shape(shape: Any) -> Shape | None:
 
 
 def as_dtype(dtype: DTypeLike) -> np.dtype:
-    """A NumPy dtype for anything that names one (`"float32"`, `np.float32`, `jnp.bfloat16`)."""
+    """Return a NumPy dtype for anything that names one (`"float32"`, `np.float32`, `jnp.bfloat16`)."""
     try:
         return np.dtype(getattr(dtype, "as_numpy_dtype", dtype))
     except TypeError as e:
@@ -78,23 +78,23 @@ class TensorSpec:
 
     @property
     def dtype(self) -> np.dtype:
-        """The NumPy dtype."""
+        """The component's dtype, as NumPy has it."""
         return self._dtype
 
     @property
     def name(self) -> str | None:
-        """The name given, if any."""
+        """The component's name, if it was given one."""
         return self._name
 
     @classmethod
     def from_array(cls, array: Any) -> "TensorSpec":
-        """The spec that describes `array` (or a byte string) exactly."""
+        """Return the spec that describes `array` (or a byte string) exactly."""
         if isinstance(array, bytes):
             return cls((), object)
         return cls(array.shape, array.dtype)
 
     def is_compatible_with(self, other: Any) -> bool:
-        """Whether `other` (an array or a spec) can be what this spec describes: same dtype, sizes that agree."""
+        """Return whether `other` (an array or a spec) can be what this spec describes: same dtype, sizes that agree."""
         if self._dtype != other.dtype:
             return False
         if self._shape is None or other.shape is None:
@@ -105,11 +105,11 @@ class TensorSpec:
         )
 
     def batched(self, size: int | None) -> "TensorSpec":
-        """The spec of `size` such components stacked on a new leading axis."""
+        """Return the spec of `size` such components stacked on a new leading axis."""
         return TensorSpec(None if self._shape is None else (size, *self._shape), self._dtype, self._name)
 
     def merged(self, other: "TensorSpec") -> "TensorSpec":
-        """The spec of components that are like this one or like `other` (which has the same dtype)."""
+        """Return the spec of components that are like this one or like `other` (which has the same dtype)."""
         if self._shape is None or other.shape is None or len(self._shape) != len(other.shape):
             return TensorSpec(None, self._dtype, self._name)
         sizes = (a if a == b else None for a, b in zip(self._shape, other.shape, strict=True))
@@ -148,7 +148,7 @@ class DatasetSpec:
 
     @property
     def shape(self) -> None:
-        """A Dataset has none."""
+        """The shape of a Dataset: it has none."""
         return None
 
     @property
@@ -167,7 +167,7 @@ class DatasetSpec:
 
 
 def is_shape_of(types: object) -> Callable[[Any], bool]:
-    """Whether a part of a structure is a shape; an empty tuple is none where `types` has one in its place, too."""
+    """Return whether a part of a structure is a shape; an empty tuple is none where `types` has one there, too."""
 
     def is_shape(value: object) -> bool:
         is_sizes = isinstance(value, list | tuple) and all(

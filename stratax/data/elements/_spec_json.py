@@ -12,7 +12,7 @@ from stratax.errors import DataError
 
 
 def spec_to_json(spec: PyTree) -> Any:
-    """A structure of TensorSpec as JSON can hold it.
+    """Return a structure of TensorSpec as JSON can hold it.
 
     Raises:
         DataError: A component is a Dataset, or the structure is made of something else than tuples, namedtuples,
@@ -85,7 +85,7 @@ def _from_json(value: Any) -> Any:
 
 
 def spec_kind(spec: PyTree) -> Any:
-    """What two specs have in common if the same components stand in the same places, whatever namedtuples they use."""
+    """Return what two specs have in common if the same components have the same positions, in any namedtuples."""
     value = spec_to_json(spec)
     return _without_details(value)
 

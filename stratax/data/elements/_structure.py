@@ -35,7 +35,7 @@ def _is_data(value: object) -> bool:
 
 
 def flatten(value: object, is_leaf: Callable[[Any], bool] = _is_data) -> tuple[Row, Structure]:
-    """The leaves of `value` and what puts them together again; by default a list counts as a leaf."""
+    """Separate the leaves of `value` from what puts them together again; by default a list counts as a leaf."""
     leaves, structure = optree.tree_flatten(value, is_leaf, namespace=_NAMESPACE)
     unknown = {type(leaf): leaf for leaf in leaves if _is_node_of_jax(leaf) and not is_leaf(leaf)}
     if not unknown:
@@ -46,7 +46,7 @@ def flatten(value: object, is_leaf: Callable[[Any], bool] = _is_data) -> tuple[R
 
 
 def _is_node_of_jax(leaf: object) -> bool:
-    """Whether a program has told JAX, if it uses JAX at all, that such values are structure."""
+    """Return whether a program has told JAX, if it uses JAX at all, that such values are structure."""
     if isinstance(leaf, np.ndarray | np.generic | int | float | list) or "jax" not in sys.modules:
         return False
     from jax import tree_util
@@ -67,12 +67,12 @@ def _adopt(example: object) -> None:
 
 
 def unflatten(structure: Structure, leaves: Sequence[Any]) -> Any:
-    """The value whose leaves were taken apart by :func:`flatten`."""
+    """Return the value whose leaves were taken apart by :func:`flatten`."""
     return optree.tree_unflatten(structure, leaves)
 
 
 def names_of_fields(structure: Structure) -> set[str] | None:
-    """The names of fields of its namedtuples; None if it has a type that a program has registered as structure."""
+    """Return the names of fields of its namedtuples; None if it has a type that is registered as structure."""
     if structure.kind == optree.PyTreeKind.CUSTOM:
         return None
     is_named = structure.kind == optree.PyTreeKind.NAMEDTUPLE
@@ -86,12 +86,12 @@ def names_of_fields(structure: Structure) -> set[str] | None:
 
 
 def leaf_names(structure: Structure) -> list[str]:
-    """A readable name for every leaf: `element['image']`, `element[1]`, or `element` if there is one only."""
+    """Return a readable name for every leaf: `element['image']`, `element[1]`, or `element` if there is one only."""
     return [accessor.codify("element") for accessor in structure.accessors()]
 
 
 def as_array(value: object) -> Any:
-    """A leaf as a NumPy array or scalar on the host; a string as `bytes`, or an object array of them.
+    """Return a leaf as a NumPy array or scalar on the host; a string as `bytes`, or an object array of them.
 
     Python floats become float32 and Python integers int32 (int64 where they don't fit), as in TensorFlow; arrays of
     NumPy, JAX or Keras keep their dtype. Text becomes UTF-8.
@@ -137,7 +137,7 @@ def as_array(value: object) -> Any:
 
 
 def _dtype_in(value: Any) -> np.dtype | None:
-    """The dtype of the elements' components in nested lists; None if there are none."""
+    """Return the dtype of the elements' components in nested lists; None if there are none."""
     found: np.dtype | None = None
     kinds = set(map(type, value)) if isinstance(value, list | tuple | collections.deque) else set()
     if not any(issubclass(kind, ElementArray | list | tuple) for kind in kinds):
@@ -154,7 +154,7 @@ def _dtype_in(value: Any) -> np.dtype | None:
 
 
 def _packed(array: np.ndarray, dtype: np.dtype, value: object) -> np.ndarray:
-    """What components and constants side by side make: constants take the dtype, as in TensorFlow."""
+    """Pack components and constants side by side: constants take the dtype, as in TensorFlow."""
     if array.dtype.kind == "f" and dtype.kind in "iub":
         raise DataError(
             f"The parts of a list that becomes an array need one dtype. Received: {dtype} beside fractions in "
@@ -172,7 +172,7 @@ _SCALARS: dict[type, Callable[[Any], Any]] = {bool: np.bool_, float: np.float32,
 
 
 def _as_strings(array: TensorLike, value: object = None) -> Any:
-    """An array of text, byte strings or objects with every string as `bytes`."""
+    """Return an array of text, byte strings or objects with every string as `bytes`."""
     array = np.asarray(array)
     if array.ndim and array.dtype.kind == "O" and set(map(type, array.reshape(-1).tolist())) == {bytes}:
         return array
@@ -200,12 +200,12 @@ def _as_tensorflow_would(array: np.ndarray) -> np.ndarray:
 
 
 def as_components(value: object) -> Any:
-    """What a function has returned as an element: a list is a tuple of components, as in TensorFlow."""
+    """Return what a function has returned as an element: a list is a tuple of components, as in TensorFlow."""
     return tuple(value) if isinstance(value, list) else value
 
 
 def as_row(value: object) -> tuple[Row, Structure]:
-    """The leaves of one element as NumPy arrays, and its structure."""
+    """Return the leaves of one element as NumPy arrays, and its structure."""
     if isinstance(value, np.ndarray | np.generic | bytes | int | float):
         return [as_array(value)], _SINGLE
     leaves, structure = flatten(value)
@@ -213,12 +213,12 @@ def as_row(value: object) -> tuple[Row, Structure]:
 
 
 def spec_of_row(row: Row, structure: Structure) -> Any:
-    """The structure of specs that describes one element."""
+    """Return the structure of specs that describes one element."""
     return unflatten(structure, [spec_of_leaf(leaf) for leaf in row])
 
 
 def spec_of_leaf(leaf: object) -> TensorSpec | DatasetSpec:
-    """The spec of one component: of an array, or of an inner Dataset."""
+    """Return the spec of one component: of an array, or of an inner Dataset."""
     if isinstance(leaf, Nested):
         return DatasetSpec(leaf.element_spec)
     return TensorSpec.from_array(leaf)

@@ -37,20 +37,20 @@ class _Lanes(NamedTuple):
     stops: np.ndarray
 
     def where(self, chosen: np.ndarray) -> "_Lanes":
-        """Those for which `chosen` is True."""
+        """Return the lanes for which `chosen` is True."""
         if np.count_nonzero(chosen) == len(chosen):
             return self
         return _Lanes(self.which[chosen], self.starts[chosen], self.stops[chosen])
 
     def nonempty(self) -> "_Lanes":
-        """Those whose part has any bytes."""
+        """Return the lanes whose part has any bytes."""
         return self.where(self.starts < self.stops)
 
 
 def parse_columns(
     records: Sequence[bytes], features: Mapping[str, ParsedFeature]
 ) -> tuple[dict[str, Ragged], np.ndarray] | None:
-    """The values of some features in those Examples of a batch that are written in the usual way.
+    """Return the values of some features in those Examples of a batch that are written in the usual way.
 
     Args:
         records: Serialized Examples.
@@ -89,7 +89,7 @@ class _Column:
         self._parts: list[_Lanes] = []
 
     def has_met(self, which: np.ndarray) -> np.ndarray:
-        """Which of some Examples are known to have the feature, perhaps without values of any kind."""
+        """Return which of some Examples are known to have the feature, perhaps without values of any kind."""
         return self._met[which]
 
     def meet(self, which: np.ndarray) -> None:
@@ -107,7 +107,7 @@ class _Column:
             self._parts.append(part)
 
     def ragged(self, understood: np.ndarray) -> Ragged | None:
-        """The values in the Examples that were understood; None if numbers are damaged."""
+        """Return the values in the Examples that were understood; None if numbers are damaged."""
         is_all = np.count_nonzero(understood) == len(understood)
         parts = self._in_order()
         if not is_all:
@@ -124,7 +124,7 @@ class _Column:
         return Ragged(values, counts, missing)
 
     def _values(self, parts: _Lanes) -> tuple[np.ndarray, np.ndarray] | None:
-        """The values of some parts, and how many there are in each."""
+        """Return the values of some parts, and how many there are in each."""
         sizes = parts.stops - parts.starts
         if self.kind is INT64:
             return self._wire.varints(parts.starts, sizes)
@@ -134,7 +134,7 @@ class _Column:
         return self._wire.strings(parts.starts, sizes), np.ones(len(sizes), np.int64)
 
     def _in_order(self) -> _Lanes:
-        """All parts, by Example."""
+        """Return all parts, by Example."""
         if not self._parts:
             none = np.zeros(0, np.int64)
             return _Lanes(none, none, none)
@@ -210,7 +210,7 @@ class _Walk:
         return None if stop is rest.starts else _Lanes(rest.which, stop, rest.stops).nonempty()
 
     def _short_entries(self, at: int, stop: int, most: int) -> tuple[list[bytes], Heads | None]:
-        """The headers of the next entries of one Example, as far as they are short and new, and their heads."""
+        """Return the headers of the next entries of one Example, as far as they are short and new, and their heads."""
         data = self._wire.data
         headers: list[bytes] = []
         kind_tags = bytearray()
@@ -229,20 +229,20 @@ class _Walk:
         return headers, _joined_heads(tuple(headers), bytes(kind_tags)) if headers else None
 
     def _keep(self, lanes: _Lanes, is_usual: np.ndarray) -> _Lanes:
-        """Those that are as usual; the others deviate."""
+        """Keep the lanes that are as usual; the others deviate."""
         if np.count_nonzero(is_usual) == len(is_usual):
             return lanes
         self.deviates[lanes.which[~is_usual]] = True
         return lanes.where(is_usual)
 
     def _whole(self, lanes: _Lanes, tag: int) -> _Lanes:
-        """What is inside of a field that is all that there is."""
+        """Return what is inside of a field that is all that there is."""
         starts, stops = self._wire.spans(lanes.starts + 1)
         is_usual = self._wire.has_tag(lanes.starts, tag) & (stops == lanes.stops)
         return self._keep(_Lanes(lanes.which, starts, stops), is_usual)
 
     def _next(self, lanes: _Lanes, tag: int) -> tuple[_Lanes, _Lanes]:
-        """What is inside of the next field, and what comes behind it."""
+        """Return what is inside of the next field, and what comes behind it."""
         starts, stops = self._wire.spans(lanes.starts + 1)
         is_usual = self._wire.has_tag(lanes.starts, tag) & (stops <= lanes.stops)
         lanes = _Lanes(lanes.which, stops, lanes.stops)
@@ -264,7 +264,7 @@ class _Walk:
         self.deviates[entries.which] = True
 
     def _header_at(self, start: int) -> bytes | None:
-        """What an entry begins with, up to where its value does; None if it is not as usual."""
+        """Return what an entry begins with, up to where its value does; None if it is not as usual."""
         data = self._wire.data
         stop = start + 3 + min(data[start + 1], _MOST_KEY_BYTES)
         is_usual = (
@@ -303,7 +303,7 @@ class _Walk:
 
 @functools.lru_cache(maxsize=4096)
 def _short_head(header: bytes, kind_tag: int) -> Head | None:
-    """What an entry consists of up to the content of its only list, if that is so short that lengths have one byte."""
+    """Return an entry up to the content of its only list, if that is so short that lengths have one byte."""
     size = len(header) + _HEAD_BYTES
     if size > _MOST_KEY_BYTES or (header[0], header[-1]) != (_FIRST_TAG, _SECOND_TAG):
         return None
@@ -313,7 +313,7 @@ def _short_head(header: bytes, kind_tag: int) -> Head | None:
 
 @functools.lru_cache(maxsize=1024)
 def _joined_heads(headers: tuple[bytes, ...], kind_tags: bytes) -> Heads:
-    """What several entries begin with that are one after another and short."""
+    """Return what several entries begin with that are one after another and short."""
     heads = (_short_head(header, kind_tag) for header, kind_tag in zip(headers, kind_tags, strict=True))
     return Heads.of([head for head in heads if head is not None])
 
@@ -324,5 +324,5 @@ def _set(flags: np.ndarray, which: np.ndarray) -> None:
 
 
 def _header(key: bytes) -> bytes:
-    """What an entry with a name begins with."""
+    """Return what an entry with a name begins with."""
     return bytes([_FIRST_TAG, min(len(key), _MOST_KEY_BYTES + 1)]) + key + bytes([_SECOND_TAG])

@@ -18,7 +18,7 @@ def decode_raw(
     fixed_length: int | None = None,
     name: str | None = None,
 ) -> np.ndarray:
-    r"""The numbers that byte strings hold, as `tf.io.decode_raw`.
+    r"""Return the numbers that byte strings hold, as `tf.io.decode_raw`.
 
     Args:
         input_bytes: `bytes`, or an array (dtype object) or list of equally long ones.
@@ -70,7 +70,7 @@ def _checked(strings: np.ndarray) -> list[bytes]:
 
 
 def _joined(values: Sequence[bytes], fixed_length: int | None, dtype: np.dtype) -> bytes:
-    """All strings one after another, once their lengths are right."""
+    """Join all strings one after another, once their lengths are right."""
     if fixed_length is not None:
         is_number = isinstance(fixed_length, int | np.integer) and not isinstance(fixed_length, bool)
         if not is_number or fixed_length <= 0 or fixed_length % dtype.itemsize:

@@ -28,11 +28,11 @@ class ParsedFeature(Unchanging, abc.ABC):
 
     @abc.abstractmethod
     def one(self, values: np.ndarray | None, where: Where) -> Any:
-        """The result for one Example; `values` is None where the feature is missing."""
+        """Return the result for one Example; `values` is None where the feature is missing."""
 
     @abc.abstractmethod
     def many(self, ragged: Ragged, where: Where) -> Any:
-        """The result for a batch of Examples."""
+        """Return the result for a batch of Examples."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -67,7 +67,7 @@ class FixedLenFeature(ParsedFeature):
     kind: Kind = dataclasses.field(init=False, repr=False)
 
     def one(self, values: np.ndarray | None, where: Where) -> Any:
-        """An array of the shape; for `[]` a NumPy scalar, or `bytes`."""
+        """Return an array of the shape; for `[]` a NumPy scalar, or `bytes`."""
         if values is None:
             if self.default is None:
                 self._raise_missing(where, 0)
@@ -77,7 +77,7 @@ class FixedLenFeature(ParsedFeature):
         return values.reshape(self.shape) if self.shape else values[0]
 
     def many(self, ragged: Ragged, where: Where) -> np.ndarray:
-        """An array of shape `(examples, *shape)`."""
+        """Return an array of shape `(examples, *shape)`."""
         values, counts, missing = ragged
         wrong = (counts != self.size) & ~missing
         if wrong.any():
@@ -148,12 +148,12 @@ class FixedLenSequenceFeature(ParsedFeature):
     kind: Kind = dataclasses.field(init=False, repr=False)
 
     def one(self, values: np.ndarray | None, where: Where) -> np.ndarray:
-        """An array of shape `(length, *shape)`."""
+        """Return an array of shape `(length, *shape)`."""
         values = np.empty(0, self.kind.dtype) if values is None else values
         return values.reshape(self._length(len(values), where, 0), *self.shape)
 
     def many(self, ragged: Ragged, where: Where) -> np.ndarray:
-        """An array of shape `(examples, longest, *shape)`."""
+        """Return an array of shape `(examples, longest, *shape)`."""
         values, counts, _ = ragged
         wrong = counts % self.size != 0 if self.size else counts != 0
         if wrong.any():
@@ -165,7 +165,7 @@ class FixedLenSequenceFeature(ParsedFeature):
         )
 
     def padded(self, values: np.ndarray, counts: np.ndarray, longest: int) -> np.ndarray:
-        """Rows of `longest` values, filled up with the default."""
+        """Return rows of `longest` values, filled up with the default."""
         if (counts == longest).all():
             return values.reshape(len(counts), longest)
         rows = np.full((len(counts), longest), self.default[0], self.kind.dtype)
@@ -204,12 +204,12 @@ class VarLenFeature(ParsedFeature):
     kind: Kind = dataclasses.field(init=False, repr=False)
 
     def one(self, values: np.ndarray | None, where: Where) -> SparseTensor:
-        """A SparseTensor of shape `(values,)`."""
+        """Return a SparseTensor of shape `(values,)`."""
         values = np.empty(0, self.kind.dtype) if values is None else values
         return SparseTensor(np.arange(len(values))[:, None], values, np.array([len(values)]))
 
     def many(self, ragged: Ragged, where: Where) -> SparseTensor:
-        """A SparseTensor of shape `(examples, most values)`."""
+        """Return a SparseTensor of shape `(examples, most values)`."""
         indices = places_in_rows(ragged.counts)
         shape = np.array([len(ragged.counts), int(ragged.counts.max(initial=0))])
         return SparseTensor(indices, ragged.values, shape)
@@ -230,7 +230,7 @@ def _known_shape(shape: object, advice: str) -> tuple[int, ...]:
 
 
 def value_dtype(dtype: DTypeLike) -> np.dtype:
-    """The dtype that arrays have where `dtype` is asked for: `object` for strings, by whatever name."""
+    """Return the dtype that arrays have where `dtype` is asked for: `object` for strings, by whatever name."""
     if isinstance(dtype, str) and dtype == "string":
         return BYTES.dtype
     found = as_dtype(dtype)
@@ -249,7 +249,7 @@ def _dtype_and_kind(dtype: DTypeLike) -> dict[str, Any]:
 
 
 def _default_of(value: object, kind: Kind, shape: tuple[int, ...]) -> np.ndarray | None:
-    """The default as a flat array of the kind."""
+    """Return the default as a flat array of the kind."""
     if value is None:
         return None
     array = np.array(value, object).reshape(-1) if kind is BYTES else np.asarray(value).reshape(-1)
@@ -281,7 +281,7 @@ def _as_byte_strings(values: np.ndarray) -> np.ndarray:
 
 
 def _fits(values: np.ndarray, kind: Kind) -> bool:
-    """Whether numbers are of the kind, and none is too large for it."""
+    """Return whether numbers are of the kind, and none is too large for it."""
     if kind is FLOAT:
         return (
             values.dtype.kind in "iubf" and not (np.isfinite(values) & (abs(values) > _LARGEST_FLOAT)).any()

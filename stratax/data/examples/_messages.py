@@ -62,7 +62,7 @@ def _add_field(message: Any, name: str, number: int, kind: str) -> None:
 
 
 def _add_map_entry(message: Any, field: str, value: str) -> str:
-    """The message that a map is made of on the wire; its name is fixed by the field's."""
+    """Return the message that a map is made of on the wire; its name is fixed by the field's."""
     name = "".join(word.capitalize() for word in field.split("_")) + "Entry"
     entry = message.nested_type.add(name=name)
     entry.options.map_entry = True

@@ -33,7 +33,7 @@ def parse_single_example(
     example_names: object = None,
     name: str | None = None,
 ) -> Parsed:
-    """The features of one serialized Example as arrays, as `tf.io.parse_single_example`.
+    """Parse the features of one serialized Example into arrays, as `tf.io.parse_single_example`.
 
     Batches are parsed many times faster: batch first, then `map(lambda records: parse_example(records, features))`.
 
@@ -77,7 +77,7 @@ def parse_example(
     example_names: object = None,
     name: str | None = None,
 ) -> Parsed:
-    """The features of a batch of serialized Examples as arrays, as `tf.io.parse_example`.
+    """Parse the features of a batch of serialized Examples into arrays, as `tf.io.parse_example`.
 
     Where a pure function given to `map` does nothing but this, small batches are parsed several at a time.
 
@@ -137,7 +137,7 @@ def _stand_ins(
 
 
 def parse_batches(batches: Sequence[Any], features: Mapping[str, ParsedFeature]) -> list[Parsed]:
-    """What :func:`parse_example` gives for each of several batches, parsed as one.
+    """Return what :func:`parse_example` gives for each of several batches, parsed as one.
 
     Args:
         batches: The batches, each as `parse_example` takes it; together at least one record.
@@ -160,7 +160,7 @@ def parse_batches(batches: Sequence[Any], features: Mapping[str, ParsedFeature])
 
 
 def _cut(ragged: Ragged, borders: np.ndarray) -> list[Ragged]:
-    """The values of several batches, each on its own."""
+    """Cut the values of several batches apart."""
     ends = np.concatenate([np.zeros(1, np.int64), ragged.counts.cumsum()])[borders]
     return [
         Ragged(ragged.values[first:last], ragged.counts[start:stop], ragged.missing[start:stop])
@@ -173,7 +173,7 @@ def _cut(ragged: Ragged, borders: np.ndarray) -> list[Ragged]:
 def _parse_batch(
     records: list[bytes], features: Mapping[str, ParsedFeature], names: Sequence[Any] | None
 ) -> dict[str, Ragged]:
-    """The values of some features in a batch: the quick way for as many Examples as it understands."""
+    """Parse some features of a batch: the quick way for as many Examples as it understands."""
     is_worth_it = (
         len(records) >= _FEWEST_COLUMNAR and sum(map(len, records)) < len(records) * _LONGEST_COLUMNAR
     )
@@ -188,7 +188,7 @@ def _parse_batch(
 
 
 def _merged(ragged: Ragged, other: Ragged, is_first: np.ndarray) -> Ragged:
-    """The values of two groups of Examples in their order."""
+    """Merge the values of two groups of Examples in their order."""
     which = np.concatenate([np.flatnonzero(is_first), np.flatnonzero(~is_first)])
     back = np.argsort(which)
     counts = np.concatenate([ragged.counts, other.counts])
@@ -203,7 +203,7 @@ def parse_messages(
     indices: Iterable[int],
     names: Sequence[Any] | None,
 ) -> dict[str, Ragged]:
-    """The values of some features in some Examples, read by protobuf.
+    """Return the values of some features in some Examples, read by protobuf.
 
     Args:
         records: All Examples of the batch, serialized.
@@ -224,7 +224,7 @@ def parse_messages(
 
 
 def as_ragged(column: Sequence[np.ndarray | None], kind: Kind) -> Ragged:
-    """Values of Examples one by one, None where they are missing, as one array."""
+    """Return values of Examples one by one, None where they are missing, as one array."""
     there = [values for values in column if values is not None]
     joined = np.concatenate(there) if there else np.empty(0, kind.dtype)
     counts = np.array([0 if values is None else len(values) for values in column], np.int64)
@@ -232,7 +232,7 @@ def as_ragged(column: Sequence[np.ndarray | None], kind: Kind) -> Ragged:
 
 
 def decoded(message: Any, data: bytes, index: int, *, single: bool = False) -> Any:
-    """A message of a class; raises a DataLossError that gives the index if `data` is none."""
+    """Return a message of a class; raises a DataLossError that gives the index if `data` is none."""
     try:
         return message.FromString(data)
     except DecodeError as e:
@@ -248,7 +248,7 @@ def decoded(message: Any, data: bytes, index: int, *, single: bool = False) -> A
 
 
 def values_of(feature: Any, kind: Kind, where: Where, index: int) -> np.ndarray | None:
-    """The values of a `Feature` message; None if it has none of any kind."""
+    """Return the values of a `Feature` message; None if it has none of any kind."""
     held = feature.WhichOneof("kind")
     if held == kind.field:
         return as_values(getattr(feature, held).value, kind)
@@ -263,7 +263,7 @@ def values_of(feature: Any, kind: Kind, where: Where, index: int) -> np.ndarray 
 
 
 def as_values(values: Sequence[Any], kind: Kind) -> np.ndarray:
-    """A repeated field as a 1-D array."""
+    """Return a repeated field as a 1-D array."""
     if kind is BYTES:
         return as_objects(values)
     return np.array(values, kind.dtype)
@@ -296,7 +296,7 @@ def check_features(features: PyTree) -> None:
 
 
 def as_record(serialized: object) -> bytes:
-    """One record as `bytes`."""
+    """Return one record as `bytes`."""
     value = serialized[()] if isinstance(serialized, np.ndarray) and serialized.ndim == 0 else serialized
     if not isinstance(value, bytes) or isinstance(value, np.bytes_):
         raise BadTypeError(
@@ -307,7 +307,7 @@ def as_record(serialized: object) -> bytes:
 
 
 def as_records(serialized: Any) -> list[bytes]:
-    """A batch of records as a list of `bytes`."""
+    """Return a batch of records as a list of `bytes`."""
     if isinstance(serialized, np.ndarray) and (serialized.dtype != object or serialized.ndim != 1):
         raise BadTypeError(
             "A batch of serialized Examples is a 1-D array of dtype object, or a list of `bytes` (NumPy's fixed-length "
@@ -328,7 +328,7 @@ def as_records(serialized: Any) -> list[bytes]:
 
 
 def as_names(example_names: Any) -> list[Any] | None:
-    """The names of a batch of Examples as a list; None if they have none."""
+    """Return the names of a batch of Examples as a list; None if they have none."""
     if example_names is None:
         return None
     if isinstance(example_names, str | bytes) or np.ndim(example_names) != 1:

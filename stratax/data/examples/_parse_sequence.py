@@ -44,7 +44,7 @@ def parse_single_sequence_example(
     example_name: object = None,
     name: str | None = None,
 ) -> tuple[Parsed, Parsed]:
-    """The context and the sequences of one serialized SequenceExample, as `tf.io.parse_single_sequence_example`.
+    """Parse the context and the sequences of one SequenceExample, as `tf.io.parse_single_sequence_example`.
 
     Args:
         serialized: The record: `bytes`.
@@ -86,7 +86,7 @@ def parse_sequence_example(
     example_names: object = None,
     name: str | None = None,
 ) -> tuple[Parsed, Parsed, dict[str, np.ndarray]]:
-    """The contexts and sequences of a batch of serialized SequenceExamples, as `tf.io.parse_sequence_example`.
+    """Parse the contexts and sequences of a batch of SequenceExamples, as `tf.io.parse_sequence_example`.
 
     Args:
         serialized: The records: a sequence of `bytes`, or a 1-D array of them (dtype object).
@@ -206,14 +206,14 @@ def _check_sizes(
 
 
 def _dense(steps: _Steps, feature: FixedLenSequenceFeature) -> np.ndarray:
-    """Shape `(records, most steps, *shape)`."""
+    """Return a dense array of shape `(records, most steps, *shape)`."""
     longest = int(steps.lengths.max(initial=0))
     rows = feature.padded(steps.values, steps.lengths * feature.size, longest * feature.size)
     return rows.reshape(len(steps.lengths), longest, *feature.shape)
 
 
 def _sparse(steps: _Steps) -> SparseTensor:
-    """Shape `(records, most steps, most values)`."""
+    """Return a SparseTensor of shape `(records, most steps, most values)`."""
     places = places_in_rows(steps.lengths)
     within = places_in_rows(steps.counts)
     indices = np.concatenate([places[within[:, 0]], within[:, 1:]], axis=1)
@@ -222,7 +222,7 @@ def _sparse(steps: _Steps) -> SparseTensor:
 
 
 def _first(found: Any) -> Any:
-    """What a batch of one record holds."""
+    """Return what a batch of one record holds."""
     if isinstance(found, SparseTensor):
         return SparseTensor(found.indices[:, 1:], found.values, found.dense_shape[1:])
     return found[0]

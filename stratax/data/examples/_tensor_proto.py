@@ -66,7 +66,7 @@ _NUMBERS = {dtype: number for number, (dtype, _) in _KINDS.items()}
 
 
 def serialize_tensor(tensor: TensorLike, name: str | None = None) -> bytes:
-    """An array as bytes that :func:`parse_tensor` and TensorFlow read, as `tf.io.serialize_tensor`.
+    """Return an array as bytes that :func:`parse_tensor` and TensorFlow read, as `tf.io.serialize_tensor`.
 
     Args:
         tensor: An array (it is copied to the host), a number, `bytes`, or nested lists of them; text becomes UTF-8.
@@ -125,7 +125,7 @@ def _as_tensor(value: object) -> np.ndarray:
 
 
 def parse_tensor(serialized: object, out_type: DTypeLike, name: str | None = None) -> Any:
-    """The array that was serialized by `serialize_tensor`, here or in TensorFlow, as `tf.io.parse_tensor`.
+    """Return the array that was serialized by `serialize_tensor`, here or in TensorFlow, as `tf.io.parse_tensor`.
 
     Args:
         serialized: A serialized `TensorProto`: `bytes`.
@@ -178,7 +178,7 @@ def _shape_of(message: Any, data: bytes) -> tuple[int, ...]:
 
 
 def _values_of(message: Any, dtype: np.dtype, field: str, count: int, data: bytes) -> np.ndarray:
-    """The values as a flat array, from the bytes or from the list of the dtype."""
+    """Return the values as a flat array, from the bytes or from the list of the dtype."""
     if message.tensor_content and dtype != _STRING:
         if len(message.tensor_content) != count * dtype.itemsize:
             _raise_damaged(
@@ -206,7 +206,7 @@ def _listed(values: PyTree, dtype: np.dtype) -> np.ndarray:
 
 
 def _filled(values: np.ndarray, count: int, dtype: np.dtype) -> np.ndarray:
-    """Values that are left out are as the last one, or 0 where there is none."""
+    """Return the values, those that are left out like the last one, or 0 where there is none."""
     last = values[-1] if len(values) else (b"" if dtype == _STRING else 0)
     filled = np.full(count, last, dtype)
     filled[: len(values)] = values

@@ -63,7 +63,7 @@ class Where(NamedTuple):
     single: bool = False
 
     def of(self, index: int) -> str:
-        """The feature in one Example."""
+        """Return the feature in one Example."""
         named = (
             f" (named {shown(self.names[index])})"
             if self.names is not None and index < len(self.names)
@@ -74,14 +74,14 @@ class Where(NamedTuple):
 
 
 def error_about(index: int, message: str, kind: type[DataError] = DataError) -> DataError:
-    """An error that one Example of a batch is to blame for, with its index."""
+    """Return an error that one Example of a batch is to blame for, with its index."""
     error = kind(message)
     error.element = index
     return error
 
 
 def places_in_rows(counts: np.ndarray) -> np.ndarray:
-    """Row and column of every value, int64 of shape `(values, 2)`, where row i has `counts[i]` values."""
+    """Return row and column of every value, int64 of shape `(values, 2)`, where row i has `counts[i]` values."""
     rows = np.arange(len(counts)).repeat(counts)
     places = np.empty((len(rows), 2), np.int64)
     places[:, 0] = rows

@@ -48,7 +48,7 @@ class Head(NamedTuple):
 
     @classmethod
     def of(cls, first: bytes, growing: Sequence[int]) -> "Head":
-        """The head that looks like `first` where the last byte is 0; at `growing` are the bytes that grow with it."""
+        """Return the head that looks like `first` where the last byte is 0; at `growing` are the bytes that grow."""
         words = []
         for start in range(0, len(first) - 1, _WORD_BYTES):
             place = min(start, len(first) - 1 - _WORD_BYTES)
@@ -81,7 +81,7 @@ class Heads(NamedTuple):
 
     @classmethod
     def of(cls, heads: Sequence[Head]) -> "Heads":
-        """The heads one after another."""
+        """Join heads one after another."""
         words = [
             (i, place - head.size + 1, *word) for i, head in enumerate(heads) for place, *word in head.words
         ]
@@ -113,11 +113,11 @@ class Wire:
         self._words = self._windows("<u8")
 
     def has_tag(self, at: np.ndarray, tag: int) -> np.ndarray:
-        """Where the byte `tag` stands."""
+        """Return where the byte `tag` stands."""
         return self.bytes[at] == tag
 
     def has_text(self, at: np.ndarray, text: bytes) -> np.ndarray:
-        """Where `text`, which does not end with a zero and is shorter than MARGIN, stands."""
+        """Return where `text`, which does not end with a zero and is shorter than MARGIN, stands."""
         return self._windows(f"S{len(text)}")[at] == text
 
     def follow(self, at: np.ndarray, stops: np.ndarray, heads: Heads) -> tuple[np.ndarray, np.ndarray]:
@@ -146,7 +146,7 @@ class Wire:
         return lasts[:count], lengths[:count]
 
     def _num_alike(self, lasts: np.ndarray, lengths: np.ndarray, heads: Heads, count: int) -> int:
-        """How many of the first `count` heads look everywhere as they should."""
+        """Return how many of the first `count` heads look everywhere as they should."""
         if not count:
             return 0
         part = slice(0, heads.num_words[count - 1])
@@ -159,7 +159,7 @@ class Wire:
         return int(which[_num_leading(is_alike)])
 
     def spans(self, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Where what follows a length at `at` begins and ends; the end may be beyond any limit."""
+        """Return where what follows a length at `at` begins and ends; the end may be beyond any limit."""
         length = self.bytes[at]
         start = at + 1
         more = length >= _MORE
@@ -187,14 +187,14 @@ class Wire:
         return start, start + length
 
     def floats(self, starts: np.ndarray, counts: np.ndarray) -> np.ndarray:
-        """Float32 numbers: `counts[i]` of them from `starts[i]`, one after another."""
+        """Return float32 numbers: `counts[i]` of them from `starts[i]`, one after another."""
         if _all_equal(counts):
             windows = self._windows(f"V{4 * counts[0]}") if counts[0] else np.empty(0, "V4")
             return windows[starts].view("<f4") if counts[0] else np.empty(0, np.float32)
         return self._windows("V4")[_runs(starts, counts, counts.cumsum(), 4)].view("<f4")
 
     def strings(self, starts: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-        """The `sizes[i]` bytes from `starts[i]` as `bytes`, dtype object."""
+        """Return the `sizes[i]` bytes from `starts[i]` as `bytes`, dtype object."""
         longest = int(np.maximum.reduce(sizes, initial=0))
         if longest <= MARGIN:
             different = np.flatnonzero(np.bincount(sizes))
@@ -213,7 +213,7 @@ class Wire:
         return self._windows(f"V{size}")[starts].tolist() if size else [b""] * len(starts)
 
     def varints(self, starts: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
-        """The int64 numbers in `sizes[i]` bytes from `starts[i]`, and how many there are in each.
+        """Return the int64 numbers in `sizes[i]` bytes from `starts[i]`, and how many there are in each.
 
         Returns:
             None if the bytes between some do not end with a number, or a number has more bits than 64.
@@ -243,7 +243,7 @@ class Wire:
         return None if values is None else (values, _differences(last.searchsorted(ends), 0))
 
     def _some_varints(self, starts: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
-        """The same where some are empty."""
+        """Read varints where some of them are empty."""
         which = sizes.nonzero()[0]
         found = self.varints(starts[which], sizes[which])
         if found is None:
@@ -253,7 +253,7 @@ class Wire:
         return found[0], counts
 
     def _single_varints(self, starts: np.ndarray, sizes: np.ndarray) -> np.ndarray | None:
-        """The numbers if they are one each and none is wide."""
+        """Return the numbers if they are one each and none is wide."""
         widest = int(np.maximum.reduce(sizes))
         if widest > _WORD_BYTES:
             return None
@@ -262,11 +262,11 @@ class Wire:
         return _without_top_bits(words, widest) if is_one_each else None
 
     def _words_behind(self, lasts: np.ndarray, widths: np.ndarray) -> np.ndarray:
-        """Bytes up to a last one as a number, `widths[i]` of them."""
+        """Return bytes up to a last one as a number, `widths[i]` of them."""
         return self._words[lasts - (_WORD_BYTES - 1)] >> _OTHER_BITS.take(widths)
 
     def _windows(self, dtype: str) -> np.ndarray:
-        """Every place as the beginning of a value of `dtype`; a view."""
+        """Return a view in which every position is the beginning of a value of `dtype`."""
         count = len(self.data) - np.dtype(dtype).itemsize + 1
         return np.ndarray((count,), dtype, self.data, strides=(1,))
 
@@ -284,7 +284,7 @@ def _without_top_bits(words: np.ndarray, widest: int) -> np.ndarray:
 
 
 def _wide_varints(content: np.ndarray, last: np.ndarray, widths: np.ndarray) -> np.ndarray | None:
-    """The same for numbers of any width, byte by byte from the last: negative ones have ten."""
+    """Read numbers of any width, byte by byte from the last: negative ones have ten bytes."""
     if widths.max() > _VARINT_BYTES or (content[last[widths == _VARINT_BYTES]] > 1).any():
         return None
     values = content[last].astype(np.int64)
@@ -295,14 +295,14 @@ def _wide_varints(content: np.ndarray, last: np.ndarray, widths: np.ndarray) -> 
 
 
 def _runs(starts: np.ndarray, counts: np.ndarray, ends: np.ndarray, step: int) -> np.ndarray:
-    """`starts[i], starts[i] + step, ...`, `counts[i]` of them, for every i; `ends` is the sum of the counts up to i."""
+    """Return `starts[i], starts[i] + step, ...`, `counts[i]` of them, for every i; `ends` sums the counts up to i."""
     places = (starts - (ends - counts) * step).repeat(counts)
     places += np.arange(0, len(places) * step, step)
     return places
 
 
 def _differences(values: np.ndarray, before: int) -> np.ndarray:
-    """Each value less the one before it."""
+    """Return each value less the one before it."""
     found = values.copy()
     found[1:] -= values[:-1]
     found[:1] -= before
@@ -310,7 +310,7 @@ def _differences(values: np.ndarray, before: int) -> np.ndarray:
 
 
 def _num_leading(flags: np.ndarray) -> int:
-    """How many rows are all True before the first that is not."""
+    """Return how many rows are all True before the first that is not."""
     rows = np.logical_and.reduce(flags, axis=1)
     return len(rows) if rows.all() else int(rows.argmin())
 

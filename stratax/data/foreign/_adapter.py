@@ -29,7 +29,7 @@ class Adapter(abc.ABC):
 
     @abc.abstractmethod
     def adapt(self, value: object) -> Node | None:
-        """The node that reads `value`; None if it is none of the library's."""
+        """Return the node that reads `value`; None if it is none of the library's."""
 
 
 class Items(abc.ABC):
@@ -45,10 +45,10 @@ class Items(abc.ABC):
 
     @abc.abstractmethod
     def get(self, indices: Sequence[int]) -> list[Any]:
-        """The elements of some numbers, as the library gives them."""
+        """Return the elements of some numbers, as the library gives them."""
 
     def columns(self, indices: Sequence[int]) -> dict[str, Any] | None:
-        """The same as a dict of arrays [n, ...] (lists of arrays where sizes differ); None if it has no columns."""
+        """Return the elements as a dict of arrays [n, ...] (lists where sizes differ); None if they have no columns."""
         return None
 
 
@@ -57,11 +57,11 @@ class Reader(abc.ABC):
 
     @abc.abstractmethod
     def next(self) -> Any:
-        """The next element, as the library gives it; raises StopIteration at the end."""
+        """Return the next element, as the library gives it; raises StopIteration at the end."""
 
     @abc.abstractmethod
     def get_state(self) -> Any:
-        """The place behind the last element as JSON can hold it; raises DataError if nobody knows it."""
+        """Return the position behind the last element as JSON can hold it; raises DataError if nobody knows it."""
 
     @abc.abstractmethod
     def set_state(self, state: PyTree) -> None:
@@ -69,7 +69,7 @@ class Reader(abc.ABC):
 
     @abc.abstractmethod
     def close(self) -> None:
-        """Ends the pass."""
+        """End the pass."""
 
 
 class Stream(abc.ABC):
@@ -89,7 +89,7 @@ class Stream(abc.ABC):
 
     @abc.abstractmethod
     def open(self) -> Reader:
-        """Begins a pass."""
+        """Begin a pass."""
 
 
 class IteratorReader(Reader):
@@ -105,7 +105,6 @@ class IteratorReader(Reader):
         self._iterator = iterator
 
     def next(self) -> Any:
-        """Its next."""
         return next(self._iterator)
 
     def get_state(self) -> Any:
@@ -120,7 +119,7 @@ class IteratorReader(Reader):
         self.get_state()
 
     def close(self) -> None:
-        """Closes a generator."""
+        """Close a generator."""
         close = getattr(self._iterator, "close", None)
         if callable(close):
             close()
@@ -149,20 +148,20 @@ class StatefulReader(IteratorReader):
         return super().next()
 
     def get_state(self) -> Any:
-        """What `state_dict()` gives, if JSON can hold it; None at the beginning."""
+        """Return what `state_dict()` gives, if JSON can hold it; None at the beginning."""
         if not self._begun:
             return self._restored
         return json_state(self._name, self._source.state_dict())
 
     def set_state(self, state: Any) -> None:
-        """`load_state_dict(state)`."""
+        """Restore a position with `load_state_dict(state)`."""
         self._restored = state
         if state is not None:
             self._source.load_state_dict(state)
 
 
 def json_state(name: str, state: PyTree) -> Any:
-    """A library's state as JSON holds it.
+    """Return a library's state as JSON holds it.
 
     Raises:
         DataError: JSON can't.

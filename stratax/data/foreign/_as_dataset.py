@@ -21,7 +21,7 @@ _ADAPTERS: tuple[Adapter, ...] = (GrainAdapter(), HuggingFaceAdapter(), TensorFl
 
 
 def as_dataset(source: object) -> Dataset:
-    """A Dataset over a pipeline or collection of another library, which stays as it is.
+    """Return a Dataset over a pipeline or collection of another library, which stays as it is.
 
     Tensors become NumPy arrays on the host, strings `bytes`, and lists of tensors tuples. No library is imported.
 
@@ -71,7 +71,7 @@ def as_dataset(source: object) -> Dataset:
 
 
 def adopted(source: object) -> Any:
-    """A Dataset if `source` is a pipeline of a library that is known; else `source` itself."""
+    """Return a Dataset if `source` is a pipeline of a library that is known; else `source` itself."""
     if isinstance(source, Dataset):
         return source
     node = _node_of(source)

@@ -8,7 +8,7 @@ import numpy as np
 
 
 def as_element(value: object) -> Any:
-    """An element of another library: its containers as structure, its tensors as NumPy arrays.
+    """Return an element of another library: its containers as structure, its tensors as NumPy arrays.
 
     A list with anything else than numbers and strings in it is structure and becomes a tuple (loaders make lists of
     tuples); so does a sequence of tensors.
@@ -30,7 +30,7 @@ def _is_plain(value: object) -> bool:
 
 
 def as_host(value: Any) -> Any:
-    """A tensor of any library as a NumPy array; everything else as it is."""
+    """Return a tensor of any library as a NumPy array; everything else as it is."""
     if value is None or isinstance(value, np.ndarray | list) or _is_plain(value):
         return value
     if hasattr(value, "detach"):

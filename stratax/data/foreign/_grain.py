@@ -18,7 +18,7 @@ class GrainAdapter(Adapter):
     package = "grain"
 
     def adapt(self, value: object) -> Node | None:
-        """By its class."""
+        """Return a node that reads a Grain dataset, by its class."""
         grain = sys.modules["grain"]
         if isinstance(value, grain.MapDataset):
             return ForeignItems(_MapItems(value))

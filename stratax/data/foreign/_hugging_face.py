@@ -17,7 +17,7 @@ class HuggingFaceAdapter(Adapter):
     package = "datasets"
 
     def adapt(self, value: object) -> Node | None:
-        """By its class."""
+        """Return a node that reads a Hugging Face dataset, by its class."""
         package = sys.modules[self.package]
         known = getattr(package, "Dataset", None), getattr(package, "IterableDataset", None)
         if None in known:
@@ -52,7 +52,7 @@ class _TableItems(Items):
 
 
 def _is_decoded(feature: object) -> bool:
-    """Whether a column holds something else than what stands in the table, at any depth."""
+    """Return whether a column holds something else than what stands in the table, at any depth."""
     if isinstance(feature, Mapping):
         return any(map(_is_decoded, feature.values()))
     if isinstance(feature, list | tuple):
@@ -75,7 +75,7 @@ class _IterableStream(Stream):
 
 
 def _has_buffer(dataset: object) -> bool:
-    """Whether elements wait in a shuffle buffer, which the library's state leaves out."""
+    """Return whether elements wait in a shuffle buffer, which the library's state leaves out."""
     step = getattr(dataset, "_ex_iterable", None)
     while step is not None:
         if "BufferShuffled" in type(step).__name__:

@@ -45,7 +45,7 @@ class ForeignItems(Node):
 
     @property
     def length(self) -> int:
-        """How many there are."""
+        """The number of elements."""
         return self._items.length
 
     @property
@@ -62,7 +62,6 @@ class ForeignItems(Node):
         return self._spec
 
     def describe(self) -> str:
-        """What it is, and how many."""
         return f"Foreign({self._items.name}, {self.length})"
 
     def gather(self, indices: np.ndarray, passes: Passes, run: Run) -> Block:
@@ -117,17 +116,17 @@ class ForeignStream(Node):
 
     @property
     def name(self) -> str:
-        """What it is."""
+        """The name of what is read."""
         return self._source.name
 
     @property
     def batch_size(self) -> int | None:
-        """As the pipeline says."""
+        """The batch size that the pipeline gives."""
         return self._source.batch_size
 
     @property
     def length(self) -> int:
-        """As the pipeline says."""
+        """The length that the pipeline gives."""
         return self._source.length
 
     @property
@@ -152,7 +151,6 @@ class ForeignStream(Node):
             self._spec = unflatten(structure, [_with_open_size(spec) for spec in specs])
 
     def describe(self) -> str:
-        """What it is."""
         return f"Foreign({self.name})"
 
     def _take(self) -> "_Pass | None":
@@ -161,16 +159,15 @@ class ForeignStream(Node):
             return begun
 
     def begin(self) -> "_Pass":
-        """A pass, the one that was looked into if there is one."""
+        """Begin a pass, or take the one that was looked into if there is one."""
         return self._take() or self.begin_anew()
 
     def begin_anew(self) -> "_Pass":
-        """A pass that nobody looked into."""
+        """Begin a pass that nobody looked into."""
         with user_code(self._source.name):
             return _Pass(self._source.open())
 
     def stream(self, run: Run, passes: int) -> Cursor:
-        """Open a pass over the elements."""
         return ForeignCursor(self, run)
 
 
@@ -230,7 +227,7 @@ class ForeignCursor(OwningCursor):
         return self._pass
 
     def read(self, limit: int) -> Block:
-        """The next element: the pipeline may take its time for another."""
+        """Read the next element: the pipeline may take its time for another."""
         if self._has_ended:
             raise StopIteration
         try:
@@ -246,7 +243,7 @@ class ForeignCursor(OwningCursor):
         return Rows([[leaf.copy() if isinstance(leaf, np.ndarray) else leaf for leaf in row]])
 
     def get_state(self) -> State:
-        """The pipeline's own."""
+        """Return the pipeline's own state."""
         return {
             "foreign": json.dumps(self._begun().get_state()),
             "number": self._number,
@@ -254,14 +251,13 @@ class ForeignCursor(OwningCursor):
         }
 
     def set_state(self, state: State) -> None:
-        """The pipeline goes there itself."""
+        """Let the pipeline go to the position itself."""
         self._pass = self._node.begin_anew()
         self._pass.reader.set_state(json.loads(state["foreign"]))
         self._number = state["number"]
         self._has_ended = state["ended"]
 
     def let_go(self, wait: bool = True) -> None:
-        """Ends the pass."""
         begun, self._pass = self._pass, None
         if begun is not None:
             begun.reader.close()

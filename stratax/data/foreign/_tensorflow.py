@@ -18,7 +18,7 @@ class TensorFlowAdapter(Adapter):
     package = "tensorflow"
 
     def adapt(self, value: object) -> Node | None:
-        """By its class."""
+        """Return a node that reads a `tf.data.Dataset`, by its class."""
         data = getattr(sys.modules[self.package], "data", None)
         return ForeignStream(_TensorFlowStream(value)) if data and isinstance(value, data.Dataset) else None
 

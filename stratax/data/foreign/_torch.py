@@ -16,7 +16,7 @@ class TorchAdapter(Adapter):
     package = "torch.utils.data"
 
     def adapt(self, value: object) -> Node | None:
-        """By its class."""
+        """Return a node that reads a PyTorch dataset or loader, by its class."""
         torch = sys.modules[self.package]
         if isinstance(value, torch.DataLoader):
             return ForeignStream(_TorchStream("torch DataLoader", value, getattr(value, "batch_size", None)))

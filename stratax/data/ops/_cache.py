@@ -27,13 +27,13 @@ class _Store:
         self._columns: list[np.ndarray] | None = None
 
     def missing(self, indices: np.ndarray) -> np.ndarray:
-        """Which of `indices` (each once) are not there."""
+        """Return which of `indices` (each once) are not there."""
         if not self._missing:
             return indices[:0]
         return np.array([i for i in np.unique(indices) if self._rows[i] is None], dtype=np.int64)
 
     def put(self, index: int, row: Row) -> None:
-        """Keeps one element."""
+        """Keep one element."""
         self._missing -= self._rows[index] is None
         self._rows[index] = row
         if not self._missing:
@@ -79,7 +79,7 @@ class Cache(Node):
         return self.children[0]
 
     def over(self, *children: Node) -> Node:
-        """A cache of its own."""
+        """Return a node with a cache of its own."""
         return Cache(*children)
 
     @property
@@ -96,7 +96,7 @@ class Cache(Node):
         return tuple(run.seeds.get(id(order), order.seed) for order in self._orders)
 
     def _frozen(self, run: Run) -> Run:
-        """The run of the first pass, whatever iteration this is."""
+        """Return the run of the first pass, whatever iteration this is."""
         key = ("cache", id(self))
         if key not in run.memo:
             run.memo[key] = inner = run.child(iteration=0)
@@ -121,15 +121,15 @@ class Cache(Node):
             return store.block(indices)
 
     def shape_ids(self, indices: np.ndarray, passes: Passes, run: Run) -> np.ndarray | None:
-        """The child's in its first pass."""
+        """Return the child's shape ids, of its first pass."""
         return None if self.is_uniform else self.child.shape_ids(indices, 0, self._frozen(run))
 
     def stream(self, run: Run, passes: int) -> Cursor:
-        """From memory after the first whole pass."""
+        """Open a pass from memory after the first whole pass."""
         return CacheCursor(self, self._frozen(run), self._key(run))
 
     def streamed(self, key: tuple[int, ...]) -> list[Row] | None:
-        """The elements of a whole pass, if there was one."""
+        """Return the elements of a whole pass, if there was one."""
         return self._streamed.get(key)
 
     def keep(self, key: tuple[int, ...], rows: list[Row]) -> None:
@@ -161,7 +161,7 @@ class CacheCursor(Cursor):
         return self._child
 
     def read(self, limit: int) -> Block:
-        """Copies."""
+        """Return copies of elements in memory."""
         if self._rows is not None:
             return self._kept(self._rows, limit)
         try:
@@ -187,7 +187,7 @@ class CacheCursor(Cursor):
         return Rows([[_copied(leaf) for leaf in row] for row in found.rows])
 
     def skip(self, count: int) -> int:
-        """From then on this pass keeps nothing."""
+        """Skip elements, after which this pass keeps nothing."""
         if self._rows is not None:
             passed = min(count, len(self._rows) - self._position)
         else:
@@ -197,7 +197,7 @@ class CacheCursor(Cursor):
         return passed
 
     def get_state(self) -> State:
-        """The position, and the child's place while it is read."""
+        """Return the position, and the child's while it is read."""
         child = self._child.get_state() if self._child is not None else None
         return {"position": self._position, "child": child}
 
@@ -210,13 +210,12 @@ class CacheCursor(Cursor):
             self.skip(state["position"])
 
     def close(self) -> None:
-        """Close the child's cursor."""
         if self._child is not None:
             self._child.close()
 
 
 def below_batches(node: Node, cached: Callable[[Node], Node]) -> Node:
-    """A plan with `cached` below the batches of an indexable one: elements are kept, in whatever batches they leave."""
+    """Put `cached` below the batches of an indexable plan: elements are kept, in whatever batches they leave."""
     if isinstance(node, Batch) and node.is_indexable:
         return Batch(below_batches(node.child, cached), node.size, drop_remainder=node.drop_remainder)
     if isinstance(node, Prefetch) and node.is_indexable:
@@ -225,7 +224,7 @@ def below_batches(node: Node, cached: Callable[[Node], Node]) -> Node:
 
 
 def make_cache(node: Node) -> Node:
-    """`cache` in memory; nothing where all is in memory anyway."""
+    """Make a `cache` in memory; nothing where all is in memory anyway."""
     return below_batches(node, _in_memory)
 
 

@@ -52,7 +52,6 @@ class Concatenate(Node):
 
     @property
     def length(self) -> int:
-        """Add up the children's lengths."""
         lengths = [child.length for child in self.children]
         if INFINITE_CARDINALITY in lengths:
             return INFINITE_CARDINALITY
@@ -71,7 +70,7 @@ class Concatenate(Node):
         return np.zeros(len(indices), bool) if length == INFINITE_CARDINALITY else indices >= length
 
     def gather(self, indices: np.ndarray, passes: Passes, run: Run) -> Block:
-        """One gather from each node that is needed."""
+        """Make one gather from each node that is needed."""
         second = self._is_second(indices)
         if not second.any():
             return self.children[0].gather(indices, passes, run)
@@ -87,7 +86,7 @@ class Concatenate(Node):
         return _merged(parts, second)
 
     def shape_ids(self, indices: np.ndarray, passes: Passes, run: Run) -> np.ndarray | None:
-        """The children's, told apart."""
+        """Return the children's shape ids, told apart."""
         if self.is_uniform:
             return None
         second = self._is_second(indices)
@@ -100,7 +99,6 @@ class Concatenate(Node):
         return ids
 
     def stream(self, run: Run, passes: int) -> Cursor:
-        """One after the other."""
 
         def open_child(number: int) -> Cursor:
             return self.children[number].open(run, passes)

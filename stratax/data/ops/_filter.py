@@ -29,7 +29,7 @@ class Filter(Drawing):
 
     @property
     def length(self) -> int:
-        """Not known, except of nothing."""
+        """The length, which is known of nothing only."""
         return 0 if self.child.length == 0 else UNKNOWN_CARDINALITY
 
     @property
@@ -98,7 +98,7 @@ class FilterCursor(Buffering):
                 return self.read(limit)
 
     def _asked(self, block: Block) -> tuple[list[int], int]:
-        """Which elements pass, and how many were asked about: those before one that fails."""
+        """Return which elements pass, and how many were asked about: those before one that fails."""
         kept = []
         number = self._base + self._num_passed
         with on_host():

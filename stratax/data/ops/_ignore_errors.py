@@ -56,7 +56,7 @@ class IgnoreErrorsCursor(CursorOver):
         self._log_warning = log_warning
 
     def read(self, limit: int) -> Block:
-        """The next elements that can be made."""
+        """Read the next elements that can be made."""
         while True:
             try:
                 return self._child.read(limit)

@@ -31,7 +31,7 @@ class NamedColumns(Node):
 
     @property
     def spec(self) -> Any:
-        """The child's, under names."""
+        """The child's spec, under names."""
         return self._named(self.children[0].spec)
 
     @property
@@ -40,11 +40,9 @@ class NamedColumns(Node):
         return self.children[0].length
 
     def describe(self) -> str:
-        """The names."""
         return f"{self.label}({','.join(self._names)})"
 
     def stream(self, run: Run, passes: int) -> Cursor:
-        """The child's elements."""
         order = flatten(self._named(range(len(self._names))))[0]
         return _Reordered(self.children[0].open(run, passes), order)
 

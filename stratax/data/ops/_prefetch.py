@@ -29,7 +29,6 @@ class Prefetch(Node):
 
     @property
     def child(self) -> Node:
-        """The node it reads from."""
         return self.children[0]
 
     @property
@@ -47,7 +46,6 @@ class Prefetch(Node):
         return self.child.gather(indices, passes, run)
 
     def shape_ids(self, indices: np.ndarray, passes: Passes, run: Run) -> np.ndarray | None:
-        """Name shapes as the child does."""
         return self.child.shape_ids(indices, passes, run)
 
     def stream(self, run: Run, passes: int) -> Cursor:
@@ -57,7 +55,7 @@ class Prefetch(Node):
 
 
 def depth_at_root(node: Node) -> int:
-    """How many elements the iterator of an indexable plan reads ahead: that of the outermost `prefetch`, 0 for none.
+    """Return how many elements the iterator of an indexable plan reads ahead: by the outermost `prefetch`, 0 for none.
 
     One below a `batch` counts what the batches take.
     """

@@ -17,7 +17,6 @@ class Reindexed(Node):
 
     @property
     def child(self) -> Node:
-        """The node it reads from."""
         return self.children[0]
 
     @property
@@ -27,14 +26,14 @@ class Reindexed(Node):
 
     @abc.abstractmethod
     def resolve(self, indices: np.ndarray, passes: Passes, run: Run) -> tuple[np.ndarray, Passes]:
-        """The child's positions, and passes, of this node's positions."""
+        """Resolve this node's positions to the child's positions, and passes."""
 
     def gather(self, indices: np.ndarray, passes: Passes, run: Run) -> Block:
-        """The child's elements at the resolved positions."""
+        """Gather the child's elements at the resolved positions."""
         return self.child.gather(*self.resolve(indices, passes, run), run)
 
     def shape_ids(self, indices: np.ndarray, passes: Passes, run: Run) -> np.ndarray | None:
-        """The child's at the resolved positions."""
+        """Return the child's shape ids at the resolved positions."""
         if self.is_uniform:
             return None
         return self.child.shape_ids(*self.resolve(indices, passes, run), run)

@@ -29,7 +29,7 @@ class Repeat(Reindexed):
         return length if length < 0 else length * self.count
 
     def resolve(self, indices: np.ndarray, passes: Passes, run: Run) -> tuple[np.ndarray, Passes]:
-        """Positions within a pass, and the passes."""
+        """Resolve positions to those within a pass, and the passes."""
         length = self.child.length
         if length == INFINITE_CARDINALITY:
             return indices, mix_pass(passes, 0)

@@ -23,7 +23,6 @@ class Shard(Reindexed):
         self._index = index
 
     def describe(self) -> str:
-        """The operation and its arguments."""
         return f"Shard({self._num_shards}, {self._index})"
 
     @property
@@ -33,7 +32,6 @@ class Shard(Reindexed):
         return length if length < 0 else max(0, -(-(length - self._index) // self._num_shards))
 
     def resolve(self, indices: np.ndarray, passes: Passes, run: Run) -> tuple[np.ndarray, Passes]:
-        """Positions with a stride."""
         return indices * self._num_shards + self._index, passes
 
     def stream(self, run: Run, passes: int) -> Cursor:
@@ -57,7 +55,7 @@ class ShardCursor(Buffering):
         return not self._gap
 
     def read(self, limit: int) -> Block:
-        """One after another, up to an element of another shape or one that fails."""
+        """Read elements one after another, up to one of another shape or one that fails."""
         pieces: list[Block] = []
         while len(pieces) < limit and self._go():
             try:
@@ -82,7 +80,7 @@ class ShardCursor(Buffering):
         self._gap = self._stride - 1
 
     def skip(self, count: int) -> int:
-        """Skips whole strides."""
+        """Skip whole strides of the child."""
         passed = 0
         while passed < count and self._go() and self._skip(1):
             self._gap = self._stride - 1
@@ -90,7 +88,7 @@ class ShardCursor(Buffering):
         return passed
 
     def get_state(self) -> State:
-        """The child's, and how many other elements come before the next."""
+        """Return the child's position, and how many other elements come before the next."""
         return {"gap": self._gap, "feed": super().get_state()}
 
     def set_state(self, state: State) -> None:

@@ -39,7 +39,7 @@ class SuccessiveCursor(Cursor):
         self._is_empty = True
 
     def read(self, limit: int) -> Block:
-        """From this stream, or the next."""
+        """Read from this stream, or the next."""
         while True:
             child = self._current()
             try:
@@ -54,7 +54,7 @@ class SuccessiveCursor(Cursor):
             return block
 
     def skip(self, count: int) -> int:
-        """Over the ends of streams."""
+        """Skip elements over the ends of streams."""
         passed = 0
         try:
             while passed < count:
@@ -68,7 +68,7 @@ class SuccessiveCursor(Cursor):
         return passed
 
     def get_state(self) -> State:
-        """Which stream, and the place in it."""
+        """Return which stream is open, and the position in it."""
         child = self._child.get_state() if self._child is not None else None
         return {"number": self._number, "empty": self._is_empty, "child": child}
 
@@ -79,6 +79,5 @@ class SuccessiveCursor(Cursor):
             self._current().set_state(state["child"])
 
     def close(self) -> None:
-        """Closes this stream."""
         if self._child is not None:
             self._child.close()

@@ -18,19 +18,16 @@ class Take(Reindexed):
         self._count = count
 
     def describe(self) -> str:
-        """The operation and its count."""
         return f"Take({self._count})"
 
     @property
     def length(self) -> int:
-        """The smaller of the two."""
         length = self.child.length
         if self._count < 0 or length == UNKNOWN_CARDINALITY:
             return length
         return self._count if length == INFINITE_CARDINALITY else min(length, self._count)
 
     def resolve(self, indices: np.ndarray, passes: Passes, run: Run) -> tuple[np.ndarray, Passes]:
-        """The same positions."""
         return indices, passes
 
     def stream(self, run: Run, passes: int) -> Cursor:
@@ -49,7 +46,6 @@ class Skip(Reindexed):
         self._count = count
 
     def describe(self) -> str:
-        """The operation and its count."""
         return f"Skip({self._count})"
 
     @property
@@ -78,7 +74,6 @@ class TakeCursor(CursorOver):
         self._left = count
 
     def read(self, limit: int) -> Block:
-        """Not more than are left."""
         if not self._left:
             raise StopIteration
         try:
@@ -92,7 +87,6 @@ class TakeCursor(CursorOver):
         return block
 
     def skip(self, count: int) -> int:
-        """Skips in the child."""
         passed = self._child.skip(min(count, self._left))
         self._left -= passed
         return passed
@@ -120,17 +114,15 @@ class SkipCursor(CursorOver):
             self._ahead = 0
 
     def read(self, limit: int) -> Block:
-        """Those that come later."""
         self._begin()
         return self._child.read(limit)
 
     def skip(self, count: int) -> int:
-        """Skips in the child."""
         self._begin()
         return self._child.skip(count)
 
     def get_state(self) -> State:
-        """The child's, and what is still to be skipped."""
+        """Return the child's position, and what is still to be skipped."""
         return {"ahead": self._ahead, "child": self._child.get_state()}
 
     def set_state(self, state: State) -> None:

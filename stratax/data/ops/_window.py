@@ -56,7 +56,6 @@ class Window(Node):
 
     @property
     def length(self) -> int:
-        """Count the windows."""
         length = self.children[0].length
         if length < 0:
             return length
@@ -66,7 +65,6 @@ class Window(Node):
         return 0 if length < reach else (length - reach) // self._shift + 1
 
     def stream(self, run: Run, passes: int) -> Cursor:
-        """Window after window."""
         reach = (self._size - 1) * self._stride + 1
         feed = feed_of(self.children[0], run, passes)
         return WindowCursor(
@@ -112,7 +110,6 @@ class WindowCursor(CursorOver):
         self._num_read = 0
 
     def read(self, limit: int) -> Block:
-        """Make one window."""
         self._fill()
         if not self._held or (self._drop_remainder and len(self._held) < self._reach):
             raise StopIteration
@@ -147,7 +144,7 @@ class WindowCursor(CursorOver):
             self._num_read += self._feed.skip(beyond)
 
     def get_state(self) -> State:
-        """A place at or before the first element of the next window."""
+        """Return a position at or before the first element of the next window."""
         return self._positions.behind(self._num_read - len(self._held), self._num_read)
 
     def set_state(self, state: State) -> None:

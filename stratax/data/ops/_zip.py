@@ -49,28 +49,27 @@ class Zip(Node):
 
     @property
     def batch_size(self) -> int | None:
-        """The children's, if they agree."""
+        """The children's batch size, if they agree."""
         sizes = {child.batch_size for child in self.children}
         return sizes.pop() if len(sizes) == 1 else None
 
     def gather(self, indices: np.ndarray, passes: Passes, run: Run) -> Block:
-        """Every child's element at each position."""
+        """Gather every child's element at each position."""
         blocks = [child.gather(indices, passes, run) for child in self.children]
         if all(isinstance(block, Columns) for block in blocks):
             return Columns([leaf for block in blocks for leaf in block.columns()], len(indices))
         return _zipped(blocks)
 
     def shape_ids(self, indices: np.ndarray, passes: Passes, run: Run) -> np.ndarray | None:
-        """Equal where every child's are."""
+        """Return ids that are equal where every child's are."""
         return same_or_shape_ids(self.children, [indices] * len(self.children), passes, run)
 
     def stream(self, run: Run, passes: int) -> Cursor:
-        """One element of each."""
         return ZipCursor([feed_of(child, run, passes) for child in self.children])
 
 
 def _zipped(blocks: list[Block]) -> Rows:
-    """Side by side, up to the first element that failed in one of them."""
+    """Put elements side by side, up to the first that failed in one of them."""
     rows: list[Row] = []
     for i in range(blocks[0].count):
         try:
@@ -87,7 +86,7 @@ class ZipCursor(Cursor):
         self._feeds = feeds
 
     def read(self, limit: int) -> Block:
-        """As many as all have at hand."""
+        """Read as many elements as all children have at hand."""
         blocks: list[Block] = []
         try:
             for feed in self._feeds:
@@ -116,6 +115,5 @@ class ZipCursor(Cursor):
             feed.set_state(place)
 
     def close(self) -> None:
-        """Closes all of them."""
         for feed in self._feeds:
             feed.close()

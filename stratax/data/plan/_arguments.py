@@ -19,7 +19,7 @@ _MAX_THREADS = 16
 
 
 def as_count(name: str, value: Any, minimum: int | None) -> int:
-    """An integer argument, at least `minimum`."""
+    """Return an integer argument, at least `minimum`."""
     try:
         number = operator.index(value.item() if isinstance(value, np.ndarray) and not value.ndim else value)
     except (TypeError, AttributeError) as e:
@@ -66,7 +66,7 @@ def check_callable(name: str, function: Callable[..., Any], node: Node | None = 
 
 
 def threads_of(num_parallel_calls: object) -> int:
-    """The number of threads that `num_parallel_calls` asks for; 1 for none."""
+    """Return the number of threads that `num_parallel_calls` asks for; 1 for none."""
     if num_parallel_calls is None:
         return 1
     number = as_count("num_parallel_calls", num_parallel_calls, AUTOTUNE)
@@ -79,5 +79,5 @@ def threads_of(num_parallel_calls: object) -> int:
 
 
 def make_order(seed: object, *, reshuffle: bool) -> Order:
-    """The key of a random order."""
+    """Make the key of a random order."""
     return Order(None if seed is None else as_count("seed", seed, None), reshuffle=reshuffle)

@@ -4,7 +4,7 @@ import os
 
 
 def num_cores() -> int:
-    """The cores that this process may use: on a machine that is shared, fewer than it has."""
+    """Return the cores that this process may use: on a machine that is shared, fewer than it has."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1  # macOS does not tell.

@@ -45,7 +45,7 @@ class Node(abc.ABC):
 
     @cached_property
     def structure(self) -> Structure:
-        """The structure of its elements."""
+        """The structure of the node's elements."""
         return flatten(self.spec)[1]
 
     @property
@@ -74,7 +74,7 @@ class Node(abc.ABC):
         return 1
 
     def gather(self, indices: np.ndarray, passes: Passes, run: Run) -> Block:
-        """The elements at some positions, which all have the same :meth:`shape_ids`.
+        """Return the elements at some positions, which all have the same :meth:`shape_ids`.
 
         Args:
             indices: Positions, int64 [n], n >= 1, in any order, each within the length.
@@ -87,15 +87,15 @@ class Node(abc.ABC):
         raise NotImplementedError(f"{self.label} can only be iterated")
 
     def shape_ids(self, indices: np.ndarray, passes: Passes, run: Run) -> np.ndarray | None:
-        """A number for each position, equal where the shapes are equal; `None` if all of them are."""
+        """Return a number for each position, equal where the shapes are equal; `None` if all of them are."""
         return None
 
     def open(self, run: Run, passes: int = 0) -> Cursor:
-        """One pass over its elements, from the first one on."""
+        """Open one pass over the elements, from the first one on."""
         return IndexCursor(self, run, passes) if self.is_indexable else self.stream(run, passes)
 
     def stream(self, run: Run, passes: int) -> Cursor:
-        """What :meth:`open` gives where the node can only be iterated."""
+        """Return what :meth:`open` gives where the node can only be iterated."""
         raise NotImplementedError(f"{self.label} has no stream")
 
     @property
@@ -104,14 +104,14 @@ class Node(abc.ABC):
         return None
 
     def over(self, *children: "Node") -> "Node":
-        """The same step over other nodes, with the same randomness."""
+        """Return the same step over other nodes, with the same randomness."""
         node = copy.copy(self)
         node.children = children
         vars(node).pop("structure", None)
         return node
 
     def describe(self) -> str:
-        """The operation with what fixes the meaning of a position, for a saved state."""
+        """Return the operation with what fixes the meaning of a position, for a saved state."""
         return self.label
 
     @property
@@ -134,28 +134,28 @@ class Drawing(Node):
 
     @property
     def child(self) -> Node:
-        """The node it reads from."""
+        """The node that this one reads from."""
         return self.children[0]
 
     @property
     def order(self) -> Order:
-        """Seeds what the function draws."""
+        """The order that seeds what the function draws."""
         return self._order
 
     def sharded(self, child: Node, num_shards: int, index: int) -> Node:
-        """The same function over a shard of the elements; it draws for each the same numbers as in the whole."""
+        """Apply the same function to a shard of the elements; it draws for each the same numbers as in the whole."""
         node = cast(Drawing, self.over(child))
         node._offset = self._offset + self._stride * index
         node._stride = self._stride * num_shards
         return node
 
     def name_of(self, run: Run, number: int, position: int) -> tuple[int, ...]:
-        """What names an element to a random function: the order in a pass, and its place in the whole."""
+        """Return what names an element to a random function: the order in a pass, and its position in the whole."""
         return (*self._order.key(run, number), position * self._stride + self._offset)
 
 
 def walk(node: Node) -> Iterator[Node]:
-    """The nodes of a plan, each once, sources last."""
+    """Yield the nodes of a plan, each once, sources last."""
     seen: set[int] = set()
     pending = [node]
     while pending:
@@ -167,7 +167,7 @@ def walk(node: Node) -> Iterator[Node]:
 
 
 def mix_pass(passes: Passes, number: Passes) -> Passes:
-    """The pass of a `repeat` inside the passes of the ones above it: a 64-bit mixture, `number` where those are 0."""
+    """Mix the pass of a `repeat` with the passes of the ones above it: a 64-bit number, `number` where those are 0."""
     if isinstance(passes, int) and isinstance(number, int):
         return (passes * _MIX + number) & _MASK
     outer = np.asarray(passes, np.uint64)
@@ -176,12 +176,12 @@ def mix_pass(passes: Passes, number: Passes) -> Passes:
 
 
 def select_passes(passes: Passes, chosen: np.ndarray | slice) -> Passes:
-    """The passes of some of the positions."""
+    """Return the passes of some of the positions."""
     return passes if isinstance(passes, int) else passes[chosen]
 
 
 def pass_at(passes: Passes, index: int) -> int:
-    """The pass of one of the positions."""
+    """Return the pass of one of the positions."""
     return passes if isinstance(passes, int) else int(passes[index])
 
 
@@ -204,7 +204,7 @@ class IndexCursor(Cursor):
         self._careful = 0
 
     def read(self, limit: int) -> Block:
-        """The next 1 to `limit` elements of one shape; raises StopIteration at the end."""
+        """Read the next 1 to `limit` elements of one shape; raises StopIteration at the end."""
         block = self._pending or self._gathered(limit)
         self._pending = None
         if isinstance(block, Rows):
@@ -244,7 +244,6 @@ class IndexCursor(Cursor):
         return int(other[0]) if len(other) else len(indices)
 
     def skip(self, count: int) -> int:
-        """Adds to the position."""
         length = self._node.length
         passed = count if length == INFINITE_CARDINALITY else max(0, min(count, length - self.position))
         self.position += passed
@@ -256,14 +255,13 @@ class IndexCursor(Cursor):
         return {"position": self.position}
 
     def set_state(self, state: State) -> None:
-        """Goes to the position."""
         self.position = state["position"]
 
 
 def same_or_shape_ids(
     nodes: Sequence[Node], indices: Sequence[np.ndarray], passes: Passes, run: Run
 ) -> np.ndarray | None:
-    """The shape ids of positions whose elements are made of one element of every node."""
+    """Return the shape ids of positions whose elements are made of one element of every node."""
     combined: np.ndarray | None = None
     for node, positions in zip(nodes, indices, strict=True):
         ids = node.shape_ids(positions, passes, run)

@@ -12,13 +12,13 @@ _IS_ONE: ContextVar[bool] = ContextVar("stratax_one_of_many", default=False)
 
 
 def is_one_of_many() -> bool:
-    """Whether the plan whose spec is asked for is one of those that a function makes."""
+    """Return whether the plan whose spec is asked for is one of those that a function makes."""
     return _IS_ONE.get()
 
 
 @contextlib.contextmanager
 def one_of_many() -> Iterator[None]:
-    """Within it, specs claim no size that follows from how many elements there are."""
+    """Mark a block within which specs claim no size that follows from how many elements there are."""
     token = _IS_ONE.set(True)
     try:
         yield
@@ -27,7 +27,7 @@ def one_of_many() -> Iterator[None]:
 
 
 def merged_specs(spec: PyTree, other: object) -> Any:
-    """What describes elements of both; `spec` where they are of different structure or dtypes."""
+    """Merge specs into what describes elements of both; `spec` where they are of different structure or dtypes."""
     mine, structure = flatten(spec)
     theirs, other_structure = flatten(other)
     if structure != other_structure:

@@ -31,7 +31,7 @@ class Order:
             return self._seed
 
     def saved_seed(self, run: Run, number: int = 0) -> int:
-        """The seed in force, for a saved state; `number` tells the orders of a plan apart."""
+        """Return the seed in force, for a saved state; `number` tells the orders of a plan apart."""
         if id(self) in run.seeds:
             return run.seeds[id(self)]
         with self._lock:
@@ -40,7 +40,7 @@ class Order:
             return self._seed
 
     def key(self, run: Run, number: int) -> tuple[int, ...]:
-        """The key of the order in one pass."""
+        """Return the key of the order in one pass."""
         seed = run.seeds.get(id(self))
         seed = self.seed if seed is None else seed
         return (seed, run.iteration, number) if self.reshuffle else (seed,)

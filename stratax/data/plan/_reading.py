@@ -20,7 +20,7 @@ _Found = TypeVar("_Found")
 
 
 def read_ahead(node: Node) -> int:
-    """How many elements of `node` to gather in one go when they are asked for one by one."""
+    """Return how many elements of `node` to gather in one go when they are asked for one by one."""
     limits = list(_limits(node))
     if limits:
         return min(limits)
@@ -34,7 +34,7 @@ def read_ahead(node: Node) -> int:
 
 
 def _limits(node: Node) -> Iterator[int]:
-    """How many elements of `node` each step that minds lets be made ahead; those of a batch count."""
+    """Yield how many elements of `node` each step that minds lets be made ahead; those of a batch count."""
     pending, seen = [(node, 1)], set()
     while pending:
         step, per_element = pending.pop()
@@ -75,7 +75,7 @@ class Lookahead:
 
 
 def first_found(node: Node, find: Callable[[Row], _Found]) -> _Found | None:
-    """What `find` gives for a node's first element, in an iteration of its own; `None` if there is no element.
+    """Return what `find` gives for a node's first element, in an iteration of its own; `None` if there is no element.
 
     Of elements that can't be made, or fail in `find`, some are passed over; if all do, the first failure is raised.
     """

@@ -47,14 +47,14 @@ class Run:
         self._closers: list[Callable[[bool], None]] = []
 
     def child(self, iteration: int) -> "Run":
-        """A run over a part of the plan that keeps an iteration of its own."""
+        """Make a run over a part of the plan that keeps an iteration of its own."""
         run = Run(iteration, self.seeds, self._max_threads)
         run.placeless = self.placeless
         run.origins = self.origins
         return run
 
     def pool(self, threads: int, owner: object) -> ThreadPoolExecutor:
-        """Threads for one step of the plan, started at its first use.
+        """Return threads for one step of the plan, started at its first use.
 
         Args:
             threads: How many.
@@ -84,7 +84,7 @@ class Run:
             self._closers.append(closer)
 
     def forget(self, closer: Callable[[bool], None]) -> None:
-        """Undoes :meth:`on_close`."""
+        """Undo :meth:`on_close`."""
         with self._lock, contextlib.suppress(ValueError):
             self._closers.remove(closer)
 

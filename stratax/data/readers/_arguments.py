@@ -15,7 +15,7 @@ _MAX_AUTOTUNED = 16
 
 
 def names_node(filenames: Any) -> Node:
-    """The node that gives the names of `filenames`: one name, a sequence or array of names, or a Dataset of names.
+    """Return the node that gives the names of `filenames`: a name, a sequence of names, or a Dataset of names.
 
     Raises:
         BadTypeError: A name is not a string or a path.
@@ -30,7 +30,7 @@ def names_node(filenames: Any) -> Node:
 
 
 def as_buffer_size(buffer_size: Any, default: int) -> int:
-    """How many bytes to read at once: `default` for None or 0.
+    """Return how many bytes to read at once: `default` for None or 0.
 
     Raises:
         BadArgumentError: It is negative.
@@ -39,7 +39,7 @@ def as_buffer_size(buffer_size: Any, default: int) -> int:
 
 
 def as_parallel_reads(num_parallel_reads: Any) -> int:
-    """How many files to read at a time.
+    """Return how many files to read at a time.
 
     Raises:
         BadArgumentError: It is neither positive nor AUTOTUNE.

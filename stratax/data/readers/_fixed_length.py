@@ -87,11 +87,9 @@ class FixedLengthFormat(RecordFormat):
     label = "FixedLengthRecord"
 
     def open(self, name: str) -> "FixedLengthStream":
-        """The records of a file."""
         return FixedLengthStream(open_bytes(name, self.compression), self)
 
     def describe(self) -> str:
-        """The kind of file and the lengths."""
         return f"{self.label}({self.record_bytes}, {self.header_bytes}, {self.footer_bytes})"
 
 
@@ -110,7 +108,7 @@ class FixedLengthStream(WindowStream):
         self._base = form.header_bytes
 
     def read(self) -> Piece:
-        """The records that are in memory as a whole, after reading on if there are none."""
+        """Read the records that are in memory as a whole, after reading on if there are none."""
         if self._has_ended:
             raise StopIteration
         while not (count := self._num_whole()):
@@ -126,7 +124,7 @@ class FixedLengthStream(WindowStream):
         return Piece(start, records, ends + self._base)
 
     def _num_whole(self) -> int:
-        """Whole records in the window, those at its end that might be the footer left out."""
+        """Return whole records in the window, those at its end that might be the footer left out."""
         there = len(self._window) - self._position - self._form.footer_bytes
         return max(0, there // self._form.record_bytes)
 

@@ -59,7 +59,6 @@ class ParquetRows(NamedFiles):
         self._spec: Any = None
 
     def with_names(self, names: Node) -> "ParquetRows":
-        """The same with other files."""
         return ParquetRows(names, self.columns, self.num_rows)
 
     @property
@@ -81,27 +80,26 @@ class ParquetRows(NamedFiles):
             run.close()
 
     def learn(self, spec: Any) -> Any:
-        """The spec of the first file that could be opened, which `spec` is that of if there was none before."""
+        """Learn the spec from the first file that could be opened, whose `spec` is that if there was none before."""
         if self._spec is None:
             self._spec = spec
         return self._spec
 
     @property
     def length(self) -> int:
-        """Would take opening every file."""
+        """The number of rows, unknown as every file would have to be opened."""
         return 0 if self.names.length == 0 else UNKNOWN_CARDINALITY
 
     @property
     def is_uniform(self) -> bool:
-        """Whether there are no lists."""
+        """Whether there are no lists, whose lengths may differ."""
         return all(spec.shape is not None and None not in spec.shape for spec in flatten(self.spec)[0])
 
     def describe(self) -> str:
-        """The columns."""
         return f"Parquet({'all' if self.columns is None else ','.join(self.columns)})"
 
     def stream(self, run: Run, passes: int) -> "ParquetCursor":
-        """At the first row of the first file."""
+        """Open a pass at the first row of the first file."""
         return ParquetCursor(self, run, passes)
 
 
@@ -146,19 +144,19 @@ class ParquetFile:
 
     @property
     def num_groups(self) -> int:
-        """How many row groups there are."""
+        """The number of row groups."""
         return int(self._file.num_row_groups)
 
     def group_rows(self, group: int) -> int:
-        """How many rows a row group has."""
+        """Return how many rows a row group has."""
         return int(self._file.metadata.row_group(group).num_rows)
 
     def first_row(self, group: int) -> int:
-        """The number in the file of a row group's first row."""
+        """Return the number in the file of a row group's first row."""
         return sum(map(self.group_rows, range(group)))
 
     def batches(self, group: int, num_rows: int) -> Any:
-        """An iterator over the `pyarrow.RecordBatch`es of a row group."""
+        """Return an iterator over the `pyarrow.RecordBatch`es of a row group."""
         return self._file.iter_batches(num_rows, row_groups=[group], columns=self.columns)
 
     def next_batch(self, batches: Any, group: int, read: int) -> Any:
@@ -189,12 +187,12 @@ class ParquetFile:
             ) from e
 
     def close(self) -> None:
-        """Closes the file."""
+        """Close the file."""
         self._source.close()
 
 
 def _opened(name: str) -> Any:
-    """A file for pyarrow, which closes none that it did not open itself."""
+    """Open a file for pyarrow, which closes none that it did not open itself."""
     path = local_path(name)
     if path is None:
         filesystem, path = remote_path(name)
@@ -226,7 +224,7 @@ class ParquetCursor(OwningCursor):
         super().__init__(run)
 
     def read(self, limit: int) -> Block:
-        """Up to `limit` rows of one row group."""
+        """Read up to `limit` rows of one row group."""
         file = self._filled()
         batch = self._batch.slice(0, limit)
         try:
@@ -256,7 +254,7 @@ class ParquetCursor(OwningCursor):
         self._batch = self._batch.slice(count)
 
     def _filled(self) -> ParquetFile:
-        """Reads on until there is a row."""
+        """Read on until there is a row."""
         while True:
             file = self._file or self._open()
             if self._batch is not None and self._batch.num_rows:
@@ -341,7 +339,7 @@ class ParquetCursor(OwningCursor):
         return step
 
     def get_state(self) -> State:
-        """File, row group, row."""
+        """Return file, row group and row."""
         return {"names": self._names.get_state(), "group": self._group, "row": self._row}
 
     def set_state(self, state: State) -> None:
@@ -351,7 +349,6 @@ class ParquetCursor(OwningCursor):
         self._group, self._row = state["group"], state["row"]
 
     def let_go(self, wait: bool = True) -> None:
-        """Closes the file."""
         self._leave()
         self._names.close()
 

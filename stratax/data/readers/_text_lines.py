@@ -77,11 +77,9 @@ class TextLineFormat(RecordFormat):
     label = "TextLine"
 
     def open(self, name: str) -> "TextLineStream":
-        """The lines of a file."""
         return TextLineStream(open_bytes(name, self.compression), self.buffer_size, self.max_line_bytes)
 
     def describe(self) -> str:
-        """The kind of file."""
         return self.label
 
 
@@ -100,7 +98,7 @@ class TextLineStream(WindowStream):
         self._max_line_bytes = max_line_bytes
 
     def read(self) -> Piece:
-        """The lines that are in memory as a whole, after reading on if there are none."""
+        """Read the lines that are in memory as a whole, after reading on if there are none."""
         if self._has_ended:
             raise StopIteration
         while (stop := self._window.rfind(b"\n", self._position)) < 0:
@@ -121,7 +119,7 @@ class TextLineStream(WindowStream):
         return Piece(start, _without_returns(lines), ends)
 
     def _last_line(self) -> Piece:
-        """What stands behind the last newline."""
+        """Return what stands behind the last newline."""
         self._has_ended = True
         if self._stream.damage is not None:
             return Piece.empty(self.place, self._damage_error())
@@ -142,7 +140,7 @@ class TextLineStream(WindowStream):
         )
 
     def skip(self, count: int) -> int:
-        """Counts newlines."""
+        """Skip lines by counting newlines."""
         passed = 0
         while passed < count:
             try:
@@ -156,7 +154,7 @@ class TextLineStream(WindowStream):
         return passed
 
     def _go_back(self, piece: Piece, count: int) -> None:
-        """To behind the first `count` lines of a piece; what was the file's last line is read again."""
+        """Go to behind the first `count` lines of a piece; what was the file's last line is read again."""
         self._has_ended = False
         self._record -= len(piece.records) - count
         self._position = int(piece.ends[count - 1]) - self._base

@@ -81,7 +81,7 @@ class TFRecordDataset(Dataset):
 
 
 def tf_record_iterator(path: FileName, options: TFRecordOptions | str | None = None) -> Iterator[bytes]:
-    """The records of one TFRecord file, as the old `tf.python_io.tf_record_iterator`.
+    """Iterate over the records of one TFRecord file, as the old `tf.python_io.tf_record_iterator`.
 
     Args:
         path: A path or URL.

@@ -59,7 +59,6 @@ class IndexedRecords(NamedFiles):
         self._form = form
 
     def with_names(self, names: Node) -> "IndexedRecords":
-        """The same with other files."""
         return IndexedRecords(names, self._form)
 
     @property
@@ -92,11 +91,10 @@ class IndexedRecords(NamedFiles):
         return int(self._firsts[-1])
 
     def describe(self) -> str:
-        """The kind of file and how many records."""
         return f"{self.label}({self.length})"
 
     def gather(self, indices: np.ndarray, passes: Passes, run: Run) -> Block:
-        """The records at some positions, those of a file in one go."""
+        """Gather the records at some positions, those of a file in one go."""
         records = np.empty(len(indices), object)
         files = np.searchsorted(self._firsts, indices, side="right") - 1
         for number in np.unique(files):
@@ -127,7 +125,7 @@ class FileIndex:
         self.length = len(self._starts) - 1 + (self._failure is not None)
 
     def _failure_behind(self) -> DataLossError | None:
-        """What the reader says about the bytes behind the last record."""
+        """Return what the reader says about the bytes behind the last record."""
         stream = self._form.open(self._name)
         try:
             stream.seek(int(self._starts[-1]), len(self._starts) - 1)
@@ -138,7 +136,7 @@ class FileIndex:
             stream.close()
 
     def read(self, positions: np.ndarray, origins: Origins) -> np.ndarray:
-        """Records by number, objects [n], their places noted; raises for the first of them that can't be read."""
+        """Read records by number, objects [n], their positions noted; raises for the first that can't be read."""
         if self._failure is not None and (positions >= len(self._starts) - 1).any():
             raise copy.copy(self._failure)
         order = np.argsort(positions, kind="stable")
@@ -213,7 +211,7 @@ def _tells_size(name: str, path: str) -> bool:
 
 
 def _starts_of(path: str) -> np.ndarray:
-    """Where each record begins and the last one ends, int64 [n + 1]: from the index, or from the file."""
+    """Return where each record begins and the last one ends, int64 [n + 1]: from the index, or from the file."""
     facts = _facts(path)
     starts = _loaded(_index_path(path), facts)
     if starts is None:
@@ -225,7 +223,7 @@ def _starts_of(path: str) -> np.ndarray:
 
 
 def _facts(path: str) -> list[int]:
-    """What tells that an index belongs to a file as it is."""
+    """Return what tells that an index belongs to a file as it is."""
     status = os.stat(path)
     return [_MAGIC, status.st_size, status.st_mtime_ns]
 
@@ -236,7 +234,7 @@ def _index_path(path: str) -> str:
 
 
 def _loaded(path: str, facts: list[int]) -> np.ndarray | None:
-    """An index that was kept; None if there is none, or it does not belong to the file."""
+    """Load an index that was kept; None if there is none, or it does not belong to the file."""
     try:
         content: np.ndarray = np.load(path, allow_pickle=False)
     except (OSError, ValueError, EOFError):
@@ -269,7 +267,7 @@ def scan(path: str) -> np.ndarray:
 
 
 def _stops(window: bytes, known: dict[bytes, int], left: int) -> np.ndarray:
-    """Where the records end whose headers are in a window that begins with one."""
+    """Return where the records end whose headers are in a window that begins with one."""
     parts: list[np.ndarray] = []
     stops: list[int] = []
     position, before = 0, b""
@@ -296,7 +294,7 @@ def _stops(window: bytes, known: dict[bytes, int], left: int) -> np.ndarray:
 
 
 def _run(window: bytes, position: int, size: int, left: int) -> int:
-    """How many records from a position on have the same header, looked for in ever larger steps."""
+    """Count the records from a position on with the same header, looked for in ever larger steps."""
     header = np.frombuffer(window, np.uint8, HEADER_BYTES, position)
     there = min((len(window) - position) // size, (left - position) // size)
     found, count = 1, _LEAST_RUN

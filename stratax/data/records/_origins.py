@@ -61,7 +61,7 @@ class Origins:
         self._lock = threading.Lock()
 
     def note_piece(self, name: str, form: RecordFormat, piece: Piece) -> None:
-        """Notes consecutive records."""
+        """Note consecutive records."""
         count = len(piece.records)
         if count:
             offset, number = piece.start
@@ -98,7 +98,7 @@ class Origins:
             return
 
     def find(self, content: bytes) -> Origin | None:
-        """The place of the last record with this content, or else of an Example that has it as a value.
+        """Find the position of the last record with this content, or else of an Example that has it as a value.
 
         None if it is not found in time.
         """
@@ -119,7 +119,7 @@ class Origins:
 
 
 def _records_in(row: Sequence[Any], which: int | None) -> Iterator[bytes]:
-    """The byte strings of an element; of a batch the one that is to blame, if that is known."""
+    """Yield the byte strings of an element; of a batch the one that is to blame, if that is known."""
     for leaf in row:
         if isinstance(leaf, np.ndarray) and leaf.dtype.hasobject and which is not None and leaf.ndim == 1:
             leaf = leaf[which] if which < len(leaf) else None
@@ -128,7 +128,7 @@ def _records_in(row: Sequence[Any], which: int | None) -> Iterator[bytes]:
 
 
 def _varint(number: int) -> bytes:
-    """As Protocol Buffers write a length: seven bits at a time, the low ones first."""
+    """Encode a length as Protocol Buffers do: seven bits at a time, the low ones first."""
     head = b""
     while number > 0x7F:
         head += bytes([number & 0x7F | 0x80])
@@ -146,7 +146,7 @@ class _Search:
         self._position = 0
 
     def with_content(self, noted: _Noted, content: bytes) -> Origin | None:
-        """The first of some records that has this content."""
+        """Return the first of some records that has this content."""
         lead = noted.form.lead_bytes
         behind = noted.ends - noted.starts - lead - len(content)
         for i in np.flatnonzero((behind >= 0) & (behind <= _MOST_BEHIND)).tolist():
@@ -156,7 +156,7 @@ class _Search:
         return None
 
     def around(self, noted: _Noted, content: bytes) -> Origin | None:
-        """The first of some records that is an Example with this content as a value: an image that was parsed."""
+        """Return the first of some records that is an Example with this content as a value, such as an image."""
         value = _VALUE_TAG + _varint(len(content)) + content
         sizes = noted.ends - noted.starts
         for i in np.flatnonzero(sizes > len(content)).tolist():
@@ -166,14 +166,14 @@ class _Search:
         return None
 
     def _stands(self, noted: _Noted, offset: int, content: bytes) -> bool:
-        """Whether a file has this content at a place."""
+        """Return whether a file has this content at a place."""
         start = self._read(noted, offset, min(len(content), _GLANCE))
         if len(start) == len(content) or not content.startswith(start):
             return start == content
         return start + self._read(noted, offset + len(start), len(content) - len(start)) == content
 
     def _read(self, noted: _Noted, offset: int, count: int) -> bytes:
-        """What stands at a place; less than asked for, or nothing, where the file is another one by now."""
+        """Read what stands at a position; less than asked for, or nothing, where the file is another one by now."""
         with contextlib.suppress(OSError, DataError):
             content = self._at(noted, offset).more(b"", count)
             self._position += len(content)
@@ -203,7 +203,7 @@ class _Search:
             raise TimeoutError
 
     def close(self) -> None:
-        """Closes the file."""
+        """Close the file."""
         if self._stream is not None:
             self._stream.close()
         self._stream = None

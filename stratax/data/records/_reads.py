@@ -29,7 +29,7 @@ class BadRecordError(Exception):
 
 
 def read_records(file: int, starts: np.ndarray, stops: np.ndarray, *, check_crc: bool) -> list[bytes]:
-    """Some records of a file, those that are close to each other in one go.
+    """Read some records of a file, those that are close to each other in one go.
 
     Args:
         file: The descriptor; its position is neither used nor moved, so several threads may read.
@@ -58,7 +58,7 @@ def read_records(file: int, starts: np.ndarray, stops: np.ndarray, *, check_crc:
 
 
 def _spans(file: int, starts: np.ndarray, stops: np.ndarray) -> list[slice]:
-    """Parts of the records that are read in one go: close together, and not too much at once."""
+    """Group the records that are read in one go: close together, and not too much at once."""
     is_far = starts[1:] - stops[:-1] > _MAX_GAP
     is_new = is_far | (starts[1:] // _MAX_SPAN != starts[:-1] // _MAX_SPAN)
     edges = [0, *(np.flatnonzero(is_new) + 1).tolist(), len(starts)]

@@ -46,16 +46,16 @@ class Piece:
 
     @classmethod
     def empty(cls, start: tuple[int, int], last: DataError | None = None) -> Self:
-        """No record; what is wrong, if something is."""
+        """Make a piece without a record; with what is wrong, if something is."""
         return cls(start, [], np.empty(0, np.int64), last=last)
 
     @property
     def count(self) -> int:
-        """How many records and failures."""
+        """The number of records and failures."""
         return len(self.records) + (self.last is not None)
 
     def place(self, index: int) -> tuple[int, int]:
-        """Offset and number of the record at an index, or of what follows the last."""
+        """Return offset and number of the record at an index, or of what follows the last."""
         at = min(index, len(self.records))
         return (int(self.ends[at - 1]) if at else self.start[0]), self.start[1] + at
 
@@ -65,7 +65,7 @@ class RecordStream(abc.ABC):
 
     @abc.abstractmethod
     def read(self) -> Piece:
-        """The next records, as many as are at hand; raises StopIteration at the end and behind a `last` failure."""
+        """Read the next records, as many as are at hand; raises StopIteration at the end and behind a `last` one."""
 
     @abc.abstractmethod
     def skip(self, count: int) -> int:
@@ -87,7 +87,7 @@ class RecordStream(abc.ABC):
 
     @abc.abstractmethod
     def close(self) -> None:
-        """Lets go of the file."""
+        """Let go of the file."""
 
 
 class WindowStream(RecordStream):
@@ -137,7 +137,6 @@ class WindowStream(RecordStream):
             )
 
     def close(self) -> None:
-        """Closes the file."""
         self._has_ended = True
         self._window, self._position, self._base = b"", 0, self._base + self._position
         self._stream.close()
@@ -160,7 +159,7 @@ class WindowStream(RecordStream):
         )
 
     def _damage_error(self) -> DataLossError:
-        """The error for content that can't be read on; only where the stream says why."""
+        """Return the error for content that can't be read on; only where the stream says why."""
         what = f"The file can't be read on: {self._stream.damage}"
         offset = self._base + self._position
         if self._stream.is_unreadable:
@@ -170,7 +169,7 @@ class WindowStream(RecordStream):
         return self._error(what, self._record, offset, hint)
 
     def _hint_at_start(self) -> str:
-        """What to do about content that is damaged from its first byte on."""
+        """Return what to do about content that is damaged from its first byte on."""
         return "Make the file again, or see compression_type."
 
 
@@ -189,8 +188,8 @@ class RecordFormat(abc.ABC):
 
     @abc.abstractmethod
     def open(self, name: str) -> RecordStream:
-        """The records of a file."""
+        """Open the records of a file."""
 
     @abc.abstractmethod
     def describe(self) -> str:
-        """What fixes the meaning of a record's number."""
+        """Describe what fixes the meaning of a record's number."""

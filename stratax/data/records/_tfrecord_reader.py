@@ -29,31 +29,31 @@ LIMIT_HINT = "Pass a larger max_record_bytes if such records are meant; the rest
 
 
 def masked_crc(data: bytes | memoryview) -> int:
-    """The CRC-32C of some bytes, rotated and shifted as the format wants it."""
+    """Return the CRC-32C of some bytes, rotated and shifted as the format wants it."""
     crc = crc32c.crc32c(data)
     return (((crc >> 15) | (crc << 17)) + _MASK_DELTA) & 0xFFFFFFFF
 
 
 def masked_crcs(records: list[bytes]) -> np.ndarray:
-    """:func:`masked_crc` of each of some records, uint32 [n]."""
+    """Compute :func:`masked_crc` of each of some records, uint32 [n]."""
     crcs = np.fromiter(map(crc32c.crc32c, records), np.uint32, len(records))
     return ((crcs >> 15) | (crcs << 17)) + np.uint32(_MASK_DELTA)
 
 
 def length_of(header: bytes) -> int | None:
-    """The length that a record's first 12 bytes tell, None if its checksum says that they are damaged."""
+    """Return the length that a record's first 12 bytes tell, None if its checksum says that they are damaged."""
     length, crc = HEADER.unpack(header)
     return int(length) if masked_crc(header[:_LENGTH_BYTES]) == crc else None
 
 
 def too_large(length: int, limit: int) -> str:
-    """What is wrong with a record whose length is beyond the limit."""
+    """Return what is wrong with a record whose length is beyond the limit."""
     return f"A record claims to have {length} bytes, more than max_record_bytes={limit}"
 
 
 @functools.lru_cache(_MAX_KNOWN_HEADERS)
 def header_of(length: int) -> bytes:
-    """The 12 bytes that a record of some length begins with."""
+    """Return the 12 bytes that a record of some length begins with."""
     encoded = HEADER.pack(length, 0)[:_LENGTH_BYTES]
     return encoded + masked_crc(encoded).to_bytes(FOOTER_BYTES, "little")
 
@@ -77,11 +77,10 @@ class TFRecordFormat(RecordFormat):
     lead_bytes: ClassVar[int] = HEADER_BYTES
 
     def open(self, name: str) -> "TFRecordStream":
-        """The records of a file."""
         return TFRecordStream(open_bytes(name, self.compression), self)
 
     def describe(self) -> str:
-        """The kind of file; what else is set does not change the records."""
+        """Return the kind of file; what else is set does not change the records."""
         return self.label
 
 
@@ -99,7 +98,6 @@ class TFRecordStream(WindowStream):
         self._known: dict[bytes, int] = {}
 
     def read(self) -> Piece:
-        """The records that are in memory as a whole, after reading on if there are none."""
         while not self._has_ended:
             start = self.place
             records, stops, failure = self._scan()
@@ -111,7 +109,7 @@ class TFRecordStream(WindowStream):
         raise StopIteration
 
     def _scan(self) -> tuple[list[bytes], list[int], DataLossError | None]:
-        """The whole records in the window; stops at its end or before a damaged length."""
+        """Scan the whole records in the window; stops at its end or before a damaged length."""
         window, position, known = self._window, self._position, self._known
         end = len(window) - FOOTER_BYTES
         records: list[bytes] = []
@@ -138,7 +136,7 @@ class TFRecordStream(WindowStream):
         return records, stops, failure
 
     def _learn(self, header: bytes) -> int | None:
-        """The length that a header tells, remembered: headers of equal lengths are equal. None if it can't be used."""
+        """Return the length that a header gives, remembered as equal headers have equal lengths. None if unusable."""
         length = self._usable_length(header)
         if length is not None and len(self._known) < _MAX_KNOWN_HEADERS:
             self._known[header] = length
@@ -159,7 +157,7 @@ class TFRecordStream(WindowStream):
         return Piece(start, records, places + (self._base + FOOTER_BYTES), failures, failure)
 
     def _damaged(self, records: list[bytes], stops: np.ndarray) -> dict[int, DataLossError]:
-        """The errors of the records whose checksum differs, by index."""
+        """Return the errors of the records whose checksum differs, by index."""
         window = np.frombuffer(self._window, np.uint8)
         stored = window[stops[:, None] + np.arange(FOOTER_BYTES)].view("<u4")[:, 0]
         differ = np.flatnonzero(stored != masked_crcs(records))

@@ -91,7 +91,7 @@ class TFRecordOptions:
         self.compression_strategy = compression_strategy
 
     def compressor(self) -> Any:
-        """A `zlib.compressobj` with these settings; None if nothing is to be compressed.
+        """Return a `zlib.compressobj` with these settings; None if nothing is to be compressed.
 
         Raises:
             BadArgumentError: zlib takes none of these numbers.
@@ -122,7 +122,7 @@ def _given(value: int | None, default: int) -> int:
 
 
 def as_options(options: TFRecordOptions | str | None) -> TFRecordOptions:
-    """The options that are meant: themselves, a compression type, or none.
+    """Return the options that are meant: themselves, a compression type, or none.
 
     Raises:
         BadTypeError: It is something else.
@@ -231,7 +231,7 @@ class TFRecordWriter:
             discard(file)
 
     def _release(self) -> BinaryIO | None:
-        """The temporary file, which is the caller's from now on; None if it was released."""
+        """Return the temporary file, which is the caller's from now on; None if it was released."""
         file, self._file = self._file, None
         self._finalizer.detach()
         return file
@@ -280,7 +280,7 @@ def _publish(file: BinaryIO, name: str, local: str | None) -> None:
 
 
 def _abandon(file: BinaryIO, name: str) -> None:
-    """For a writer that nobody closed."""
+    """Abandon the file of a writer that nobody closed."""
     discard(file)
     warnings.warn(
         f"A TFRecordWriter was not closed, so its file was not made. Received: path={shown(name)}. Use it in a `with` "

@@ -29,12 +29,12 @@ class FileNames(Slices):
 
 
 def listed_names(label: str, names: list[str]) -> FileNames:
-    """A node that gives some names, as bytes."""
+    """Make a node that gives some names, as bytes."""
     return FileNames(label, names)
 
 
 def matching_files(file_pattern: StrPath) -> FileNames:
-    """A node with what :func:`glob` gives.
+    """Make a node with what :func:`glob` gives.
 
     Raises:
         FileMissingError: Nothing fits.

@@ -30,7 +30,6 @@ class FileSource(NamedFiles):
         self.num_parallel = num_parallel
 
     def with_names(self, names: Node) -> "FileSource":
-        """The same with other files."""
         return FileSource(names, self.form, self.num_parallel)
 
     @property
@@ -44,11 +43,10 @@ class FileSource(NamedFiles):
         return UNKNOWN_CARDINALITY
 
     def describe(self) -> str:
-        """The kind of file, and how many are read at a time."""
         return f"{self.form.describe()}[{self.num_parallel}]"
 
     def stream(self, run: Run, passes: int) -> Cursor:
-        """One file after another, or several in turn."""
+        """Open a pass over one file after another, or several in turn."""
         return FilesCursor(self, run, passes) if self.num_parallel == 1 else TurnsCursor(self, run, passes)
 
 
@@ -68,7 +66,7 @@ class FilesCursor(OwningCursor):
         super().__init__(run)
 
     def read(self, limit: int) -> Block:
-        """The next records of one file; a damaged one raises, and the next file follows where the rest is lost."""
+        """Read the next records of one file; a damaged one raises, and the next file follows where the rest is lost."""
         while True:
             file = self._file or self._next_file()
             try:
@@ -92,7 +90,7 @@ class FilesCursor(OwningCursor):
         self._names.leave()
 
     def skip(self, count: int) -> int:
-        """From record to record without making them."""
+        """Skip from record to record without making them."""
         passed = 0
         while passed < count:
             try:
@@ -108,7 +106,7 @@ class FilesCursor(OwningCursor):
         return passed
 
     def get_state(self) -> State:
-        """The place among the names, and the place in the file that is open."""
+        """Return the position among the names, and the position in the file that is open."""
         return {
             "names": self._names.get_state(),
             "file": None if self._file is None else self._file.get_state(),
@@ -121,7 +119,6 @@ class FilesCursor(OwningCursor):
             self._next_file().set_state(state["file"])
 
     def let_go(self, wait: bool = True) -> None:
-        """Closes the file."""
         if self._file is not None:
             self._file.close()
         self._names.close()
@@ -150,7 +147,7 @@ class TurnsCursor(OwningCursor):
         super().__init__(run)
 
     def read(self, limit: int) -> Block:
-        """The next records, whole rounds of them where they are at hand."""
+        """Read the next records, whole rounds of them where they are at hand."""
         records = self._rounds(limit)
         while not records:
             if self._has_all and not any(self._files):
@@ -159,7 +156,7 @@ class TurnsCursor(OwningCursor):
         return as_block(records)
 
     def _rounds(self, limit: int) -> list[bytes]:
-        """As many records as are at hand in all the open files, in turn."""
+        """Return as many records as are at hand in all the open files, in turn."""
         order = [*self._files[self._turn :], *self._files[: self._turn]]
         files = [file for file in order if file is not None]
         if not files or limit < len(files) or (len(files) < len(order) and not self._has_all):
@@ -169,7 +166,7 @@ class TurnsCursor(OwningCursor):
         return [record for records in zip(*columns, strict=True) for record in records]
 
     def _one(self) -> list[bytes]:
-        """The record of the file whose turn it is, if it has one; the turn is the next one's then."""
+        """Return the record of the file whose turn it is, if it has one; the turn is the next one's then."""
         turn = self._turn
         try:
             file = self._files[turn] or self._next_file(turn)
@@ -201,7 +198,7 @@ class TurnsCursor(OwningCursor):
         self._files[turn] = self._befores[turn] = None
 
     def get_state(self) -> State:
-        """The place among the names, and for each open file the place of its name and in it."""
+        """Return the position among the names, and for each open file that of its name and in it."""
         files = [
             {"names": before.state, "file": file.get_state()} if file and before else None
             for file, before in zip(self._files, self._befores, strict=True)

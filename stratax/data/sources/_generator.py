@@ -53,7 +53,7 @@ class Generator(Node):
 
     @property
     def spec(self) -> Any:
-        """The signature given."""
+        """The signature that was given."""
         return self._signature
 
     @property
@@ -67,24 +67,24 @@ class Generator(Node):
         return 1
 
     def stream(self, run: Run, passes: int) -> Cursor:
-        """The elements, converted to the signature's dtypes and checked against it."""
+        """Open a pass over the elements, converted to the signature's dtypes and checked against it."""
         run.placeless.append(self.without_place())
         return GeneratorCursor(self)
 
     def started(self) -> Iterator[Any]:
-        """What the function gives for a new pass."""
+        """Return what the function gives for a new pass."""
         with user_code(f"The generator {self.name}"):
             return iter(self._function(*self._args))
 
     def without_place(self) -> DataError:
-        """Why no place in it can be saved."""
+        """Return why no position in it can be saved."""
         return DataError(
             "The position of this iterator can't be saved: it reads a Python generator, which can't be put "
             f"back. Received: from_generator({self.name}). Use from_tensor_slices or range with map."
         )
 
     def converted(self, element: PyTree, number: int) -> Row:
-        """One of them, as the signature says."""
+        """Convert one element as the signature says."""
         with user_code(f"The generator {self.name}"):
             return self._converted(element, number)
 
@@ -102,7 +102,7 @@ class Generator(Node):
         ]
 
     def _tuples(self, element: PyTree) -> Any:
-        """TensorFlow takes a yielded list for a tuple where the signature has a tuple."""
+        """Convert a yielded list to a tuple where the signature has a tuple, as TensorFlow does."""
         if isinstance(element, list) and type(self._signature) is tuple:
             return tuple(element)
         return element
@@ -141,7 +141,6 @@ class GeneratorCursor(Cursor):
         self._number = 0
 
     def read(self, limit: int) -> Block:
-        """Make one element."""
         if self._elements is None:
             self._elements = self._source.started()
         element = next(self._elements)
@@ -160,7 +159,7 @@ class GeneratorCursor(Cursor):
 def make_generator(
     generator: Any, output_types: object, output_shapes: object, args: Any, output_signature: object
 ) -> Generator:
-    """A generator source from either form of its signature."""
+    """Make a generator source from either form of its signature."""
     check_callable("generator", generator)
     if (output_types is None) == (output_signature is None):
         raise BadTypeError(

@@ -49,16 +49,15 @@ class Slices(Node):
         return unflatten(self.structure, specs)
 
     def describe(self) -> str:
-        """The operation and how many slices."""
         return f"{self.label}({self.length})"
 
     @property
     def length(self) -> int:
-        """The first dimension."""
+        """The size of the first dimension."""
         return len(self._leaves[0])
 
     def gather(self, indices: np.ndarray, passes: Passes, run: Run) -> Block:
-        """One gather per component; a plain copy where the positions are consecutive."""
+        """Gather once per component; a plain copy where the positions are consecutive."""
         first, count = int(indices[0]), len(indices)
         if _is_consecutive(indices):
             leaves = [leaf[first : first + count].copy() for leaf in self._leaves]
@@ -96,11 +95,10 @@ class Range(Node):
 
     @property
     def spec(self) -> TensorSpec:
-        """Describe an element: a scalar."""
+        """The spec of a number: a scalar."""
         return TensorSpec((), self._dtype)
 
     def describe(self) -> str:
-        """The numbers."""
         return f"Range({self._start}, {self._step}, {self._length})"
 
     @property
@@ -109,7 +107,6 @@ class Range(Node):
         return self._length
 
     def gather(self, indices: np.ndarray, passes: Passes, run: Run) -> Block:
-        """The numbers at some positions."""
         numbers = self._start + self._step * indices
         return Columns([numbers.astype(self._dtype, copy=False)], len(indices))
 
@@ -137,11 +134,10 @@ class Random(Node):
 
     @property
     def length(self) -> int:
-        """Answer that there is no end."""
+        """The length, which has no end."""
         return INFINITE_CARDINALITY
 
     def gather(self, indices: np.ndarray, passes: Passes, run: Run) -> Block:
-        """The numbers at some positions."""
         if isinstance(passes, int):
             return Columns([random_integers(indices, self._order.key(run, passes))], len(indices))
         numbers = np.empty(len(indices), np.int64)
@@ -152,7 +148,7 @@ class Random(Node):
 
 
 def as_slices(label: str, tensors: PyTree, *, add_axis: bool) -> Slices:
-    """The source node for arrays: whole as one element (`add_axis`), or their slices.
+    """Make the source node for arrays: whole as one element (`add_axis`), or their slices.
 
     Raises:
         DataError: There is no component, a component is a scalar, or first dimensions differ.
@@ -183,7 +179,7 @@ def as_slices(label: str, tensors: PyTree, *, add_axis: bool) -> Slices:
 
 
 def make_range(args: tuple[Any, ...], output_type: Any) -> Range:
-    """`range(stop)`, `range(start, stop)` or `range(start, stop, step)`."""
+    """Make `range(stop)`, `range(start, stop)` or `range(start, stop, step)`."""
     if not 1 <= len(args) <= 3:
         raise BadTypeError(
             "range takes (stop), (start, stop) or (start, stop, step). "

@@ -18,7 +18,7 @@ class NamedFiles(Node):
 
     @abc.abstractmethod
     def with_names(self, names: Node) -> Node:
-        """The same source over other files."""
+        """Return the same source over other files."""
 
 
 class NamePlace:
@@ -61,7 +61,7 @@ class CurrentFile:
         self._before = NamePlace(self._names)
 
     def take(self) -> str:
-        """The next name; raises StopIteration at the end."""
+        """Take the next name; raises StopIteration at the end."""
         try:
             return take_name(self._names)
         except StopIteration:
@@ -84,10 +84,10 @@ class CurrentFile:
         self.leave()
 
     def close(self) -> None:
-        """Lets go of the names."""
+        """Let go of the names."""
         self._names.close()
 
 
 def take_name(names: Cursor) -> str:
-    """The next name that a cursor over names gives."""
+    """Take the next name that a cursor over names gives."""
     return as_file_name(names.read(1).row(0)[0])

@@ -43,7 +43,7 @@ class OpenFile:
         return max(0, stop - self._at)
 
     def take(self, count: int) -> list[bytes]:
-        """The next records, at most as many as are at hand."""
+        """Take the next records, at most as many as are at hand."""
         start, self._at = self._at, self._at + count
         return self._piece.records[start : self._at]
 
@@ -61,7 +61,7 @@ class OpenFile:
             raise failure
 
     def read(self, limit: int) -> Block:
-        """The next 1 to `limit` records; raises as :meth:`fill` does."""
+        """Read the next 1 to `limit` records; raises as :meth:`fill` does."""
         self.fill()
         return as_block(self.take(min(limit, self.at_hand)))
 
@@ -120,7 +120,7 @@ class OpenFile:
         return passed
 
     def get_state(self) -> State:
-        """Offset and number of the next record, and whether what follows is lost."""
+        """Return offset and number of the next record, and whether what follows is lost."""
         offset, record = self._piece.place(self._at)
         is_lost = self._is_lost or self._at > len(self._piece.records)
         return {"offset": offset, "record": record, "lost": is_lost}
@@ -141,7 +141,7 @@ class OpenFile:
 
 
 def as_block(records: list[bytes]) -> Columns:
-    """Byte strings as elements."""
+    """Return byte strings as elements."""
     column = np.empty(len(records), object)
     column[:] = records
     return Columns([column], len(records))

@@ -25,7 +25,7 @@ class RowsSource(Node):
 
     @property
     def length(self) -> int:
-        """Count the rows of the arrays."""
+        """The number of rows of the arrays."""
         return len(self._rows)
 
     @property
@@ -34,6 +34,6 @@ class RowsSource(Node):
         return False
 
     def gather(self, indices: np.ndarray, passes: Passes, run: Run) -> Block:
-        """Copies of the rows."""
+        """Return copies of the rows."""
         rows = [self._rows[i] for i in indices]
         return Rows([[leaf.copy() if isinstance(leaf, np.ndarray) else leaf for leaf in row] for row in rows])

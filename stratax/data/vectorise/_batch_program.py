@@ -37,7 +37,7 @@ class Part:
     __hash__ = None  # type: ignore[assignment]
 
     def of(self, results: Sequence[Any]) -> Any:
-        """The part, of what the calls gave."""
+        """Return the part, of what the calls gave."""
         found = results[self.call]
         for key in self.path:
             found = found[key]
@@ -78,7 +78,7 @@ class BatchProgram:
 
     @classmethod
     def of(cls, function: Callable[..., Any]) -> Self | None:
-        """What a pure function of one argument does, if it is nothing else."""
+        """Return what a pure function of one argument does, if it is nothing else."""
         batch = BatchToCome()
         try:
             parts, structure = flatten(function(batch))
@@ -89,6 +89,6 @@ class BatchProgram:
         return cls(batch.calls, parts, structure)
 
     def __call__(self, batches: Sequence[Any]) -> list[Row]:
-        """The function's results for several batches; raises if it fails on one of them."""
+        """Return the function's results for several batches; raises if it fails on one of them."""
         by_call = [operation(batches) for operation in self._calls]
         return [[part.of(results) for part in self._parts] for results in zip(*by_call, strict=True)]

@@ -38,27 +38,27 @@ class BatchedElement(NDArrayOperatorsMixin):
 
     @property
     def column(self) -> np.ndarray:
-        """All the elements, stacked."""
+        """The column of all elements, stacked."""
         return self._column
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Shape of one element."""
+        """The shape of one element."""
         return self._column.shape[1:]
 
     @property
     def dtype(self) -> np.dtype:
-        """Its dtype."""
+        """The dtype of the elements."""
         return self._column.dtype
 
     @property
     def ndim(self) -> int:
-        """Its rank."""
+        """The rank of one element."""
         return self._column.ndim - 1
 
     @property
     def size(self) -> int:
-        """Its number of values."""
+        """The number of values in one element."""
         return int(np.prod(self.shape, dtype=np.int64))
 
     def __len__(self) -> int:
@@ -67,15 +67,15 @@ class BatchedElement(NDArrayOperatorsMixin):
         return self.shape[0]
 
     def astype(self, dtype: DTypeLike) -> "BatchedElement":
-        """As `ndarray.astype`."""
+        """Convert each element, as `ndarray.astype`."""
         return BatchedElement(self._column.astype(dtype), is_own=True)
 
     def copy(self) -> "BatchedElement":
-        """As `ndarray.copy`."""
+        """Copy the elements, as `ndarray.copy`."""
         return BatchedElement(self._column.copy(), is_own=True)
 
     def reshape(self, *shape: Any) -> "BatchedElement":
-        """As `ndarray.reshape`."""
+        """Reshape each element, as `ndarray.reshape`."""
         sizes = shape[0] if len(shape) == 1 and isinstance(shape[0], Sequence) else shape
         if -1 in sizes:
             known = int(np.prod([size for size in sizes if size != -1], dtype=np.int64))
@@ -83,20 +83,20 @@ class BatchedElement(NDArrayOperatorsMixin):
         return BatchedElement(self._column.reshape(len(self._column), *sizes), is_own=self._is_own)
 
     def ravel(self) -> "BatchedElement":
-        """As `ndarray.ravel`."""
+        """Flatten each element, as `ndarray.ravel`."""
         return self.reshape(self.size)
 
     flatten = ravel
 
     def transpose(self, *axes: Any) -> "BatchedElement":
-        """As `ndarray.transpose`."""
+        """Transpose each element, as `ndarray.transpose`."""
         order = axes[0] if len(axes) == 1 and isinstance(axes[0], Sequence) else axes
         order = tuple(axis % self.ndim for axis in order) if order else tuple(reversed(range(self.ndim)))
         return BatchedElement(self._column.transpose(0, *(axis + 1 for axis in order)), is_own=self._is_own)
 
     @property
     def T(self) -> "BatchedElement":
-        """As `ndarray.T`."""
+        """The transposed element, as `ndarray.T`."""
         return self.transpose()
 
     def __getitem__(self, key: object) -> "BatchedElement":
@@ -159,7 +159,7 @@ def _is_basic(part: object) -> bool:
 
 
 def _aligned(inputs: Sequence[Any]) -> list[Any]:
-    """Columns with as many axes as the operands' broadcast needs, other operands as they are."""
+    """Return columns with as many axes as the operands' broadcast needs, other operands as they are."""
     rank = max(np.ndim(value) if not isinstance(value, BatchedElement) else value.ndim for value in inputs)
     return [_with_rank(value, rank) if isinstance(value, BatchedElement) else value for value in inputs]
 

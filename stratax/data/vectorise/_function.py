@@ -30,7 +30,7 @@ Vectorised = Callable[[Sequence[np.ndarray]], Result]
 
 
 def uses_jax() -> bool:
-    """Whether the process has imported JAX. Where it has not, a pipeline does not either."""
+    """Return whether the process has imported JAX. Where it has not, a pipeline does not either."""
     return "jax" in sys.modules
 
 
@@ -44,7 +44,7 @@ _pipelines = _Pipelines()
 
 
 def in_pipeline() -> bool:
-    """Whether the caller runs in a function that a pipeline calls, where numbers keep their 64 bits."""
+    """Return whether the caller runs in a function that a pipeline calls, where numbers keep their 64 bits."""
     return _pipelines.depth > 0
 
 
@@ -75,7 +75,7 @@ def _jax_on_cpu() -> Iterator[None]:
 
 @contextlib.contextmanager
 def variables_kept() -> Iterator[None]:
-    """Within it, what is assigned to variables of Keras is seen, and forgotten at the end."""
+    """Mark a block within which what is assigned to variables of Keras is seen, and forgotten at the end."""
     if "keras" not in sys.modules:
         yield
         return
@@ -97,7 +97,7 @@ def call(function: Callable[..., Any], structure: Structure, leaves: Sequence[An
 def result_of(
     function: Callable[..., Any], structure: Structure, leaves: Sequence[Any]
 ) -> tuple[Row, Structure]:
-    """What a user's function makes of one element: leaves and structure of the new element."""
+    """Return what a user's function makes of one element: leaves and structure of the new element."""
     result = call(function, structure, leaves)
     try:
         return as_row(as_components(result))
@@ -113,7 +113,7 @@ class WithNumPy:
         self._structure = structure
 
     def __call__(self, columns: Sequence[np.ndarray]) -> Result:
-        """The results; `columns` stay as they are."""
+        """Return the results; `columns` stay as they are."""
         count = len(columns[0])
         stand_ins = [BatchedElement(column) for column in columns]
         leaves, structure = flatten(as_components(call(self._function, self._structure, stand_ins)))
@@ -145,7 +145,6 @@ class WithJAX:
         self._programs: dict[Any, tuple[Callable[..., Any], Structure]] = {}
 
     def __call__(self, columns: Sequence[np.ndarray]) -> Result:
-        """The results."""
         key = tuple((column.shape, column.dtype) for column in columns)
         if key not in self._programs:
             if len(self._programs) >= _MAX_PROGRAMS:
@@ -188,7 +187,7 @@ def _run_compiled(program: Callable[..., Any], columns: Sequence[np.ndarray]) ->
 
 
 def agrees(column: np.ndarray, rows: Sequence[Any], *, exactly: bool) -> bool:
-    """Whether a column has the values, shapes and dtype of what the function gives element by element."""
+    """Return whether a column has the values, shapes and dtype of what the function gives element by element."""
     for have, want in zip(column, rows, strict=False):
         if _kind(have) != _kind(want):
             return False
@@ -201,12 +200,12 @@ def agrees(column: np.ndarray, rows: Sequence[Any], *, exactly: bool) -> bool:
 
 
 def _kind(leaf: Any) -> tuple[Any, tuple[int, ...]]:
-    """Dtype and shape; the type of a string, which has no dtype."""
+    """Return dtype and shape; the type of a string, which has no dtype."""
     return getattr(leaf, "dtype", type(leaf)), np.shape(leaf)
 
 
 def block_agrees(result: Result, rows: Sequence[tuple[Row, Structure]], *, exactly: bool) -> bool:
-    """Whether the results of a block are those of its elements one by one."""
+    """Return whether the results of a block are those of its elements one by one."""
     columns, structure = result
     return all(structure == other for _, other in rows) and all(
         agrees(column, [row[i] for row, _ in rows], exactly=exactly) for i, column in enumerate(columns)

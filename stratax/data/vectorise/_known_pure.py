@@ -75,12 +75,12 @@ UFUNC_METHODS = ("accumulate", "outer", "reduce", "reduceat")
 
 
 def is_known(function: Callable[..., Any]) -> bool:
-    """Whether `function` is one of them."""
+    """Return whether `function` is one of them."""
     return any(function is known for known in _functions(_loaded()).get(id(function), ()))
 
 
 def _loaded() -> tuple[str, ...]:
-    """Which of the modules this process has imported; where none of JAX is, no function of it can be met."""
+    """Return which of the modules this process has imported; where none of JAX is, no function of it can be met."""
     return tuple(name for name in ("numpy", *_PUBLIC, *_SINGLE) if name in sys.modules)
 
 
@@ -117,14 +117,14 @@ def _public_functions(module: types.ModuleType, name: str) -> Iterator[Callable[
 
 
 def is_dtype(value: object) -> bool:
-    """`np.float32` and its like, those of `jax.numpy` included."""
+    """Return whether a value is `np.float32` or its like, those of `jax.numpy` included."""
     if isinstance(value, type) and issubclass(value, np.generic):
         return value.__module__ in ("numpy", "ml_dtypes")
     return type(value).__name__ == "_ScalarMeta" and type(value).__module__.startswith("jax.")
 
 
 def is_plain_library(name: str) -> bool:
-    """Whether a module of that name is of a library that some of them are of: reading its names does nothing else."""
+    """Return whether a module of that name is of a known library, of which reading names does nothing else."""
     return name.split(".")[0] in (
         "jax",
         "keras",

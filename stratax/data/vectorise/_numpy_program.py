@@ -64,7 +64,7 @@ class NumPyProgram:
         self._last_uses = _last_uses(self._jaxpr)
 
     def __call__(self, arguments: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """The results for `arguments`; an argument that is a result too is passed through as it is, dtype included."""
+        """Return the results for `arguments`; an argument that is a result too is passed through, dtype included."""
         values: dict[Any, Any] = dict(zip(self._jaxpr.constvars, self._constants, strict=True))
         for var, argument in zip(self._jaxpr.invars, arguments, strict=True):
             values[var] = argument.astype(var.aval.dtype, copy=False)
@@ -92,7 +92,7 @@ def _read(values: dict[Any, Any], var: object) -> Any:
 
 
 def _last_uses(jaxpr: jax.extend.core.Jaxpr) -> list[list[Any]]:
-    """For every step the values that nobody needs after it, so that memory is reused while it is in the cache."""
+    """Return for every step the values that nobody needs after it, so that memory is reused while in the cache."""
     needed = {var for var in jaxpr.outvars if not isinstance(var, jex.Literal)} | set(jaxpr.invars)
     spent: list[list[Any]] = []
     for eqn in reversed(jaxpr.eqns):
@@ -210,18 +210,18 @@ _SPECIAL: dict[str, Callable[[dict[str, Any], Any], Step]] = {
 
 
 def trace(function: Callable[..., Any], arguments: Sequence[np.ndarray]) -> tuple[jex.ClosedJaxpr, Any]:
-    """The program of `function` mapped over the leading axis of `arguments`, and the shapes of its results."""
+    """Trace `function` mapped over the leading axis of `arguments`; return the program and its results' shapes."""
     shapes = [jax.ShapeDtypeStruct(argument.shape, argument.dtype) for argument in arguments]
     return jax.make_jaxpr(jax.vmap(function), return_shape=True)(*shapes)
 
 
 def divides_integers(program: jex.ClosedJaxpr) -> bool:
-    """Whether a program divides integers by something that may be 0."""
+    """Return whether a program divides integers by something that may be 0."""
     return _divides(program.jaxpr, set())
 
 
 def _divides(jaxpr: jax.extend.core.Jaxpr, nonzero: set[Any]) -> bool:
-    """Whether a part of a program does; adds to `nonzero` those of its variables that are known not to be 0."""
+    """Return whether a part of a program divides; adds to `nonzero` those of its variables known not to be 0."""
 
     def is_nonzero(var: object) -> bool:
         return bool(np.all(var.val)) if isinstance(var, jex.Literal) else var in nonzero
@@ -243,7 +243,7 @@ def _divides(jaxpr: jax.extend.core.Jaxpr, nonzero: set[Any]) -> bool:
 
 
 def _keeps_nonzero(eqn: Any) -> bool:
-    """Whether the result has no 0 if the operands (but for the condition of a choice) have none."""
+    """Return whether the result has no 0 if the operands (but for the condition of a choice) have none."""
     if eqn.primitive.name == "convert_element_type":
         source, target = (var.aval.dtype for var in (eqn.invars[0], eqn.outvars[0]))
         return np.can_cast(source, target)

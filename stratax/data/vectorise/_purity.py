@@ -55,7 +55,7 @@ class Proof:
     _cells: list[tuple[types.CellType, Any]]
 
     def holds(self) -> bool:
-        """Whether every global and cell that was looked at still has its value."""
+        """Return whether every global and cell that was looked at still has its value."""
         return all(space.get(name, _MISSING) is value for space, name, value in self._globals) and all(
             _contents(cell) is value for cell, value in self._cells
         )
@@ -72,7 +72,7 @@ def _contents(cell: types.CellType) -> Any:
 
 
 def prove(function: Callable[..., Any], fields: Iterable[str] = ()) -> Proof | None:
-    """A proof that `function` depends on nothing but its arguments and constants, and changes nothing; or None.
+    """Prove that `function` depends on nothing but its arguments and constants, and changes nothing; None if it can't.
 
     Args:
         function: The user's.
@@ -90,7 +90,7 @@ def prove(function: Callable[..., Any], fields: Iterable[str] = ()) -> Proof | N
 
 
 def is_pure(function: Callable[..., Any]) -> bool:
-    """Whether there is a proof that `function` depends on nothing but its arguments and changes nothing."""
+    """Return whether there is a proof that `function` depends on nothing but its arguments and changes nothing."""
     return prove(function) is not None
 
 
@@ -133,7 +133,7 @@ class _Scan:
             raise _Impure
 
     def _check_compiled(self, function: Callable[..., Any], depth: int) -> None:
-        """A compiled function can't be given read-only arrays in the place of its own."""
+        """Refuse a compiled function: it can't be given read-only arrays in the place of its own."""
         inner = _Scan(self.fields)
         inner.check_callable(function, depth - 1)
         if inner.has_arrays or (inner.has_containers and inner.changes_items):
@@ -189,7 +189,7 @@ class _Scan:
     def _loaded(
         self, step: dis.Instruction, function: types.FunctionType, cells: dict[str, types.CellType]
     ) -> Any:
-        """The value from outside of the function that an instruction loads; `_MISSING` if it does no such thing."""
+        """Return the value from outside of the function that an instruction loads; `_MISSING` if it loads none."""
         name = step.argval
         if step.opname in _CELL_LOADS and name in cells:
             value = _contents(cells[name])
@@ -225,7 +225,7 @@ def _is_attribute(step: dis.Instruction) -> bool:
 
 
 def _code_objects(code: types.CodeType) -> Iterator[types.CodeType]:
-    """A function's code, and that of the functions and comprehensions in it."""
+    """Yield a function's code, and that of the functions and comprehensions in it."""
     yield code
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
@@ -233,7 +233,7 @@ def _code_objects(code: types.CodeType) -> Iterator[types.CodeType]:
 
 
 def _has_fixed_attributes(value: object) -> bool:
-    """Whether what stands behind its dot is fixed: of a module of a known library, or of a class there."""
+    """Return whether what stands behind its dot is fixed: of a module of a known library, or of a class there."""
     if isinstance(value, types.ModuleType):
         if not is_plain_library(value.__name__):
             raise _Impure
@@ -276,7 +276,7 @@ def _is_jax_array(value: object) -> bool:
 
 
 def _is_namedtuple(kind: object) -> bool:
-    """Whether making one calls nothing of the user's."""
+    """Return whether making one calls nothing of the user's."""
     if not (isinstance(kind, type) and issubclass(kind, tuple) and kind.__bases__ == (tuple,)):
         return False
     space = getattr(kind.__new__, "__globals__", {})
@@ -284,7 +284,7 @@ def _is_namedtuple(kind: object) -> bool:
 
 
 def _is_compiled(function: Callable[..., Any]) -> bool:
-    """Whether it is what `jax.jit` or `stratax.function` makes of a function."""
+    """Return whether a value is what `jax.jit` or `stratax.function` makes of a function."""
     is_compiler = _root(type(function)) in ("jax", "jaxlib", "stratax")
     return is_compiler and not isinstance(function, type) and callable(getattr(function, "__wrapped__", None))
 
@@ -294,7 +294,7 @@ def _root(value: object) -> str:
 
 
 def _read_only(value: Any) -> Any:
-    """The same with read-only views in the place of all arrays that it can reach."""
+    """Return the same with read-only views in the place of all arrays that it can reach."""
     if type(value) is np.ndarray:
         view = value.view()
         view.flags.writeable = False

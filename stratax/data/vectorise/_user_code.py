@@ -7,12 +7,12 @@ from stratax.errors import DataError
 
 
 def name_of(function: Callable[..., Any]) -> str:
-    """How messages call a function."""
+    """Return how messages call a function."""
     return f"The function {getattr(function, '__qualname__', repr(function))}"
 
 
 def unexpected_end(who: str, error: StopIteration) -> DataError:
-    """What a StopIteration of the user's code becomes: it would end the Dataset as if no element were left."""
+    """Return what a StopIteration of the user's code becomes: it would end the Dataset as if no element were left."""
     return DataError(
         f"{who} raised StopIteration, which would end the Dataset without a word. Expected: a result, or another "
         f"exception. Received: {type(error).__name__} ({str(error)[:200]!r}). Give next() a default, or shorten the "

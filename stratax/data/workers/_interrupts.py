@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 @contextlib.contextmanager
 def workers_without_interrupts() -> Iterator[None]:
-    """Processes that are started in this block never get Ctrl-C, which reaches every process of a terminal.
+    """Keep Ctrl-C, which reaches every process of a terminal, from processes that are started in this block.
 
     The process that they work for ends them. One that is still starting, and has not yet said that it leaves Ctrl-C
     to the other, would print where it was.

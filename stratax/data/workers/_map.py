@@ -49,7 +49,7 @@ class WorkerMap(Map):
         return max(least, min(most, _BYTES_AHEAD // max(1, size)))
 
     def _pool(self, run: Run) -> WorkerPool:
-        """The processes of one iterator, which its end ends."""
+        """Return the processes of one iterator, which its end ends."""
         with self._lock:
             pool: WorkerPool | None = run.memo.get((WorkerMap, id(self)))
             if pool is None:
@@ -61,14 +61,14 @@ class WorkerMap(Map):
             return pool
 
     def gather(self, indices: np.ndarray, passes: Passes, run: Run) -> Block:
-        """The function's results; waits for all of them."""
+        """Gather the function's results; waits for all of them."""
         block = self.child.gather(indices, passes, run)
         positions = indices.tolist()
         names = [self.name_of(run, pass_at(passes, i), position) for i, position in enumerate(positions)]
         return _made(self._pool(run), self._mapper, block, positions, names, run.origins)
 
     def stream(self, run: Run, passes: int) -> Cursor:
-        """One result after another, in order; a bounded number is under way."""
+        """Open a pass, in order; a bounded number of elements is under way."""
         child = self.child.open(run, passes)
         name_of = functools.partial(self.name_of, run, passes)
         return WorkerMapCursor(child, lambda: self._pool(run), self._mapper, name_of, run.origins)
@@ -96,7 +96,7 @@ def _made(
 
 
 def _joined(blocks: Sequence[Block]) -> Block:
-    """One block, which ends with the first failure."""
+    """Join blocks into one, which ends with the first failure."""
     if all(isinstance(block, Columns) and block.shapes == blocks[0].shapes for block in blocks):
         return concatenate_blocks(blocks)
     rows: list[Row] = []
@@ -123,7 +123,7 @@ class _UnderWay:
         self.count = task.block.count
 
     def is_done(self) -> bool:
-        """Whether :meth:`blocks` would not wait."""
+        """Return whether :meth:`blocks` would not wait."""
         return self._future.done()
 
     def blocks(self, mapper: Mapper) -> list[Block]:
@@ -143,7 +143,7 @@ class _UnderWay:
             place += part.block.count
 
     def cancel(self) -> None:
-        """Nobody waits for it."""
+        """Give up a task for which nobody waits."""
         self._pool.drop(self._future)
 
 
@@ -156,15 +156,13 @@ class _Failed:
         self._failure = failure
 
     def is_done(self) -> bool:
-        """It is."""
         return True
 
     def blocks(self, mapper: Mapper) -> list[Block]:
-        """The failure."""
         return [Rows([], self._failure)]
 
     def cancel(self) -> None:
-        """Nothing is under way."""
+        """Cancel nothing, as nothing is under way."""
 
 
 def _checked(part: Part, mapper: Mapper) -> list[Block]:
@@ -204,7 +202,6 @@ class WorkerMapCursor(AheadCursor):
         self._ready: deque[Block] = deque()
 
     def read(self, limit: int) -> Block:
-        """The oldest results of one shape."""
         while not self._ready:
             self._refill()
             if not self._under_way:
@@ -259,7 +256,7 @@ class WorkerMapCursor(AheadCursor):
         return Task(block=block, positions=positions, names=[self._name_of(i) for i in positions])
 
     def skip(self, count: int) -> int:
-        """Without calling the function, but for what is under way."""
+        """Skip elements without calling the function, but for what is under way."""
         passed = 0
         while passed < count and (self._ready or self._under_way):
             passed += self._skip_held(count - passed)
@@ -288,7 +285,7 @@ class WorkerMapCursor(AheadCursor):
 def make_worker_map(
     node: Node, function: Callable[..., Any], num_parallel_calls: object, num_processes: object
 ) -> Node:
-    """`map` in worker processes."""
+    """Make a `map` in worker processes."""
     check_callable("map_func", function, node)
     number = as_count("num_processes", num_processes, AUTOTUNE)
     if number == 0 or num_parallel_calls is not None:

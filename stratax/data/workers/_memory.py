@@ -41,7 +41,7 @@ class Stored:
     dtype: np.dtype
 
     def view(self, memory: mmap.mmap) -> np.ndarray:
-        """The array itself."""
+        """Return the array itself."""
         return np.ndarray(self.shape, self.dtype, memory, self.offset)
 
 
@@ -71,7 +71,7 @@ class Memory:
 
 
 def can_share() -> bool:
-    """Whether the system has such memory."""
+    """Return whether the system has such memory."""
     return hasattr(os, "memfd_create")
 
 
@@ -87,7 +87,7 @@ class Writer:
         self._offset = 0
 
     def stack(self, parts: Sequence[np.ndarray]) -> Stored | None:
-        """Stacks arrays of one shape and dtype on a new leading axis.
+        """Stack arrays of one shape and dtype on a new leading axis.
 
         Returns:
             Where they are; None if they are small, have Python objects, or there is no room.

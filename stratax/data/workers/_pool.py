@@ -31,7 +31,7 @@ _MOST_ROWS = 256
 
 
 def pickled(function: Callable[..., Any], structure: Structure, name: str) -> bytes:
-    """What a worker has to know, by cloudpickle.
+    """Pickle what a worker has to know, by cloudpickle.
 
     Raises:
         BadTypeError: The function holds something that can't be pickled.
@@ -95,7 +95,7 @@ class WorkerPool:
         return future
 
     def _memory(self, count: int) -> Memory | None:
-        """Room for so many results, if they are large and how large is known."""
+        """Return room for so many results, if they are large and how large is known."""
         needed = self._bytes * count
         if needed < SMALLEST_BYTES or not can_share():
             return None
@@ -110,7 +110,7 @@ class WorkerPool:
             return Memory(1 << (needed - 1).bit_length(), self._num_memories)
 
     def drop(self, future: "Future[Result]") -> None:
-        """Nobody waits for a task any more; it is not done if no worker has it yet."""
+        """Drop a task that nobody waits for any more; it is not done if no worker has it yet."""
         future.cancel()
         memory = self._lent.pop(future, None)
         if memory is not None:
@@ -118,7 +118,7 @@ class WorkerPool:
             future.add_done_callback(lambda _: self._free.append(memory))
 
     def result(self, future: "Future[Result]", task: Task) -> Result:
-        """What became of a task; waits for it.
+        """Return what became of a task; waits for it.
 
         Raises:
             WorkerError: A process died, none started in time, or nothing happens any more.

@@ -26,7 +26,7 @@ _ENVIRONMENT = {
 
 
 def start_executor(num_processes: int, set_up: Callable[..., None] | None = None, *arguments: object) -> Any:
-    """A pool of worker processes, which start when it gets its first task and end with this process.
+    """Start a pool of worker processes, which start when it gets its first task and end with this process.
 
     Args:
         num_processes: How many.
@@ -61,6 +61,6 @@ def _end_with(parent: int) -> None:
 
 
 def reason_of_death(error: Exception) -> str:
-    """What loky's error about a pool that has lost a process says of that one."""
+    """Return what loky's error about a pool that has lost a process says of that one."""
     codes = _EXIT_CODES.search(str(error))
     return f"exit code {codes[1]}" if codes else type(error).__name__

@@ -90,7 +90,7 @@ class _Worker:
     name: str = ""
 
     def load(self) -> Callable[..., Any]:
-        """The user's function, unpickled when the first elements come, so that they tell what is wrong with it."""
+        """Load the user's function when the first elements come, so that they tell what is wrong with it."""
         if self.function is None:
             self.function, template, self.name = pickle.loads(self.payload)
             self.structure = flatten(template)[1]
@@ -152,7 +152,7 @@ def _check_sendable(row: Row) -> None:
 
 
 def _transportable(error: Exception, note: str) -> Exception:
-    """The error as another process can have it: with its traceback as text."""
+    """Return the error as another process can have it: with its traceback as text."""
     where = "".join(traceback.format_exception(error)).rstrip()
     note = f"{note}\nIn worker process {os.getpid()}:\n{where}"
     error.__traceback__ = error.__cause__ = error.__context__ = None
@@ -196,7 +196,7 @@ def _part(rows: list[Row], structure: Structure, writer: Writer) -> list[Part]:
 
 
 def _column(parts: list[Any], writer: Writer) -> Any:
-    """One component of elements of one kind: large ones are stacked where the other process has them at once."""
+    """Store one component of elements of one kind: large ones are stacked where the other process has them at once."""
     stored = writer.stack(parts) if isinstance(parts[0], np.ndarray) else None
     return stack_rows([[part] for part in parts])[0] if stored is None else stored
 

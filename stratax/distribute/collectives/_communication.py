@@ -66,7 +66,7 @@ class CommunicationOptions:
         object.__setattr__(self, "implementation", as_implementation(self.implementation))
 
     def cross_device_ops(self, has_gpus: bool) -> CrossDeviceOps:
-        """What combines the replicas' values.
+        """Return what combines the replicas' values.
 
         Args:
             has_gpus: Whether the replicas are on GPUs.
@@ -84,7 +84,7 @@ class CommunicationOptions:
 
 
 def as_implementation(value: object) -> CommunicationImplementation:
-    """The implementation that `value` is or names."""
+    """Return the implementation that `value` is or names."""
     if isinstance(value, CommunicationImplementation):
         return value
     if isinstance(value, str) and value.upper() in CommunicationImplementation.__members__:

@@ -272,7 +272,7 @@ def _unpadded(flat: jax.Array, like: jax.Array) -> jax.Array:
 
 
 def _num_groups(num_replicas: int) -> int:
-    """The largest divisor that is not above the square root."""
+    """Return the largest divisor that is not above the square root."""
     return max(count for count in range(1, int(num_replicas**0.5) + 1) if num_replicas % count == 0)
 
 

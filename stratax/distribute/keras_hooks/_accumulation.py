@@ -42,7 +42,7 @@ class LossWeights:
         self._masked = None
 
     def only(self) -> list[Any]:
-        """The weight of the loss, if there is one loss and it is not simply its number of examples; or nothing."""
+        """Return the weight of the loss, if there is one loss and it is not just its number of examples; or nothing."""
         return self._losses if len(self._losses) == 1 and self._losses[0] is not None else []
 
 
@@ -57,12 +57,12 @@ def observing() -> Iterator[LossWeights]:
 
 
 def observed() -> LossWeights | None:
-    """What learns of losses now, if anything does."""
+    """Return what learns of losses now, if anything does."""
     return _weight.losses
 
 
 def examples() -> Any:
-    """Of how many examples the gradients are that are applied now: a number or a scalar array."""
+    """Return the number of examples behind the gradients that are applied now: a number or a scalar array."""
     return _weight.examples
 
 
@@ -138,7 +138,7 @@ def flush(optimizer: keras.optimizers.Optimizer, original: Callable[..., None]) 
 
 
 def _divisor(count: Any) -> Any:
-    """A window's weight, or 1 where it is empty: masked throughout."""
+    """Return a window's weight, or 1 where it is empty: masked throughout."""
     return jnp.where(count > 0, count, 1.0)
 
 
@@ -169,7 +169,7 @@ def _sum(optimizer: keras.optimizers.Optimizer, target: object) -> Any:
 
 
 def _examples(optimizer: keras.optimizers.Optimizer) -> Any:
-    """The optimizer's variable with the number of examples in the window; it is saved with the optimizer."""
+    """Return the optimizer's variable with the number of examples in the window; it is saved with the optimizer."""
     for variable in optimizer.variables:
         if variable.name == _NAME:
             return variable

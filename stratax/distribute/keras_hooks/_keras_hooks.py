@@ -55,19 +55,19 @@ def install() -> None:
 
 
 def scale_loss(value: Any) -> Any:
-    """A replica's contribution to a loss that was averaged over the replica's own examples."""
+    """Scale a replica's contribution to a loss that was averaged over the replica's own examples."""
     replicas = _contexts.syncing_replicas()
     return value if replicas is None else value / replicas.num_contributions
 
 
 def unscale_loss(value: Any) -> Any:
-    """The inverse of :func:`scale_loss`, for trackers that average over the replicas."""
+    """Undo :func:`scale_loss`, for trackers that average over the replicas."""
     replicas = _contexts.syncing_replicas()
     return value if replicas is None else value * replicas.num_contributions
 
 
 def reduce_gradients(grads: Sequence[Any]) -> list[Any]:
-    """The sum over the replicas of each gradient (their mean in a step of `fit`); None stays None."""
+    """Sum each gradient over the replicas (their mean in a step of `fit`); None stays None."""
     replicas = _contexts.syncing_replicas()
     if replicas is None:
         return list(grads)
@@ -82,7 +82,7 @@ def reduce_gradients(grads: Sequence[Any]) -> list[Any]:
 
 @contextlib.contextmanager
 def applying(optimizer: keras.optimizers.Optimizer) -> Iterator[None]:
-    """A block in which an optimizer applies gradients that are reduced already."""
+    """Mark a block in which an optimizer applies gradients that are reduced already."""
     _applying.depth += 1
     try:
         with _capture.equal_on_all_replicas():
@@ -210,7 +210,7 @@ def _global_apply_mask(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _sum_over_replicas(array: Any) -> Any:
-    """The sum of all elements of all replicas' arrays, as a constant."""
+    """Sum all elements of all replicas' arrays, as a constant."""
     total = jax.lax.stop_gradient(jnp.sum(array))
     return total if _contexts.syncing_replicas() is None else jax.lax.psum(total, REPLICA_AXIS)
 
@@ -249,7 +249,7 @@ def _global_moments(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _locally(layer: Any, original: Callable[..., Any], inputs: object, mask: PyTree) -> Any:
-    """Where one replica sees the whole batch its own statistics are the global ones."""
+    """Compute statistics locally where one replica sees the whole batch, as its own are the global ones."""
     layer.synchronized = False
     try:
         return original(layer, inputs, mask)

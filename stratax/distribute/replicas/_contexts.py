@@ -204,32 +204,32 @@ def entered(strategy: "Strategy", replica: ReplicaContext | None) -> Iterator[No
 
 
 def get_strategy() -> "Strategy":
-    """The strategy in force: that of the innermost scope or replica, else the default strategy."""
+    """Return the strategy in force: that of the innermost scope or replica, else the default strategy."""
     return _frames.stack[-1].strategy if _frames.stack else _default[0]()
 
 
 def has_strategy() -> bool:
-    """Whether a strategy other than the default one is in force."""
+    """Return whether a strategy other than the default one is in force."""
     return bool(_frames.stack) and not is_default(_frames.stack[-1].strategy)
 
 
 def is_default(strategy: "Strategy") -> bool:
-    """Whether this is the default strategy, which distributes nothing and owns nothing."""
+    """Return whether this is the default strategy, which distributes nothing and owns nothing."""
     return strategy is _default[0]()
 
 
 def in_cross_replica_context() -> bool:
-    """Whether the caller is in a strategy's scope but not in a replica."""
+    """Return whether the caller is in a strategy's scope but not in a replica."""
     return bool(_frames.stack) and _frames.stack[-1].replica is None
 
 
 def in_replica() -> bool:
-    """Whether the caller runs in a function that `strategy.run` calls, `merge_call` included."""
+    """Return whether the caller runs in a function that `strategy.run` calls, `merge_call` included."""
     return any(frame.replica is not None and frame.strategy is not _default[0]() for frame in _frames.stack)
 
 
 def num_participants(strategy: "Strategy") -> int | None:
-    """How many replicas of `strategy` compute together in the replica that the caller is in, or None outside of one."""
+    """Return how many replicas of `strategy` compute together where the caller runs, or None outside of a replica."""
     for frame in reversed(_frames.stack):
         if frame.strategy is strategy and frame.replica is not None:
             return frame.replica.num_replicas_in_sync
@@ -237,14 +237,14 @@ def num_participants(strategy: "Strategy") -> int | None:
 
 
 def get_replica_context() -> ReplicaContext | None:
-    """The context of the replica that the caller runs in, or None in the cross-replica context."""
+    """Return the context of the replica that the caller runs in, or None in the cross-replica context."""
     if _frames.stack:
         return _frames.stack[-1].replica
     return ReplicaContext(_default[0](), 1)
 
 
 def syncing_replicas() -> ReplicaContext | None:
-    """The context of the replica that the caller runs in where there are several to agree with, else None."""
+    """Return the context of the replica that the caller runs in where there are several to agree with, else None."""
     if not _frames.stack:
         return None
     replica = _frames.stack[-1].replica
@@ -252,7 +252,7 @@ def syncing_replicas() -> ReplicaContext | None:
 
 
 def check_axis(axis: Axis, ndim: int) -> int:
-    """A dimension's index from the front, or an error where there is no such dimension."""
+    """Return a dimension's index from the front; raise where there is no such dimension."""
     if not isinstance(axis, (int, np.integer)) or isinstance(axis, bool):
         raise errors.BadTypeError(f"axis must be an int. Received: axis={shown(axis)}.")
     if not -ndim <= axis < ndim:

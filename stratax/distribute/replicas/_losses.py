@@ -14,7 +14,7 @@ from stratax.distribute.replicas import _contexts
 def compute_average_loss(
     per_example_loss: object, sample_weight: TensorLike | None = None, global_batch_size: object = None
 ) -> Any:
-    """A replica's share of the mean loss of the global batch.
+    """Compute a replica's share of the mean loss of the global batch.
 
     Follows `tf.nn.compute_average_loss`: the sum of the replica's losses, divided by the *global* batch size.
     Summed over the replicas, as `apply_gradients` sums gradients, it is the mean over the whole batch.
@@ -64,7 +64,7 @@ def compute_average_loss(
 
 
 def scale_regularization_loss(regularization_loss: object) -> Any:
-    """A replica's share of a regularization loss, so that it counts once when gradients are summed.
+    """Scale a regularization loss to a replica's share, so that it counts once when gradients are summed.
 
     Follows `tf.nn.scale_regularization_loss`: the sum of the losses divided by the number of replicas.
 
@@ -88,6 +88,6 @@ def scale_regularization_loss(regularization_loss: object) -> Any:
 
 
 def _weight_of_sums() -> int:
-    """What a share of a sum is multiplied by where the replicas' gradients are averaged, not summed."""
+    """Return what a share of a sum is multiplied by where the replicas' gradients are averaged, not summed."""
     replica = _contexts.syncing_replicas()
     return 1 if replica is None else replica.num_replicas_in_sync // replica.num_contributions

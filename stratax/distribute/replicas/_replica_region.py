@@ -98,11 +98,11 @@ class ReplicaRegion(_capture.Region, PostponesUpdates):
         return value
 
     def differing(self) -> list[keras.Variable]:
-        """The variables whose values differ between replicas, in the order of `writes`."""
+        """Return the variables whose values differ between replicas, in the order of `writes`."""
         return [v for k, v in self.writes.items() if k not in self.in_agreement or v.aggregation == "sum"]
 
     def merged(self) -> tuple[list[keras.Variable], list[Any]]:
-        """The variables that were written and do not stay spread, and their one value; one collective per dtype."""
+        """Combine the variables that were written and do not stay spread into one value; one collective per dtype."""
         variables = [v for key, v in self.writes.items() if key not in self._local]
         values = [self.final_value(variable) for variable in variables]
         differing = {id(variable) for variable in self.differing()}
@@ -113,7 +113,7 @@ class ReplicaRegion(_capture.Region, PostponesUpdates):
         return variables, values
 
     def _share(self, variable: keras.Variable, value: object) -> Any:
-        """What this replica contributes to the sum that becomes the variable's value."""
+        """Return what this replica contributes to the sum that becomes the variable's value."""
         value = jnp.asarray(value)
         if variable.aggregation == "sum":
             return value
@@ -147,20 +147,19 @@ class ReplicaSpread(_capture.Spread):
         return jax.lax.with_sharding_constraint(array, NamedSharding(self._mesh, PartitionSpec(REPLICA_AXIS)))
 
     def merge(self, array: Any) -> Any:
-        """See `Spread.merge`."""
         if self.variable.aggregation == "sum":
             return jnp.sum(array, 0, dtype=array.dtype)
         return jnp.mean(array, 0) if _is_averaged(self.variable, array.dtype) else array[0]
 
 
 def _is_averaged(variable: keras.Variable, dtype: Any) -> bool:
-    """Whether replicas' values become their mean; else, where they are not added up, they become the first's."""
+    """Return whether replicas' values become their mean; else, where they are not added up, they become the first's."""
     floating = jnp.issubdtype(dtype, jnp.floating)
     return bool(floating) and variable.aggregation != "only_first_replica" and not is_seed_state(variable)
 
 
 def is_seed_state(variable: keras.Variable) -> bool:
-    """Whether a variable is the state of a `keras.random.SeedGenerator`."""
+    """Return whether a variable is the state of a `keras.random.SeedGenerator`."""
     return variable.name == "seed_generator_state" and tuple(variable.shape) == (2,)
 
 

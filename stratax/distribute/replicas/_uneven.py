@@ -51,7 +51,7 @@ class UnevenPerReplica:
         return self._values
 
     def _describe(self) -> str:
-        """What it is, in a few words."""
+        """Return what the value is, in a few words."""
         return (
             f"a per-replica value with components of shapes {', '.join(str(v.shape) for v in self._values)}"
         )
@@ -64,7 +64,7 @@ class UnevenPerReplica:
 
 
 def from_components(components: Sequence[Any], mesh: Mesh) -> Any:
-    """A value of one array for each replica of this process: a `PerReplica` where they have one shape."""
+    """Make a value of one array for each replica of this process: a `PerReplica` where they have one shape."""
     shapes = {np.shape(component) for component in components}
     if len(shapes) == 1:
         return per_replica_from_components(components, mesh)
@@ -93,7 +93,7 @@ def check_none(leaves: Sequence[Any], where: str) -> None:
 
 
 def specs_of(leaf: object) -> list[Spec] | None:
-    """The shapes and dtypes of a value's components here; None where it is not per replica."""
+    """Return the shapes and dtypes of a value's components here; None where it is not per replica."""
     if isinstance(leaf, UnevenPerReplica):
         return [[list(value.shape), value.dtype.name] for value in leaf.values]
     if isinstance(leaf, PerReplica) and not leaf.solo:
@@ -140,7 +140,7 @@ def gather(
 def _from_all_workers(
     parts: list[np.ndarray], sizes: list[int], dim: int, gather_alike: Callable[[list[np.ndarray]], jax.Array]
 ) -> list[np.ndarray]:
-    """The components of all replicas: padded to one size, gathered, and cut again."""
+    """Gather the components of all replicas: padded to one size, and cut again."""
     # Few sizes mean few programs.
     size = 1 << (max(sizes) - 1).bit_length() if max(sizes) else 0
     padded = [_padded(part, size, dim) for part in parts]

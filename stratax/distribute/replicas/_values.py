@@ -117,7 +117,7 @@ class PerReplica:
         return self._values
 
     def tree_flatten(self) -> tuple[tuple[Any], bool]:
-        """The array as the only leaf; whether it is solo as the static part."""
+        """Return the array as the only leaf; whether it is solo as the static part."""
         return (self._array,), self._solo
 
     @classmethod
@@ -142,14 +142,13 @@ class PerReplica:
         return _listed(self.values, format_component)
 
     def _describe(self) -> str:
-        """What it is, in a few words."""
         if not hasattr(self._array, "shape"):
             return f"a PerReplica around {shown(self._array)}"
         return f"a PerReplica with {self.num_components} components of shape {self.shape} and dtype {self.dtype.name}"
 
 
 def format_components(values: Sequence[Any], *, is_repr: bool) -> str:
-    """Components as TensorFlow prints a `PerReplica`."""
+    """Format components as TensorFlow prints a `PerReplica`."""
     return _listed(values, _tensor_repr if is_repr else _tensor_str)
 
 
@@ -160,7 +159,7 @@ def _listed(values: Sequence[Any], format_component: Callable[[Any], str]) -> st
 
 class _Described(Protocol):
     def _describe(self) -> str:
-        """What it is, in a few words."""
+        """Describe the value in a few words."""
 
 
 def _refuse_arithmetic(self: _Described, *_: object, **__: object) -> NoReturn:
@@ -233,7 +232,7 @@ def per_replica_from_components(components: Sequence[Any], mesh: Mesh) -> PerRep
 
 
 def is_per_replica(value: object) -> bool:
-    """Whether `value` is a `PerReplica`: the `is_leaf` with which to walk structures of them."""
+    """Return whether `value` is a `PerReplica`: the `is_leaf` with which to walk structures of them."""
     return isinstance(value, PerReplica)
 
 

@@ -91,7 +91,7 @@ class Combiner:
         return jnp.sum(array, dims) if op is ReduceOp.SUM else jnp.mean(array, dims)
 
     def _even(self, value: PyTree, axis: int) -> Any:
-        """A structure with what has components of several sizes gathered already, as one component for all."""
+        """Return a structure in which what has components of several sizes is gathered already, as one for all."""
         leaves, treedef = jax.tree.flatten(value, is_leaf=is_per_replica)
         found = [_uneven.specs_of(leaf) for leaf in leaves]
         if isinstance(self._membership, InStep):
@@ -113,7 +113,7 @@ class Combiner:
 
 
 def _gathered(leaf: object, axis: int) -> Any:
-    """The components of a value one after another along a dimension."""
+    """Join the components of a value one after another along a dimension."""
     if not isinstance(leaf, PerReplica):
         return jnp.asarray(leaf)
     if leaf.solo:

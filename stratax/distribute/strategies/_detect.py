@@ -13,7 +13,7 @@ from stratax.distribute.strategies._tpu import TPUStrategy
 
 
 def detect_strategy() -> Strategy:
-    """The strategy for the best hardware there is: a TPU, else the GPUs, else the default strategy.
+    """Return the strategy for the best hardware there is: a TPU, else the GPUs, else the default strategy.
 
     Returns:
         A `TPUStrategy` on all cores of a TPU (real or simulated), a `MirroredStrategy` on all GPUs, or the

@@ -40,22 +40,22 @@ class StrategyExtended:
 
     @property
     def placement(self) -> Placement:
-        """Where variables live."""
+        """The part that says where variables live."""
         return self._placement
 
     @property
     def membership(self) -> Membership:
-        """Who takes part."""
+        """The part that says who takes part."""
         return self._membership
 
     @property
     def execution(self) -> Execution:
-        """How functions are run."""
+        """The part that says how functions are run."""
         return self._execution
 
     @property
     def input(self) -> Input:
-        """How datasets are divided."""
+        """The part that says how datasets are divided."""
         return self._input
 
     def call_for_each_replica(

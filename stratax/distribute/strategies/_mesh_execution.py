@@ -149,7 +149,7 @@ class MeshExecution(Execution, OverMesh):
         return self._run_replicas(replica_fn, leaves, treedef, region, context)
 
     def _run_alone(self, fn: Callable[..., Any], leaves: list[Any], treedef: jax.tree_util.PyTreeDef) -> Any:
-        """One replica's meaning for everything: on its device, or, for a remainder, on all devices alike."""
+        """Run on one replica that stands for all: on its device, or, for a remainder, on all devices alike."""
         plain = [_only_component(leaf) if isinstance(leaf, PerReplica) else leaf for leaf in leaves]
         args, kwargs = jax.tree.unflatten(treedef, plain)
         with _contexts.entered(
@@ -220,7 +220,7 @@ class MeshExecution(Execution, OverMesh):
         components: list[Any],
         found: list["_Traced"],
     ) -> dict[int, _capture.Spread]:
-        """Directly in a loop: the variables that replicas change differently, to be merged when the loop is over.
+        """Return the variables that replicas change differently directly in a loop, to be merged when it is over.
 
         Which ones these are only a trace can tell, so that in a loop a replica's function is traced twice.
         """
@@ -247,7 +247,7 @@ class _Traced:
 
 
 def _only_component(value: PerReplica) -> Any:
-    """The component of a value that has one."""
+    """Return the component of a value that has one."""
     return value.array if value.solo else jnp.squeeze(value.array, 0)
 
 

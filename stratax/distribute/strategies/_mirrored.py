@@ -42,7 +42,7 @@ class MirroredStrategy(Strategy):
 
 
 def resolve_devices(devices: Sequence[Any] | None) -> list[jax.Device]:
-    """The devices that are named, or all of this process's default kind."""
+    """Return the devices that are named, or all of this process's default kind."""
     if devices is None:
         return jax.local_devices()
     if isinstance(devices, (str, bytes)) or not isinstance(devices, Sequence):

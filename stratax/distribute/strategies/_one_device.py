@@ -47,7 +47,7 @@ def _on_one_device(strategy: Strategy, device: jax.Device) -> StrategyExtended:
 
 @functools.cache
 def default_strategy() -> DefaultStrategy:
-    """The default strategy, made (and JAX started) when it is first asked for."""
+    """Return the default strategy, made (and JAX started) when it is first asked for."""
     return DefaultStrategy()
 
 

@@ -85,13 +85,13 @@ def own(variable: keras.Variable, strategy: "Strategy") -> None:
 
 
 def owner(variable: keras.Variable) -> "Strategy | None":
-    """The strategy in whose scope, or by whose programs, `variable` was created, or None."""
+    """Return the strategy in whose scope, or by whose programs, `variable` was created, or None."""
     note: _Owner | None = variable.__dict__.get(_NOTE)
     return None if note is None else note.strategy
 
 
 def noting(original: Callable[[Any], None]) -> Callable[[Any], None]:
-    """Keras' method that finds a variable's layout, as one that also notes the variable's strategy."""
+    """Wrap Keras' method that finds a variable's layout in one that also notes the variable's strategy."""
 
     @functools.wraps(original)
     def _initialize_layout(self: object) -> None:
@@ -108,7 +108,7 @@ def noting(original: Callable[[Any], None]) -> Callable[[Any], None]:
 
 
 def creating(original: Callable[..., None]) -> Callable[..., None]:
-    """Keras' method that computes a variable's first value, as one that asks first who is to keep it.
+    """Wrap Keras' method that computes a variable's first value in one that asks first who is to keep it.
 
     A store computes the first values of its variables by itself: they may be larger than this process' memory.
     """

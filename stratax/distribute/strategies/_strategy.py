@@ -112,7 +112,7 @@ class Strategy:
     # Scope.
 
     def scope(self) -> contextlib.AbstractContextManager["Strategy"]:
-        """The context in which a program's variables, models and optimizers are made.
+        """Return the context in which a program's variables, models and optimizers are made.
 
         Variables created inside belong to this strategy; a Keras model that is compiled inside trains with it, also
         when `fit` is called outside.
@@ -174,7 +174,7 @@ class Strategy:
     def experimental_run_v2(
         self, fn: Callable[..., Any], args: PyTree = (), kwargs: PyTree = None, options: object = None
     ) -> Any:
-        """The name that :meth:`run` had in TensorFlow 2.0."""
+        """Call :meth:`run` by the name that it had in TensorFlow 2.0."""
         return self.run(fn, args, kwargs, options)
 
     def _check_run(self, fn: Callable[..., Any], args: PyTree, kwargs: PyTree) -> None:
@@ -284,7 +284,7 @@ class Strategy:
         return self._execution.gather(value, axis)
 
     def experimental_local_results(self, value: PyTree) -> tuple[Any, ...]:
-        """The components of a value that this process holds, as a tuple, in the order of the replicas.
+        """Return the components of a value that this process holds, as a tuple, in the order of the replicas.
 
         Args:
             value: A `PerReplica`, a structure of them, or a plain value.
@@ -349,7 +349,7 @@ class Strategy:
     def experimental_distribute_datasets_from_function(
         self, dataset_fn: Callable[["_input.InputContext"], Any], options: object = None
     ) -> "_input.DistributedDataset":
-        """The name that :meth:`distribute_datasets_from_function` had first."""
+        """Call :meth:`distribute_datasets_from_function` by the name that it had first."""
         return self.distribute_datasets_from_function(dataset_fn, options)
 
     def experimental_distribute_values_from_function(self, value_fn: Callable[[Any], Any]) -> Any:
@@ -365,13 +365,13 @@ class Strategy:
         return self._execution.values_from_function(value_fn)
 
     def make_experimental_numpy_dataset(self, numpy_input: object, session: object = None) -> Any:
-        """A `stratax.data.Dataset` of the rows of NumPy arrays, to be batched and distributed."""
+        """Make a `stratax.data.Dataset` of the rows of NumPy arrays, to be batched and distributed."""
         from stratax.data import Dataset
 
         return Dataset.from_tensor_slices(numpy_input)
 
     def experimental_make_numpy_dataset(self, numpy_input: object, session: object = None) -> Any:
-        """The other name of :meth:`make_experimental_numpy_dataset`."""
+        """Call :meth:`make_experimental_numpy_dataset` by its other name."""
         return self.make_experimental_numpy_dataset(numpy_input, session)
 
 

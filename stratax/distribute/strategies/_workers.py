@@ -209,7 +209,7 @@ class InputOfWorkers(InputOfReplicas):
         )
 
     def _agreed_part(self, dataset: Dataset, *, is_whole: bool) -> Dataset:
-        """What this worker reads of a dataset; its shuffles have the chief's seeds: all read parts of one order.
+        """Return what this worker reads of a dataset; its shuffles have the chief's seeds: all read parts of one order.
 
         How a dataset is divided, and whether it can be, depends on the files that a worker sees. The workers tell one
         another before anybody reads.
@@ -261,7 +261,7 @@ class _SharedBatches(_readers.GlobalBatches):
 
 
 def _random_digest() -> bytes:
-    """Of the states of Python's and NumPy's global generators, from which Keras' seeds come too."""
+    """Digest the states of Python's and NumPy's global generators, from which Keras' seeds come too."""
     python = repr(random.getstate()).encode()
     name, keys, *rest = np.random.get_state(legacy=True)
     return hashlib.sha256(
@@ -270,13 +270,13 @@ def _random_digest() -> bytes:
 
 
 def _sent(packed: np.ndarray) -> np.ndarray:
-    """The chief's bytes, on every worker; as long as they come, each transfer may take as long as a step."""
+    """Send the chief's bytes to every worker; as long as they come, each transfer may take as long as a step."""
     with _phases.waiting("the chief's values"):
         return np.asarray(multihost_utils.broadcast_one_to_all(packed))
 
 
 def _from_chief(values: list[Any]) -> list[Any]:
-    """The values that the chief has, in as few transfers as take little memory beside the values."""
+    """Return the values that the chief has, in as few transfers as take little memory beside the values."""
     arrays = [np.ascontiguousarray(value) for value in values]
     # As bytes: the transfer is a sum, which does not keep every bit of every dtype.
     packed = np.concatenate([array.reshape(-1).view(np.uint8) for array in arrays])

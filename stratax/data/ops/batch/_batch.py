@@ -37,7 +37,6 @@ class Grouped(Node):
 
     @property
     def length(self) -> int:
-        """Count the groups of elements."""
         length = self.child.length
         if length < 0:
             return length
@@ -45,7 +44,6 @@ class Grouped(Node):
 
     @property
     def batch_size(self) -> int | None:
-        """Elements of a full group."""
         return self.size
 
     @property
@@ -62,11 +60,10 @@ class Grouped(Node):
 
     @property
     def group_size(self) -> int:
-        """As many as asked for."""
+        """The size that was asked for."""
         return self.size
 
     def describe(self) -> str:
-        """The operation and its size."""
         return f"{self.label}({self.size})"
 
     def stream(self, run: Run, passes: int) -> Cursor:
@@ -77,7 +74,7 @@ class Grouped(Node):
 
     @abc.abstractmethod
     def joined(self, pieces: list[Block]) -> Row:
-        """The components of one group."""
+        """Join the components of one group."""
 
 
 class Batch(Grouped):
@@ -104,7 +101,7 @@ class Batch(Grouped):
         return self.child.is_uniform and not self._short
 
     def gather(self, indices: np.ndarray, passes: Passes, run: Run) -> Block:
-        """One gather of all the batches' elements, seen as [batches, size, ...]."""
+        """Gather all the batches' elements at once, seen as [batches, size, ...]."""
         size = self._size_at(int(indices[0]))
         positions = (indices[:, None] * self.size + np.arange(size)).reshape(-1)
         passes = passes if isinstance(passes, int) else np.repeat(passes, size)
@@ -135,7 +132,6 @@ class Batch(Grouped):
         return own + 2 * inner
 
     def joined(self, pieces: list[Block]) -> Row:
-        """Return the elements stacked."""
         if any(piece.shapes != pieces[0].shapes for piece in pieces):
             return stack_rows([piece.row(i) for piece in pieces for i in range(piece.count)])
         return concatenate_blocks(pieces).columns()

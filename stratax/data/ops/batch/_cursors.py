@@ -31,7 +31,6 @@ class BatchCursor(CursorOver):
         self._join = join
 
     def read(self, limit: int) -> Block:
-        """Make one group of elements."""
         pieces: list[Block] = []
         missing = self._size
         while missing:
@@ -46,7 +45,6 @@ class BatchCursor(CursorOver):
         return Columns([leaf[None] for leaf in self._join(pieces)], 1)
 
     def skip(self, count: int) -> int:
-        """Skips their elements."""
         found = self._child.skip(count * self._size)
         return found // self._size if self._drop_remainder else -(-found // self._size)
 
@@ -60,7 +58,7 @@ class UnbatchCursor(Buffering):
         self._row: Row | None = None
 
     def _current(self) -> Row:
-        """The element whose slices come next, at least one."""
+        """Return the element whose slices come next, at least one."""
         while self._row is None:
             self._row = self._checked(self._peek_once(1).row(0))
             if not len(self._row[0]):
@@ -82,7 +80,6 @@ class UnbatchCursor(Buffering):
         self._row, self._at = None, 0
 
     def read(self, limit: int) -> Block:
-        """Slices of one element."""
         row = self._current()
         start, stop = self._at, min(self._at + limit, len(row[0]))
         self._pass(stop - start)
@@ -94,7 +91,7 @@ class UnbatchCursor(Buffering):
             self._next()
 
     def skip(self, count: int) -> int:
-        """Without copies."""
+        """Skip slices without copies."""
         passed = 0
         while passed < count:
             try:
@@ -109,7 +106,7 @@ class UnbatchCursor(Buffering):
         return passed
 
     def get_state(self) -> State:
-        """The element, and how many of its slices were given."""
+        """Return the element's position, and how many of its slices were given."""
         return {"offset": self._at, "feed": super().get_state()}
 
     def set_state(self, state: State) -> None:

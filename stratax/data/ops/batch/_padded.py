@@ -59,11 +59,11 @@ class PaddedBatch(Grouped):
 
     @property
     def is_uniform(self) -> bool:
-        """Not known before looking."""
+        """Whether groups have one shape, which is not known before looking."""
         return False
 
     def gather(self, indices: np.ndarray, passes: Passes, run: Run) -> Block:
-        """One batch (every batch may have a shape of its own)."""
+        """Gather one batch (every batch may have a shape of its own)."""
         start = int(indices[0]) * self.size
         stop = start + self.size
         if self.child.length >= 0:
@@ -79,7 +79,6 @@ class PaddedBatch(Grouped):
         return np.arange(len(indices))
 
     def joined(self, pieces: list[Block]) -> Row:
-        """Padded and stacked."""
         return self._padded([piece.row(i) for piece in pieces for i in range(piece.count)])
 
     def _padded(self, rows: list[Row]) -> Row:
@@ -172,7 +171,7 @@ def _padding(value: object, spec: TensorSpec, name: str) -> Any:
 
 
 def _fits(value: np.ndarray, dtype: np.dtype) -> bool:
-    """Whether a dtype holds a value: a number may be written as another kind of number."""
+    """Return whether a dtype holds a value: a number may be written as another kind of number."""
     is_string = value.dtype.kind in "OS"
     if is_string or dtype.hasobject:
         return is_string and dtype.hasobject

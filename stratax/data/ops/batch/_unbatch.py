@@ -65,7 +65,7 @@ class Unbatch(Node):
 
 
 def make_unbatch(node: Node) -> Node:
-    """`unbatch`; directly after `batch` it undoes it."""
+    """Make an `unbatch`; directly after `batch` it undoes it."""
     inner = node.child if isinstance(node, Prefetch) else node
     if not isinstance(inner, Batch):
         return Unbatch(node)

@@ -87,7 +87,7 @@ class InterleaveCursor(Cursor):
         self._is_ended = False
 
     def read(self, limit: int) -> Block:
-        """Elements of several turns where they are at hand, else of one."""
+        """Read elements of several turns where they are at hand, else of one."""
         while (inner := self._current()) is not None:
             if limit > 1 and len(self._inners) > 1 and (block := self._turns_at_hand(limit)) is not None:
                 return block
@@ -111,7 +111,7 @@ class InterleaveCursor(Cursor):
             check()
 
     def skip(self, count: int) -> int:
-        """In the Datasets whose turns come."""
+        """Skip in the Datasets whose turns come."""
         passed = 0
         while passed < count:
             try:
@@ -130,7 +130,7 @@ class InterleaveCursor(Cursor):
         return passed
 
     def _current(self) -> Inner | None:
-        """The Dataset whose turn it is; `None` at the end."""
+        """Return the Dataset whose turn it is; `None` at the end."""
         while not self._is_ended or any(self._inners):
             inner = self._inners[self._turn]
             if inner is not None:
@@ -197,7 +197,7 @@ class InterleaveCursor(Cursor):
         self._turn = (self._turn + 1) % len(self._inners)
 
     def _turns_at_hand(self, limit: int) -> Block | None:
-        """Up to `limit` elements of the coming turns that need no reading; `None` if that is one or none."""
+        """Return up to `limit` elements of the coming turns that need no reading; `None` if that is one or none."""
         places = [(self._turn + i) % len(self._inners) for i in range(len(self._inners))]
         if self._is_ended:
             places = [place for place in places if self._inners[place] is not None]
@@ -221,7 +221,7 @@ class InterleaveCursor(Cursor):
         return block
 
     def get_state(self) -> State:
-        """The turn, and for each Dataset the number of its element and its own place."""
+        """Return the turn, and for each Dataset the number of its element and its own position."""
         anchor, child = self._num_read, None
         if any(self._inners) or self._coming:
             anchor, child = self._positions.recall(self._oldest())
@@ -259,7 +259,6 @@ class InterleaveCursor(Cursor):
         self._is_ended = state["ended"]
 
     def close(self) -> None:
-        """Closes all that are open."""
         for inner in (*self._inners, *self._coming):
             if isinstance(inner, Inner):
                 inner.feed.close()
@@ -267,7 +266,7 @@ class InterleaveCursor(Cursor):
 
 
 def _merged(pieces: list[tuple[np.ndarray, Feed]], count: int) -> Block | None:
-    """The first `count` elements, each Dataset's at its places; `None` if they are of different shapes."""
+    """Merge the first `count` elements, each Dataset's at its positions; `None` if they are of different shapes."""
     blocks: list[tuple[np.ndarray, Columns]] = []
     for places, feed in pieces:
         mine = places[places < count]

@@ -69,7 +69,6 @@ class Interleave(Drawing):
         self._spec: Any = None
 
     def describe(self) -> str:
-        """The operation and its turns."""
         return f"{self.label}({self._cycle_length}, {self._block_length})"
 
     @property
@@ -91,7 +90,7 @@ class Interleave(Drawing):
         return self._spec
 
     def _sampled_specs(self) -> list[Any]:
-        """The specs of the Datasets made of the first element, and of the last one where it is at hand."""
+        """Return the specs of the Datasets made of the first element, and of the last one where it is at hand."""
         with element_scope(lambda: ()):
             found = [_spec_of(node) for node in [self.first_inner()] if node is not None]
             if found and self.child.is_indexable and self.child.length > 1:
@@ -108,7 +107,7 @@ class Interleave(Drawing):
             run.close()
 
     def first_inner(self) -> Node | None:
-        """The plan that the function makes of the first element; None if there is no element."""
+        """Return the plan that the function makes of the first element; None if there is no element."""
         return first_found(self.child, lambda row: self._made(row, 0))
 
     @property
@@ -117,7 +116,7 @@ class Interleave(Drawing):
 
     @property
     def length(self) -> int:
-        """Not known, except of nothing."""
+        """The length, which is known of nothing only."""
         return 0 if self.child.length == 0 else UNKNOWN_CARDINALITY
 
     @property
@@ -226,7 +225,6 @@ class FlatMap(Interleave):
         super().__init__(child, function, open_node, cycle_length=1, block_length=1 << 30)
 
     def describe(self) -> str:
-        """The operation."""
         return self.label
 
 
@@ -238,7 +236,7 @@ def make_interleave(
     num_parallel_calls: object,
     open_node: Any,
 ) -> Interleave:
-    """`interleave`, with TensorFlow's rule for a cycle length that is not given."""
+    """Make an `interleave`, with TensorFlow's rule for a cycle length that is not given."""
     check_callable("map_func", function, node)
     block = 1 if block_length is None else as_count("block_length", block_length, 1)
     threads = 0 if num_parallel_calls is None else threads_of(num_parallel_calls)

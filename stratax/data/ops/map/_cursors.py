@@ -30,14 +30,14 @@ class Calls:
         self._origins = origins
 
     def block(self, block: Block) -> Columns | None:
-        """The results for a whole block, or None if the function has to be called one by one."""
+        """Return the results for a whole block, or None if the function has to be called one by one."""
         if not isinstance(block, Columns):
             return None
         leaves = self._mapper.block(block.columns())
         return None if leaves is None else Columns(leaves, block.count)
 
     def rows(self, block: Block, positions: Sequence[int], passes: Passes) -> Rows:
-        """The results one by one, up to the first failure."""
+        """Compute the results one by one, up to the first failure."""
         rows: list[Row] = []
         with on_host():
             for i, position in enumerate(positions):
@@ -49,13 +49,13 @@ class Calls:
         return Rows(rows)
 
     def checked(self, rows: list[Row], structure: Structure) -> list[Row]:
-        """Results that were made otherwise; raises unless they are like those before."""
+        """Check results that were made otherwise; raises unless they are like those before."""
         for row in rows:
             self._mapper.check(row, structure)
         return rows
 
     def row(self, row: Row, position: int, number: int) -> Row:
-        """The result for one element."""
+        """Compute the result for one element."""
         with on_host():
             return self._one(row, position, number)
 
@@ -82,7 +82,6 @@ class MapCursor(Buffering):
         self._ready: Rows | None = None
 
     def read(self, limit: int) -> Block:
-        """Make results of one shape."""
         if self._ready is None:
             found = self._made(limit)
             if isinstance(found, Columns):
@@ -140,7 +139,7 @@ class AheadCursor(CursorOver):
         return passed
 
     def get_state(self) -> State:
-        """The child's place behind the last result, and how many elements came before."""
+        """Return the child's position behind the last result, and how many elements came before."""
         return {
             "position": self._base + self._num_given,
             "feed": self._positions.behind(self._num_given, self._num_read),
@@ -174,7 +173,6 @@ class ThreadedMapCursor(AheadCursor):
         self._under_way: deque[Future[Row]] = deque()
 
     def read(self, limit: int) -> Block:
-        """The oldest results of one shape."""
         rows: list[Row] = []
         while len(rows) < limit:
             self._refill()
@@ -227,7 +225,7 @@ class ThreadedMapCursor(AheadCursor):
         self._positions.mark_failure(self._num_read, self._num_given)
 
     def skip(self, count: int) -> int:
-        """Without calling the function, but for those calls that are under way."""
+        """Skip elements without calling the function, but for those calls that are under way."""
         held = min(count, len(self._under_way))
         for _ in range(held):
             self._under_way[0].cancel()
@@ -235,7 +233,7 @@ class ThreadedMapCursor(AheadCursor):
         return held + self._skip_unread(count - held)
 
     def close(self) -> None:
-        """Cancels what is under way."""
+        """Cancel what is under way."""
         for future in self._under_way:
             future.cancel()
         super().close()

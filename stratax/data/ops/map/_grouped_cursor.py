@@ -37,7 +37,6 @@ class GroupedCursor(AheadCursor):
         self._ready: deque[Row | Exception] = deque()
 
     def read(self, limit: int) -> Block:
-        """The next results of one shape."""
         rows: list[Row] = []
         while len(rows) < limit:
             if not self._ready and (rows or not self._refill()):
@@ -64,7 +63,7 @@ class GroupedCursor(AheadCursor):
         return bool(self._ready)
 
     def _read_batches(self) -> tuple[list[Row], Exception | None]:
-        """The next batches, enough of them; and what failed behind them."""
+        """Return the next batches, enough of them; and what failed behind them."""
         batches: list[Row] = []
         num_records = num_bytes = 0
         enough = 1 if self._trusted is None else _ENOUGH_RECORDS
@@ -100,7 +99,7 @@ class GroupedCursor(AheadCursor):
         return self._calls.checked(program([batch[0] for batch in batches]), program.structure)
 
     def _agrees(self, program: BatchProgram, batch: Row, expected: Row) -> bool:
-        """Whether the program gives what the function gave, in the same structure."""
+        """Return whether the program gives what the function gave, in the same structure."""
         try:
             (found,) = self._run(program, [batch])
         except Exception:
@@ -116,7 +115,7 @@ class GroupedCursor(AheadCursor):
             return e
 
     def skip(self, count: int) -> int:
-        """Without computing, but for what is computed already."""
+        """Skip elements without computing, but for what is computed already."""
         held = min(count, len(self._ready))
         for _ in range(held):
             self._ready.popleft()

@@ -65,7 +65,7 @@ class Mapper:
 
     @property
     def function(self) -> Callable[..., Any]:
-        """The user's."""
+        """The user's function."""
         return self._function
 
     @property
@@ -89,7 +89,7 @@ class Mapper:
             return self._of_batches[1]
 
     def _has_to_be_proved(self) -> bool:
-        """Whether nobody has looked yet, or what a name stands for has changed since."""
+        """Return whether nobody has looked yet, or what a name stands for has changed since."""
         return not self._was_looked_at or (self._proof is not None and not self._proof.holds())
 
     def _prove(self) -> None:
@@ -100,7 +100,7 @@ class Mapper:
         self._candidates, self._checked = None, 0
 
     def one(self, row: Row, position: int, origins: Origins) -> Row:
-        """The function's result for one element, checked against earlier ones; errors name position and record.
+        """Return the function's result for one element, checked against earlier ones; errors name position and record.
 
         Called inside `on_host`, which is entered once for many.
         """
@@ -133,7 +133,7 @@ class Mapper:
             self._widen(row, structure)
 
     def _has_shapes_of(self, row: Row) -> bool:
-        """Whether the spec allows a row's shapes."""
+        """Return whether the spec allows a row's shapes."""
         return self._allows(shapes_of(row))
 
     def _allows(self, shapes: Sequence[tuple[int, ...]]) -> bool:
@@ -147,7 +147,7 @@ class Mapper:
         self._shapes = [spec.shape if isinstance(spec, TensorSpec) else None for spec in specs]
 
     def spec_for(self, row: Row) -> Any:
-        """The spec of the function's result for one element, which is not compared with others.
+        """Return the spec of the function's result for one element, which is not compared with others.
 
         As TensorFlow's tracing, this calls the function once more, but assigns to no variable.
         """
@@ -155,7 +155,7 @@ class Mapper:
             return spec_of_row(*result_of(self._function, self._input_structure(), row))
 
     def block(self, columns: Sequence[np.ndarray]) -> list[np.ndarray] | None:
-        """The function's results for a block of elements, or None if it has to be called one by one."""
+        """Return the function's results for a block of elements, or None if it has to be called one by one."""
         if any(column.dtype.hasobject for column in columns):
             return None
         with self._lock:
@@ -182,7 +182,7 @@ class Mapper:
     def _attempt(
         self, way: Vectorised, columns: Sequence[np.ndarray], *, exactly: bool
     ) -> list[np.ndarray] | None:
-        """One way on one block; compared with element by element as long as few elements have been."""
+        """Try one method on one block; compared with element by element as long as few elements have been."""
         count = max(0, min(_CHECKED_ROWS - self._checked, len(columns[0])))
         rows = []
         if count:
@@ -220,7 +220,7 @@ class Mapper:
 
 
 def _allows(known: Shape | None, shape: tuple[int, ...]) -> bool:
-    """Whether a shape is as known, where a size is known."""
+    """Return whether a shape is as known, where a size is known."""
     if known is None or known == shape:
         return True
     return len(known) == len(shape) and all(a is None or a == b for a, b in zip(known, shape, strict=True))

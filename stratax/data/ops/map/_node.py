@@ -53,7 +53,7 @@ class Map(Drawing):
         self._mapper = Mapper(function, lambda: child.structure)
 
     def over(self, *children: Node) -> Node:
-        """The same function over another node; what is known of its results is found out anew."""
+        """Apply the same function to another node; what is known of its results is found out anew."""
         node = cast(Map, super().over(*children))
         node._mapper = Mapper(self._mapper.function, lambda: children[0].structure)
         return node
@@ -110,7 +110,7 @@ class Map(Drawing):
         return functools.reduce(merged_specs, samples)
 
     def _specs_at_ends(self) -> list[Any]:
-        """Of the results for the first and the last element, where they are at hand and the function does not fail."""
+        """Return specs of results for the first and the last element, where at hand and the function does not fail."""
         length = self.child.length
         if not self.child.is_indexable or length == 0:
             return []
@@ -125,7 +125,7 @@ class Map(Drawing):
         return specs
 
     def _specs_of_first(self, row: Row) -> list[Any]:
-        """Of the result for an element, and for a shorter one where its input may have one: the last batch, mostly."""
+        """Return specs of the result for an element, and for a shorter one (the last batch) where there may be one."""
         specs = [self._mapper.spec_for(row)]
         shorter = _shortened(row, self.child.spec)
         if shorter is not None:
@@ -134,19 +134,19 @@ class Map(Drawing):
         return specs
 
     def gather(self, indices: np.ndarray, passes: Passes, run: Run) -> Block:
-        """The function's results, from one call for all if it is vectorised."""
+        """Return the function's results, from one call for all if it is vectorised."""
         if self._mapper.is_vectorised and len(indices) > (rows := self._rows_in_cache()):
             return self._in_pieces(indices, passes, run, rows)
         return self._gathered(indices, passes, run)
 
     def _rows_in_cache(self) -> int:
-        """How many results stay in the processor's cache between one operation and the next."""
+        """Return how many results stay in the processor's cache between one operation and the next."""
         specs = [spec for spec in flatten(self._mapper.spec)[0] if isinstance(spec, TensorSpec)]
         size = sum(math.prod(n or 1 for n in spec.shape or ()) * spec.dtype.itemsize for spec in specs)
         return max(1, _CACHE_BYTES // max(1, size))
 
     def _in_pieces(self, indices: np.ndarray, passes: Passes, run: Run, rows: int) -> Block:
-        """A large block: what is computed between gather and result never leaves the cache."""
+        """Compute a large block in pieces: what is computed between gather and result never leaves the cache."""
         leaves: list[np.ndarray] = []
         for start in range(0, len(indices), rows):
             part = slice(start, start + rows)
@@ -193,7 +193,7 @@ class Map(Drawing):
         return Rows(_rows(results, columns))
 
     def _columns_to_fill(self, count: int) -> list[np.ndarray]:
-        """Where the threads put results of one shape, beside one another; empty if it is not known or does not pay."""
+        """Return where the threads put results of one shape, side by side; empty if unknown or not worth it."""
         specs = flatten(self._mapper.spec)[0] if self._mapper.spec is not None else []
         if not all(isinstance(spec, TensorSpec) and _is_plain(spec) for spec in specs):
             return []
@@ -201,11 +201,11 @@ class Map(Drawing):
         return [np.empty((count, *spec.shape), spec.dtype) for spec in specs] if size >= _LARGE_BYTES else []
 
     def shape_ids(self, indices: np.ndarray, passes: Passes, run: Run) -> np.ndarray | None:
-        """As the child's: a function of inputs of one shape is expected to give results of one shape."""
+        """Return the child's: a function of inputs of one shape is expected to give results of one shape."""
         return None if self.child.is_uniform else self.child.shape_ids(indices, passes, run)
 
     def stream(self, run: Run, passes: int) -> Cursor:
-        """One result after another; with threads, a bounded number is under way; Examples several batches at a time."""
+        """Open a pass; with threads, some calls are under way, and Examples come several batches at a time."""
         calls = self._calls(run)
         if self._mapper.batch_program is not None:
             return GroupedCursor(self.child.open(run, passes), calls, passes, self._mapper.batch_program)
@@ -233,14 +233,14 @@ def _put(row: Row, columns: list[np.ndarray], place: int) -> bool:
 
 
 def _rows(results: Sequence[Row | None], columns: list[np.ndarray]) -> list[Row]:
-    """The rows, those that were put into the columns taken from there."""
+    """Return the rows, those that were put into the columns taken from there."""
     return [
         [column[place] for column in columns] if row is None else row for place, row in enumerate(results)
     ]
 
 
 def _shortened(row: Row, spec: PyTree) -> Row | None:
-    """An element of size 1 along the first axes whose size is open; None if there is none, or it is that already."""
+    """Return an element of size 1 along the first open axes; None if there is none, or it is that already."""
     shorter = [
         leaf[:1] if _is_open(leaf, known) else leaf for leaf, known in zip(row, flatten(spec)[0], strict=True)
     ]
@@ -253,7 +253,7 @@ def _is_open(leaf: Any, spec: Any) -> bool:
 
 
 def _placeholder(spec: PyTree) -> Row:
-    """An element of zeros, for a function whose input has no element."""
+    """Return an element of zeros, for a function whose input has no element."""
     specs, _ = flatten(spec)
     for leaf in specs:
         if not isinstance(leaf, TensorSpec) or leaf.shape is None:
@@ -264,6 +264,6 @@ def _placeholder(spec: PyTree) -> Row:
 
 
 def make_map(node: Node, function: Callable[..., Any], num_parallel_calls: object) -> Node:
-    """`map`, in the threads of this process."""
+    """Make a `map` in the threads of this process."""
     check_callable("map_func", function, node)
     return Map(node, function, threads_of(num_parallel_calls))

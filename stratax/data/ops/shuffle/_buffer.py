@@ -47,7 +47,7 @@ class Slots:
             self._column(i, leaf, count)[slots] = leaf
 
     def exchange(self, slots: np.ndarray, block: Block) -> Block:
-        """One step for each element: what is in its slot comes out, the element goes in."""
+        """Exchange one element for each step: what is in its slot comes out, the element goes in."""
         if not self._stays_stacked(block):
             self._unstack(self._capacity)
         if self._rows is not None:
@@ -73,7 +73,7 @@ class Slots:
         return Columns([column[slots] for column in self._columns or []], len(slots))
 
     def fits(self, block: Block) -> bool:
-        """Whether several elements can be exchanged at once."""
+        """Return whether several elements can be exchanged at once."""
         return self._rows is None and self._stays_stacked(block)
 
     def _stays_stacked(self, block: Block) -> bool:
@@ -94,7 +94,7 @@ class Slots:
             self._columns = None
 
     def _column(self, which: int, leaf: np.ndarray, needed: int) -> np.ndarray:
-        """Where a component is kept, with room for `needed` elements."""
+        """Return where a component is kept, with room for `needed` elements."""
         if self._columns is None:
             self._columns = []
         if which == len(self._columns):
@@ -125,12 +125,12 @@ def _owned_rows(block: Block) -> list[Row]:
 
 
 def _owned(leaf: object) -> Any:
-    """A view would keep the whole block it belongs to."""
+    """Copy a view, which would keep the whole block it belongs to."""
     return leaf.copy() if isinstance(leaf, np.ndarray) and leaf.base is not None else leaf
 
 
 def _earlier(slots: np.ndarray) -> np.ndarray:
-    """For each entry the last earlier one that is equal, or -1."""
+    """Return for each entry the last earlier one that is equal, or -1."""
     order = np.argsort(slots, kind="stable")
     ordered = slots[order]
     same = np.flatnonzero(ordered[1:] == ordered[:-1])

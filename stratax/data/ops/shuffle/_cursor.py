@@ -43,7 +43,7 @@ class ShuffleCursor(CursorOver):
         self._num_last = 0
 
     def read(self, limit: int) -> Block:
-        """As many steps as the child gives elements for; at its end what is in the buffer."""
+        """Read as many steps as the child gives elements for; at its end what is in the buffer."""
         if self._last is None:
             try:
                 self._fill()
@@ -81,7 +81,7 @@ class ShuffleCursor(CursorOver):
         return out
 
     def _pulled(self, limit: int) -> Block:
-        """The child's next elements; only one where they have to be kept apart."""
+        """Take the child's next elements; only one where they have to be kept apart."""
         block = self._pending or self._read(limit)
         self._pending = None
         use = limit if self._slots.fits(block) else 1
@@ -107,7 +107,7 @@ class ShuffleCursor(CursorOver):
         return int(self._numbers[: self._filled].min()) if self._filled else self._num_read
 
     def get_state(self) -> State:
-        """The step, the numbers of the elements in the slots, and a place of the child before them."""
+        """Return the step, the numbers of the elements in the slots, and a position of the child before them."""
         numbers = self._numbers[: self._filled].copy()
         if self._last is not None:
             numbers[self._last[: self._num_last]] = -1

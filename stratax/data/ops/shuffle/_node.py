@@ -47,7 +47,6 @@ class Shuffle(Reindexed):
         return self.child.length
 
     def resolve(self, indices: np.ndarray, passes: Passes, run: Run) -> tuple[np.ndarray, Passes]:
-        """Permuted positions."""
         if self.child.length == INFINITE_CARDINALITY:
             blocks = indices // self.buffer_size
             numbers = mix_pass(mix_pass(passes, 1), blocks)
@@ -80,7 +79,7 @@ class Shuffle(Reindexed):
 
 
 def make_shuffle(node: Node, buffer_size: object, seed: object, reshuffle: bool | None) -> Node:
-    """`shuffle`; after an endless `repeat`, of each pass."""
+    """Make a `shuffle`; after an endless `repeat`, of each pass."""
     order = make_order(seed, reshuffle=reshuffle is not False)
     takes_all = as_count("buffer_size", buffer_size, None) == UNKNOWN_CARDINALITY
     size = _EVERYTHING if takes_all else as_count("buffer_size", buffer_size, 1)

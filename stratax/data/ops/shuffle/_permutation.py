@@ -36,7 +36,7 @@ class Permutation:
         self._keys = rng.integers(0, 1 << 64, size=_ROUNDS, dtype=np.uint64)
 
     def __call__(self, indices: np.ndarray) -> np.ndarray:
-        """The images of `indices` (int64, each within the length)."""
+        """Return the images of `indices` (int64, each within the length)."""
         if self._table is not None:
             return self._table[indices]
         values = self._encrypt(indices.astype(np.uint64))
