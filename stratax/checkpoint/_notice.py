@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Callable
 
-from stratax.cluster import _exit
+from stratax.cluster import exits
 
 _POLL_SECONDS = 1.0
 _SAME_SECONDS = 0.5
@@ -66,7 +66,7 @@ class Notice:
     def _signalled(self) -> None:
         if self._first is not None and time.monotonic() - self._first > _SAME_SECONDS:
             code = 128 + signal.SIGTERM
-            _exit.leave(code, "stratax: a second SIGTERM: this process leaves at once, without a checkpoint.")
+            exits.leave(code, "stratax: a second SIGTERM: this process leaves at once, without a checkpoint.")
         self._note("SIGTERM")
 
     def _note(self, reason: str) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from stratax import errors
 from stratax._shown import shown
-from stratax.cluster._cluster import DEFAULT_SECONDS
+from stratax.cluster.phases import DEFAULT_SECONDS
 
 _BOOLEANS = frozenset({"enable_async", "experimental_skip_slot_variables", "random_state", "expect_partial"})
 

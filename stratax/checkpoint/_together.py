@@ -7,8 +7,8 @@ from typing import Any
 
 from stratax import errors
 from stratax._shown import shown
-from stratax.cluster import Cluster, _phases, current
-from stratax.cluster._cluster import DEFAULT_SECONDS
+from stratax.cluster import Cluster, current, phases
+from stratax.cluster.phases import DEFAULT_SECONDS
 from stratax.io import unfinished
 
 RESTORED = "restore/done"
@@ -64,7 +64,7 @@ def exchange(action: str, value: object, timeout: float) -> list[Any]:
     if cluster is None:
         return [value]
     try:
-        with _phases.waiting(f"{action!r} of a checkpoint"):
+        with phases.waiting(f"{action!r} of a checkpoint"):
             found = cluster.all_gather(f"checkpoint/{action}", json.dumps(value).encode(), timeout)
     except errors.ClusterTimeoutError as error:
         raise errors.ClusterTimeoutError(f"{_missed(action)} {error}", tasks=error.tasks) from error

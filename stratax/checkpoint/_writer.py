@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from stratax import errors
 from stratax._shown import shown
 from stratax.checkpoint import _together
-from stratax.cluster import _exit
+from stratax.cluster import exits
 from stratax.io import unfinished
 
 
@@ -61,7 +61,7 @@ def begin(
         for each in then:
             each()
 
-    return unfinished.begin(chief, write_or_wait, lambda error: _exit.leave(_exit.code_of(error)))
+    return unfinished.begin(chief, write_or_wait, lambda error: exits.leave(exits.code_of(error)))
 
 
 def make_own_folder(destination: Destination) -> None:

@@ -13,7 +13,7 @@ import click
 from stratax.errors import FileAccessError
 
 if TYPE_CHECKING:
-    from stratax.cluster._launcher import Outcome
+    from stratax.cluster.launching import Outcome
 
 _COLORS = ("cyan", "green", "yellow", "magenta", "blue", "bright_cyan", "bright_green", "bright_yellow")
 
@@ -93,8 +93,7 @@ def launch(
 
     Options of the program come after it, as in: stratax launch --workers 2 train.py --epochs 3
     """
-    from stratax.cluster._launch_plan import LaunchPlan, command_of
-    from stratax.cluster._launcher import LocalLauncher
+    from stratax.cluster.launching import LaunchPlan, LocalLauncher, command_of
 
     plan = LaunchPlan(
         command=command_of(program, arguments, is_module=module),
@@ -157,7 +156,7 @@ class _Screen:
 
 
 def _conclude(outcome: "Outcome", screen: _Screen) -> None:
-    from stratax.cluster._launcher import describe
+    from stratax.cluster.launching import describe
 
     if outcome.code == 0:
         return

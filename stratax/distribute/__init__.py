@@ -3,7 +3,7 @@
 Each axis has a folder. Imports point down: `keras_hooks`, `strategies`, `collectives` and `input`, `replicas`.
 """
 
-from stratax.cluster._resolvers import TPUClusterResolver as TPUClusterResolver
+from stratax.cluster import TPUClusterResolver as TPUClusterResolver
 from stratax.distribute.collectives._communication import CollectiveCommunication as CollectiveCommunication
 from stratax.distribute.collectives._communication import (
     CommunicationImplementation as CommunicationImplementation,

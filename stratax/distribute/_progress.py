@@ -4,7 +4,7 @@ import contextlib
 import threading
 from typing import Any
 
-from stratax.cluster import Cluster, _phases
+from stratax.cluster import Cluster, phase, phases
 from stratax.core import _dispatches
 
 _PATIENT_SECONDS = 86_400.0
@@ -23,7 +23,7 @@ def gather(
         value: This worker's.
         stop: Ends the wait when it is set, in another thread.
     """
-    with _phases.waiting(what):
+    with phases.waiting(what):
         return cluster.all_gather(name, value, _PATIENT_SECONDS, stop=stop)
 
 
@@ -35,14 +35,14 @@ class StepsForOthers(_dispatches.Observer):
 
     def compiling(self) -> contextlib.AbstractContextManager[Any]:
         """Let the others wait for a program to be compiled without a limit."""
-        return _phases.phase("compiling")
+        return phase("compiling")
 
     def dispatching(self) -> contextlib.AbstractContextManager[Any]:
         """Begin the next step."""
         self._steps += 1
-        return _phases.phase("step", step=self._steps)
+        return phase("step", step=self._steps)
 
     def dispatched(self, result: Any) -> None:
         """Let the step last until its result is there."""
         if result is not None:
-            _phases.step_dispatched(result)
+            phases.step_dispatched(result)

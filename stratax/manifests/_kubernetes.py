@@ -9,11 +9,17 @@ from typing import Any
 import yaml
 
 from stratax._shown import shown
-from stratax.cluster._exit import ExitCode, is_retryable
-from stratax.cluster._kubernetes import JOB_VARIABLE, NUM_WORKERS_VARIABLE, SERVICE_VARIABLE
-from stratax.cluster._plan_checks import check_least, check_port
-from stratax.cluster._roster import JOB_ID_VARIABLE
-from stratax.cluster._secret import SECRET_VARIABLE, new_secret
+from stratax.cluster import ExitCode, is_retryable
+from stratax.cluster.launching import (
+    JOB_ID_VARIABLE,
+    JOB_VARIABLE,
+    NUM_WORKERS_VARIABLE,
+    SECRET_VARIABLE,
+    SERVICE_VARIABLE,
+    check_least,
+    check_port,
+    new_secret,
+)
 from stratax.errors import BadArgumentError
 
 KUBERNETES_PORT = 8470

@@ -5,8 +5,8 @@ import re
 import shlex
 
 from stratax._shown import shown
-from stratax.cluster._exit import ExitCode
-from stratax.cluster._plan_checks import check_least, check_port
+from stratax.cluster import ExitCode
+from stratax.cluster.launching import check_least, check_port
 from stratax.errors import BadArgumentError
 
 SLURM_PORT = 8888

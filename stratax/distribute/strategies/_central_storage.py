@@ -7,7 +7,7 @@ import jax
 
 from stratax import errors
 from stratax._shown import shown
-from stratax.cluster._devices import local_devices, resolve_device
+from stratax.cluster import local_devices, resolve_device
 from stratax.distribute.strategies._extended import on_devices
 from stratax.distribute.strategies._mirrored import resolve_devices
 from stratax.distribute.strategies._placement import OnDevices, OnOtherDevice, copies_on

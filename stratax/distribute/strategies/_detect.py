@@ -1,10 +1,10 @@
 """Choosing a strategy by what the machine has (distribute layer)."""
 
-from stratax.cluster._devices import list_logical_devices
-from stratax.cluster._resolvers import (
+from stratax.cluster import (
     TPUClusterResolver,
     experimental_connect_to_cluster,
     initialize_tpu_system,
+    list_logical_devices,
 )
 from stratax.distribute.replicas._contexts import get_strategy
 from stratax.distribute.strategies._mirrored import MirroredStrategy

@@ -5,7 +5,7 @@ from typing import Any
 
 from stratax import errors
 from stratax._shown import shown
-from stratax.cluster import Cluster, ClusterResolver, TFConfigClusterResolver, _connection, check_jobs
+from stratax.cluster import Cluster, ClusterResolver, TFConfigClusterResolver, check_jobs, connect
 from stratax.distribute.collectives._communication import CommunicationOptions
 from stratax.distribute.strategies._workers import WorkersStrategy, devices_of, has_peers
 
@@ -62,9 +62,9 @@ class MultiWorkerMirroredStrategy(WorkersStrategy):
 def _connect(resolver: Any, options: CommunicationOptions) -> Cluster:
     check_jobs(resolver.cluster_spec(), _JOBS, "MultiWorkerMirroredStrategy")
     if options.timeout_seconds is None:
-        cluster = _connection.connect(resolver)
+        cluster = connect(resolver)
     else:
-        cluster = _connection.connect(resolver, step_timeout=options.timeout_seconds)
+        cluster = connect(resolver, step_timeout=options.timeout_seconds)
         if has_peers(cluster):
             cluster.set_step_timeout(options.timeout_seconds)
     if not has_peers(cluster):

@@ -4,7 +4,7 @@ import functools
 
 import jax
 
-from stratax.cluster._devices import resolve_device
+from stratax.cluster import resolve_device
 from stratax.distribute.replicas import _contexts
 from stratax.distribute.strategies._extended import StrategyExtended, on_devices
 from stratax.distribute.strategies._placement import OnDevices

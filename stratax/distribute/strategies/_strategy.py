@@ -11,8 +11,7 @@ from jax.sharding import Mesh
 from stratax import errors
 from stratax._shown import shown
 from stratax._typing import PyTree
-from stratax.cluster import ClusterResolver
-from stratax.cluster._devices import device_name
+from stratax.cluster import ClusterResolver, device_name
 from stratax.core import _capture, _tracebacks
 from stratax.data.foreign import adopted
 from stratax.distribute.collectives._cross_device_ops_base import CrossDeviceOps

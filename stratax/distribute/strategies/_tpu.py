@@ -6,9 +6,7 @@ import jax
 
 from stratax import errors
 from stratax._shown import shown
-from stratax.cluster import Cluster, _connection
-from stratax.cluster._devices import local_devices
-from stratax.cluster._resolvers import TPUClusterResolver
+from stratax.cluster import Cluster, TPUClusterResolver, connect, local_devices
 from stratax.distribute.strategies._workers import WorkersStrategy, devices_of
 
 
@@ -49,7 +47,7 @@ class TPUStrategy(WorkersStrategy):
                 "`TPUStrategy(TPUClusterResolver())`."
             )
         self._resolver = tpu_cluster_resolver or TPUClusterResolver()
-        cluster = _connection.connect(self._resolver)
+        cluster = connect(self._resolver)
         super().__init__(cluster, _assigned_cores(experimental_device_assignment, cluster))
 
     @property

@@ -16,7 +16,7 @@ from jax.experimental import multihost_utils
 
 from stratax import errors
 from stratax._shown import shown
-from stratax.cluster import Cluster, _phases
+from stratax.cluster import Cluster, phase, phases
 from stratax.core import _dispatches
 from stratax.data import Dataset
 from stratax.data.dataset import auto_shard, is_read_whole, shuffle_seeds, steps_of, with_seeds
@@ -129,10 +129,10 @@ class Workers(InStep):
 
     def phase(self, name: str) -> contextlib.AbstractContextManager[Any]:
         # The others wait longer for an evaluation than for a step.
-        return _phases.phase(name)
+        return phase(name)
 
     def waiting(self, for_others: bool) -> contextlib.AbstractContextManager[Any]:
-        return _phases.waiting(_PURPOSES["input"]) if for_others else _phases.phase("input")
+        return phases.waiting(_PURPOSES["input"]) if for_others else phase("input")
 
     def loop(self) -> _loop.Loop:
         return _loop.SharedLoop(self._cluster, f"loop/{next(self._agreements)}")
@@ -271,7 +271,7 @@ def _random_digest() -> bytes:
 
 def _sent(packed: np.ndarray) -> np.ndarray:
     """Send the chief's bytes to every worker; as long as they come, each transfer may take as long as a step."""
-    with _phases.waiting("the chief's values"):
+    with phases.waiting("the chief's values"):
         return np.asarray(multihost_utils.broadcast_one_to_all(packed))
 
 
