@@ -26,7 +26,7 @@ from stratax.checkpoint._options import CheckpointOptions as CheckpointOptions
 from stratax.checkpoint._options import num_arguments
 from stratax.checkpoint._status import CheckpointLoadStatus
 from stratax.cluster import phase
-from stratax.core import Variable, _arrivals, _capture
+from stratax.core import Variable, arrivals, regions
 from stratax.io import unfinished
 
 
@@ -93,7 +93,7 @@ class Checkpoint(_graph.Trackable):
             )
         self._own.tracked[name] = value
         self.__dict__[name] = value
-        _arrivals.settle()
+        arrivals.settle()
 
     def __delattr__(self, name: str) -> None:
         super().__delattr__(name)
@@ -103,7 +103,7 @@ class Checkpoint(_graph.Trackable):
     def save_counter(self) -> Variable:
         """How many checkpoints `save` has written; a variable of dtype int32, restored with the others."""
         if self._own.counter is None:
-            with _capture.outside_scopes():
+            with regions.outside_scopes():
                 self._own.counter = Variable(0, trainable=False, name="save_counter", dtype="int32")
         return self._own.counter
 
@@ -368,7 +368,7 @@ def _callbacks(options: CheckpointOptions, path: str) -> list[Callable[[], objec
 
 def _checked(options: object) -> CheckpointOptions:
     """Return the options of a call; refuse the call while a function is compiled."""
-    if _capture.current_region() is not None:
+    if regions.current_region() is not None:
         raise errors.TracingError(
             "A checkpoint can't be saved or restored in a compiled function: that would happen once, when the function "
             "is compiled. Expected: a call from Python. Received: a call in a stratax.function, or in what a strategy "

@@ -6,7 +6,7 @@ from typing import Any
 
 import keras
 
-from stratax.core import _arrivals
+from stratax.core import arrivals
 from stratax.seams import keras as seam
 
 
@@ -27,8 +27,8 @@ def _then_settle(original: Callable[..., Any]) -> Callable[..., Any]:
     def build(self: Any, *args: object, **kwargs: object) -> Any:
         was_built = self.built
         result = original(self, *args, **kwargs)
-        if _arrivals.is_anything_waiting() and (not was_built or isinstance(self, seam.Trainer)):
-            _arrivals.settle()
+        if arrivals.is_anything_waiting() and (not was_built or isinstance(self, seam.Trainer)):
+            arrivals.settle()
         return result
 
     return build
@@ -37,12 +37,12 @@ def _then_settle(original: Callable[..., Any]) -> Callable[..., Any]:
 def _built_before(original: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(original)
     def apply(self: Any, grads: object, trainable_variables: Any = None) -> None:
-        if _arrivals.is_anything_waiting() and not self.built and trainable_variables is not None:
+        if arrivals.is_anything_waiting() and not self.built and trainable_variables is not None:
             trainable_variables = list(trainable_variables)
             with keras.name_scope(self.name):
                 self.build(trainable_variables)
             self.built = True
-            _arrivals.settle()
+            arrivals.settle()
         original(self, grads, trainable_variables)
 
     return apply

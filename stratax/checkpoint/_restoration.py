@@ -14,7 +14,7 @@ import numpy as np
 from stratax import errors
 from stratax._shown import shown
 from stratax.checkpoint import _graph, _keras_hooks, _store, _together
-from stratax.core import _arrivals, _capture, _variable_store
+from stratax.core import arrivals, regions, variable_store
 
 _logger = logging.getLogger("stratax")
 _LISTED = 12
@@ -77,7 +77,7 @@ class Restoration:
         if self._left:
             _keras_hooks.install()
             self._take_over()
-            _arrivals.wait(self)
+            arrivals.wait(self)
         self._note()
 
     def settle(self) -> bool:
@@ -102,7 +102,7 @@ class Restoration:
 
     def _take_over(self) -> None:
         """Forgets what earlier restorations keep for the same things: it would be replaced as soon as it is given."""
-        for other in _arrivals.waiting():
+        for other in arrivals.waiting():
             if isinstance(other, Restoration) and self._replaces(other):
                 other.forget()
 
@@ -116,7 +116,7 @@ class Restoration:
 
     def forget(self) -> None:
         """Gives no more values: another checkpoint is restored."""
-        _arrivals.forget(self)
+        arrivals.forget(self)
         self._notice.warn()
 
     def _pairs(self, graph: _graph.Graph) -> Iterator[tuple[str, Any, str | None]]:
@@ -290,10 +290,10 @@ def _resolved(way: str, aliases: Mapping[str, str]) -> str:
 
 def _set(variable: keras.Variable, value: np.ndarray) -> None:
     """Gives a variable a value, where its array is now; also while a program is traced."""
-    with _capture.outside_scopes():
-        if not _variable_store.has_value(variable):
-            _capture.initialize(variable)
-        _variable_store.overwrite(variable, value)
+    with regions.outside_scopes():
+        if not variable_store.has_value(variable):
+            regions.initialize(variable)
+        variable_store.overwrite(variable, value)
 
 
 def _spec(spec: tuple[tuple[int, ...], str]) -> str:

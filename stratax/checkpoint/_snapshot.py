@@ -11,7 +11,7 @@ import numpy as np
 from stratax import errors
 from stratax._shown import shown
 from stratax.checkpoint import _graph, _store
-from stratax.core import _capture
+from stratax.core import regions
 
 _ALIGNMENT = 64
 _THREADS = 4
@@ -27,8 +27,8 @@ def values(graph: _graph.Graph) -> dict[str, jax.Array]:
         BadArgumentError: If one is divided among processes.
     """
     variables = list(graph.variables.values())
-    with _capture.outside_scopes():
-        found = _capture.concrete_values(variables)
+    with regions.outside_scopes():
+        found = regions.concrete_values(variables)
     for way, variable, value in zip(graph.variables, variables, found, strict=True):
         _check_whole(way, variable, value)
     return dict(zip(graph.variables, found, strict=True))

@@ -1,6 +1,5 @@
 """`stratax.Variable`: a Keras variable under TensorFlow's signature (core layer)."""
 
-import enum
 from typing import Any
 
 import jax
@@ -12,24 +11,6 @@ from stratax._shown import shown
 from stratax.core import _capture, _placement
 
 _AGGREGATIONS = ("none", "sum", "mean", "only_first_replica")
-
-
-class VariableAggregation(enum.Enum):
-    """How replicas' different values of a variable become one, as `tf.VariableAggregation`."""
-
-    NONE = 0
-    SUM = 1
-    MEAN = 2
-    ONLY_FIRST_REPLICA = 3
-
-
-class VariableSynchronization(enum.Enum):
-    """When replicas' values of a variable become one, as `tf.VariableSynchronization`."""
-
-    AUTO = 0
-    NONE = 1
-    ON_WRITE = 2
-    ON_READ = 3
 
 
 class Variable(keras.Variable):

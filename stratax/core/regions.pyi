@@ -1,1 +1,11 @@
+from ._body import LoopRegion as LoopRegion
+from ._capture import ProgramRegion as ProgramRegion
+from ._capture import Region as Region
+from ._capture import Spread as Spread
+from ._capture import concrete_values as concrete_values
+from ._capture import current_region as current_region
+from ._capture import equal_on_all_replicas as equal_on_all_replicas
 from ._capture import executing_eagerly as executing_eagerly
+from ._capture import initialize as initialize
+from ._capture import outside_scopes as outside_scopes
+from ._mesh_types import without_mesh as without_mesh

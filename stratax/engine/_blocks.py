@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 
 from stratax._typing import PyTree
-from stratax.core import _loops
+from stratax.core import functions
 from stratax.distribute import Strategy
 from stratax.distribute.replicas._values import PerReplica, is_per_replica
 
@@ -119,4 +119,4 @@ def _repeated(step: Step, steps: int, *, keep: bool = False) -> Step:
     """Repeat a step for several stacked batches: one loop; the last result, or, with `keep`, all of them stacked."""
     if steps == 1:
         return step
-    return lambda stacked: _loops.for_rows(stacked, step, keep=keep)
+    return lambda stacked: functions.for_rows(stacked, step, keep=keep)

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from stratax._typing import PyTree
-from stratax.core import _function
+from stratax.core import Function
 from stratax.distribute import Strategy
 from stratax.distribute.replicas import _contexts
 from stratax.engine import _blocks
@@ -29,7 +29,7 @@ class StepProgram:
         named: Any = functools.partial(block)
         named.__name__ = named.__qualname__ = name
         self._strategy = strategy
-        self._function = _function.Function(named, autograph=False, traces_before_warning=_EXPECTED_TRACES)
+        self._function = Function(named, autograph=False, traces_before_warning=_EXPECTED_TRACES)
 
     @classmethod
     def of_updates(

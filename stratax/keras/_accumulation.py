@@ -4,7 +4,7 @@ from typing import Any
 
 import keras
 
-from stratax.core import _function
+from stratax.core import Function
 from stratax.distribute import Strategy
 from stratax.distribute.keras_hooks import _accumulation, _keras_hooks
 from stratax.distribute.replicas import _contexts
@@ -36,7 +36,7 @@ class FlushAccumulatedGradients(keras.callbacks.Callback):
                 _accumulation.flush(optimizer, _KERAS_APPLY)
 
         with _contexts.entered(self._strategy, None):
-            _function.Function(flush, autograph=False)()
+            Function(flush, autograph=False)()
 
 
 _KERAS_APPLY = seam.original("keras.src.optimizers.base_optimizer:BaseOptimizer.apply")

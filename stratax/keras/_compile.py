@@ -16,7 +16,7 @@ import keras
 
 from stratax import errors
 from stratax._shown import shown
-from stratax.core import _tracebacks, _variable_store
+from stratax.core import dispatches, variable_store
 from stratax.distribute import Strategy
 from stratax.distribute.replicas import _contexts
 from stratax.distribute.strategies import _ownership
@@ -120,7 +120,7 @@ def _call_hook(original: Callable[..., Any], name: str) -> Callable[..., Any]:
             try:
                 return getattr(trainer, name)(*args, **kwargs)
             except Exception as error:
-                _tracebacks.shorten(error)
+                dispatches.shorten(error)
                 raise
         if _contexts.has_strategy() and self.compiled:
             raise errors.StrategyError(
@@ -166,7 +166,7 @@ def _check_variables(model: keras.Model, strategy: Strategy | None) -> None:
             _raise_foreign(model, f"model {shown(layer.name)} inside it", created, expected)
     for variable in model.variables:
         owner = _ownership.owner(variable)
-        if owner is not expected and _variable_store.has_value(variable):
+        if owner is not expected and variable_store.has_value(variable):
             _raise_foreign(model, f"variable {shown(variable.path)}", owner, expected)
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import jax
 
-from stratax.core import _interrupts
+from stratax.core import dispatches
 from stratax.seams import keras as seam
 
 _KERAS_LOGS = ("keras.src.utils.python_utils:pythonify_logs", "keras.src.backend.jax.trainer:pythonify_logs")
@@ -30,7 +30,7 @@ def pythonify_logs(logs: dict[str, Any] | None) -> dict[str, Any]:
     if not logs:
         return {}  # Before each batch there are none.
     jax.block_until_ready(logs)
-    with _interrupts.InterruptDeferred():
+    with dispatches.InterruptDeferred():
         return _convert(logs)
 
 

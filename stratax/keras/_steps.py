@@ -13,7 +13,7 @@ import jax
 import keras
 
 from stratax._typing import PyTree
-from stratax.core import _capture, value_and_grad
+from stratax.core import regions, value_and_grad
 from stratax.distribute.keras_hooks import _accumulation
 from stratax.distribute.replicas import _contexts
 from stratax.keras import _metrics
@@ -198,4 +198,4 @@ def _predict_with_state(model: keras.Model, step: Callable[..., Any], data: PyTr
 
 
 def _equal_on_replicas(equal: bool) -> contextlib.AbstractContextManager[None]:
-    return _capture.equal_on_all_replicas() if equal else contextlib.nullcontext()
+    return regions.equal_on_all_replicas() if equal else contextlib.nullcontext()

@@ -21,7 +21,7 @@ class _KerasOps:
         def call(*args: Any, **kwargs: Any) -> Any:
             from keras import ops
 
-            from stratax.core._placement import check_fits
+            from stratax.core.placement import check_fits
 
             if name not in _CONVERSIONS:
                 check_fits(args)

@@ -89,7 +89,7 @@ def on_device(value: Any, dtype: Any = None) -> Any:
             f"Received: value={shown(value)}. Keep it as a Python or NumPy value."
         )
     if dtype is None or as_dtype(dtype).kind in "iu":
-        from stratax.core._placement import check_fits  # Pipelines on the host do without JAX.
+        from stratax.core.placement import check_fits
 
         check_fits([value])
     return ops.convert_to_tensor(value, dtype=None if dtype is None else device_dtype(dtype))

@@ -4,7 +4,7 @@ from typing import Any
 
 from keras import random
 
-from stratax.core._generator import generator_of
+from stratax.core.generators import generator_of
 from stratax.ops._keras_ops import ops
 from stratax.ops.creation import on_device, sizes_of
 

@@ -10,7 +10,7 @@ import keras
 import numpy as np
 
 from stratax._shown import shown
-from stratax.core._generator import generator_of, reset
+from stratax.core.generators import generator_of, reset
 from stratax.errors import BadArgumentError
 from stratax.ops._keras_ops import ops
 from stratax.ops.creation import on_device, sizes_of

@@ -10,8 +10,8 @@ from stratax.core import function as function
 from stratax.core import print as print
 from stratax.core import range as range
 from stratax.core.regions import executing_eagerly as executing_eagerly
-from stratax.core.variables import VariableAggregation as VariableAggregation
-from stratax.core.variables import VariableSynchronization as VariableSynchronization
+from stratax.core.variable_options import VariableAggregation as VariableAggregation
+from stratax.core.variable_options import VariableSynchronization as VariableSynchronization
 from stratax.data import FixedLenFeature as FixedLenFeature
 from stratax.data import FixedLenSequenceFeature as FixedLenSequenceFeature
 from stratax.data import SparseTensor as SparseTensor

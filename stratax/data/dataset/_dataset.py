@@ -636,9 +636,9 @@ class Dataset(Nested):
         """
         check_callable("reduce_func", reduce_func)
         if TRACING.depth and tracing_region() is not None:
-            from stratax.core import _autograph, _loops
+            from stratax.core import functions
 
-            return _loops.reduce(self, initial_state, _autograph.convert(reduce_func))
+            return functions.reduce(self, initial_state, functions.convert(reduce_func))
         state = State(initial_state)
         with iter(self) as elements:
             for element in elements:

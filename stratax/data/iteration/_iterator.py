@@ -123,9 +123,9 @@ class DatasetIterator(Checkpointable):
 
     def get_next_as_optional(self) -> Any:
         """The next element if there is one, in an object with `has_value()` and `get_value()`."""
-        from stratax.core import _stream
+        from stratax.core import functions
 
-        return _stream.next_optional(self)
+        return functions.next_optional(self)
 
     def _described(self, block: Block) -> Any:
         return described(block, self._elements_structure())

@@ -19,9 +19,9 @@ _Kind = tuple[tuple[tuple[int, ...], Any], ...]
 
 def tracing_region() -> Any:
     """The part of a compiled function that is being traced on this thread, where `TRACING` says that there is one."""
-    from stratax.core import _capture
+    from stratax.core import regions
 
-    return _capture.current_region()
+    return regions.current_region()
 
 
 def runs(

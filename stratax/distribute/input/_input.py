@@ -9,7 +9,8 @@ from jax.sharding import NamedSharding, PartitionSpec
 
 from stratax import errors
 from stratax._shown import shown
-from stratax.core import _capture, _placement, _stream
+from stratax.core import Stream, regions
+from stratax.core.placement import place, place_local
 from stratax.distribute.input import _buffered_reader, _readers
 from stratax.distribute.replicas._values import REPLICA_AXIS
 
@@ -142,7 +143,7 @@ class DistributedDataset:
         return (type(self), self._strategy.devices, repr(self._source.element_spec))
 
     def __iter__(self) -> "DistributedIterator":
-        region = _capture.current_region()
+        region = regions.current_region()
         if region is not None:
             found: DistributedIterator = region.iterate(self)
             return found
@@ -152,7 +153,7 @@ class DistributedDataset:
         return f"<stratax.distribute.DistributedDataset of {self._source.dataset!r} for {self._strategy!r}>"
 
 
-class DistributedIterator(_stream.Stream):
+class DistributedIterator(Stream):
     """One pass over a :class:`DistributedDataset`; a compiled function can call `next` on it."""
 
     def __init__(self, strategy: "Strategy", source: "_readers.Source", options: InputOptions) -> None:
@@ -288,7 +289,7 @@ class DistributedIterator(_stream.Stream):
             if block.processes > 1 and block.kind is _readers.Kind.SPREAD:
                 arrays = [self._place_share(block, leaf, sharding, stacked) for leaf in arrays]
             else:
-                arrays = _placement.place(arrays, sharding)
+                arrays = place(arrays, sharding)
         return block.wrap(arrays)
 
     @staticmethod
@@ -296,7 +297,7 @@ class DistributedIterator(_stream.Stream):
         block: "_readers.Block", leaf: Any, sharding: jax.sharding.Sharding, stacked: bool
     ) -> jax.Array:
         lead, shape = (leaf.shape[:1], leaf.shape[1:]) if stacked else ((), leaf.shape)
-        return _placement.place_local(leaf, sharding, (*lead, *block.shape_of(shape)))
+        return place_local(leaf, sharding, (*lead, *block.shape_of(shape)))
 
 
 def limit_ahead(iterator: DistributedIterator, steps: float) -> None:

@@ -17,7 +17,7 @@ import jax.numpy as jnp
 import keras
 
 from stratax._typing import PyTree
-from stratax.core import _capture
+from stratax.core import regions
 from stratax.distribute.keras_hooks import _accumulation
 from stratax.distribute.replicas import _contexts, _replica_region
 from stratax.distribute.replicas._reduce_op import ReduceOp
@@ -85,7 +85,7 @@ def applying(optimizer: keras.optimizers.Optimizer) -> Iterator[None]:
     """Mark a block in which an optimizer applies gradients that are reduced already."""
     _applying.depth += 1
     try:
-        with _capture.equal_on_all_replicas():
+        with regions.equal_on_all_replicas():
             yield
     finally:
         _applying.depth -= 1
@@ -94,7 +94,7 @@ def applying(optimizer: keras.optimizers.Optimizer) -> Iterator[None]:
 def _apply_hook(original: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(original)
     def apply(self: object, grads: Sequence[Any], trainable_variables: object = None) -> None:
-        region = _capture.current_region()
+        region = regions.current_region()
         if region is None or _applying.depth:
             original(self, grads, trainable_variables)
             return

@@ -11,7 +11,7 @@ import keras
 from jax.extend import core as jax_core
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
-from stratax.core import _capture
+from stratax.core import regions
 from stratax.distribute.replicas._values import REPLICA_AXIS
 
 # Odd, so that multiplying by it keeps 32-bit numbers distinct, and without structure (2**32 / golden ratio).
@@ -41,7 +41,7 @@ class PostponesUpdates(abc.ABC):
         """Leave an update to be made once; one whose variables are used again is made at once."""
 
 
-class ReplicaRegion(_capture.Region, PostponesUpdates):
+class ReplicaRegion(regions.Region, PostponesUpdates):
     """The region of a function that runs once per replica, inside `shard_map`.
 
     How a variable that replicas change differently becomes one value again follows its `aggregation`, as in
@@ -57,10 +57,10 @@ class ReplicaRegion(_capture.Region, PostponesUpdates):
         local: The replica's own values of variables that stay spread over the replicas, by the variables' ids.
     """
 
-    parent: _capture.Region
+    parent: regions.Region
 
     def __init__(
-        self, parent: _capture.Region, num_replicas: int, local: dict[int, Any] | None = None
+        self, parent: regions.Region, num_replicas: int, local: dict[int, Any] | None = None
     ) -> None:
         super().__init__(parent)
         self._local = local or {}
@@ -122,7 +122,7 @@ class ReplicaRegion(_capture.Region, PostponesUpdates):
         return jnp.where(jax.lax.axis_index(REPLICA_AXIS) == 0, value, jnp.zeros_like(value))
 
 
-class ReplicaSpread(_capture.Spread):
+class ReplicaSpread(regions.Spread):
     """What the replicas hold of a variable between the iterations of a loop.
 
     Args:

@@ -13,7 +13,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from stratax import errors
 from stratax._shown import shown
-from stratax.core import _placement
+from stratax.core.placement import place
 from stratax.distribute.replicas import _contexts
 from stratax.distribute.replicas._values import (
     PerReplica,
@@ -134,7 +134,7 @@ def gather(
             parts, sizes, dim, lambda padded: gather_alike(from_components(padded, mesh), dim)
         )
     whole = np.concatenate(parts, dim)
-    return _placement.place([whole], NamedSharding(mesh, PartitionSpec()))[0]
+    return place([whole], NamedSharding(mesh, PartitionSpec()))[0]
 
 
 def _from_all_workers(

@@ -9,7 +9,7 @@ import numpy as np
 from stratax import errors
 from stratax._shown import shown
 from stratax._typing import PyTree
-from stratax.core import _capture, _function
+from stratax.core import Function, regions
 from stratax.distribute.replicas import _contexts, _uneven
 from stratax.distribute.replicas._reduce_op import ReduceOp
 from stratax.distribute.replicas._values import PerReplica, is_per_replica
@@ -30,16 +30,12 @@ class Combiner:
     def __init__(self, execution: "MeshExecution", membership: Membership) -> None:
         self._execution = execution
         self._membership = membership
-        self._compiled_reduce = _function.Function(
-            self._reduce_in_program, autograph=False, traces_before_warning=0
-        )
-        self._compiled_gather = _function.Function(
-            self._gather_in_program, autograph=False, traces_before_warning=0
-        )
+        self._compiled_reduce = Function(self._reduce_in_program, autograph=False, traces_before_warning=0)
+        self._compiled_gather = Function(self._gather_in_program, autograph=False, traces_before_warning=0)
 
     def reduce(self, op: ReduceOp, value: PyTree, axis: int | None) -> Any:
         """Combine components into one value; see `Strategy.reduce`."""
-        in_program = _capture.current_region() is not None
+        in_program = regions.current_region() is not None
         # Of several workers, gather would tell; a reduction in every step must not wait for the others' shapes.
         if axis is not None and not in_program and not isinstance(self._membership, InStep):
             value = self._even(value, axis)
@@ -52,7 +48,7 @@ class Combiner:
 
     def gather(self, value: PyTree, axis: int) -> Any:
         """Concatenate components along a dimension; see `Strategy.gather`."""
-        in_program = _capture.current_region() is not None
+        in_program = regions.current_region() is not None
         if not in_program:
             value = self._even(value, axis)
         leaves = jax.tree.leaves(value, is_leaf=is_per_replica)

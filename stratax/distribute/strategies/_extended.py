@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import jax
 
-from stratax.core import _capture
+from stratax.core import regions
 from stratax.distribute.collectives._cross_device_ops_base import CrossDeviceOps
 from stratax.distribute.strategies._execution import Execution
 from stratax.distribute.strategies._membership import Alone, Membership
@@ -72,8 +72,8 @@ class StrategyExtended:
 
     def place_program(self) -> None:
         """Have the program that is being traced, if there is one, find its variables where the strategy keeps them."""
-        region = _capture.current_region()
-        while region is not None and not isinstance(region, _capture.ProgramRegion):
+        region = regions.current_region()
+        while region is not None and not isinstance(region, regions.ProgramRegion):
             region = region.parent
         if region is not None:
             self._placement.prepare(region)

@@ -14,7 +14,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from stratax import errors
 from stratax._shown import shown
 from stratax._typing import PyTree, TensorLike
-from stratax.core import _autograph, _body, _capture, _function, _mesh_types, _reads
+from stratax.core import Function, functions, regions, variable_store
 from stratax.distribute.collectives._cross_device_ops import NcclAllReduce
 from stratax.distribute.collectives._cross_device_ops_base import CrossDeviceOps
 from stratax.distribute.input import _input
@@ -60,9 +60,7 @@ class MeshExecution(Execution, OverMesh):
         self._membership = membership
         self._cross_device_ops = cross_device_ops or NcclAllReduce()
         self._mesh = mesh_of(self._devices)
-        self._compiled_run = _function.Function(
-            self.call_for_each_replica, autograph=False, calls_argument=True
-        )
+        self._compiled_run = Function(self.call_for_each_replica, autograph=False, calls_argument=True)
         self._combiner = _combining.Combiner(self, membership)
 
     @property
@@ -82,7 +80,7 @@ class MeshExecution(Execution, OverMesh):
         return self._cross_device_ops
 
     def run(self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if len(self._devices) > 1 and _reads.has_listeners():
+        if len(self._devices) > 1 and variable_store.has_listeners():
             raise errors.StrategyError(
                 "strategy.run was called inside a GradientTape, which sees operations one by one; replicas run as one "
                 "program. Expected: the tape inside of the function that run calls, where gradients are a replica's. "
@@ -126,13 +124,13 @@ class MeshExecution(Execution, OverMesh):
         *,
         averages_gradients: bool = False,
     ) -> Any:
-        region = _capture.current_region()
+        region = regions.current_region()
         if region is None:
             raise errors.StrategyError(
                 "Replicas were run outside of a compiled program. Call `strategy.run`."
             )
         self._strategy.extended.place_program()
-        replica_fn = fn if isinstance(fn, _function.Function) else _autograph.convert(fn)
+        replica_fn = fn if isinstance(fn, Function) else functions.convert(fn)
         leaves, treedef = jax.tree.flatten((args, kwargs), is_leaf=is_per_replica)
         kinds = {leaf.solo for leaf in leaves if isinstance(leaf, PerReplica)}
         if len(kinds) > 1:
@@ -168,7 +166,7 @@ class MeshExecution(Execution, OverMesh):
         fn: Callable[..., Any],
         leaves: list[Any],
         treedef: jax.tree_util.PyTreeDef,
-        region: _capture.Region,
+        region: regions.Region,
         context: _contexts.ReplicaContext,
     ) -> Any:
         split = [index for index, leaf in enumerate(leaves) if isinstance(leaf, PerReplica)]
@@ -201,7 +199,7 @@ class MeshExecution(Execution, OverMesh):
         components = [leaves[index].array for index in split]
         spreads = self._carried_spread(region, mapped, components, found)
         local = {key: region.get_current_value(spread) for key, spread in spreads.items()}
-        (arrays, kept), (values, postponed) = _mesh_types.without_mesh(mapped(components, local))
+        (arrays, kept), (values, postponed) = regions.without_mesh(mapped(components, local))
         traced = found[-1]
         for key, value in kept.items():
             region.add_update((spreads[key], value))
@@ -215,16 +213,16 @@ class MeshExecution(Execution, OverMesh):
 
     def _carried_spread(
         self,
-        region: _capture.Region,
+        region: regions.Region,
         mapped: Callable[..., Any],
         components: list[Any],
         found: list["_Traced"],
-    ) -> dict[int, _capture.Spread]:
+    ) -> dict[int, regions.Spread]:
         """Return the variables that replicas change differently directly in a loop, to be merged when it is over.
 
         Which ones these are only a trace can tell, so that in a loop a replica's function is traced twice.
         """
-        if not isinstance(region, _body.LoopRegion):
+        if not isinstance(region, regions.LoopRegion):
             return {}
         used = {*region.reads, *region.writes}
         jax.eval_shape(mapped, components, {})

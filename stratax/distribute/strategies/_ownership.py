@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import jax
 import keras
 
-from stratax.core import _generator, _variable_store
+from stratax.core import generators, variable_store
 from stratax.distribute.replicas import _contexts
 
 if TYPE_CHECKING:
@@ -68,10 +68,10 @@ def placing_new_variables(strategy: "Strategy") -> Iterator[None]:
 
 
 def _place(variables: list[keras.Variable], strategy: "Strategy") -> None:
-    held = [variable for variable in variables if _variable_store.store_of(variable) is None]
+    held = [variable for variable in variables if variable_store.store_of(variable) is None]
     present = [
         (variable, value)
-        for variable, value in zip(held, _variable_store.read_all(held), strict=True)
+        for variable, value in zip(held, variable_store.read_all(held), strict=True)
         if isinstance(value, jax.Array) and not isinstance(value, jax.core.Tracer)
     ]
     extended = strategy.extended
@@ -96,7 +96,7 @@ def noting(original: Callable[[Any], None]) -> Callable[[Any], None]:
     @functools.wraps(original)
     def _initialize_layout(self: object) -> None:
         original(self)
-        if _generator.is_made_now():
+        if generators.is_made_now():
             return
         if _contexts.has_strategy():
             own(self, _contexts.get_strategy())
@@ -118,7 +118,7 @@ def creating(original: Callable[..., None]) -> Callable[..., None]:
         # The class of a variable that a store keeps has a method of its own.
         if (
             _contexts.has_strategy()
-            and not _generator.is_made_now()
+            and not generators.is_made_now()
             and _keep(self, _contexts.get_strategy())
         ):
             self._initialize_with_initializer(initializer)
@@ -132,5 +132,5 @@ def _keep(variable: keras.Variable, strategy: "Strategy") -> bool:
     """Hand a new variable to the store that the strategy has for it; return whether it has one."""
     store = strategy.extended.placement.store_of(variable)
     if store is not None:
-        _variable_store.keep(variable, store)
+        variable_store.keep(variable, store)
     return store is not None

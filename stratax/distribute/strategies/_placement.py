@@ -9,7 +9,8 @@ import keras
 from jax.sharding import NamedSharding, PartitionSpec
 
 from stratax import errors
-from stratax.core import _capture, _placement, _variable_store
+from stratax.core import regions, variable_store
+from stratax.core.placement import place
 from stratax.distribute.replicas._values import mesh_of
 
 
@@ -19,7 +20,7 @@ class Placement(abc.ABC):
     Variables may be arrays on devices of this process, or values in a :class:`VariableStore` that is somewhere else.
     """
 
-    def store_of(self, variable: keras.Variable) -> "_variable_store.VariableStore | None":
+    def store_of(self, variable: keras.Variable) -> "variable_store.VariableStore | None":
         """Return the store that is to keep a new variable; None where the variable itself holds its array.
 
         It is asked when the variable is created, before its first value is computed.
@@ -36,7 +37,7 @@ class Placement(abc.ABC):
         """
 
     @abc.abstractmethod
-    def prepare(self, region: _capture.ProgramRegion) -> None:
+    def prepare(self, region: regions.ProgramRegion) -> None:
         """Tell a program that is being traced where its variables have to be.
 
         Raises:
@@ -72,9 +73,9 @@ class OnDevices(Placement):
         return self._sharding
 
     def place(self, variables: Sequence[keras.Variable], values: Sequence[Any]) -> None:
-        _variable_store.write_all(variables, _placement.place(list(values), self.storage))
+        variable_store.write_all(variables, place(list(values), self.storage))
 
-    def prepare(self, region: _capture.ProgramRegion) -> None:
+    def prepare(self, region: regions.ProgramRegion) -> None:
         if region.placement is not None and region.placement != self.sharding:
             raise errors.StrategyError(
                 "One compiled function runs two strategies on different devices. Expected: one strategy for each "

@@ -12,7 +12,7 @@ from stratax import errors
 from stratax._shown import shown
 from stratax._typing import PyTree
 from stratax.cluster import ClusterResolver, device_name
-from stratax.core import _capture, _tracebacks
+from stratax.core import dispatches, regions
 from stratax.data.foreign import adopted
 from stratax.distribute.collectives._cross_device_ops_base import CrossDeviceOps
 from stratax.distribute.input import _input
@@ -162,12 +162,12 @@ class Strategy:
         """
         kwargs = {} if kwargs is None else kwargs
         self._check_run(fn, args, kwargs)
-        if _capture.current_region() is not None:
+        if regions.current_region() is not None:
             return self._execution.call_for_each_replica(fn, tuple(args), kwargs)
         try:
             return self._execution.run(fn, tuple(args), kwargs)
         except Exception as error:
-            _tracebacks.shorten(error)
+            dispatches.shorten(error)
             raise
 
     def experimental_run_v2(

@@ -17,7 +17,7 @@ from jax.experimental import multihost_utils
 from stratax import errors
 from stratax._shown import shown
 from stratax.cluster import Cluster, phase, phases
-from stratax.core import _dispatches
+from stratax.core import dispatches
 from stratax.data import Dataset
 from stratax.data.dataset import auto_shard, is_read_whole, shuffle_seeds, steps_of, with_seeds
 from stratax.distribute import _loop, _progress
@@ -101,7 +101,7 @@ class Workers(InStep):
     def __init__(self, cluster: Cluster, devices: Sequence[jax.Device]) -> None:
         self._cluster = cluster
         self._agreements = itertools.count()
-        _dispatches.observe(_progress.StepsForOthers())
+        dispatches.observe(_progress.StepsForOthers())
         self._check_devices(devices)
         self.agree_on_randomness()
 

@@ -1,4 +1,4 @@
-"""The values of variables, for other packages of Stratax (core layer)."""
+"""Where the values of variables are, for other packages of Stratax (core layer)."""
 
 from stratax import _doors
 

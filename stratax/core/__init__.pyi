@@ -1,0 +1,12 @@
+from stratax.errors import OutOfRangeError as OutOfRangeError
+
+from ._autograph import do_not_convert as do_not_convert
+from ._function import Function as Function
+from ._function import function as function
+from ._gradients import value_and_grad as value_and_grad
+from ._print import print as print
+from ._range import range as range
+from ._stream import Stream as Stream
+from ._tape import GradientTape as GradientTape
+from ._tape import UnconnectedGradients as UnconnectedGradients
+from ._variable import Variable as Variable

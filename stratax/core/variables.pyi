@@ -1,2 +1,0 @@
-from ._variable import VariableAggregation as VariableAggregation
-from ._variable import VariableSynchronization as VariableSynchronization
