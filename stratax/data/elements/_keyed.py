@@ -9,8 +9,11 @@ import numpy as np
 
 _WORD = (1 << 64) - 1
 
+# Between two neighbours of the floats that are drawn.
+_STEP = 2.0**-53
+
 # As many words of 64 bits as one hash gives.
-_MAX_HASHED = 8
+MAX_HASHED = 8
 
 _MULTIPLIERS = (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
 
@@ -27,13 +30,22 @@ def generator(key: Sequence[int]) -> np.random.Generator:
 
 def uniform(shape: tuple[int, ...], key: Sequence[int]) -> np.ndarray:
     """Draw numbers from 0 up to but not 1, the same for the same key. A few are hashed: a generator takes longer."""
+    return hashed(shape, packed(key)) if math.prod(shape) <= MAX_HASHED else generator(key).random(shape)
+
+
+def packed(key: Sequence[int]) -> bytes:
+    """Pack a key for :func:`hashed`; what a longer key gives begins with what a shorter one gives."""
+    return struct.pack(f"<{len(key)}Q", *[part & _WORD for part in key])
+
+
+def hashed(shape: tuple[int, ...], key: bytes) -> np.ndarray:
+    """Draw as :func:`uniform`, by a packed key and at most `MAX_HASHED` numbers."""
+    if shape == ():
+        return np.array((int.from_bytes(hashlib.blake2b(key, digest_size=8).digest(), "little") >> 11) * _STEP)
     count = math.prod(shape)
-    if count > _MAX_HASHED:
-        return generator(key).random(shape)
-    message = struct.pack(f"<{len(key)}Q", *(part & _WORD for part in key))
-    digest = hashlib.blake2b(message, digest_size=8 * max(count, 1)).digest()
+    digest = hashlib.blake2b(key, digest_size=8 * max(count, 1)).digest()
     words = struct.unpack_from(f"<{count}Q", digest)
-    return np.array([(word >> 11) * 2.0**-53 for word in words]).reshape(shape)
+    return np.array([(word >> 11) * _STEP for word in words]).reshape(shape)
 
 
 def scramble(values: np.ndarray) -> np.ndarray:

@@ -5,23 +5,25 @@ process, before a restart or after it. The numbers are a function of (seed of th
 the element, how many draws came before).
 """
 
+import math
 import random
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar, Token
 
 import numpy as np
 
-from stratax.data.elements._keyed import generator, uniform
+from stratax.data.elements._keyed import MAX_HASHED, generator, hashed, packed, uniform
 
 
 class _Draws:
     """Counts the draws for one element."""
 
-    __slots__ = ("_key", "_name", "count")
+    __slots__ = ("_key", "_name", "_packed", "count")
 
     def __init__(self, name: Callable[[], Sequence[int]]) -> None:
         self._name = name
         self._key: Sequence[int] | None = None
+        self._packed: bytes | None = None
         self.count = 0
 
     def next(self, seed: int) -> Callable[[], Sequence[int]]:
@@ -29,6 +31,15 @@ class _Draws:
         self.count += 1
         number = self.count
         return lambda: (*self._named(), number, seed)
+
+    def uniform(self, shape: tuple[int, ...], seed: int) -> np.ndarray:
+        """The next draw, as `uniform` for its key; what names the element is packed once."""
+        if math.prod(shape) > MAX_HASHED:
+            return uniform(shape, self.next(seed)())
+        self.count += 1
+        if self._packed is None:
+            self._packed = packed(self._named())
+        return hashed(shape, self._packed + packed((self.count, seed)))
 
     def _named(self) -> Sequence[int]:
         if self._key is None:
@@ -82,7 +93,10 @@ def element_uniform(shape: tuple[int, ...], seed: int | None = None) -> np.ndarr
     Returns:
         float64.
     """
-    return uniform(shape, _next_key(seed))
+    draws = _CURRENT.get()
+    if draws is None:
+        return uniform(shape, _next_key(seed))
+    return draws.uniform(shape, -1 if seed is None else seed)
 
 
 def _next_key(seed: int | None) -> Sequence[int]:

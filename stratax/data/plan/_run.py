@@ -53,6 +53,11 @@ class Run:
         run.origins = self.origins
         return run
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether the iterator was closed: nobody waits for what is still being made."""
+        return self._is_closed
+
     def pool(self, threads: int, owner: object) -> ThreadPoolExecutor:
         """Return threads for one step of the plan, started at its first use.
 

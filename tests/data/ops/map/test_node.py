@@ -355,6 +355,42 @@ def test_iteration_goes_on_behind_an_element_that_failed():
     assert next(iterator) == 10
 
 
+@pytest.mark.parametrize("failing", [0, 3, 31])
+def test_threads_give_all_before_the_first_failure_and_begin_little_after_it(failing):
+    begun = []
+
+    def fail(x):
+        begun.append(int(x))
+        if x in (failing, 31):
+            raise KeyError(int(x))
+        time.sleep(0.002)
+        return np.full(5000, x)
+
+    iterator = iter(Dataset.range(1000).map(fail, num_parallel_calls=2).batch(32))
+    with pytest.raises(KeyError, match=str(failing)):
+        next(iterator)
+    assert set(range(failing)) <= set(begun) <= set(range(failing + 3))
+    iterator.close()
+
+
+def test_closing_waits_only_for_elements_that_are_being_made():
+    begun = threading.Semaphore(0)
+    made = []
+
+    def slow(x):
+        if x >= 200:
+            begun.release()
+            time.sleep(0.1)
+            made.append(int(x))
+        return x
+
+    iterator = iter(Dataset.range(1000).map(slow, num_parallel_calls=2).batch(200).prefetch(1))
+    next(iterator)
+    assert begun.acquire(timeout=20)
+    iterator.close()
+    assert len(made) <= 20
+
+
 # Errors
 
 
