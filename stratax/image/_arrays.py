@@ -29,9 +29,9 @@ def as_image(image: Any) -> tuple[Any, Namespace]:
     Returns:
         The array and its namespace.
     """
-    image = as_plain(image)
     if type(image) is np.ndarray:
         return image, _NUMPY
+    image = as_plain(image)
     if isinstance(image, np.ndarray | np.generic) or array_api_compat.is_jax_array(image):
         return image, array_api_compat.array_namespace(image)
     if hasattr(type(image), "__array_ufunc__"):

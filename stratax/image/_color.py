@@ -10,8 +10,9 @@ import numpy as np
 
 from stratax._shown import shown
 from stratax.errors import BadArgumentError, BadTypeError
+from stratax.image import _compiled, _loops
 from stratax.image._arrays import Namespace, as_image, check_channels, is_numpy
-from stratax.image._dtypes import convert_image_dtype, to_float
+from stratax.image._dtypes import convert_image_dtype, name_of, to_float
 
 _GRAY = (0.2989, 0.5870, 0.1140)
 
@@ -65,7 +66,15 @@ def _stretched(floats: np.ndarray, factor: np.ndarray) -> np.ndarray:
 
     NumPy is slow where only the last axis, of few channels, runs on without a break.
     """
-    height, width = floats.shape[-3:-1]
+    # NumPy adds in the order of memory, whatever that of the axes is.
+    floats = np.ascontiguousarray(floats)
+    height, width, channels = floats.shape[-3:]
+    if floats.dtype == np.float32 and floats.size and (loop := _compiled.loop_for(_loops.stretch, floats)):
+        stretched = np.empty(floats.shape, np.float32)
+        as_lines = (-1, height, width * channels)
+        source = floats.reshape(as_lines)
+        loop(source, channels, factor[()], stretched.reshape(as_lines))
+        return stretched
     lines = np.add.reduce(floats, axis=-3, dtype=np.float32)
     mean = np.add.reduce(lines, axis=-2) / np.float32(height * width)
     rest = np.repeat((mean * (1 - factor))[..., None, None, :], width, axis=-2)
@@ -112,10 +121,13 @@ def adjust_saturation(image: Any, saturation_factor: Any, name: str | None = Non
     image, xp = as_image(image)
     check_channels(image, 3)
     floats = to_float(image)
+    factor = _number(saturation_factor, floats, xp)
+    if (changed := _by_pixel(_loops.saturate, floats, factor)) is not None:
+        return convert_image_dtype(changed, image.dtype)
     planes = _planes(floats)
     value, least = _largest(planes, xp), _smallest(planes, xp)
     saturation = _saturation(value, least, xp)
-    changed = xp.clip(saturation * _number(saturation_factor, floats, xp), 0, 1)
+    changed = xp.clip(saturation * factor, 0, 1)
     # With hue and value kept, all differences from the value scale with the saturation.
     scale = changed / xp.where(saturation > 0, saturation, xp.ones_like(saturation))
     return convert_image_dtype(
@@ -142,10 +154,13 @@ def adjust_hue(image: Any, delta: Any, name: str | None = None) -> Any:
     image, xp = as_image(image)
     check_channels(image, 3)
     floats = to_float(image)
+    turn = _number(delta, floats, xp)
+    if (turned := _by_pixel(_loops.turn, floats, turn)) is not None:
+        return convert_image_dtype(turned, image.dtype)
     planes = _planes(floats)
     least = _smallest(planes, xp)
     spread = _largest(planes, xp) - least
-    turned = _hue(planes, spread, xp) + _number(delta, floats, xp)
+    turned = _hue(planes, spread, xp) + turn
     weights = _wheel(turned - xp.floor(turned), xp)
     return convert_image_dtype(
         xp.stack([least + spread * weight for weight in weights], axis=-1), image.dtype
@@ -189,7 +204,7 @@ def rgb_to_grayscale(images: Any, name: str | None = None) -> Any:
     """
     images, _ = as_image(images)
     check_channels(images, 3, "images")
-    floats = to_float(images) if np.dtype(images.dtype).name != "float64" else images
+    floats = to_float(images) if name_of(np.dtype(images.dtype)) != "float64" else images
     red, green, blue = (floats[..., i : i + 1] * floats.dtype.type(_GRAY[i]) for i in range(3))
     return convert_image_dtype(red + green + blue, images.dtype)
 
@@ -282,11 +297,23 @@ def _number(value: Any, like: Any, xp: Namespace) -> Any:
             "How much an image changes is a number, or an array of them. "
             f"Received: {shown(value)} of type {type(value).__name__}. Pass a float."
         )
-    return xp.asarray(value, dtype=like.dtype)
+    return np.asarray(value, like.dtype) if is_numpy(like) else xp.asarray(value, dtype=like.dtype)
+
+
+def _by_pixel(function: _compiled.Loop, floats: Any, parameter: Any) -> np.ndarray | None:
+    """Return what a compiled loop makes of every color; None where there is none for them."""
+    if floats.dtype != np.float32 or np.ndim(parameter):
+        return None
+    loop = _compiled.loop_for(function, floats)
+    if loop is None:
+        return None
+    result = np.empty(floats.shape, np.float32)
+    loop(np.ascontiguousarray(floats).reshape(-1, 3), parameter[()], result.reshape(-1, 3))
+    return result
 
 
 def _back(floats: Any, image: Any) -> Any:
-    return convert_image_dtype(floats, image.dtype, saturate=True)
+    return floats if floats.dtype == image.dtype else convert_image_dtype(floats, image.dtype, saturate=True)
 
 
 def _saturation(value: Any, least: Any, xp: Namespace) -> Any:

@@ -1,17 +1,26 @@
 """Conversion between the dtypes of images: whole numbers up to the largest, floats from 0 to 1 (image layer)."""
 
+import functools
 from typing import Any
 
 import numpy as np
 
 from stratax.data.elements import as_dtype
 from stratax.errors import BadArgumentError
+from stratax.image import _compiled, _loops
 from stratax.image._arrays import Namespace, as_image
 
 
+@functools.cache
 def is_floating(dtype: Any) -> bool:
     """Whether a dtype is floating point; bfloat16 is."""
     return np.dtype(dtype).kind == "f" or np.dtype(dtype).name in ("bfloat16", "float8_e4m3fn", "float8_e5m2")
+
+
+@functools.cache
+def name_of(dtype: np.dtype) -> str:
+    """Return a dtype's name, which takes NumPy longer to find than a small image takes."""
+    return dtype.name
 
 
 def convert_image_dtype(image: Any, dtype: Any, saturate: bool = False, name: str | None = None) -> Any:
@@ -40,12 +49,8 @@ def convert_image_dtype(image: Any, dtype: Any, saturate: bool = False, name: st
     """
     image, xp = as_image(image)
     target = as_dtype(dtype)
-    for which, kind in (("image of dtype", np.dtype(image.dtype)), ("dtype", target)):
-        if not is_floating(kind) and kind.kind not in "iu":
-            raise BadArgumentError(
-                "The dtype of an image is floating point or integer. "
-                f"Received: {which}={kind}. Pass for instance float32 or uint8."
-            )
+    _check_kind("image of dtype", np.dtype(image.dtype))
+    _check_kind("dtype", target)
     if image.dtype == target:
         return image
     if is_floating(image.dtype):
@@ -53,6 +58,14 @@ def convert_image_dtype(image: Any, dtype: Any, saturate: bool = False, name: st
     if is_floating(target):
         return _to_float(image, target)
     return _between_integers(image, target, saturate, xp)
+
+
+def _check_kind(which: str, dtype: np.dtype) -> None:
+    if not is_floating(dtype) and dtype.kind not in "iu":
+        raise BadArgumentError(
+            "The dtype of an image is floating point or integer. "
+            f"Received: {which}={dtype}. Pass for instance float32 or uint8."
+        )
 
 
 def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> Any:
@@ -63,20 +76,34 @@ def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> Any:
 
 def to_float(image: Any) -> Any:
     """An image as floats to compute with: those of 16 and 32 bits as they are, all others as float32 from 0 to 1."""
-    if np.dtype(image.dtype).name in ("float32", "float16", "bfloat16"):
+    if name_of(np.dtype(image.dtype)) in ("float32", "float16", "bfloat16"):
         return image
     return convert_image_dtype(image, np.float32)
 
 
 def _to_float(image: Any, target: np.dtype) -> Any:
+    scale = _step(np.dtype(image.dtype), target)
+    if target == np.float32 and (loop := _compiled.loop_for(_loops.to_floats, image)):
+        result = np.empty(image.shape, np.float32)
+        loop(np.ascontiguousarray(image).reshape(-1), scale, result.reshape(-1))
+        return result
     converted = image.astype(target)
-    scale = target.type(1.0 / np.iinfo(image.dtype).max)
     if isinstance(converted, np.ndarray):
         return np.multiply(converted, scale, out=converted)
     return converted * scale
 
 
+@functools.cache
+def _step(dtype: np.dtype, target: np.dtype) -> Any:
+    """Return how far two neighbours of a dtype of integers lie apart as floats."""
+    return target.type(1.0 / np.iinfo(dtype).max)
+
+
 def _from_float(image: Any, target: np.dtype, saturate: bool, xp: Namespace) -> Any:
+    if saturate and target == np.uint8 and (loop := _compiled.loop_for(_loops.to_bytes, image)):
+        result = np.empty(image.shape, np.uint8)
+        loop(np.ascontiguousarray(image).reshape(-1), result.reshape(-1))
+        return result
     if np.iinfo(target).bits > 8:
         # The largest numbers are beyond what 16 bits hold.
         image = image.astype(np.promote_types(image.dtype, np.float32))

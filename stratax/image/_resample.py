@@ -6,6 +6,7 @@ from typing import Any, Literal
 import array_api_compat
 import numpy as np
 
+from stratax.image import _compiled, _loops
 from stratax.image._arrays import is_numpy
 from stratax.image._kernels import Taps
 
@@ -28,12 +29,21 @@ def interpolate(image: Any, rows: Taps, columns: Taps, xp: Any) -> Any:
     (upper, lower), shares = _places(rows, 1)
     if height > 2 * len(upper):
         # Most rows are never looked at.
-        lines = lines.take(np.concatenate([upper, lower]), axis=-2, mode=_QUICKLY)
-        upper, lower = np.arange(2 * len(upper)).reshape(2, -1)
-    within = _between(lines, columns, channels)
-    above, below = (within.take(places, axis=-2, mode=_QUICKLY) for places in (upper, lower))
-    result = _blend(above, below, shares[:, None])
-    return result.reshape(*batch, len(rows.indices), len(columns.indices), channels)
+        lines = lines.take(np.stack([upper, lower], 1).reshape(-1), axis=-2, mode=_QUICKLY)
+        upper, lower = (np.arange(start, 2 * len(upper), 2) for start in (0, 1))
+    sizes = len(rows.indices), len(columns.indices)
+    if loop := _compiled.loop_for(_loops.interpolate, image):
+        result = np.empty((*batch, sizes[0], sizes[1] * channels), np.float32)
+        if result.size:
+            source = np.ascontiguousarray(lines, np.float32).reshape(-1, *lines.shape[-2:])
+            (left, right), column_shares = _places(columns, 1)
+            target = result.reshape(-1, *result.shape[-2:])
+            loop(source, upper, lower, shares, left, right, column_shares, channels, target)
+    else:
+        within = _between(lines, columns, channels)
+        above, below = (within.take(places, axis=-2, mode=_QUICKLY) for places in (upper, lower))
+        result = _blend(above, below, shares[:, None])
+    return result.reshape(*batch, *sizes, channels)
 
 
 def _between(lines: np.ndarray, columns: Taps, channels: int) -> np.ndarray:

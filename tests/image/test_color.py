@@ -7,6 +7,8 @@ import pytest
 from stratax import image
 from stratax.errors import BadArgumentError, BadTypeError
 
+pytestmark = pytest.mark.usefixtures("_loops")
+
 PHOTO = np.random.default_rng(0).integers(0, 256, (2, 5, 6, 3)).astype(np.uint8)
 CALLS = {
     "brightness": lambda x, n: image.adjust_brightness(x, n),

@@ -8,6 +8,8 @@ import pytest
 from stratax import image
 from stratax.errors import BadArgumentError
 
+pytestmark = pytest.mark.usefixtures("_loops")
+
 
 @pytest.mark.parametrize("library", [np.asarray, jax.numpy.asarray], ids=["numpy", "jax"])
 def test_saturated_values_are_the_nearest_that_fit(library):

@@ -7,6 +7,8 @@ import pytest
 from stratax import image
 from stratax.errors import BadArgumentError, BadTypeError
 
+pytestmark = pytest.mark.usefixtures("_loops")
+
 PHOTO = np.arange(1, 5 * 6 * 2 + 1).reshape(5, 6, 2)
 CALLS = {
     "flip_left_right": (image.flip_left_right, PHOTO[:, ::-1]),

@@ -6,6 +6,8 @@ import pytest
 
 from stratax import image
 
+pytestmark = pytest.mark.usefixtures("_loops")
+
 TOLERANCE = 1e-5
 ON = {"numpy": np.asarray, "jax": jax.numpy.asarray}
 OPERATIONS = {

@@ -24,7 +24,7 @@ def test_operations_on_numpy_arrays_import_neither_jax_nor_keras():
 import sys
 import numpy as np
 from stratax import image
-assert not {"jax", "keras", "PIL", "simplejpeg"} & set(sys.modules)
+assert not {"jax", "keras", "numba", "PIL", "simplejpeg"} & set(sys.modules)
 photo = image.decode_jpeg(image.encode_jpeg(np.zeros((9, 9, 3), np.uint8)))
 photo = image.resize(image.random_flip_left_right(photo), (7, 7), "bicubic")
 photo = image.stateless_random_crop(image.random_contrast(photo, 0.5, 1.5), (5, 5, 3), (1, 2))

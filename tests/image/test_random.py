@@ -12,6 +12,8 @@ import stratax.tf as tf
 from stratax import image
 from stratax.errors import BadArgumentError, BadTypeError
 
+pytestmark = pytest.mark.usefixtures("_loops")
+
 PHOTO = np.random.default_rng(0).integers(0, 256, (6, 7, 3)).astype(np.uint8)
 FLOATS = (PHOTO / 255).astype(np.float32)
 OPERATIONS = {

@@ -9,6 +9,8 @@ import pytest
 
 from stratax import image
 
+pytestmark = pytest.mark.usefixtures("_loops")
+
 ON = {"numpy": np.asarray, "jax": jax.numpy.asarray}
 INTEGERS, FRACTIONS = [0, 1, 2, 100, 127], [0, 0.2, 0.5, 1]
 with np.load(pathlib.Path(__file__).with_name("references.npz")) as _file:

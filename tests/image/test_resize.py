@@ -7,6 +7,8 @@ import pytest
 from stratax import image
 from stratax.errors import BadArgumentError, BadTypeError
 
+pytestmark = pytest.mark.usefixtures("_loops")
+
 PHOTO = np.random.default_rng(0).integers(0, 256, (30, 40, 3)).astype(np.uint8)
 ALL = (
     image.resize,

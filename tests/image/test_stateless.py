@@ -7,6 +7,8 @@ import pytest
 from stratax import image
 from stratax.errors import BadArgumentError, BadTypeError
 
+pytestmark = pytest.mark.usefixtures("_loops")
+
 FLOATS = np.random.default_rng(0).random((6, 7, 3), np.float32)
 OPERATIONS = {
     "flip_left_right": (),

@@ -41,7 +41,9 @@ def packed(key: Sequence[int]) -> bytes:
 def hashed(shape: tuple[int, ...], key: bytes) -> np.ndarray:
     """Draw as :func:`uniform`, by a packed key and at most `MAX_HASHED` numbers."""
     if shape == ():
-        return np.array((int.from_bytes(hashlib.blake2b(key, digest_size=8).digest(), "little") >> 11) * _STEP)
+        return np.array(
+            (int.from_bytes(hashlib.blake2b(key, digest_size=8).digest(), "little") >> 11) * _STEP
+        )
     count = math.prod(shape)
     digest = hashlib.blake2b(key, digest_size=8 * max(count, 1)).digest()
     words = struct.unpack_from(f"<{count}Q", digest)

@@ -33,7 +33,7 @@ class _Draws:
         return lambda: (*self._named(), number, seed)
 
     def uniform(self, shape: tuple[int, ...], seed: int) -> np.ndarray:
-        """The next draw, as `uniform` for its key; what names the element is packed once."""
+        """Make the next draw, as `uniform` for its key; what names the element is packed once."""
         if math.prod(shape) > MAX_HASHED:
             return uniform(shape, self.next(seed)())
         self.count += 1

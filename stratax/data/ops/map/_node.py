@@ -229,7 +229,7 @@ class Map(Drawing):
 
 
 def _exhaust(todo: Iterator[int]) -> None:
-    """Leaves nothing to do for the others."""
+    """Leave nothing to do for the others."""
     for _ in todo:
         pass
 

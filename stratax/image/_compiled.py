@@ -1,0 +1,110 @@
+"""Where compiled loops over the numbers of images come from: Numba, if it is installed (image layer).
+
+Where one loop would do, NumPy takes a dozen operations, and threads wait longer for the interpreter's lock between them
+than they take. Numba comes with `pip install 'stratax[image-speed]'` and is imported by the first operation that has
+a loop. It keeps what it compiled beside this package, or, where that can't be written, in the user's cache folder.
+"""
+
+import contextlib
+import fcntl
+import functools
+import importlib
+import logging
+import os
+import pathlib
+import threading
+import typing
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from stratax._shown import cut
+from stratax.image._loops import Layout
+
+Loop = Callable[..., None]
+"""Computes its last argument from the others, without the interpreter's lock."""
+
+_DTYPES = {np.dtype(name): name for name in ("uint8", "float32")}
+_LOCK_FILE = "stratax-image.lock"
+_compiling = threading.Lock()
+_logger = logging.getLogger("stratax")
+
+
+def loop_for(function: Loop, image: Any) -> Loop | None:
+    """Return a loop of `_loops` as machine code.
+
+    Args:
+        function: The loop.
+        image: The array that it is going to read.
+
+    Returns:
+        The compiled loop; None without Numba, or if there are no loops for arrays like this.
+    """
+    if type(image) is not np.ndarray or image.dtype not in _DTYPES or not image.flags.aligned:
+        return None
+    return _compiled(function, _DTYPES[image.dtype]) if numba() else None
+
+
+@functools.cache
+def numba() -> Any:
+    """Import the package; None if it is not installed, does not work here, or is told not to compile."""
+    try:
+        package = importlib.import_module("numba")
+    except ImportError as e:
+        if not (isinstance(e, ModuleNotFoundError) and e.name == "numba"):
+            # It refuses versions of NumPy that are newer than itself.
+            _logger.warning("Images are computed with NumPy alone: Numba can't be imported: %s", cut(str(e)))
+        return None
+    return None if package.config.DISABLE_JIT else package
+
+
+@functools.cache
+def _compiled(function: Loop, dtype: str) -> Loop:
+    with _compiling:
+        return _compile(function, dtype)
+
+
+def _compile(function: Loop, dtype: str) -> Loop:
+    signature = _signature(function, dtype)
+    try:
+        kept = _jit(cache=True)(function)
+        with _alone(pathlib.Path(kept.stats.cache_path)):
+            return _jit(signature, cache=True)(function)
+    except Exception:
+        # No folder can be written, or it is full, or what lies there is damaged.
+        return _jit(signature)(function)
+
+
+def _jit(*arguments: Any, **options: Any) -> Any:
+    # NumPy's answer to a division by zero, not Python's.
+    return numba().njit(*arguments, nogil=True, error_model="numpy", **options)
+
+
+@contextlib.contextmanager
+def _alone(folder: pathlib.Path) -> Iterator[None]:
+    """Keep other processes from changing Numba's index meanwhile: of two at once, one could find the other's code."""
+    descriptor = os.open(folder / _LOCK_FILE, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o644)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _signature(function: Loop, dtype: str) -> Any:
+    """Return Numba's name for the arguments of a loop, by its annotations."""
+    hints = typing.get_type_hints(function, include_extras=True)
+    del hints["return"]
+    return numba().types.void(*(_type(hint, dtype) for hint in hints.values()))
+
+
+def _type(hint: Any, dtype: str) -> Any:
+    types = numba().types
+    if hint in (int, np.float32):
+        return types.intp if hint is int else types.float32
+    (layout,) = (extra for extra in hint.__metadata__ if isinstance(extra, Layout))
+    order = "A" if layout.is_strided else "C"
+    return types.Array(
+        getattr(types, layout.dtype or dtype), layout.ndim, order, readonly=not layout.is_result
+    )

@@ -1,0 +1,176 @@
+"""Loops over the numbers of images that Numba compiles, each in one pass (image layer).
+
+They give the same numbers as the operations of NumPy that they stand for, to the bit: the same formulas in float32, in
+the same order. Annotations say what they are compiled for. Only :mod:`stratax.image._compiled` calls for them.
+"""
+
+import dataclasses
+from typing import Annotated
+
+import numpy as np
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Layout:
+    """How an array that is given to a loop lies in memory.
+
+    Attributes:
+        dtype: Its dtype; None for the one that the loop is compiled for.
+        ndim: Its rank.
+        is_result: Whether the loop writes into it; else it may be read-only.
+        is_strided: Whether its values may lie apart.
+    """
+
+    dtype: str | None
+    ndim: int
+    is_result: bool = False
+    is_strided: bool = False
+
+
+Values = Annotated[np.ndarray, Layout(None, 1)]
+Lines = Annotated[np.ndarray, Layout("float32", 3)]
+Pixels = Annotated[np.ndarray, Layout(None, 2)]
+View = Annotated[np.ndarray, Layout(None, 3, is_strided=True)]
+Places = Annotated[np.ndarray, Layout("intp", 1)]
+Shares = Annotated[np.ndarray, Layout("float32", 1)]
+FloatValues = Annotated[np.ndarray, Layout("float32", 1, is_result=True)]
+FloatLines = Annotated[np.ndarray, Layout("float32", 3, is_result=True)]
+FloatPixels = Annotated[np.ndarray, Layout("float32", 2, is_result=True)]
+ByteValues = Annotated[np.ndarray, Layout("uint8", 1, is_result=True)]
+Copy = Annotated[np.ndarray, Layout(None, 3, is_result=True)]
+
+_ZERO, _ONE, _TWO, _THREE, _FOUR, _SIX = (np.float32(n) for n in (0, 1, 2, 3, 4, 6))
+_THIRD, _TWO_THIRDS = np.float32(2 / 6), np.float32(4 / 6)
+_BYTE_STEPS, _LARGEST_BYTE = np.float32(255.5), np.float32(255)
+
+
+def to_floats(values: Values, scale: np.float32, result: FloatValues) -> None:
+    """Make floats of whole numbers, times a scale."""
+    for i in range(values.size):
+        result[i] = np.float32(values[i]) * scale
+
+
+def to_bytes(values: Values, result: ByteValues) -> None:
+    """Make numbers from 0 to 255 of floats from 0 to 1; what is beyond becomes the nearest."""
+    for i in range(values.size):
+        value = values[i] * _BYTE_STEPS
+        if value >= _LARGEST_BYTE:
+            result[i] = 255
+        elif value > _ZERO:
+            result[i] = np.uint8(value)
+        else:
+            result[i] = 0
+
+
+def mirror(image: View, result: Copy) -> None:
+    """Reverse the order of the columns of an image."""
+    height, width, channels = image.shape
+    for i in range(height):
+        if channels == 3:
+            for j in range(width):
+                result[i, j, 0] = image[i, width - 1 - j, 0]
+                result[i, j, 1] = image[i, width - 1 - j, 1]
+                result[i, j, 2] = image[i, width - 1 - j, 2]
+        else:
+            for j in range(width):
+                for k in range(channels):
+                    result[i, j, k] = image[i, width - 1 - j, k]
+
+
+def interpolate(
+    images: Lines,
+    upper: Places,
+    lower: Places,
+    row_shares: Shares,
+    left: Places,
+    right: Places,
+    column_shares: Shares,
+    channels: int,
+    result: FloatLines,
+) -> None:
+    """Interpolate between two columns, then between two rows; the two rows that were made last are kept.
+
+    A row and the one below it are one even and one odd number, or the same.
+    """
+    lines = np.empty((2, left.size * channels), np.float32)
+    held = np.empty(2, np.intp)
+    for n in range(images.shape[0]):
+        held[:] = -1
+        for i in range(upper.size):
+            for row in (upper[i], lower[i]):
+                if held[row % 2] == row:
+                    continue
+                held[row % 2] = row
+                source, target = images[n, row], lines[row % 2]
+                # The number of channels as a constant makes this twice as quick.
+                if channels == 3:
+                    for j in range(left.size):
+                        before, after, share = left[j] * 3, right[j] * 3, column_shares[j]
+                        for k in range(3):
+                            first = np.float32(source[before + k])
+                            target[j * 3 + k] = (np.float32(source[after + k]) - first) * share + first
+                else:
+                    for j in range(left.size):
+                        before, after, share = left[j] * channels, right[j] * channels, column_shares[j]
+                        for k in range(channels):
+                            first = np.float32(source[before + k])
+                            target[j * channels + k] = (np.float32(source[after + k]) - first) * share + first
+            above, below, share = lines[upper[i] % 2], lines[lower[i] % 2], row_shares[i]
+            for j in range(above.size):
+                result[n, i, j] = (below[j] - above[j]) * share + above[j]
+
+
+def stretch(images: Lines, channels: int, factor: np.float32, result: FloatLines) -> None:
+    """Move values `factor` times as far from the mean of their channel of their image."""
+    number, height, size = images.shape
+    line, total = np.empty(size, np.float32), np.empty(channels, np.float32)
+    rest, pixels = _ONE - factor, np.float32(height * (size // channels))
+    for n in range(number):
+        line[:] = 0
+        for i in range(height):
+            for j in range(size):
+                line[j] += images[n, i, j]
+        total[:] = 0
+        for j in range(size):
+            total[j % channels] += line[j]
+        for j in range(size):
+            line[j] = total[j % channels] / pixels * rest
+        for i in range(height):
+            for j in range(size):
+                result[n, i, j] = images[n, i, j] * factor + line[j]
+
+
+def saturate(pixels: Pixels, factor: np.float32, result: FloatPixels) -> None:
+    """Multiply the saturation of every color."""
+    for i in range(pixels.shape[0]):
+        red, green, blue = pixels[i, 0], pixels[i, 1], pixels[i, 2]
+        value = np.maximum(np.maximum(red, green), blue)
+        spread = value - np.minimum(np.minimum(red, green), blue)
+        is_color = value > _ZERO and spread > _ZERO
+        saturation = spread / value if is_color else _ZERO
+        changed = np.minimum(np.maximum(saturation * factor, _ZERO), _ONE)
+        scale = changed / (saturation if saturation > _ZERO else _ONE)
+        result[i, 0] = value - (value - red) * scale
+        result[i, 1] = value - (value - green) * scale
+        result[i, 2] = value - (value - blue) * scale
+
+
+def turn(pixels: Pixels, delta: np.float32, result: FloatPixels) -> None:
+    """Turn every color around the color wheel."""
+    for i in range(pixels.shape[0]):
+        red, green, blue = pixels[i, 0], pixels[i, 1], pixels[i, 2]
+        value, least = np.maximum(np.maximum(red, green), blue), np.minimum(np.minimum(red, green), blue)
+        spread = value - least
+        sixth = _ONE / (_SIX * (spread if spread > _ZERO else _ONE))
+        if red == value:
+            hue = sixth * (green - blue)
+        elif green == value:
+            hue = sixth * (blue - red) + _THIRD
+        else:
+            hue = sixth * (red - green) + _TWO_THIRDS
+        hue = hue if spread > _ZERO else _ZERO
+        turned = (hue + _ONE if hue < _ZERO else hue) + delta
+        sixths = (turned - np.floor(turned)) * _SIX
+        result[i, 0] = least + spread * np.minimum(np.maximum(np.abs(sixths - _THREE) - _ONE, _ZERO), _ONE)
+        result[i, 1] = least + spread * np.minimum(np.maximum(_TWO - np.abs(sixths - _TWO), _ZERO), _ONE)
+        result[i, 2] = least + spread * np.minimum(np.maximum(_TWO - np.abs(sixths - _FOUR), _ZERO), _ONE)
