@@ -17,7 +17,7 @@ from stratax._shown import shown
 
 
 def choose_backend() -> None:
-    """Makes Keras run on its JAX backend if it is not imported yet.
+    """Make Keras run on its JAX backend if it is not imported yet.
 
     Raises:
         BackendError: If Keras is imported already, or was told to be, with another backend.
@@ -40,7 +40,7 @@ def choose_backend() -> None:
 
 
 def hook_keras(hooks: str, after: Sequence[str]) -> None:
-    """Has Keras' models follow strategies, however the program comes to import Keras.
+    """Have Keras' models follow strategies, however the program comes to import Keras.
 
     Args:
         hooks: The module that puts the hooks in place when it is imported. It is when one of `after` is, or when the
@@ -59,7 +59,7 @@ def hook_keras(hooks: str, after: Sequence[str]) -> None:
 
 
 def _import_before_use(hooks: str) -> None:
-    """Imports `hooks` when a model is used, because Keras may just be imported by what they import themselves.
+    """Import `hooks` when a model is used, because Keras may just be imported by what they import themselves.
 
     That is when it is compiled, or when it predicts without having been.
     """
@@ -85,7 +85,7 @@ def _importing(hooks: str, owner: type, name: str) -> Callable[..., Any]:
 
 
 def after_import(name: str, then: Callable[[], object]) -> None:
-    """Calls a function once a module is imported: now, if it is already.
+    """Call a function once a module is imported: now, if it is already.
 
     Args:
         name: The module's full name.

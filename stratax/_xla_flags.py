@@ -29,7 +29,7 @@ _VARIABLE = "XLA_FLAGS"
 
 
 def install() -> None:
-    """Has JAX's CPU backend start with `SETTING`, however the program comes to import JAX.
+    """Have JAX's CPU backend start with `SETTING`, however the program comes to import JAX.
 
     Nothing happens where the version of jaxlib does not need it, where the user's ``XLA_FLAGS`` name the flag, or where
     the backend has started already.
@@ -56,7 +56,7 @@ def _wrap_cpu_client() -> None:
 
 @contextlib.contextmanager
 def _added() -> Iterator[None]:
-    """Adds the setting to the environment variable for a moment."""
+    """Add the setting to the environment variable for a moment."""
     given = os.environ.get(_VARIABLE)
     flags = (given or "").strip()
     # What does not begin with a dash is the path of a file with flags.

@@ -126,7 +126,7 @@ class DataLossError(DataError):
 def _data_loss_error(
     message: str, filename: str | None, record: int | None, offset: int | None
 ) -> DataLossError:
-    """Makes the error again in another process."""
+    """Make the error again in another process."""
     return DataLossError(message, filename=filename, record=record, offset=offset)
 
 
@@ -150,7 +150,7 @@ class _FileError(StrataxError, OSError):
 
 
 def _file_error(kind: type[_FileError], message: str, filename: str | None) -> _FileError:
-    """Makes the error again in another process."""
+    """Make the error again in another process."""
     return kind(message, filename=filename)
 
 

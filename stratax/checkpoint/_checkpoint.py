@@ -108,7 +108,7 @@ class Checkpoint(_graph.Trackable):
         return self._own.counter
 
     def track_own(self, name: str, variable: Variable) -> None:
-        """Saves one more variable, which a checkpoint of a program without it need not have.
+        """Save one more variable, which a checkpoint of a program without it need not have.
 
         Args:
             name: One of `OPTIONAL`.
@@ -131,7 +131,7 @@ class Checkpoint(_graph.Trackable):
         *,
         then: Callable[[], None] | None = None,
     ) -> str:
-        """Writes a checkpoint, in the place of one that is there.
+        """Write a checkpoint, in the place of one that is there.
 
         Args:
             file_prefix: Its path. Unlike in TensorFlow it is that of a folder.
@@ -151,7 +151,7 @@ class Checkpoint(_graph.Trackable):
         return self._write(file_prefix, _checked(options), then)
 
     def save(self, file_prefix: str | os.PathLike, options: CheckpointOptions | None = None) -> str:
-        """Writes a numbered checkpoint: ``prefix-1``, ``prefix-2`` and so on.
+        """Write a numbered checkpoint: ``prefix-1``, ``prefix-2`` and so on.
 
         Args:
             file_prefix: The path, without the number.
@@ -199,13 +199,13 @@ class Checkpoint(_graph.Trackable):
     def read(
         self, save_path: str | os.PathLike, options: CheckpointOptions | None = None
     ) -> CheckpointLoadStatus:
-        """Restores what :meth:`write` has written; the same as :meth:`restore`."""
+        """Restore what :meth:`write` has written; the same as :meth:`restore`."""
         return self.restore(save_path, options)
 
     def restore(
         self, save_path: str | os.PathLike | None, options: CheckpointOptions | None = None
     ) -> CheckpointLoadStatus:
-        """Gives everything below this object the values of a checkpoint, all of it or nothing.
+        """Give everything below this object the values of a checkpoint, all of it or nothing.
 
         Values of variables that do not exist yet (layers that build themselves when they are called, the slots of an
         optimizer, attributes that are set later) are kept, and given when the variables exist, before they are used.
@@ -236,7 +236,7 @@ class Checkpoint(_graph.Trackable):
             return self._restore(path, checked)
 
     def sync(self) -> None:
-        """Waits until the last checkpoint is written.
+        """Wait until the last checkpoint is written.
 
         Raises:
             CheckpointError: If it could not be written.
@@ -274,7 +274,7 @@ class Checkpoint(_graph.Trackable):
     def _agreed(
         self, path: pathlib.Path, graph: _graph.Graph, options: CheckpointOptions
     ) -> _writer.Destination:
-        """Checks that all tasks save the same; says where each does."""
+        """Check that all tasks save the same; say where each does."""
         own = [os.path.realpath(path), _snapshot.signature(graph), secrets.token_hex(8)]
         paths, signatures, tokens = zip(
             *_together.exchange("save", own, options.timeout_seconds), strict=True
@@ -331,7 +331,7 @@ class Checkpoint(_graph.Trackable):
     def _read(
         self, path: pathlib.Path, options: CheckpointOptions, attempts: int = 3
     ) -> _restoration.Restoration:
-        """Gives the values of a checkpoint; of the next one where another process puts that in its place meanwhile."""
+        """Give the values of a checkpoint; of the next one where another process puts that in its place meanwhile."""
         index = _store.read_index(path)
         if "save_counter" in index.shapes:
             _ = self.save_counter  # It is there from now on.

@@ -34,7 +34,7 @@ class Commit:
 
 
 def seal(folder: pathlib.Path, sequence: int, *, without: str) -> None:
-    """Makes a folder a checkpoint, when all of its files are on the disk.
+    """Make a folder a checkpoint, when all of its files are on the disk.
 
     Args:
         folder: The folder.
@@ -85,7 +85,7 @@ def aside(folder: pathlib.Path) -> pathlib.Path:
 
 
 def read(folder: pathlib.Path) -> Commit:
-    """Reads the commit file.
+    """Read the commit file.
 
     Raises:
         FileMissingError: If there is none.
@@ -110,7 +110,7 @@ def is_complete(folder: pathlib.Path) -> bool:
 
 
 def check_sizes(folder: pathlib.Path) -> Commit:
-    """Reads the commit file, and checks that every file has the size that it had when it was written.
+    """Read the commit file, and check that every file has the size that it had when it was written.
 
     Raises:
         FileMissingError: If there is no commit file (any more).
@@ -127,7 +127,7 @@ def check_sizes(folder: pathlib.Path) -> Commit:
 
 
 def check_contents(folder: pathlib.Path) -> None:
-    """Checks that all of a checkpoint is as it was written.
+    """Check that all of a checkpoint is as it was written.
 
     Raises:
         FileMissingError: If there is no commit file (any more).
@@ -142,7 +142,7 @@ def check_contents(folder: pathlib.Path) -> None:
 
 
 def flush(path: pathlib.Path) -> None:
-    """Has the disk hold what was written to a file or a folder."""
+    """Have the disk hold what was written to a file or a folder."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -152,7 +152,7 @@ def flush(path: pathlib.Path) -> None:
 
 @contextlib.contextmanager
 def _reading(folder: pathlib.Path, name: str) -> Iterator[None]:
-    """Tells why a file of a checkpoint can't be read."""
+    """Tell why a file of a checkpoint can't be read."""
     try:
         yield
     except (FileNotFoundError, NotADirectoryError) as error:

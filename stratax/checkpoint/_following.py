@@ -19,7 +19,7 @@ def checkpoints_iterator(
     timeout: float | None = None,
     timeout_fn: Callable[[], object] | None = None,
 ) -> Iterator[str]:
-    """Gives the latest checkpoint of a folder whenever there is a new one, as ``tf.train.checkpoints_iterator``.
+    """Give the latest checkpoint of a folder whenever there is a new one, as ``tf.train.checkpoints_iterator``.
 
     For a program that evaluates beside the one that trains. If several have been written meanwhile, the last is given.
 

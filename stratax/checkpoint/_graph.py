@@ -62,7 +62,7 @@ class Graph:
 
 
 def find(root: object) -> Graph:
-    """Finds what is saved below an object.
+    """Find what is saved below an object.
 
     Args:
         root: A `Checkpoint`, a Keras object, a variable, an iterator, or a list, tuple or dict of such.
@@ -166,7 +166,7 @@ class _Walk:
         self._owned(way, metric, {"variables": metric._variables, "metrics": metric._metrics})
 
     def _owned(self, way: str, owner: object, stores: Mapping[str, Sequence[Any]]) -> None:
-        """Visits what Keras says belongs to an object: by attribute, or by position if it is no attribute's value."""
+        """Visit what Keras says belongs to an object: by attribute, or by position if it is no attribute's value."""
         theirs = {id(child) for store in stores.values() for child in store}
         named = set()
         for name, child in _attributes(owner):
@@ -182,7 +182,7 @@ class _Walk:
         self._optimizers.append((way, optimizer))
 
     def visit_optimizers(self) -> None:
-        """Visits the optimizers, last: what they keep for variables has those variables' ways in it."""
+        """Visit the optimizers, last: what they keep for variables has those variables' key paths in it."""
         while self._optimizers:
             self._optimizer(*self._optimizers.pop(0))
 

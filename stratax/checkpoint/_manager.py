@@ -138,11 +138,11 @@ class CheckpointManager:
         return path
 
     def sync(self) -> None:
-        """Waits until the last checkpoint is written; see `Checkpoint.sync`."""
+        """Wait until the last checkpoint is written; see `Checkpoint.sync`."""
         self._checkpoint.sync()
 
     def restore_or_initialize(self) -> str | None:
-        """Restores the last good checkpoint; calls `init_fn` if there is none.
+        """Restore the last good checkpoint; call `init_fn` if there is none.
 
         A damaged checkpoint is passed over with a warning.
 
@@ -189,7 +189,7 @@ class CheckpointManager:
         return {path: commit for path, commit in self._complete().items() if path.name not in kept}
 
     def _sweep(self) -> None:
-        """Removes what is too old; in the chief, when a new checkpoint is whole."""
+        """Remove what is too old; in the chief, when a new checkpoint is whole."""
         if self._max_to_keep is None:
             return
         try:

@@ -34,7 +34,7 @@ class Notice:
             ).start()
 
     def _listen(self) -> None:
-        """Hears SIGTERM also while the main thread waits for devices, where Python calls no handler."""
+        """Hear SIGTERM also while the main thread waits for devices, where Python calls no handler."""
         if threading.current_thread() is not threading.main_thread():
             _logger.warning(
                 "SIGTERM can't be heard: PreemptionCheckpointHandler was not made in the main thread."

@@ -144,7 +144,7 @@ def _check(name: str, value: Any) -> None:
 
 
 def num_arguments(callback: Callable[..., Any]) -> int:
-    """Returns how many arguments a callback takes, 0 or 1.
+    """Return how many arguments a callback takes, 0 or 1.
 
     Args:
         callback: The function.

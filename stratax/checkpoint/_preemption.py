@@ -109,7 +109,7 @@ class PreemptionCheckpointHandler:
         return self._count
 
     def run(self, distributed_train_function: Callable[..., Any], *args: object, **kwargs: object) -> Any:
-        """Runs a step of training, if the program does not have to end before it.
+        """Run a step of training, if the program does not have to end before it.
 
         Args:
             distributed_train_function: The step. All tasks call `run` equally often.
@@ -130,7 +130,7 @@ class PreemptionCheckpointHandler:
         return result
 
     def save_checkpoint_if_preempted(self, *args: object, **kwargs: object) -> None:
-        """Saves and ends the program if it has to end before the next step; a loop without `run` calls it.
+        """Save and end the program if it has to end before the next step; a loop without `run` calls it.
 
         Args:
             *args: For `save_fn`.

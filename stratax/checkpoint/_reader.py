@@ -56,7 +56,7 @@ class CheckpointReader:
 
 
 def load_checkpoint(ckpt_dir_or_file: str | os.PathLike) -> CheckpointReader:
-    """Opens a checkpoint to read its arrays, as ``tf.train.load_checkpoint``.
+    """Open a checkpoint to read its arrays, as ``tf.train.load_checkpoint``.
 
     Args:
         ckpt_dir_or_file: A checkpoint, or a folder whose latest is meant.
@@ -80,7 +80,7 @@ def load_checkpoint(ckpt_dir_or_file: str | os.PathLike) -> CheckpointReader:
 
 
 def load_variable(ckpt_dir_or_file: str | os.PathLike, name: str) -> np.ndarray:
-    """Reads one variable of a checkpoint, as ``tf.train.load_variable``.
+    """Read one variable of a checkpoint, as ``tf.train.load_variable``.
 
     Args:
         ckpt_dir_or_file: A checkpoint, or a folder whose latest is meant.

@@ -60,7 +60,7 @@ class Restoration:
         return self._index.random
 
     def start(self, *, partial: bool) -> None:
-        """Gives everything that exists its value, or nothing if it does not match.
+        """Give everything that exists its value, or nothing if it does not match.
 
         Args:
             partial: Whether variables and values may be left over.
@@ -81,7 +81,7 @@ class Restoration:
         self._note()
 
     def settle(self) -> bool:
-        """Gives what has come to exist since its value; whether no value is left."""
+        """Give what has come to exist since its value; return whether no value is left."""
         if self._left:
             self._give(_graph.find(self._root))
             self._note()
@@ -97,11 +97,11 @@ class Restoration:
         return [way for way in ways if self._slots or _graph.SLOT not in way]
 
     def expect_partial(self) -> None:
-        """Says nothing of values that are left at the end."""
+        """Say nothing of values that are left at the end."""
         self._notice.is_silent = True
 
     def _take_over(self) -> None:
-        """Forgets what earlier restorations keep for the same things: it would be replaced as soon as it is given."""
+        """Forget what earlier restorations keep for the same things: it would be replaced as soon as it is given."""
         for other in arrivals.waiting():
             if isinstance(other, Restoration) and self._replaces(other):
                 other.forget()
@@ -115,7 +115,7 @@ class Restoration:
         )
 
     def forget(self) -> None:
-        """Gives no more values: another checkpoint is restored."""
+        """Give no more values: another checkpoint is restored."""
         arrivals.forget(self)
         self._notice.warn()
 
@@ -289,7 +289,7 @@ def _resolved(way: str, aliases: Mapping[str, str]) -> str:
 
 
 def _set(variable: keras.Variable, value: np.ndarray) -> None:
-    """Gives a variable a value, where its array is now; also while a program is traced."""
+    """Give a variable a value, where its array is now; also while a program is traced."""
     with regions.outside_scopes():
         if not variable_store.has_value(variable):
             regions.initialize(variable)

@@ -35,7 +35,7 @@ def values(graph: _graph.Graph) -> dict[str, jax.Array]:
 
 
 def take(graph: _graph.Graph, arrays: dict[str, jax.Array]) -> _store.Contents:
-    """Copies the values of variables to the host: what the program does afterwards does not change the copy.
+    """Copy the values of variables to the host: what the program does afterwards does not change the copy.
 
     Args:
         graph: The variables.
@@ -53,7 +53,7 @@ def take(graph: _graph.Graph, arrays: dict[str, jax.Array]) -> _store.Contents:
 
 
 def _copies(arrays: dict[str, jax.Array]) -> dict[str, np.ndarray]:
-    """Copies of arrays on the host, several at once; one allocation is quicker than many."""
+    """Return copies of arrays on the host, several at once; one allocation is quicker than many."""
     views = {way: np.asarray(array) for way, array in arrays.items()}
     shared = {way: view for way, view in views.items() if _is_on_host(arrays[way])}
     ends = np.cumsum([0, *(-(-view.nbytes // _ALIGNMENT) * _ALIGNMENT for view in shared.values())])

@@ -15,7 +15,7 @@ class CheckpointLoadStatus:
         self._restoration = restoration
 
     def assert_consumed(self) -> "CheckpointLoadStatus":
-        """Checks that every saved value has its variable, and every variable its value.
+        """Check that every saved value has its variable, and every variable its value.
 
         Returns:
             This status.
@@ -34,7 +34,7 @@ class CheckpointLoadStatus:
         return self.assert_existing_objects_matched()
 
     def assert_existing_objects_matched(self) -> "CheckpointLoadStatus":
-        """Checks that every variable that exists by now has got a value.
+        """Check that every variable that exists by now has got a value.
 
         Returns:
             This status.
@@ -52,7 +52,7 @@ class CheckpointLoadStatus:
         return self
 
     def assert_nontrivial_match(self) -> "CheckpointLoadStatus":
-        """Checks that anything at all was restored.
+        """Check that anything at all was restored.
 
         Returns:
             This status.
@@ -68,7 +68,7 @@ class CheckpointLoadStatus:
         return self
 
     def expect_partial(self) -> "CheckpointLoadStatus":
-        """Says that values may be left, so that no warning tells of them at the end.
+        """Say that values may be left, so that no warning tells of them at the end.
 
         Returns:
             This status.

@@ -86,7 +86,7 @@ class Index:
 
 
 def write(folder: pathlib.Path, contents: Contents) -> None:
-    """Writes a checkpoint, in the place of one that is there.
+    """Write a checkpoint, in the place of one that is there.
 
     Args:
         folder: Where to.
@@ -116,7 +116,7 @@ def write(folder: pathlib.Path, contents: Contents) -> None:
 
 
 def read_index(folder: pathlib.Path) -> Index:
-    """Reads what a checkpoint holds, after checking that all of it is as it was written.
+    """Read what a checkpoint holds, after checking that all of it is as it was written.
 
     Args:
         folder: The checkpoint.
@@ -133,7 +133,7 @@ def read_index(folder: pathlib.Path) -> Index:
 
 
 def read_arrays(index: Index, keys: Iterable[str]) -> dict[str, np.ndarray]:
-    """Reads arrays of a checkpoint onto the host.
+    """Read arrays of a checkpoint onto the host.
 
     Args:
         index: The checkpoint.
@@ -170,7 +170,7 @@ def _read_index(folder: pathlib.Path) -> Index:
 
 @contextlib.contextmanager
 def _unchanged(folder: pathlib.Path, commit: _commit.Commit) -> Iterator[None]:
-    """Checks that what is read in a block is of one checkpoint: another process may replace it meanwhile."""
+    """Check that what is read in a block is of one checkpoint: another process may replace it meanwhile."""
     failure: Exception | None = None
     try:
         yield
@@ -193,7 +193,7 @@ def _is_there(folder: pathlib.Path, commit: _commit.Commit) -> bool:
 
 
 def remove(folder: pathlib.Path) -> None:
-    """Removes a checkpoint: at once as far as readers can tell."""
+    """Remove a checkpoint: at once as far as readers can tell."""
     hidden = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}.removed")
     with contextlib.suppress(FileNotFoundError):
         folder.rename(hidden)
@@ -201,7 +201,7 @@ def remove(folder: pathlib.Path) -> None:
 
 
 def remove_stale(folder: pathlib.Path) -> None:
-    """Removes what processes that were killed while they wrote here, or removed something, have left behind.
+    """Remove what processes that were killed while they wrote here, or removed something, have left behind.
 
     Args:
         folder: A checkpoint's place. What belongs to other numbers of the same name is removed too.
@@ -217,7 +217,7 @@ def remove_stale(folder: pathlib.Path) -> None:
 
 
 def _clear(hidden: pathlib.Path) -> None:
-    """Removes what was written; threads of Orbax may still be writing when one of them has failed."""
+    """Remove what was written; threads of Orbax may still be writing when one of them has failed."""
     for _ in range(_CLEAR_ATTEMPTS):
         shutil.rmtree(hidden, ignore_errors=True)
         if not hidden.exists():
@@ -243,7 +243,7 @@ def _fill(hidden: pathlib.Path, contents: Contents) -> None:
 
 
 def _check_place(folder: pathlib.Path) -> None:
-    """Refuses to put a checkpoint in the place of something else, which would be lost."""
+    """Refuse to put a checkpoint in the place of something else, which would be lost."""
     if not folder.exists() or (folder.is_dir() and set(os.listdir(folder)) <= _OWN):
         return
     try:
@@ -283,7 +283,7 @@ def _next_sequence(parent: pathlib.Path) -> int:
 
 @contextlib.contextmanager
 def _hidden_folder(folder: pathlib.Path) -> Iterator[pathlib.Path]:
-    """Makes the folder to write into, held until the block or this process ends; removes it if the block fails."""
+    """Make the folder to write into, held until the block or this process ends; remove it if the block fails."""
 
     def make() -> pathlib.Path:
         hidden = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}.writing")
@@ -312,7 +312,7 @@ def _orbax() -> ocp.Checkpointer:
 
 @contextlib.contextmanager
 def _failures_told_once() -> Iterator[None]:
-    """Leaves out what Orbax's threads log of a failure, many lines each: the error that is raised says it."""
+    """Leave out what Orbax's threads log of a failure, many lines each: the error that is raised says it."""
 
     def is_wanted(record: logging.LogRecord) -> bool:
         return record.levelno < logging.ERROR or "orbax" not in record.pathname

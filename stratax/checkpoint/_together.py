@@ -49,7 +49,7 @@ def own(states: Sequence[Any]) -> Any | None:
 
 
 def exchange(action: str, value: object, timeout: float) -> list[Any]:
-    """Gives every task the values of all, in the order of the processes.
+    """Give every task the values of all, in the order of the processes.
 
     Args:
         action: What all tasks do now, for example ``"save"``.
@@ -84,7 +84,7 @@ def _missed(action: str) -> str:
 
 
 def exchange_made(action: str, make: Callable[[], Any], timeout: float) -> list[Any]:
-    """Gives every task what a function returns in all of them.
+    """Give every task what a function returns in all of them.
 
     Args:
         action: What all tasks do now.
@@ -115,7 +115,7 @@ def step_timeout() -> float:
 
 
 def agree(action: str, value: object, timeout: float) -> None:
-    """Checks that all tasks have the same value.
+    """Check that all tasks have the same value.
 
     Raises:
         CheckpointError: If they have not.
@@ -130,7 +130,7 @@ def agree(action: str, value: object, timeout: float) -> None:
 
 
 def check_alike(action: str, what: str, values: Sequence[Any]) -> None:
-    """Checks that the values that tasks have exchanged are the same.
+    """Check that the values that tasks have exchanged are the same.
 
     Raises:
         CheckpointError: If they are not.
@@ -151,7 +151,7 @@ def listing(values: Sequence[Any]) -> str:
 
 
 def share_failure(action: str, error: BaseException | None, timeout: float) -> BaseException | None:
-    """Tells all tasks of a failure in one of them.
+    """Tell all tasks of a failure in one of them.
 
     Args:
         action: What all tasks do now.
@@ -182,7 +182,7 @@ def _first_failure(failures: Sequence[Any], own: BaseException | None) -> BaseEx
 
 @contextlib.contextmanager
 def telling_the_others(token: str) -> Iterator[None]:
-    """Tells the other tasks when the chief's work in a block is done, or how it failed; in a thread of the chief.
+    """Tell the other tasks when the chief's work in a block is done, or how it failed; in a thread of the chief.
 
     Args:
         token: What the work is called.
@@ -202,7 +202,7 @@ def telling_the_others(token: str) -> Iterator[None]:
 
 
 def wait_for_chief(token: str, path: str) -> None:
-    """Waits in another task until the chief has written a checkpoint.
+    """Wait in another task until the chief has written a checkpoint.
 
     Args:
         token: What the work is called.

@@ -40,7 +40,7 @@ class Destination:
 def begin(
     destination: Destination, work: Callable[[], None] | None, then: Iterable[Callable[[], object]]
 ) -> unfinished.Write:
-    """Begins to write the chief's checkpoint, and in the other tasks to wait for it.
+    """Begin to write the chief's checkpoint, and in the other tasks to wait for it.
 
     Args:
         destination: Where to.
@@ -65,7 +65,7 @@ def begin(
 
 
 def make_own_folder(destination: Destination) -> None:
-    """Makes the folder of a task that saves to another than the chief's.
+    """Make the folder of a task that saves to another than the chief's.
 
     Nothing is written there, but TensorFlow's recipe removes it at once, which has to find it.
 
@@ -84,7 +84,7 @@ def make_own_folder(destination: Destination) -> None:
 
 
 def wait_for(path: str | os.PathLike) -> errors.CheckpointError | None:
-    """Waits for whatever this process, or the chief for it, writes at a path or near it, before that is read.
+    """Wait for whatever this process, or the chief for it, writes at a path or near it, before that is read.
 
     Returns:
         The error to raise if the last write of exactly this path failed and whoever began it was not told yet: what is

@@ -31,7 +31,7 @@ class SizeType(click.ParamType):
     def convert(
         self, value: object, parameter: click.Parameter | None, context: click.Context | None
     ) -> int | tuple[int, int]:
-        """Reads `value`; a wrong one fails as click's own types do, with exit code 2."""
+        """Read `value`; a wrong one fails as click's own types do, with exit code 2."""
         match = re.fullmatch(r"(\d+)(?:x(\d+))?", str(value))
         if match is None:
             self.fail(
@@ -43,7 +43,7 @@ class SizeType(click.ParamType):
 
 @click.group()
 def convert() -> None:
-    """Converts data to the files that training reads."""
+    """Convert data to the files that training reads."""
 
 
 @convert.command()
@@ -103,7 +103,7 @@ def images(
     seed: int,
     overwrite: bool,
 ) -> None:
-    """Converts the images of SOURCE to TFRecord files in OUT.
+    """Convert the images of SOURCE to TFRecord files in OUT.
 
     SOURCE is a folder with one folder of images for each class, or a CSV file with lines `path,label`, paths being
     relative to its folder. OUT gets files such as train-00000-of-00016.tfrecord and labels.txt. A conversion that was
@@ -131,7 +131,7 @@ def images(
 
 @contextlib.contextmanager
 def _ending_on_sigterm() -> Iterator[None]:
-    """Lets SIGTERM end the command in order, worker processes first."""
+    """Let SIGTERM end the command in order, worker processes first."""
 
     def leave(number: int, frame: FrameType | None) -> None:
         sys.exit(TERMINATED)
@@ -149,7 +149,7 @@ def _ending_on_sigterm() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _progress_bar() -> Iterator[Callable[["ConversionProgress"], None]]:
-    """Draws a bar with images per second on standard error, if that is a terminal."""
+    """Draw a bar with images per second on standard error, if that is a terminal."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 

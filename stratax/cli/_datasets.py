@@ -36,7 +36,7 @@ class Images:
 
 
 def load_images(dataset: str, path: pathlib.Path | None) -> Images:
-    """Loads the images of `dataset` (``"digits"`` or ``"mnist"``).
+    """Load the images of `dataset` (``"digits"`` or ``"mnist"``).
 
     Args:
         dataset: ``"digits"``: the 1,797 images of 8x8 that scikit-learn brings along. ``"mnist"``: 70,000 of
@@ -89,7 +89,7 @@ def default_mnist_path() -> pathlib.Path:
 
 
 def load_mnist(path: pathlib.Path) -> Images:
-    """Reads a ``mnist.npz`` as Keras distributes it.
+    """Read a ``mnist.npz`` as Keras distributes it.
 
     Args:
         path: The file, with the arrays x_train, y_train, x_test and y_test.

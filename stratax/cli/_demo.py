@@ -115,7 +115,7 @@ def demo(
     steps_per_execution: int,
     seed: int,
 ) -> None:
-    """Learns handwritten digits with Keras' fit under a strategy."""
+    """Learn handwritten digits with Keras' fit under a strategy."""
     apply_simulation(simulate)
     images = load_images(dataset, path)
     built = build_strategy(strategy)
@@ -133,7 +133,7 @@ def demo(
 
 
 def train(strategy: "Strategy", images: Images, plan: Plan, *, seed: int) -> Outcome:
-    """Trains a small network on `images` under `strategy` and tries it on the held-out ones.
+    """Train a small network on `images` under `strategy` and try it on the held-out ones.
 
     Args:
         strategy: A strategy of `stratax.distribute`.

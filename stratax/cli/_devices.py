@@ -57,7 +57,7 @@ class HostReport:
 @simulate_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
 def devices(simulate: "SimulatedDevices | None", as_json: bool) -> None:
-    """Shows the devices that are here, with versions and memory."""
+    """Show the devices that are here, with versions and memory."""
     apply_simulation(simulate)
     report = collect_report()
     if as_json:

@@ -86,7 +86,7 @@ def launch(
     program: str,
     arguments: tuple[str, ...],
 ) -> int:
-    """Starts PROGRAM as several tasks on this machine, with TF_CONFIG set for each.
+    """Start PROGRAM as several tasks on this machine, with TF_CONFIG set for each.
 
     What a task writes comes with its name before it. When one fails, all are ended, and the command's exit code is that
     of the first that failed. Ctrl-C goes to all tasks; the second one kills them.

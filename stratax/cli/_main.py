@@ -35,7 +35,7 @@ program.add_command(manifest)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Runs the `stratax` command and leaves the process with its exit code.
+    """Run the `stratax` command and leave the process with its exit code.
 
     Args:
         arguments: The command line after the program's name; None means `sys.argv[1:]`.
@@ -47,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
-    """Runs the `stratax` command.
+    """Run the `stratax` command.
 
     Args:
         arguments: The command line after the program's name; None means `sys.argv[1:]`.

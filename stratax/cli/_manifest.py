@@ -27,7 +27,7 @@ class _VolumeType(click.ParamType):
     def convert(
         self, value: object, parameter: click.Parameter | None, context: click.Context | None
     ) -> tuple[str, str]:
-        """Splits `value`; the plan checks the parts."""
+        """Split `value`; the plan checks the parts."""
         claim, _, path = str(value).partition(":")
         return claim, path
 
@@ -66,7 +66,7 @@ def _shared(port: int) -> Callable[[_Command], _Command]:
 
 @click.group()
 def manifest() -> None:
-    """Prints what runs a program as several workers on a cluster."""
+    """Print what runs a program as several workers on a cluster."""
 
 
 @manifest.command(context_settings=_SETTINGS)
@@ -90,7 +90,7 @@ def manifest() -> None:
 def kubernetes(
     program: str, arguments: tuple[str, ...], module: bool, name: str | None, **settings: Any
 ) -> None:
-    """Prints an indexed Job that sets TF_CONFIG, its headless Service and its Secret, for kubectl apply.
+    """Print an indexed Job that sets TF_CONFIG, its headless Service and its Secret, for kubectl apply.
 
     PROGRAM is the path in the image.
 
@@ -126,7 +126,7 @@ def kubernetes(
     help="With --time and --restarts: SIGTERM so long before the time limit.",
 )
 def slurm(program: str, arguments: tuple[str, ...], module: bool, name: str | None, **settings: Any) -> None:
-    """Prints a batch script that sets TF_CONFIG, for sbatch.
+    """Print a batch script that sets TF_CONFIG, for sbatch.
 
     PROGRAM is the path on the nodes, from the folder in which sbatch is called.
 

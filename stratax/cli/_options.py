@@ -18,7 +18,7 @@ class SimulatedDevicesType(click.ParamType):
     def convert(
         self, value: object, parameter: click.Parameter | None, context: click.Context | None
     ) -> "SimulatedDevices":
-        """Reads `value`; a wrong one fails as click's own types do, with exit code 2."""
+        """Read `value`; a wrong one fails as click's own types do, with exit code 2."""
         from stratax.cluster import SimulatedDevices, parse_specification
 
         if isinstance(value, SimulatedDevices):
@@ -37,7 +37,7 @@ simulate_option = click.option(
 
 
 def apply_simulation(simulated: "SimulatedDevices | None") -> None:
-    """Simulates what `--simulate` asked for, if it was given; JAX must not have started."""
+    """Simulate what `--simulate` asked for, if it was given; JAX must not have started."""
     if simulated is not None:
         from stratax.cluster import simulate_devices
 

@@ -7,7 +7,7 @@ _MAX_ROWS = 14
 
 
 def draw(image: np.ndarray) -> str:
-    """Draws a grey image with characters.
+    """Draw a grey image with characters.
 
     Args:
         image: float `[height, width]` between 0 and 1, on the host. One taller than 14 rows is drawn smaller.

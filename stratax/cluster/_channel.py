@@ -31,7 +31,7 @@ class Channel:
         self._seals = seals
 
     def write(self, frame: Frame) -> None:
-        """Sends a message, unless the connection is closed; on the event loop only.
+        """Send a message, unless the connection is closed; on the event loop only.
 
         Args:
             frame: The message.
@@ -48,15 +48,15 @@ class Channel:
     async def read(
         self, on_data: Callable[[], None] = lambda: None, **limits: int
     ) -> tuple[dict[str, Any], bytes]:
-        """Waits for the next message; see `read_frame`."""
+        """Wait for the next message; see `read_frame`."""
         return await read_frame(self._reader, self._seals.receive, on_data, **limits)
 
     async def drain(self) -> None:
-        """Waits until the connection has taken most of what was sent."""
+        """Wait until the connection has taken most of what was sent."""
         await self._writer.drain()
 
     def close(self) -> None:
-        """Closes the connection once what was sent has gone."""
+        """Close the connection once what was sent has gone."""
         self._writer.close()
 
 

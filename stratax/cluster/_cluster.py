@@ -99,7 +99,7 @@ class Cluster:
         return self._stops.get(PROGRAM).reason
 
     def task_name(self, process_index: int | None = None) -> str:
-        """Returns the name of a task, for example ``"/job:worker/task:1"``.
+        """Return the name of a task, for example ``"/job:worker/task:1"``.
 
         Args:
             process_index: The number of its process; None: this one.
@@ -117,7 +117,7 @@ class Cluster:
         return self._roster.names[index]
 
     def barrier(self, name: str, timeout: float = DEFAULT_SECONDS) -> None:
-        """Waits until every task has come to this point.
+        """Wait until every task has come to this point.
 
         Args:
             name: The point's name; every task gives the same.
@@ -137,7 +137,7 @@ class Cluster:
         *,
         stop: threading.Event | None = None,
     ) -> list[bytes]:
-        """Gives every task the values of all.
+        """Give every task the values of all.
 
         Args:
             name: What the value is; every task gives the same, and may use it again when the call has returned.
@@ -157,7 +157,7 @@ class Cluster:
         return self._gather(f"all_gather/{name}", value, everything=True, timeout=timeout, stop=stop)
 
     def broadcast(self, name: str, value: bytes | None, timeout: float = DEFAULT_SECONDS) -> bytes:
-        """Gives every task the chief's value. All tasks call it, and wait for one another.
+        """Give every task the chief's value. All tasks call it, and wait for one another.
 
         Args:
             name: What the value is; every task gives the same, and may use it again when the call has returned.
@@ -176,7 +176,7 @@ class Cluster:
         return self._gather(f"broadcast/{name}", own, everything=False, timeout=timeout)[0]
 
     def request_stop(self, reason: str, *, name: str = PROGRAM) -> None:
-        """Asks all tasks to stop at a common step; may be called in any thread and in a signal's handler.
+        """Ask all tasks to stop at a common step; may be called in any thread and in a signal's handler.
 
         Args:
             reason: Why; for the whole program every task finds it in `stop_reason`.
@@ -235,7 +235,7 @@ class Cluster:
         return Limits().step if self._link is None else self._link.step_limit
 
     def set_step_timeout(self, seconds: float) -> None:
-        """Sets how long a step may take while another task stands still, for all tasks.
+        """Set how long a step may take while another task stands still, for all tasks.
 
         Args:
             seconds: The limit. Compiling, evaluating and saving do not count.
@@ -249,7 +249,7 @@ class Cluster:
             self._link.send({"t": "limit", "step": float(seconds)})
 
     def check(self) -> None:
-        """Raises if another task is lost; costs next to nothing.
+        """Raise if another task is lost; costs next to nothing.
 
         Raises:
             PeerLostError: If it is.
@@ -258,7 +258,7 @@ class Cluster:
             raise self._delivered(self._link.failure)
 
     def peer_error(self, error: BaseException, timeout: float = _NOTICE_SECONDS) -> PeerLostError | None:
-        """Finds out whether an exception came from the loss of another task.
+        """Find out whether an exception came from the loss of another task.
 
         What a collective raises when a connection breaks does not say whose; the cluster knows, or will in a moment.
 
@@ -278,7 +278,7 @@ class Cluster:
         return self._delivered(lost) if lost else None
 
     def attach(self, link: Link) -> None:
-        """Takes the connection to the other tasks; called by `connect` once they all have joined.
+        """Take the connection to the other tasks; called by `connect` once they all have joined.
 
         Args:
             link: The connection.
@@ -287,7 +287,7 @@ class Cluster:
         progress.guard = self
 
     def on_failure(self, link: Link) -> None:
-        """Ends this process in a while if the program does not do so by itself; called on the event loop.
+        """End this process in a while if the program does not do so by itself; called on the event loop.
 
         Args:
             link: The connection, which knows the error.
@@ -297,7 +297,7 @@ class Cluster:
         loop.call_later(_CLEANUP_SECONDS, self._leave, link)
 
     def raised(self, error: BaseException, trace: str) -> tuple[int, str]:
-        """Tells the others how this program ends.
+        """Tell the others how this program ends.
 
         Args:
             error: What it raised.
@@ -319,7 +319,7 @@ class Cluster:
         return self._link is not None
 
     def meet_at_exit(self, timeout: float) -> None:
-        """Leaves the program together with the others, as far as they come in time.
+        """Leave the program together with the others, as far as they come in time.
 
         Args:
             timeout: How long to wait for them, in seconds.
@@ -349,7 +349,7 @@ class Cluster:
             raise self._delivered(error) from None
 
     def _delivered(self, error: PeerLostError) -> PeerLostError:
-        """Notes that the program learns of the failure, so that it gets the time to end by itself."""
+        """Note that the program learns of the failure, so that it gets the time to end by itself."""
         if progress.thread == threading.get_ident():
             self._is_told = True
         return error

@@ -15,7 +15,7 @@ _PORT = re.compile(r"[0-9]{1,5}")
 
 
 def wrong(problem: str, field: str, value: object, hint: str = "") -> ClusterError:
-    """Returns the error of a mistake in the description of a cluster.
+    """Return the error of a mistake in the description of a cluster.
 
     Args:
         problem: What is wrong, without a full stop.
@@ -27,7 +27,7 @@ def wrong(problem: str, field: str, value: object, hint: str = "") -> ClusterErr
 
 
 def check_cluster(cluster: ClusterSpec) -> None:
-    """Checks the jobs and addresses of a cluster, wherever it came from.
+    """Check the jobs and addresses of a cluster, wherever it came from.
 
     Args:
         cluster: The cluster.
@@ -47,7 +47,7 @@ def check_cluster(cluster: ClusterSpec) -> None:
 
 
 def check_task(cluster: ClusterSpec, task_type: str, task_id: int) -> None:
-    """Checks that a task is one of a cluster's.
+    """Check that a task is one of a cluster's.
 
     Args:
         cluster: The cluster, checked.
@@ -73,7 +73,7 @@ def check_task(cluster: ClusterSpec, task_type: str, task_id: int) -> None:
 
 
 def check_jobs(cluster: ClusterSpec, allowed: tuple[str, ...], user: str) -> None:
-    """Checks that a cluster has only jobs that a strategy can use.
+    """Check that a cluster has only jobs that a strategy can use.
 
     Args:
         cluster: The cluster.

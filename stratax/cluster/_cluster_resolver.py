@@ -24,7 +24,7 @@ class ClusterResolver(abc.ABC):
 
     @abc.abstractmethod
     def cluster_spec(self) -> ClusterSpec:
-        """Returns the addresses of every job's tasks.
+        """Return the addresses of every job's tasks.
 
         Returns:
             The cluster; empty where this process is alone.
@@ -34,7 +34,7 @@ class ClusterResolver(abc.ABC):
     def master(
         self, task_type: str | None = None, task_id: int | None = None, rpc_layer: str | None = None
     ) -> str:
-        """Returns the address of a task.
+        """Return the address of a task.
 
         Args:
             task_type: The task's job; None: this process's.
@@ -48,7 +48,7 @@ class ClusterResolver(abc.ABC):
     def num_accelerators(
         self, task_type: str | None = None, task_id: int | None = None, config_proto: None = None
     ) -> dict[str, int]:
-        """Counts this process's accelerators; starts JAX if it has not started.
+        """Count this process's accelerators; start JAX if it has not started.
 
         Connect first (`connect`, a strategy or `experimental_connect_to_cluster`) where there are several tasks:
         once JAX has started alone, it can't be connected any more.
@@ -124,13 +124,13 @@ class SimpleClusterResolver(ClusterResolver):
         self.rpc_layer = rpc_layer
 
     def cluster_spec(self) -> ClusterSpec:
-        """Returns the cluster that was given."""
+        """Return the cluster that was given."""
         return self._cluster_spec
 
     def master(
         self, task_type: str | None = None, task_id: int | None = None, rpc_layer: str | None = None
     ) -> str:
-        """Returns the address of the task that is named, or the `master` that was given; see `ClusterResolver`."""
+        """Return the address of the task that is named, or the `master` that was given; see `ClusterResolver`."""
         if task_type is None or task_id is None:
             return with_protocol(self._master, rpc_layer or self.rpc_layer)
         return with_protocol(self._cluster_spec.task_address(task_type, task_id), rpc_layer or self.rpc_layer)
@@ -138,7 +138,7 @@ class SimpleClusterResolver(ClusterResolver):
     def num_accelerators(
         self, task_type: str | None = None, task_id: int | None = None, config_proto: None = None
     ) -> dict[str, int]:
-        """Returns what was given, or counts; see `ClusterResolver`."""
+        """Return what was given, or count; see `ClusterResolver`."""
         if self._num_accelerators is not None:
             return dict(self._num_accelerators)
         return super().num_accelerators(task_type, task_id, config_proto)
@@ -150,13 +150,13 @@ class ListedClusterResolver(ClusterResolver):
     _cluster: ClusterSpec
 
     def cluster_spec(self) -> ClusterSpec:
-        """Returns the cluster that the environment describes; empty where this process is alone."""
+        """Return the cluster that the environment describes; empty where this process is alone."""
         return self._cluster
 
     def master(
         self, task_type: str | None = None, task_id: int | None = None, rpc_layer: str | None = None
     ) -> str:
-        """Returns the address of a task; empty where this process is alone; see `ClusterResolver`."""
+        """Return the address of a task; empty where this process is alone; see `ClusterResolver`."""
         asked_type = self.task_type if task_type is None else task_type
         asked_id = self.task_id if task_id is None else task_id
         if not self._cluster or asked_type is None or asked_id is None:
@@ -165,7 +165,7 @@ class ListedClusterResolver(ClusterResolver):
 
 
 def with_protocol(address: str, protocol: str | None) -> str:
-    """Returns the address with its protocol before it, as in ``grpc://host:port``.
+    """Return the address with its protocol before it, as in ``grpc://host:port``.
 
     Args:
         address: The address; an empty one stays so.
@@ -175,7 +175,7 @@ def with_protocol(address: str, protocol: str | None) -> str:
 
 
 def check_resolver(resolver: object, name: str) -> None:
-    """Checks that an argument is a cluster resolver.
+    """Check that an argument is a cluster resolver.
 
     Args:
         resolver: The argument.

@@ -50,7 +50,7 @@ class ClusterSpec:
         return list(self._tasks)
 
     def as_dict(self) -> dict[str, list[str] | dict[int, str]]:
-        """Returns the cluster as a dictionary.
+        """Return the cluster as a dictionary.
 
         Returns:
             From a job's name to the list of its addresses, or, where not all numbers from 0 are there, to a
@@ -59,7 +59,7 @@ class ClusterSpec:
         return {job: self._as_given(tasks) for job, tasks in self._tasks.items()}
 
     def num_tasks(self, job_name: str) -> int:
-        """Returns how many tasks of a job are known.
+        """Return how many tasks of a job are known.
 
         Args:
             job_name: The job.
@@ -70,7 +70,7 @@ class ClusterSpec:
         return len(self._job(job_name))
 
     def task_indices(self, job_name: str) -> list[int]:
-        """Returns the numbers of a job's tasks, in order.
+        """Return the numbers of a job's tasks, in order.
 
         Args:
             job_name: The job.
@@ -81,7 +81,7 @@ class ClusterSpec:
         return sorted(self._job(job_name))
 
     def task_address(self, job_name: str, task_index: int) -> str:
-        """Returns the address of a task.
+        """Return the address of a task.
 
         Args:
             job_name: The task's job.
@@ -99,7 +99,7 @@ class ClusterSpec:
         return tasks[task_index]
 
     def job_tasks(self, job_name: str) -> list[str | None]:
-        """Returns a job's addresses by number, None where a task is not known.
+        """Return a job's addresses by number, None where a task is not known.
 
         Args:
             job_name: The job.
@@ -111,7 +111,7 @@ class ClusterSpec:
         return [tasks.get(index) for index in range(max(tasks, default=-1) + 1)]
 
     def fingerprint(self) -> str:
-        """Returns a short text that is equal for equal clusters; tasks compare it before they work together."""
+        """Return a short text that is equal for equal clusters; tasks compare it before they work together."""
         text = json.dumps({job: sorted(tasks.items()) for job, tasks in self._tasks.items()}, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 

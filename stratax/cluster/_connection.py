@@ -48,7 +48,7 @@ _state = _State()
 
 
 def current() -> Cluster | None:
-    """Returns the cluster that this process is connected to; None before `connect`."""
+    """Return the cluster that this process is connected to; None before `connect`."""
     return _state.cluster
 
 
@@ -59,7 +59,7 @@ def connect(
     step_timeout: float = Limits().step,
     silence_timeout: float = Limits().silence,
 ) -> Cluster:
-    """Connects this process to the others of its cluster, once in a program.
+    """Connect this process to the others of its cluster, once in a program.
 
     Every task of the jobs `chief` and `worker` calls it, before JAX starts; it returns when all have. The tasks may
     start in any order and far apart: it tries again until the deadline, and reports every 10 seconds who is missing.
@@ -114,7 +114,7 @@ def experimental_connect_to_cluster(
     make_master_device_default: bool = True,
     cluster_device_filters: object = None,
 ) -> None:
-    """Connects to the cluster that a resolver found, as ``tf.config.experimental_connect_to_cluster``.
+    """Connect to the cluster that a resolver found, as ``tf.config.experimental_connect_to_cluster``.
 
     Every task calls it, also those that only wait for work in TensorFlow. A TPU's devices are in this process, so
     with a TPU of one host there is nothing to connect.
@@ -251,7 +251,7 @@ async def _meet(cluster: Cluster, roster: Roster, limits: Limits, deadline: floa
 
 
 async def _listen(hub: Hub, roster: Roster, deadline: float) -> None:
-    """Takes the address; a job that has just ended may hold it for some seconds yet."""
+    """Take the address; a job that has just ended may hold it for some seconds yet."""
     limit = min(deadline, time.monotonic() + _PORT_SECONDS)
     pause = _FIRST_PAUSE
     while True:
@@ -273,7 +273,7 @@ def _no_address(roster: Roster, error: OSError) -> ClusterError:
 
 
 def _start_loop() -> asyncio.AbstractEventLoop:
-    """Starts an event loop in a thread of its own, which lives as long as the process."""
+    """Start an event loop in a thread of its own, which lives as long as the process."""
     loop = asyncio.new_event_loop()
     threading.Thread(target=loop.run_forever, name="stratax-cluster", daemon=True).start()
     return loop

@@ -47,7 +47,7 @@ _NAME = re.compile(
 
 
 def list_logical_devices(device_type: str | None = None) -> list[LogicalDevice]:
-    """Lists the devices that this process can place work on; starts JAX if it has not started.
+    """List the devices that this process can place work on; start JAX if it has not started.
 
     Args:
         device_type: Only those of this kind: ``"CPU"``, ``"GPU"`` or ``"TPU"``; None: all.
@@ -71,7 +71,7 @@ def list_logical_devices(device_type: str | None = None) -> list[LogicalDevice]:
 
 
 def list_physical_devices(device_type: str | None = None) -> list[PhysicalDevice]:
-    """Lists this host's devices under TensorFlow's physical names; starts JAX if it has not started.
+    """List this host's devices under TensorFlow's physical names; start JAX if it has not started.
 
     Args:
         device_type: Only those of this kind: ``"CPU"``, ``"GPU"`` or ``"TPU"``; None: all.
@@ -90,7 +90,7 @@ def list_physical_devices(device_type: str | None = None) -> list[PhysicalDevice
 
 
 def local_devices(kind: str) -> list[jax.Device]:
-    """Returns this process's JAX devices of a kind, real or simulated; starts JAX if it has not started.
+    """Return this process's JAX devices of a kind, real or simulated; start JAX if it has not started.
 
     Args:
         kind: ``"CPU"``, ``"GPU"`` or ``"TPU"``.
@@ -108,14 +108,14 @@ def local_devices(kind: str) -> list[jax.Device]:
 
 
 def device_kind(device: jax.Device) -> str:
-    """Returns what a JAX device is presented as: ``"CPU"``, ``"GPU"`` or ``"TPU"``."""
+    """Return what a JAX device is presented as: ``"CPU"``, ``"GPU"`` or ``"TPU"``."""
     if device.platform == "cpu":
         return simulated_kind() or "CPU"
     return "TPU" if device.platform == "tpu" else "GPU"
 
 
 def device_name(device: jax.Device) -> str:
-    """Returns TensorFlow's name of a JAX device.
+    """Return TensorFlow's name of a JAX device.
 
     Args:
         device: A device of this or another process.
@@ -128,7 +128,7 @@ def device_name(device: jax.Device) -> str:
 
 
 def resolve_device(device: str | LogicalDevice | PhysicalDevice | jax.Device) -> jax.Device:
-    """Finds the JAX device that a name means.
+    """Find the JAX device that a name means.
 
     TensorFlow only warns of a device that does not exist and then runs elsewhere; this raises.
 
@@ -171,7 +171,7 @@ def resolve_device(device: str | LogicalDevice | PhysicalDevice | jax.Device) ->
 
 @contextlib.contextmanager
 def device(device_name: str | LogicalDevice | PhysicalDevice | jax.Device) -> Iterator[None]:
-    """Computes on one device inside the block, as ``with tf.device(...)``.
+    """Compute on one device inside the block, as ``with tf.device(...)``.
 
     New arrays and variables are placed there. An array that was placed elsewhere on purpose stays where it is,
     and what is computed from it runs there.

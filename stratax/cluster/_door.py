@@ -50,7 +50,7 @@ class _Visitor:
     has_passed: bool = False
 
     def end(self, _: asyncio.Task[None]) -> None:
-        """Closes it, unless it has passed and belongs to a channel."""
+        """Close the connection, unless it has passed and belongs to a channel."""
         if not self.has_passed:
             self.sock.close()
 
@@ -79,7 +79,7 @@ class Door:
         self._tasks: set[asyncio.Task[None]] = set()
 
     def open(self, listener: socket.socket) -> None:
-        """Begins to accept connections.
+        """Begin to accept connections.
 
         Args:
             listener: A bound socket, which belongs to the door from now on.
@@ -90,7 +90,7 @@ class Door:
         self._watch(listener)
 
     async def close(self) -> None:
-        """Stops listening and drops all connections, those that have passed too."""
+        """Stop listening and drop all connections, those that have passed too."""
         if self._listener is not None:
             asyncio.get_running_loop().remove_reader(self._listener)
             self._listener.close()
@@ -187,7 +187,7 @@ class Door:
 
 
 async def _receive_exactly(sock: socket.socket, size: int, beginning: bytes = b"") -> bytes:
-    """Reads so many bytes and no more; gives up as soon as they do not begin as they should."""
+    """Read so many bytes and no more; give up as soon as they do not begin as they should."""
     data = b""
     while len(data) < size:
         chunk = await asyncio.get_running_loop().sock_recv(sock, size - len(data))

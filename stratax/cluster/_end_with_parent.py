@@ -13,7 +13,7 @@ _PR_SET_PDEATHSIG = 1
 
 
 def main() -> None:
-    """Asks the kernel for the signal, and becomes the command."""
+    """Ask the kernel for the signal, and become the command."""
     parent, *command = sys.argv[1:]
     if sys.platform == "linux":
         # The request outlives the change into the command below.

@@ -63,7 +63,7 @@ def is_retryable(code: int) -> bool:
 
 
 def code_of(error: BaseException) -> ExitCode:
-    """Returns the exit code of a program that ends with an error.
+    """Return the exit code of a program that ends with an error.
 
     Args:
         error: The error.
@@ -78,7 +78,7 @@ def code_of(error: BaseException) -> ExitCode:
 
 
 def leave(code: int, message: str = "") -> NoReturn:
-    """Ends this process at once, whatever its threads wait for, after everything written has been flushed.
+    """End this process at once, whatever its threads wait for, after everything written has been flushed.
 
     An ordinary end would wait for the other processes, in JAX' shutdown barrier, for minutes. Where nobody reads what
     this process writes, it gives up flushing after some seconds.
@@ -117,7 +117,7 @@ def _flush() -> None:
 
 
 def end_wrong_clusters_with_their_code() -> None:
-    """Has this process leave with `ExitCode.BAD_CLUSTER` if a mistake in the cluster's description ends it.
+    """Have this process leave with `ExitCode.BAD_CLUSTER` if a mistake in the cluster's description ends it.
 
     A launcher tells it by that from a program that raised. It holds until the process has joined a cluster, whose own
     way of ending then takes its place.

@@ -39,7 +39,7 @@ class Frame:
 
 
 def encode(header: dict[str, Any], payload: bytes = b"", hashed: bytes | None = None) -> Frame:
-    """Writes a frame.
+    """Write a frame.
 
     Args:
         header: What can be written as JSON.
@@ -52,7 +52,7 @@ def encode(header: dict[str, Any], payload: bytes = b"", hashed: bytes | None = 
 
 
 def sha256(payload: bytes) -> bytes:
-    """Returns the SHA-256 of a payload."""
+    """Return the SHA-256 of a payload."""
     return hashlib.sha256(payload).digest()
 
 
@@ -63,7 +63,7 @@ async def read_frame(
     *,
     longest: int = _MAX_HEADER + _MAX_PAYLOAD,
 ) -> tuple[dict[str, Any], bytes]:
-    """Reads a frame.
+    """Read a frame.
 
     Args:
         reader: The connection.

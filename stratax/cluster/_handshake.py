@@ -47,7 +47,7 @@ class Seal:
         self._number = 0
 
     def tag(self, digest: bytes) -> bytes:
-        """Returns the tag of the next message.
+        """Return the tag of the next message.
 
         Args:
             digest: The SHA-256 of the message.
@@ -57,7 +57,7 @@ class Seal:
         return hmac.digest(self._key, number + digest, "sha256")
 
     def check(self, digest: bytes, tag: bytes) -> None:
-        """Checks the tag of the next message.
+        """Check the tag of the next message.
 
         Args:
             digest: The SHA-256 of the message.
@@ -95,7 +95,7 @@ class ClientHandshake:
         self.hello = begin + _mac(key, b"hello", begin)
 
     def finish(self, answer: bytes) -> tuple[bytes, Seals]:
-        """Checks the server's answer.
+        """Check the server's answer.
 
         Args:
             answer: What it sent, `ANSWER_SIZE` bytes.
@@ -138,7 +138,7 @@ class ServerHandshake:
         self.answer = nonce + _mac(key, b"answer", hello + nonce)
 
     def finish(self, proof: bytes) -> Seals:
-        """Checks that the client saw the answer, so that it is not a recorded one.
+        """Check that the client saw the answer, so that it is not a recorded one.
 
         Args:
             proof: What it sent, `PROOF_SIZE` bytes.

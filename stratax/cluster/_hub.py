@@ -79,7 +79,7 @@ class Hub:
         self._door = Door(roster.credentials.key, self._welcome)
 
     async def start(self, host: str, port: int) -> None:
-        """Begins to listen.
+        """Begin to listen.
 
         Args:
             host: The host of the address, and the only one that is listened on.
@@ -102,7 +102,7 @@ class Hub:
             self._keep(asyncio.ensure_future(work))
 
     async def _welcome(self, kind: bytes, channel: Channel) -> None:
-        """Takes a connection whose other end knows the cluster's key."""
+        """Take a connection whose other end knows the cluster's key."""
         async with asyncio.timeout(_INTRODUCTION_SECONDS):
             introduction, _ = await channel.read(longest=_LONGEST_INTRODUCTION)
         if kind == JAX:
@@ -125,7 +125,7 @@ class Hub:
                 writer.close()
 
     async def _reach_service(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        """Connects to JAX' service, which starts at about the same time as its clients."""
+        """Connect to JAX' service, which starts at about the same time as its clients."""
         for _ in range(int(_SERVICE_SECONDS / _SERVICE_PAUSE)):
             with contextlib.suppress(ConnectionRefusedError, FileNotFoundError):
                 return await asyncio.open_unix_connection(self._jax_socket)
@@ -170,7 +170,7 @@ class Hub:
             self._gone(index, member)
 
     def _replace(self, older: _Member | None, name: str) -> None:
-        """Drops an earlier connection of a task that joins: what a host left behind that was lost, or a second process.
+        """Drop an earlier connection of a task that joins: what a host left behind that was lost, or a second process.
 
         Once the cluster is complete nobody takes a task's place.
         """
@@ -259,14 +259,14 @@ class Hub:
             self._broadcast({"t": "farewell"})
 
     def _fail(self, kind: str, tasks: tuple[int, ...], message: str, traceback: str = "") -> None:
-        """Tells everybody the first failure; those that follow from it are not told."""
+        """Tell everybody the first failure; those that follow from it are not told."""
         if self._failure is None:
             self._failure = {"t": "failure", "kind": kind, "tasks": list(tasks), "message": message}
             self._failure["traceback"] = traceback
             self._broadcast(self._failure)
 
     def _announce(self) -> None:
-        """Tells those who have joined who is missing; the last one makes the cluster complete."""
+        """Tell those who have joined who is missing; the last one makes the cluster complete."""
         missing = self._missing()
         self._broadcast(self._waiting())
         if not missing and not self._complete:
@@ -296,7 +296,7 @@ class Hub:
                 self._broadcast({**self._waiting(), "remind": True})
 
     async def _watch(self) -> None:
-        """Judges by the signs of life, and passes them on."""
+        """Judge by the signs of life, and pass them on."""
         before = time.monotonic()
         while self._failure is None:
             await asyncio.sleep(TICK_SECONDS)
@@ -330,12 +330,12 @@ class Hub:
         self._members[index].channel.write(encode(header))
 
     def _keep(self, task: asyncio.Task) -> None:
-        """Keeps a reference, without which the loop could drop the task."""
+        """Keep a reference, without which the loop could drop the task."""
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
     async def close(self) -> None:
-        """Stops listening and drops all connections."""
+        """Stop listening and drop all connections."""
         await self._door.close()
         for task in list(self._tasks):
             task.cancel()

@@ -18,7 +18,7 @@ _SHUTDOWN_SECONDS = 5
 
 
 def check_can_start() -> None:
-    """Checks that JAX can still be told that it is one of several processes.
+    """Check that JAX can still be told that it is one of several processes.
 
     Raises:
         ClusterError: If it has started already, or was connected by somebody else.
@@ -37,7 +37,7 @@ def check_can_start() -> None:
 
 
 def start(socket_path: str, *, index: int, count: int, host: str, timeout: float) -> None:
-    """Makes JAX one of several processes.
+    """Make JAX one of several processes.
 
     Args:
         socket_path: The local socket of JAX' service: process 0 listens on it, the others reach it there.
@@ -67,7 +67,7 @@ def start(socket_path: str, *, index: int, count: int, host: str, timeout: float
 
 
 def let_go() -> None:
-    """Makes JAX forget the others, so that this process can end without waiting for them."""
+    """Make JAX forget the others, so that this process can end without waiting for them."""
     state = distributed.global_state
     for handle in (state.client, state.service):
         # Never taken down, not even with the interpreter: that would end the others' processes, or wait for them.
@@ -76,7 +76,7 @@ def let_go() -> None:
 
 
 def _listen_at(host: str) -> None:
-    """Lets collectives between CPUs listen at one address, where JAX would take the one of the machine's name."""
+    """Let collectives between CPUs listen at one address, where JAX would take the one of the machine's name."""
     client = distributed.global_state.client
     make = functools.partial(_make_cpu_client, client, host)
     xla_bridge.register_backend_factory("cpu", make, priority=0, fail_quietly=False)

@@ -55,7 +55,7 @@ class Outcome:
     ended_by: str = ""
 
     def ending(self) -> str:
-        """Returns in words how the task ended."""
+        """Return in words how the task ended."""
         code = describe(self.code)
         return f"{self.how}, which counts as {code}" if self.how else f"ended with {code}"
 
@@ -65,7 +65,7 @@ class Launcher(abc.ABC):
 
     @abc.abstractmethod
     def run(self) -> Outcome:
-        """Starts them, waits until they have ended, and says how."""
+        """Start them, wait until they have ended, and say how."""
 
 
 class LocalLauncher(Launcher):
@@ -89,7 +89,7 @@ class LocalLauncher(Launcher):
         self._deadline = None if plan.timeout is None else time.monotonic() + plan.timeout
 
     def run(self) -> Outcome:
-        """Starts the tasks, again if need be; returns how the last attempt ended.
+        """Start the tasks, again if need be; return how the last attempt ended.
 
         Raises:
             FileAccessError: If the tasks' output can't be kept where it should.
@@ -179,7 +179,7 @@ class LocalLauncher(Launcher):
         return environment
 
     def _watch(self) -> Outcome:
-        """Waits until the tasks that train have ended, one failed, or the run may not go on; says which."""
+        """Wait until the tasks that train have ended, one failed, or the run may not go on; say which."""
         while True:
             is_done = self._look()
             if any(task.has_failed for task in self._tasks):
@@ -192,7 +192,7 @@ class LocalLauncher(Launcher):
             time.sleep(_POLL_SECONDS)
 
     def _look(self) -> bool:
-        """Notes which tasks have ended; says whether all that train have."""
+        """Note which tasks have ended; say whether all that train have."""
         for task in self._tasks:
             task.look()
         return all(task.ended is not None for task in self._tasks if task.trains)
@@ -209,7 +209,7 @@ class LocalLauncher(Launcher):
         return self._deadline is not None and time.monotonic() > self._deadline
 
     def _end_all(self) -> list[Task]:
-        """Ends what still runs, first kindly, with everything that it started; returns all tasks."""
+        """End what still runs, first kindly, with everything that it started; return all tasks."""
         running = [task for task in self._tasks if task.process.poll() is None]
         for task in running:
             task.end()
@@ -228,7 +228,7 @@ class LocalLauncher(Launcher):
 
     @contextlib.contextmanager
     def _forwarding(self) -> Iterator[None]:
-        """Passes SIGINT and SIGTERM on to the tasks, for a block in the main thread."""
+        """Pass SIGINT and SIGTERM on to the tasks, for a block in the main thread."""
         if threading.current_thread() is not threading.main_thread():
             yield
             return
@@ -266,7 +266,7 @@ def describe(code: int) -> str:
 
 
 def _judged(tasks: list[Task]) -> Outcome:
-    """Finds the task that failed first: where those that ended have only lost another, one that still runs."""
+    """Find the task that failed first: where those that ended have only lost another, one that still runs."""
     failed = min((task for task in tasks if task.has_failed), key=_blame)
     code = failed.process.returncode
     running = [task for task in tasks if task.trains and task.ended is None]
@@ -281,7 +281,7 @@ def _judged(tasks: list[Task]) -> Outcome:
 
 
 def _blame(task: Task) -> tuple[bool, float]:
-    """Sorts the tasks that failed: one that only lost another comes after the others."""
+    """Sort the tasks that failed: one that only lost another comes after the others."""
     return task.process.returncode == ExitCode.PEER_LOST, task.ended or 0.0
 
 
@@ -304,7 +304,7 @@ def _free_cluster(plan: LaunchPlan) -> dict[str, list[str]]:
 
 @contextlib.contextmanager
 def _compilation_cache() -> Iterator[dict[str, str]]:
-    """Keeps compiled programs for the next start, unless the user does."""
+    """Keep compiled programs for the next start, unless the user does."""
     if "JAX_COMPILATION_CACHE_DIR" in os.environ:
         yield {}
         return

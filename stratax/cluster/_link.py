@@ -102,7 +102,7 @@ class Link:
         self._keep(self._give_signs())
 
     async def _try_to_join(self, deadline: float) -> bool:
-        """Makes one connection, and waits; says whether the cluster is complete, or the connection was in vain."""
+        """Make one connection, and wait; say whether the cluster is complete, or the connection was in vain."""
         self._complete = self._loop.create_future()
         self._channel = await self._reach_hub(deadline, TASK)
         self._channel.write(encode(self._roster.introduction()))
@@ -122,12 +122,12 @@ class Link:
             silence.cancel()
 
     def _give_up_stranger(self) -> None:
-        """Ends a connection to something that has not answered: a hub says at once who is missing."""
+        """End a connection to something that has not answered: a hub says at once who is missing."""
         if not self._complete.done() and not self._greeted:
             self._complete.set_exception(ConnectionError("no answer"))
 
     async def open_relay(self) -> str:
-        """Opens the local socket that stands for JAX' service at process 0.
+        """Open the local socket that stands for JAX' service at process 0.
 
         Returns:
             Its path.
@@ -140,7 +140,7 @@ class Link:
     def gather(
         self, name: str, value: bytes, everything: bool, timeout: float, stop: threading.Event | None = None
     ) -> list[bytes]:
-        """Sends a value and waits for those of the others; callable from every thread but the loop's.
+        """Send a value and wait for those of the others; callable from every thread but the loop's.
 
         Args:
             name: What the value is; every task sends one under this name.
@@ -180,11 +180,11 @@ class Link:
         return self._limits.step
 
     def send(self, header: dict[str, Any]) -> None:
-        """Sends a message that has no answer; callable from every thread, and from a signal's handler."""
+        """Send a message that has no answer; callable from every thread, and from a signal's handler."""
         self._loop.call_soon_threadsafe(self._write, encode(header))
 
     def report_own_failure(self, message: str, traceback: str, timeout: float) -> None:
-        """Tells the others that this task fails, and waits until they have been told.
+        """Tell the others that this task fails, and wait until they have been told.
 
         Args:
             message: What happened, in a few words.
@@ -400,7 +400,7 @@ class Link:
         self.stops.fail(error)
 
     async def _relay(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Carries JAX' traffic. Where process 0 is gone, JAX is left waiting: it would end this process otherwise."""
+        """Carry JAX' traffic. Where process 0 is gone, JAX is left waiting: it would end this process otherwise."""
         with contextlib.suppress(ClusterError, ClusterTimeoutError, OSError):
             channel = await self._reach_hub(time.monotonic() + self._limits.patient_silence, JAX)
             channel.write(encode({"token": self._token}))
@@ -409,7 +409,7 @@ class Link:
         self._held.append(writer)
 
     def _keep(self, work: Any) -> asyncio.Task:
-        """Runs work on the loop and keeps a reference, without which the loop could drop it."""
+        """Run work on the loop and keep a reference, without which the loop could drop it."""
         task = asyncio.ensure_future(work)
         self._work.add(task)
         task.add_done_callback(self._work.discard)
@@ -417,7 +417,7 @@ class Link:
 
 
 def _settled(answer: concurrent.futures.Future, timeout: float, stop: threading.Event | None) -> bool:
-    """Waits for an answer, until the time is over or the wait is no longer wanted; says whether it is there."""
+    """Wait for an answer, until the time is over or the wait is no longer wanted; say whether it is there."""
     deadline = time.monotonic() + timeout
     while stop is not None and not stop.is_set() and time.monotonic() + _STOP_SECONDS < deadline:
         if concurrent.futures.wait([answer], _STOP_SECONDS).done:

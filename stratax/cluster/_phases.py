@@ -24,7 +24,7 @@ class Guard(Protocol):
         """Raise an error if a peer is lost."""
 
     def peer_error(self, error: BaseException) -> BaseException | None:
-        """Returns the error that names the lost task, where `error` came from its loss."""
+        """Return the error that names the lost task, where `error` came from its loss."""
 
 
 class Pending(Protocol):
@@ -59,7 +59,7 @@ class Progress:
     result: "tuple[Pending, float] | None" = None
 
     def sign(self) -> dict[str, Any]:
-        """Returns what the other tasks are told: in a step also while its result is not there yet."""
+        """Return what the other tasks are told: in a step also while its result is not there yet."""
         phase, step, since = self.phase, self.step, self.since
         if phase not in ("step", "compiling") and self.result is not None and not _is_there(self.result[0]):
             phase, step, since = "step", self.last_step, self.result[1]
@@ -104,7 +104,7 @@ class Phase:
 
 
 def phase(name: str, step: int | None = None) -> Phase:
-    """Says what the program does inside a block, so that the other tasks can tell waiting from standing still.
+    """Say what the program does inside a block, so that the other tasks can tell waiting from standing still.
 
     It costs about a microsecond, and counts only in the thread that connected to the cluster. If another task is
     lost, the block is not entered; what a collective raises inside because of that becomes the error that names it.
@@ -131,7 +131,7 @@ def phase(name: str, step: int | None = None) -> Phase:
 
 
 def waiting(what: str) -> Phase:
-    """Says that this task waits for the others inside a block, and for what.
+    """Say that this task waits for the others inside a block, and for what.
 
     To the watchdog that is a step, also inside of a phase that has no deadline: who keeps the others waiting has one,
     unless it compiles, evaluates or saves.
@@ -146,7 +146,7 @@ def waiting(what: str) -> Phase:
 
 
 def step_number(step: SupportsIndex) -> int:
-    """Returns the number of a step as an int, which is what the other tasks can be told.
+    """Return the number of a step as an int, which is what the other tasks can be told.
 
     Args:
         step: An integer of Python, NumPy or JAX.
@@ -168,7 +168,7 @@ def _change(name: str, step: int | None, waits_for: str | None) -> None:
 
 
 def step_dispatched(result: Pending) -> None:
-    """Notes what the step that was handed to the devices computes: the step lasts until it is there.
+    """Note what the step that was handed to the devices computes: the step lasts until it is there.
 
     Args:
         result: An array of the step's results.

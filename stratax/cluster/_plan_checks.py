@@ -7,7 +7,7 @@ from stratax.errors import BadArgumentError, BadTypeError
 
 
 def check_least(name: str, value: float, least: float) -> None:
-    """Checks a number.
+    """Check a number.
 
     Args:
         name: What it is called.
@@ -25,7 +25,7 @@ def check_least(name: str, value: float, least: float) -> None:
 
 
 def check_port(name: str, port: int, count: int = 1) -> None:
-    """Checks a port, or the first of several.
+    """Check a port, or the first of several.
 
     Args:
         name: What it is called.

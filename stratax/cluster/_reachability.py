@@ -10,7 +10,7 @@ from stratax.errors import ClusterError
 
 
 def check_reachable(roster: Roster) -> None:
-    """Checks that this task's host is no loopback address where other tasks are on other machines.
+    """Check that this task's host is no loopback address where other tasks are on other machines.
 
     Many systems give the machine's own name a loopback address (Debian's ``127.0.1.1``). A task that listens there
     would be waited for until the deadline.

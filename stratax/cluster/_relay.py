@@ -17,7 +17,7 @@ _CHUNK = 256 * 1024
 
 
 async def carry(channel: Channel, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Carries bytes between another task and a local socket until one of them ends.
+    """Carry bytes between another task and a local socket until one of them ends.
 
     Args:
         channel: The connection to the other task.

@@ -142,7 +142,7 @@ class TPUClusterResolver(ClusterResolver):
     def connect(
         tpu: str | None = None, zone: str | None = None, project: str | None = None
     ) -> "TPUClusterResolver":
-        """Finds the TPU and makes it ready in one call.
+        """Find the TPU and make it ready in one call.
 
         Args:
             tpu: As for the constructor.
@@ -166,13 +166,13 @@ class TPUClusterResolver(ClusterResolver):
         return self._tpu
 
     def cluster_spec(self) -> ClusterSpec:
-        """Returns the hosts of a pod; empty where the TPU has one host."""
+        """Return the hosts of a pod; empty where the TPU has one host."""
         return self._cluster
 
     def master(
         self, task_type: str | None = None, task_id: int | None = None, rpc_layer: str | None = None
     ) -> str:
-        """Returns an empty string: the TPU is in this process."""
+        """Return an empty string: the TPU is in this process."""
         return ""
 
     def get_master(self) -> str:
@@ -180,21 +180,21 @@ class TPUClusterResolver(ClusterResolver):
         return self.master()
 
     def get_job_name(self) -> str:
-        """Returns the job of the TPU's hosts."""
+        """Return the job of the TPU's hosts."""
         return self._job_name
 
     def num_accelerators(
         self, task_type: str | None = None, task_id: int | None = None, config_proto: None = None
     ) -> dict[str, int]:
-        """Counts the TPU cores of this host, as ``{"TPU": 8}``; see `ClusterResolver`."""
+        """Count the TPU cores of this host, as ``{"TPU": 8}``; see `ClusterResolver`."""
         return {"TPU": len(self._devices)}
 
     def tpu_devices(self) -> list[jax.Device]:
-        """Returns this host's TPU cores as JAX devices, in the order of the replicas."""
+        """Return this host's TPU cores as JAX devices, in the order of the replicas."""
         return list(self._devices)
 
     def get_tpu_system_metadata(self) -> TPUSystemMetadata:
-        """Returns how many cores and hosts the TPU has and what they are called."""
+        """Return how many cores and hosts the TPU has and what they are called."""
         topology = _topology(self._devices)
         return TPUSystemMetadata(
             num_cores=len(topology.device_names),
@@ -212,7 +212,7 @@ class TPUClusterResolver(ClusterResolver):
 
 
 def experimental_connect_to_host(remote_host: str | None = None, job_name: str = "worker") -> None:
-    """Connects to one host, as ``tf.config.experimental_connect_to_host``; only this host is allowed.
+    """Connect to one host, as ``tf.config.experimental_connect_to_host``; only this host is allowed.
 
     Args:
         remote_host: What `ClusterResolver.master` returned: None, ``""``, ``"local"`` or ``"localhost"``.
@@ -234,7 +234,7 @@ def experimental_connect_to_host(remote_host: str | None = None, job_name: str =
 
 
 def initialize_tpu_system(cluster_resolver: TPUClusterResolver | None = None) -> Topology:
-    """Makes the TPU ready and returns how its cores are arranged, as ``tf.tpu.experimental.initialize_tpu_system``.
+    """Make the TPU ready and return how its cores are arranged, as ``tf.tpu.experimental.initialize_tpu_system``.
 
     JAX initialises the TPU when it starts. Unlike TensorFlow's, this call may come at any time and as often as
     you like: it clears nothing, and arrays and variables on the TPU stay valid.
@@ -255,7 +255,7 @@ def initialize_tpu_system(cluster_resolver: TPUClusterResolver | None = None) ->
 
 
 def shutdown_tpu_system(cluster_resolver: TPUClusterResolver | None = None) -> None:
-    """Ends the use of the TPU, as ``tf.tpu.experimental.shutdown_tpu_system``.
+    """End the use of the TPU, as ``tf.tpu.experimental.shutdown_tpu_system``.
 
     Waits for what still runs on this host's cores. The TPU itself is released when the process ends: JAX can't
     give it back before, and arrays on it stay valid.

@@ -50,7 +50,7 @@ class Roster:
         return host_and_port(self.addresses[0])
 
     def introduction(self) -> dict[str, object]:
-        """Returns what this task says first over a connection whose other end belongs to the cluster."""
+        """Return what this task says first over a connection whose other end belongs to the cluster."""
         return {
             "index": self.index,
             "name": self.name,
@@ -61,7 +61,7 @@ class Roster:
 
 
 def make_roster(cluster: ClusterSpec, task_type: str, task_id: int) -> Roster:
-    """Numbers the tasks that compute together.
+    """Number the tasks that compute together.
 
     Args:
         cluster: The cluster, checked.
@@ -89,12 +89,12 @@ def make_roster(cluster: ClusterSpec, task_type: str, task_id: int) -> Roster:
 
 
 def task_name(job: str, index: int) -> str:
-    """Returns a task's name, for example ``/job:worker/task:1``."""
+    """Return a task's name, for example ``/job:worker/task:1``."""
     return f"/job:{job}/task:{index}"
 
 
 def host_and_port(address: str) -> tuple[str, int]:
-    """Takes an address apart.
+    """Take an address apart.
 
     Args:
         address: ``host:port``; an IPv6 host stands in brackets.
@@ -104,7 +104,7 @@ def host_and_port(address: str) -> tuple[str, int]:
 
 
 def difference(mine: dict[str, Any], theirs: object) -> str:
-    """Says where two clusters differ.
+    """Say where two clusters differ.
 
     Args:
         mine: One cluster, as `ClusterSpec.as_dict` gives it.

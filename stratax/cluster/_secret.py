@@ -38,12 +38,12 @@ class Credentials:
 
 
 def new_secret() -> str:
-    """Returns a secret that nobody can guess, as text for an environment variable."""
+    """Return a secret that nobody can guess, as text for an environment variable."""
     return secrets.token_hex(32)
 
 
 def read_credentials(cluster: ClusterSpec, job_id: str) -> Credentials:
-    """Reads the secret from the environment.
+    """Read the secret from the environment.
 
     Without one the key is made of what the tasks of a cluster have in common anyway, their description of it. Who knows
     that can join: it keeps others from being told anything, and is no secret.

@@ -57,7 +57,7 @@ _state = _State()
 
 
 def simulate_devices(count: int, kind: str = "CPU") -> None:
-    """Turns this host's CPU into `count` devices, before JAX starts.
+    """Turn this host's CPU into `count` devices, before JAX starts.
 
     Use it to write, test and debug a program for several GPUs or a TPU on any machine: the programs that run are
     the real ones, with real collectives between the simulated devices; only the speed is that of the CPU. JAX
@@ -88,7 +88,7 @@ def simulate_devices(count: int, kind: str = "CPU") -> None:
 
 
 def simulate_from_environment() -> None:
-    """Applies ``STRATAX_SIMULATE`` if it is set and not empty; called once, when Stratax is imported.
+    """Apply ``STRATAX_SIMULATE`` if it is set and not empty; called once, when Stratax is imported.
 
     Raises:
         SimulationError: If the variable's value is not of the form ``kind:count`` or JAX has started.
@@ -100,7 +100,7 @@ def simulate_from_environment() -> None:
 
 
 def parse_specification(specification: str) -> SimulatedDevices:
-    """Reads a specification such as ``tpu:8``.
+    """Read a specification such as ``tpu:8``.
 
     Args:
         specification: ``kind:count``, the kind in upper or lower case.
@@ -155,7 +155,7 @@ def _apply(simulated: SimulatedDevices) -> None:
 
 
 def _reserve_threads(num_devices: int) -> None:
-    """Gives XLA's CPU client enough threads that its collectives can't deadlock.
+    """Give XLA's CPU client enough threads that its collectives can't deadlock.
 
     Every device waits in a collective with threads of a pool that by default has one for each device or core, and
     XLA queues up to 32 programs for a device. With 8 devices on 2 cores, runs that dispatched 100 steps ahead hung

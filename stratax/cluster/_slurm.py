@@ -73,12 +73,12 @@ class SlurmClusterResolver(ListedClusterResolver):
             _set_visible_gpus(process, hosts, gpus_per_node, gpus_per_task)
 
     def get_task_info(self) -> tuple[str | None, int | None]:
-        """Returns this process's job and its number in it."""
+        """Return this process's job and its number in it."""
         return self.task_type, self.task_id
 
 
 def expand_hosts(names: str) -> list[str]:
-    """Writes out Slurm's short form of a list of hosts.
+    """Write out Slurm's short form of a list of hosts.
 
     Args:
         names: The short form, as in ``SLURM_JOB_NODELIST``.
@@ -100,7 +100,7 @@ def expand_hosts(names: str) -> list[str]:
 
 
 def expand_counts(counts: str) -> list[int]:
-    """Writes out Slurm's short form of a number for each node.
+    """Write out Slurm's short form of a number for each node.
 
     Args:
         counts: The short form, as in ``SLURM_TASKS_PER_NODE``.
@@ -127,7 +127,7 @@ def expand_counts(counts: str) -> list[int]:
 
 
 def _split(names: str) -> list[str]:
-    """Splits at the commas that stand outside of brackets."""
+    """Split at the commas that stand outside of brackets."""
     return re.split(r",(?![^\[\]]*\])", names)
 
 

@@ -38,7 +38,7 @@ _state = _State()
 
 
 def socket_path(role: str) -> str:
-    """Returns a new path for a local socket, in a folder that only this user can enter.
+    """Return a new path for a local socket, in a folder that only this user can enter.
 
     Args:
         role: A short word that tells people what it is for.
@@ -50,7 +50,7 @@ def socket_path(role: str) -> str:
 
 
 def remove_sockets() -> None:
-    """Removes this process's folder, if it has one; a process that was forked off leaves it alone."""
+    """Remove this process's folder, if it has one; a process that was forked off leaves it alone."""
     if _state.folder is not None and _state.process == os.getpid():
         shutil.rmtree(_state.folder, ignore_errors=True)
         _state.folder = None
@@ -59,7 +59,7 @@ def remove_sockets() -> None:
 
 
 def remove_abandoned_sockets() -> None:
-    """Removes the folders of processes of this user that were killed."""
+    """Remove the folders of processes of this user that were killed."""
     for place in _places():
         _remove_stale(place)
 
@@ -119,6 +119,6 @@ def _make_held(place: pathlib.Path) -> tuple[pathlib.Path, held.Hold]:
 
 
 def _remove_stale(place: pathlib.Path) -> None:
-    """Removes the folders whose processes have ended without doing so."""
+    """Remove the folders whose processes have ended without doing so."""
     for folder in place.glob(f"{_PREFIX}*"):
         held.remove_if_abandoned(folder, owner=os.geteuid())

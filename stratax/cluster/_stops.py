@@ -36,11 +36,11 @@ class Stops:
         self._stops: dict[str, Stop] = {}
 
     def get(self, name: str) -> Stop:
-        """Returns the stop of this name, from any thread."""
+        """Return the stop of this name, from any thread."""
         return self._stops.get(name) or self._stops.setdefault(name, Stop())
 
     def asked(self, name: str, reason: str) -> dict[str, Any]:
-        """Notes that a task asked to stop, and returns the answer to the hub.
+        """Note that a task asked to stop, and return the answer to the hub.
 
         Args:
             name: The stop.
@@ -52,7 +52,7 @@ class Stops:
         return {"t": "begun", "name": name, "step": stop.begun}
 
     def settle(self, name: str, step: int) -> None:
-        """Notes the hub's answer.
+        """Note the hub's answer.
 
         Args:
             name: The stop.
@@ -63,7 +63,7 @@ class Stops:
             agreed.set_result(step)
 
     def fail(self, error: Exception) -> None:
-        """Ends all waits.
+        """End all waits.
 
         Args:
             error: What those who wait get.
@@ -86,7 +86,7 @@ class StopsOfAll:
         self._begun: dict[str, dict[int, int]] = {}
 
     def ask(self, name: str) -> bool:
-        """Notes that a stop was asked for; says whether it is the first time."""
+        """Note that a stop was asked for; say whether it is the first time."""
         is_new = name not in self._asked
         if is_new:
             self._asked.add(name)
@@ -94,7 +94,7 @@ class StopsOfAll:
         return is_new
 
     def answer(self, name: str, index: int, step: int) -> int | None:
-        """Notes a task's answer.
+        """Note a task's answer.
 
         Args:
             name: The stop.

@@ -26,7 +26,7 @@ class Screen(Protocol):
     """Where the tasks' output and the launcher's own messages go; called from several threads."""
 
     def show(self, name: str, line: str, *, is_error: bool) -> None:
-        """Takes a line that a task wrote.
+        """Take a line that a task wrote.
 
         Args:
             name: The task.
@@ -38,7 +38,7 @@ class Screen(Protocol):
         """
 
     def tell(self, message: str) -> None:
-        """Takes a message of the launcher's own."""
+        """Take a message of the launcher's own."""
 
 
 @dataclasses.dataclass(slots=True, eq=False)
@@ -93,31 +93,31 @@ class Task:
             return False
 
     def look(self) -> None:
-        """Finds out whether it has ended."""
+        """Find out whether the task has ended."""
         if self.ended is None and self.process.poll() is not None:
             self.ended = time.monotonic()
 
     def signal(self, number: int) -> None:
-        """Sends a signal to everything that the task started."""
+        """Send a signal to everything that the task started."""
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.process.pid, number)
 
     def end(self) -> None:
-        """Asks it, and everything that it started, to end; what is stopped goes on, or it could not."""
+        """Ask it, and everything that it started, to end; what is stopped goes on, or it could not."""
         was_stopped = self.is_stopped
         self.signal(signal.SIGTERM)
         if was_stopped:
             self.signal(signal.SIGCONT)
 
     def kill(self) -> None:
-        """Ends it and everything that it started."""
+        """End it and everything that it started."""
         self.signal(signal.SIGKILL)
         # Not even SIGKILL ends a process at once that waits for a broken disk.
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.process.wait(_KILL_SECONDS)
 
     def finish_reading(self, patience: float, deadline: float) -> None:
-        """Waits until all that it wrote has been shown; what it started may hold its output open.
+        """Wait until all that it wrote has been shown; what it started may hold its output open.
 
         Args:
             patience: For how long nothing may come before it gives up, in seconds.
@@ -130,7 +130,7 @@ class Task:
                 reader.join(patience)
 
     def read(self, stream: IO[bytes], log: IO[bytes] | None, screen: Screen, is_error: bool) -> None:
-        """Begins to show what it writes, in a thread of its own.
+        """Begin to show what the task writes, in a thread of its own.
 
         Args:
             stream: Its output, which is read to the end whatever happens: it would wait for ever otherwise.
@@ -160,7 +160,7 @@ class Task:
                         self.unshown = error
 
     def _kept(self, raw: bytes, log: IO[bytes] | None, screen: Screen) -> IO[bytes] | None:
-        """Writes to the log; returns where the next output is kept: nowhere once that has failed."""
+        """Write to the log; return where the next output is kept: nowhere once that has failed."""
         if log is None:
             return None
         try:
@@ -180,7 +180,7 @@ def start_task(
     screen: Screen,
     log_dir: pathlib.Path | None = None,
 ) -> Task:
-    """Starts a task, which ends when this process does (on Linux), and shows what it writes.
+    """Start a task, which ends when this process does (on Linux), and show what it writes.
 
     Args:
         job: Its job.

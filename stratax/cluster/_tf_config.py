@@ -56,7 +56,7 @@ class TFConfig:
 
 
 def parse_tf_config(text: str) -> TFConfig:
-    """Reads and checks a TF_CONFIG.
+    """Read and check a TF_CONFIG.
 
     Args:
         text: The JSON text; empty where there is none.

@@ -14,7 +14,7 @@ _INDEX = "TPU_WORKER_ID"
 
 
 def pod_cluster(job_name: str) -> tuple[ClusterSpec, int]:
-    """Reads which hosts the TPU has and which of them this is.
+    """Read which hosts the TPU has and which of them this is.
 
     The TPU's runtime sets ``TPU_WORKER_HOSTNAMES`` (or ``TPU_PROCESS_ADDRESSES``) and ``TPU_WORKER_ID``.
 

@@ -50,7 +50,7 @@ class Sign:
     waits_for: str | None = None
 
     def describe(self) -> str:
-        """Returns the sign in words, for messages."""
+        """Return the sign in words, for messages."""
         begun = "before its first step" if self.last_step is None else f"last step {self.last_step}"
         heard = f", heard of {self.silence:.1f} s before" if self.silence >= _WORTH_SAYING else ""
         doing = (
@@ -77,7 +77,7 @@ class Verdict:
 
 
 def judge(signs: list[Sign], limits: Limits) -> Verdict | None:
-    """Finds what is wrong, if anything is.
+    """Find what is wrong, if anything is.
 
     Args:
         signs: The last sign of every task, in order.
@@ -90,7 +90,7 @@ def judge(signs: list[Sign], limits: Limits) -> Verdict | None:
 
 
 def longest_silence(index: int, signs: list[Sign], limits: Limits) -> float:
-    """Returns how long a task may give no sign of life, in seconds.
+    """Return how long a task may give no sign of life, in seconds.
 
     Args:
         index: The task's number.
@@ -122,7 +122,7 @@ def _left(signs: list[Sign], limits: Limits) -> Verdict | None:
 
 
 def reason_of_leaving(sign: Sign, meanwhile: str) -> str:
-    """Returns in words that a task left too early.
+    """Return in words that a task left too early.
 
     Args:
         sign: Its last.

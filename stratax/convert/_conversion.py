@@ -82,7 +82,7 @@ def convert_images(
     overwrite: bool = False,
     progress: Callable[[ConversionProgress], None] | None = None,
 ) -> ConversionReport:
-    """Converts labelled images to TFRecord files of `tf.train.Example`: once, before training.
+    """Convert labelled images to TFRecord files of `tf.train.Example`: once, before training.
 
     Every file appears whole or not at all. A call that was interrupted, however it was, is repeated to go on: files
     that are whole are kept. The records have the features `image/encoded` (a JPEG file in RGB), `image/class/label`

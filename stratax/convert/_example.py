@@ -28,7 +28,7 @@ def image_example(
     resize: int | tuple[int, int] | None = None,
     quality: int = 95,
 ) -> bytes:
-    """Makes the record of one image.
+    """Make the record of one image.
 
     A JPEG file in colour stays as it is, byte by byte, unless it has to be resized; it is decoded all the same, so
     that a damaged one is found. Everything else becomes a JPEG in RGB: grey and CMYK ones, other formats (of an
@@ -67,7 +67,7 @@ def image_example(
 
 
 def require_codecs() -> None:
-    """Raises MissingPackageError unless the packages that read and write images are installed."""
+    """Raise MissingPackageError unless the packages that read and write images are installed."""
     package("simplejpeg")
     package("PIL.Image")
 

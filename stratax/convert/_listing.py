@@ -62,7 +62,7 @@ class Listing:
 
 
 def list_images(source: str | os.PathLike[str], classes: Sequence[str] | None = None) -> Listing:
-    """Lists the images of a tree of class folders, or of a CSV file of paths and labels.
+    """List the images of a tree of class folders, or of a CSV file of paths and labels.
 
     Args:
         source: A folder with one folder for each class (images may lie deeper in those), or a CSV file with lines
@@ -100,7 +100,7 @@ def list_images(source: str | os.PathLike[str], classes: Sequence[str] | None = 
 
 
 def describe_ignored(ignored: Mapping[str, int]) -> str:
-    """Says how many files were left out and why."""
+    """Say how many files were left out and why."""
     if not ignored:
         return "no file was ignored"
     return "ignored: " + ", ".join(f"{count} {reason}" for reason, count in sorted(ignored.items()))

@@ -87,7 +87,7 @@ def describe(listing: Listing, settings: ConversionSettings, shards: int) -> dic
 
 
 def prepare(place: Workplace, manifest: dict[str, Any], *, overwrite: bool) -> dict[int, ShardResult]:
-    """Makes the folders ready, and finds what an earlier, interrupted conversion has finished.
+    """Make the folders ready, and find what an earlier, interrupted conversion has finished.
 
     Args:
         place: Where to write; its lock is held.
@@ -117,7 +117,7 @@ def prepare(place: Workplace, manifest: dict[str, Any], *, overwrite: bool) -> d
 
 
 def complete(place: Workplace, manifest: dict[str, Any], results: dict[int, ShardResult]) -> None:
-    """Notes that all files are there, lists what was left out, and removes the parts."""
+    """Note that all files are there, list what was left out, and remove the parts."""
     ordered = [dataclasses.asdict(results[index]) for index in sorted(results)]
     write_text(place.manifest, json.dumps(manifest | {"results": ordered}, indent=2) + "\n")
     skipped = [entry for index in sorted(results) for entry in results[index].skipped]
@@ -132,7 +132,7 @@ def complete(place: Workplace, manifest: dict[str, Any], results: dict[int, Shar
 
 @contextlib.contextmanager
 def locked(place: Workplace) -> Iterator[None]:
-    """Holds the place against a second conversion of the same name; the system lets go when this process ends.
+    """Hold the place against a second conversion of the same name; the system lets go when this process ends.
 
     Raises:
         DataError: If another process holds it.
@@ -159,7 +159,7 @@ def _remove(place: Workplace) -> None:
 
 
 def _clear_parts(place: Workplace) -> None:
-    """Removes what was half written; the results of whole files stay."""
+    """Remove what was half written; the results of whole files stay."""
     for path in place.parts.iterdir():
         if path.suffix != ".json":
             path.unlink()

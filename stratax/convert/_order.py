@@ -24,7 +24,7 @@ def order_key(name: str, seed: int) -> int:
 
 
 def divide(pictures: Sequence[Picture], shards: int, seed: int) -> list[tuple[Picture, ...]]:
-    """Shuffles images and divides them into files of equal numbers, give or take one.
+    """Shuffle images and divide them into files of equal numbers, give or take one.
 
     Args:
         pictures: All images.

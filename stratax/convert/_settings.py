@@ -77,7 +77,7 @@ def shard_name(name: str, index: int, shards: int) -> str:
 
 
 def read_classes(path: str | os.PathLike[str]) -> tuple[str, ...]:
-    """Reads the names of the classes from a text file with one on each line.
+    """Read the names of the classes from a text file with one on each line.
 
     Args:
         path: The file, here or at a URL that fsspec opens; in UTF-8. Empty lines are left out.
@@ -126,7 +126,7 @@ def check_classes(names: Sequence[str], *, received: str) -> tuple[str, ...]:
 
 
 def check_on_error(on_error: str) -> None:
-    """Raises unless it is one of the things that a broken image can do.
+    """Raise unless it is one of the things that a broken image can do.
 
     Raises:
         BadArgumentError: It is none of them.

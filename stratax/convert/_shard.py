@@ -66,7 +66,7 @@ class ShardResult:
 
 
 def make_shard(task: ShardTask) -> ShardResult:
-    """Makes one file of records. It appears under its name when it is whole, with its result beside the parts.
+    """Make one file of records. It appears under its name when it is whole, with its result beside the parts.
 
     Args:
         task: What to make.
@@ -106,7 +106,7 @@ def result_path(parts: str | os.PathLike[str], index: int) -> pathlib.Path:
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
-    """Writes a text file, here or at a URL, that appears whole or not at all; in UTF-8, as names of files are."""
+    """Write a text file, here or at a URL, that appears whole or not at all; in UTF-8, as names of files are."""
     write_file(os.fspath(path), text.encode("utf-8", "surrogateescape"))
 
 
@@ -123,7 +123,7 @@ class Meter:
         os.close(self._descriptor)
 
     def write(self, index: int, images: int, skipped: int) -> None:
-        """Notes how many images of a file are done, and who works on it."""
+        """Note how many images of a file are done, and who works on it."""
         os.pwrite(self._descriptor, _METER.pack(os.getpid(), images, skipped), index * _METER.size)
 
     def read(self, index: int) -> tuple[int, int, int]:

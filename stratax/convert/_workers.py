@@ -19,7 +19,7 @@ OnProgress = Callable[[int, int], None]
 
 
 def make_shards(tasks: Sequence[ShardTask], workers: int, on_progress: OnProgress) -> Generator[ShardResult]:
-    """Makes files of records in processes of their own, and yields their results as they come.
+    """Make files of records in processes of their own, and yield their results as they come.
 
     Args:
         tasks: One for each file.
@@ -78,7 +78,7 @@ class _Watch:
         self._since = time.monotonic()
 
     def check(self, count: int) -> None:
-        """Takes how many images are done now."""
+        """Take how many images are done now."""
         if count != self._seen:
             self._seen, self._since = count, time.monotonic()
         elif time.monotonic() - self._since > _STALL_SECONDS:

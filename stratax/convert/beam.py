@@ -130,7 +130,7 @@ class _WriteShard(beam.DoFn):
         self._skipped = beam.metrics.Metrics.counter("stratax.convert", "skipped")
 
     def process(self, element: tuple[int, Iterable[Labelled | None]]) -> Iterator[str]:
-        """Writes the file and yields its path."""
+        """Write the file and yield its path."""
         index, images = element
         name = shard_name(self._settings.name, index, self._shards)
         path = location(self._out, name)

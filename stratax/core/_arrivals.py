@@ -15,7 +15,7 @@ class Waiting(Protocol):
     """Values that wait for their variables."""
 
     def settle(self) -> bool:
-        """Gives the variables that there are by now their values. Returns whether nothing is left to wait for."""
+        """Give the variables that there are by now their values. Return whether nothing is left to wait for."""
 
 
 _waiting: list[Waiting] = []
@@ -24,7 +24,7 @@ _seen = [0]
 
 
 def wait(values: Waiting) -> None:
-    """Has `values` asked before programs run, until nothing of them is left.
+    """Have `values` asked before programs run, until nothing of them is left.
 
     Args:
         values: What waits.
@@ -35,7 +35,7 @@ def wait(values: Waiting) -> None:
 
 
 def forget(values: Waiting) -> None:
-    """Has `values` not be asked any more."""
+    """Have `values` not be asked any more."""
     _waiting[:] = [each for each in _waiting if each is not values]
 
 
@@ -50,7 +50,7 @@ def is_anything_waiting() -> bool:
 
 
 def settle() -> None:
-    """Gives variables the values that wait for them."""
+    """Give variables the values that wait for them."""
     for values in list(_waiting):
         if values.settle():
             forget(values)

@@ -34,7 +34,7 @@ _CONVERTED = "__stratax_converted__"
 
 
 def do_not_convert(function: _F) -> _F:
-    """Marks a function whose control flow compiled functions leave to Python, and that of what it calls.
+    """Mark a function whose control flow compiled functions leave to Python, and that of what it calls.
 
     Follows `tf.autograph.experimental.do_not_convert`. Loops over `stratax.range` in it are unrolled.
 
@@ -55,7 +55,7 @@ def do_not_convert(function: _F) -> _F:
 
 
 def convert(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Makes a function's loops and conditions on arrays, and those of the user's functions it calls, traceable.
+    """Make a function's loops and conditions on arrays, and those of the user's functions it calls, traceable.
 
     Args:
         function: A function, bound method or `functools.partial` of one, of the user's. Anything else, a function
@@ -82,7 +82,7 @@ def converted_call(
     kwargs: dict[str, Any] | None,
     scope: "FunctionScope | None" = None,
 ) -> Any:
-    """Calls `function` from rewritten code: rewritten too if it is the user's."""
+    """Call `function` from rewritten code: rewritten too if it is the user's."""
     result = _converted_call(function, args, kwargs or {}, scope)
     _iterators.note(result)
     return result
@@ -291,7 +291,7 @@ def _load_or_undefined(load: Callable[[], Any], name: str) -> Any:
 
 
 def _mark(function: Callable[..., Any]) -> Any:
-    """Marks a function that was rewritten along with the one around it."""
+    """Mark a function that was rewritten along with the one around it."""
     if isinstance(function, types.FunctionType):
         setattr(function, _CONVERTED, True)
     return function

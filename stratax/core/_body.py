@@ -168,7 +168,7 @@ class LoopRegion(_capture.Region):
         pinned: tuple[int, int] | None = None,
         is_optional: bool = False,
     ) -> Any:
-        """Takes `count` elements from `stream` in every iteration; the same as :meth:`ProgramRegion.feed`."""
+        """Take `count` elements from `stream` in every iteration; the same as :meth:`ProgramRegion.feed`."""
         if count_argument is not None or pinned is not None:
             raise errors.TracingError(
                 "next(iterator) was called in a loop inside another loop, and the number of its iterations is an "
@@ -229,7 +229,7 @@ class TracedBlock:
 def trace_block(
     region: _capture.Region, body: Callable[[list[Any]], list[Any]], arguments: Sequence[Any]
 ) -> TracedBlock:
-    """Traces a block once.
+    """Trace a block once.
 
     Args:
         region: The region for it.

@@ -50,7 +50,7 @@ _agreement = _Agreement()
 
 @contextlib.contextmanager
 def equal_on_all_replicas() -> Iterator[None]:
-    """Marks the variables that are assigned in a block as having equal values on all replicas."""
+    """Mark the variables that are assigned in a block as having equal values on all replicas."""
     _agreement.depth += 1
     try:
         yield
@@ -133,7 +133,7 @@ class Region(keras.StatelessScope):
         return value
 
     def add_update(self, update: tuple[keras.Variable, Any]) -> None:
-        """Records an assignment made inside this region."""
+        """Record an assignment made inside this region."""
         variable, value = update
         if isinstance(variable, Spread) and id(variable) not in self._values:
             variable, value = variable.variable, variable.merge(value)
@@ -145,7 +145,7 @@ class Region(keras.StatelessScope):
         (self.in_agreement.add if _agreement.depth else self.in_agreement.discard)(id(variable))
 
     def adopt(self, spread: Spread) -> None:
-        """Has this region carry a variable's value as the parties hold it."""
+        """Have this region carry a variable's value as the parties hold it."""
         if id(spread) not in self._values:
             self._values[id(spread)] = self.lift(spread)
             self.spreads[id(spread.variable)] = spread
@@ -156,7 +156,7 @@ class Region(keras.StatelessScope):
             return spread.spread(value)
 
     def take_over(self, variable: keras.Variable, value: object, *inner: "Region") -> None:
-        """Records an assignment that regions inside this one have made (a loop's body, a condition's branches)."""
+        """Record an assignment that regions inside this one have made (a loop's body, a condition's branches)."""
         writers = [region for region in inner if id(variable) in region.writes]
         agreed = bool(writers) and all(id(variable) in region.in_agreement for region in writers)
         with equal_on_all_replicas() if agreed else contextlib.nullcontext():
@@ -252,13 +252,13 @@ def executing_eagerly() -> bool:
 
 @contextlib.contextmanager
 def outside_scopes() -> Iterator[None]:
-    """Runs a block for real, as if no region and no JAX trace were active (creating variables, say)."""
+    """Run a block for real, as if no region and no JAX trace were active (creating variables, say)."""
     with outside_stateless_scope(), jax.ensure_compile_time_eval():
         yield
 
 
 def note_created(variable: keras.Variable) -> None:
-    """Tells the program that is being traced that it created a variable."""
+    """Tell the program that is being traced that it created a variable."""
     region = current_region()
     while region is not None:
         if isinstance(region, ProgramRegion):
@@ -267,14 +267,14 @@ def note_created(variable: keras.Variable) -> None:
 
 
 def initialize(variable: keras.Variable) -> None:
-    """Gives a variable that was created while tracing its initial value, now and for real."""
+    """Give a variable that was created while tracing its initial value, now and for real."""
     with outside_scopes():
         variable._deferred_initialize()
     _forget_uninitialized({id(variable)})
 
 
 def initialize_pending() -> None:
-    """Initialises every variable that was created while tracing and has no value yet."""
+    """Initialise every variable that was created while tracing and has no value yet."""
     for variable in uninitialized_variables():
         if not _variable_store.has_value(variable):
             initialize(variable)
@@ -400,7 +400,7 @@ class ProgramRegion(Region):
         pinned: tuple[int, int] | None = None,
         is_optional: bool = False,
     ) -> Any:
-        """Takes `count` elements of `structure` from `stream` on every call of the program.
+        """Take `count` elements of `structure` from `stream` on every call of the program.
 
         Returns:
             An element with tracers for leaves; with `block`, each has a leading dimension of size `count`.
@@ -428,16 +428,16 @@ class ProgramRegion(Region):
         return jax.tree.unflatten(treedef, tracers)
 
     def close_passes(self) -> None:
-        """Ends the passes over datasets that were begun to see what the elements look like."""
+        """End the passes over datasets that were begun to see what the elements look like."""
         for made in self.passes.values():
             made.close()
 
     def note_taken(self, stream: object, count: int) -> None:
-        """Counts elements that the program takes."""
+        """Count elements that the program takes."""
         self._taken[id(stream)] = self.taken(stream) + count
 
     def detach(self, streams: Sequence[Any]) -> list[Any]:
-        """Puts something else in the place of streams that were passed as arguments: the program outlives them.
+        """Put something else in the place of streams that were passed as arguments: the program outlives them.
 
         Returns:
             What stands for each of `streams` in the feeds from now on.
@@ -502,7 +502,7 @@ def declared_structure(stream: Any) -> Any:
 
 
 def lift_inputs(closed: jax_core.ClosedJaxpr, count: int) -> Callable[..., list[Any]]:
-    """Turns the markers of a traced program into its first `count` arguments.
+    """Turn the markers of a traced program into its first `count` arguments.
 
     Args:
         closed: The jaxpr of a region's body.

@@ -233,7 +233,7 @@ def _check_none(before: PyTree, name: str, after: _locals.Packed) -> None:
 
 
 def _check_alike(name: str, kind: _locals.Leaf, leaf: int, exits: list[_locals.Packed]) -> None:
-    """Refuses a local that is first assigned in the body and depends on the shape of what the loop takes."""
+    """Refuse a local that is first assigned in the body and depends on the shape of what the loop takes."""
     for after in exits[1:]:
         same = after.treedef == exits[0].treedef and leaf in after.arrays
         found = _locals.describe("", after.leaves[leaf]) if same else None

@@ -312,7 +312,7 @@ def _is_same_number(one: object, other: object) -> bool:
 def _run(
     parent: _capture.Region, predicate: object, branches: tuple[_Branch, _Branch], merge: _Merge
 ) -> list[Any]:
-    """Puts the condition into the program; its variables get their new values."""
+    """Put the condition into the program; its variables get their new values."""
     written = {key: v for branch in branches for key, v in branch.block.region.writes.items()}
     current = {key: parent.get_current_value(variable) for key, variable in written.items()}
 

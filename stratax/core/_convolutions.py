@@ -43,7 +43,7 @@ _installed = False
 
 
 def install() -> None:
-    """Has JAX lower convolutions for CPUs as `rewritten` has them, in every program; calling it again does nothing."""
+    """Have JAX lower convolutions for CPUs as `rewritten` has them, in every program; calling it again does nothing."""
     global _installed
     if _installed:
         return
@@ -64,7 +64,7 @@ def install() -> None:
 
 
 def rewritten(lhs: Any, rhs: Any, params: dict[str, Any]) -> Any:
-    """Finds what computes a convolution faster on a CPU.
+    """Find what computes a convolution faster on a CPU.
 
     Args:
         lhs: The shape and dtype of the left operand.

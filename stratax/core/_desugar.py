@@ -14,7 +14,7 @@ _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 def desugar(node: ast.AST, operators: str) -> ast.AST:
-    """Rewrites a function's syntax tree in place.
+    """Rewrite a function's syntax tree in place.
 
     Args:
         node: The tree of one function.
@@ -111,7 +111,7 @@ class _Assignments(ast.NodeTransformer):
         self.names = names
 
     def visit(self, node: ast.AST) -> ast.AST | list[ast.stmt]:
-        """Visits the statements inside `node`, then takes `node`'s own assignment expressions out."""
+        """Visit the statements inside `node`, then take `node`'s own assignment expressions out."""
         if isinstance(node, ast.expr):
             return node
         self.generic_visit(node)
@@ -158,7 +158,7 @@ class _Assignments(ast.NodeTransformer):
         return [ast.With(outer, [*before, *rest])] if outer else [*before, *rest]
 
     def _taken(self, node: ast.expr, before: list[ast.stmt]) -> ast.expr:
-        """Returns `node` without assignment expressions; `before` gets what is computed before it, in order."""
+        """Return `node` without assignment expressions; `before` gets what is computed before it, in order."""
         if not _assigns(node):
             return node
         match node:
@@ -198,7 +198,7 @@ class _Assignments(ast.NodeTransformer):
         return [*block, _assign(result, taken)]
 
     def _take_from_parts(self, node: ast.AST, before: list[ast.stmt]) -> None:
-        """Takes assignments out of a node's parts; what Python computes before the last of them is computed before."""
+        """Take assignments out of a node's parts; what Python computes before the last of them is computed before."""
         parts = list(_parts(node))
         last = max(i for i, (_, _, part) in enumerate(parts) if _assigns(part))
         for position, (owner, key, part) in enumerate(parts[: last + 1]):
@@ -221,7 +221,7 @@ class _Assignments(ast.NodeTransformer):
                 self._take_all(part, before, everything=True)
 
     def _current(self, target: ast.Name | ast.Attribute | ast.Subscript, before: list[ast.stmt]) -> ast.expr:
-        """Returns the value of what an augmented assignment changes; computes object and index once."""
+        """Return the value of what an augmented assignment changes; compute object and index once."""
         match target:
             case ast.Name():
                 return _read(target.id)
@@ -234,7 +234,7 @@ class _Assignments(ast.NodeTransformer):
         return ast.Subscript(target.value, target.slice, ast.Load())
 
     def _keep(self, value: ast.expr, before: list[ast.stmt]) -> ast.expr:
-        """Computes `value` now and returns what reads it later."""
+        """Compute `value` now and return what reads it later."""
         if isinstance(value, ast.Constant):
             return value
         name = next(self.names)

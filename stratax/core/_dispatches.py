@@ -25,7 +25,7 @@ _observers: list[Observer] = []
 
 
 def observe(observer: Observer) -> None:
-    """Has `observer` told of the programs of this process from now on, instead of the one before."""
+    """Have `observer` told of the programs of this process from now on, instead of the one before."""
     _observers[:] = [observer]
 
 

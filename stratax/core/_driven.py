@@ -127,7 +127,7 @@ class Loop:
         self.before: list[tuple[Any, int]] = []
 
     def replace_streams(self, places: dict[int, Any]) -> None:
-        """Puts something else in the place of streams that were arguments."""
+        """Put something else in the place of streams that were arguments."""
         for take in self.takes:
             take.stream = places.get(id(take.stream), take.stream)
 
@@ -167,7 +167,7 @@ def number_of(program: _capture.ProgramRegion, path: _capture.Path, structures: 
 
 
 def check_order(program: _capture.ProgramRegion, loop: Loop) -> None:
-    """Refuses a loop that takes elements of an iterator which a driven loop inside of it takes from, too.
+    """Refuse a loop that takes elements of an iterator which a driven loop inside of it takes from, too.
 
     The outer loop's window is taken before its iterations run, so the order would not be that of the program.
     """
@@ -205,7 +205,7 @@ def step_of(
     *,
     has_test: bool,
 ) -> tuple[Step, list[Any]]:
-    """Traces one iteration of a body, and gives the values that it needs from around the loop."""
+    """Trace one iteration of a body, and give the values that it needs from around the loop."""
     region = body.region
     numbers = {id(take.stream): position for position, take in enumerate(takes)}
     rows, shapes = [], []
@@ -250,7 +250,7 @@ def bind(
     keep_going: object,
     length: object,
 ) -> list[Any]:
-    """Puts a loop into the program that is being traced and gives what it carries in the end."""
+    """Put a loop into the program that is being traced and give what it carries in the end."""
     operands = list(initial)
     if loop.test is not None:
         loop.test = len(operands)
@@ -298,7 +298,7 @@ class Branches:
 
 
 def branch(parent: _capture.Region, predicate: object, sides: Sequence[Any]) -> list[Any]:
-    """Puts a condition into the program that is being traced, one of whose branches has to be driven."""
+    """Put a condition into the program that is being traced, one of whose branches has to be driven."""
     operands = [predicate]
     jaxprs, places = [], []
     for side in sides:

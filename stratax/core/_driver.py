@@ -77,7 +77,7 @@ class Run:
         self._held: dict[int, tuple[Any, Any]] = {}
 
     def top(self, jaxpr: Any, values: dict[Any, Any]) -> None:
-        """Runs the whole program: adds to `values` those of its results."""
+        """Run the whole program: add to `values` those of its results."""
         number = 0
         self._take(number, values)
         for part in self._cuts.segments(jaxpr).parts:
@@ -87,7 +87,7 @@ class Run:
                 self._take(number, values)
 
     def nested(self, closed: Any, arguments: list[Any]) -> list[Any]:
-        """Runs a jaxpr inside a loop or condition; lets go of its arguments as soon as it can."""
+        """Run a jaxpr inside a loop or condition; let go of its arguments as soon as it can."""
         jaxpr = closed.jaxpr
         values = dict(zip(jaxpr.invars, arguments, strict=True))
         values.update(zip(jaxpr.constvars, closed.consts, strict=True))
@@ -97,7 +97,7 @@ class Run:
         return [value_of(atom, values) for atom in jaxpr.outvars]
 
     def commit_held(self) -> None:
-        """Gives variables the values that an interrupted loop has left them with."""
+        """Give variables the values that an interrupted loop has left them with."""
         for variable, value in list(self._held.values()):
             if isinstance(variable, _capture.Spread):
                 if not self._spans_processes:  # It would take all processes to merge the replicas' values.
@@ -145,7 +145,7 @@ class Run:
         values.update(zip(equation.outvars, results, strict=True))
 
     def commit(self, variable: Any, value: Any) -> None:
-        """Gives a variable its value; one that is kept elsewhere, or spread over replicas, gets it later."""
+        """Give a variable its value; one that is kept elsewhere, or spread over replicas, gets it later."""
         if isinstance(variable, _capture.Spread) or self._moves:
             self._held[id(variable)] = variable, value
             return
@@ -180,7 +180,7 @@ class _LoopRun:
         self._last_rows: dict[int, Any] = {}
 
     def run(self) -> None:
-        """Runs the loop, and gives its results to the values around it."""
+        """Run the loop, and give its results to the values around it."""
         loop, equation = self._loop, self._part.equation
         self._operands: list[Any] = [
             None if i < len(loop.results) else value_of(atom, self._values)
@@ -315,7 +315,7 @@ class _LoopRun:
     def _window(
         self, carried: list[Any], count: int, available: list[int], shardings: Any
     ) -> tuple[Any, list[Any], Any]:
-        """Dispatches some iterations: how many ran, what they leave, and whether to go on."""
+        """Dispatch some iterations: how many ran, what they leave, and whether to go on."""
         loop, step, run = self._loop, self._step, self._run
         most = step.window if loop.test is None else min(step.window, _driven.WATCHED_STEPS)
         capacity = 1 if step.is_driven else _capacity(loop, step, count, most)
@@ -442,7 +442,7 @@ def on_host(value: Any) -> np.ndarray:
 
 
 def wait(value: Any) -> None:
-    """Waits until an array has been computed, in a way that Ctrl-C ends."""
+    """Wait until an array has been computed, in a way that Ctrl-C ends."""
     if isinstance(value, jax.Array):
         while not value.is_ready():  # type: ignore[attr-defined]
             time.sleep(_POLL_SECONDS)

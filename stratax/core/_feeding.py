@@ -60,7 +60,7 @@ class Segment:
 
 
 def plan(parent: _capture.Region, region: _body.LoopRegion, length: object, bound: object) -> list[Segment]:
-    """Cuts a loop that takes input into segments of one structure each.
+    """Cut a loop that takes input into segments of one structure each.
 
     Args:
         parent: The region that the loop stands in.
@@ -126,7 +126,7 @@ def _described(runs: list[tuple[Any, int]]) -> str:
 
 
 def _cut(runs: dict[int, tuple[list[tuple[Any, int]], int]]) -> list[tuple[int, dict[int, Any]]]:
-    """Cuts several streams' runs where any of them changes: pairs of a length and the structures by stream."""
+    """Cut several streams' runs where any of them changes: pairs of a length and the structures by stream."""
     ends: dict[int, list[tuple[int, Any]]] = {}
     for key, (stream_runs, per_iteration) in runs.items():
         end = 0

@@ -97,7 +97,7 @@ class Function(_signature.Alias):
         return sum(len(variants) for variants in self._programs.values())
 
     def __call__(self, *args: object, **kwargs: object) -> Any:
-        """Runs the function as a compiled program.
+        """Run the function as a compiled program.
 
         Inside another compiled function it becomes part of that one, and under an eager `GradientTape`, which
         has to see its operations and variables, it runs as plain Python.
@@ -209,7 +209,7 @@ class Function(_signature.Alias):
     def _retrace(
         self, arguments: _signature.Arguments, memory: _extension.Memory, hints: dict[Any, Any]
     ) -> tuple[Any, _capture.ProgramRegion]:
-        """Traces the function once more for a program that is running; see `_extension`."""
+        """Trace the function once more for a program that is running; see `_extension`."""
         reason = "The shapes of the elements that a loop takes from a dataset vary."
         self._history.warn(self, arguments, list(self._signature.parameters), reason)
         region = _capture.ProgramRegion(known=arguments.dynamic)
@@ -258,7 +258,7 @@ def function(
     donate: bool = True,
     **unsupported: object,
 ) -> Any:
-    """Compiles a Python function, with the state that it reads and writes, into one program.
+    """Compile a Python function, with the state that it reads and write, into one program.
 
     Follows `tf.function`. The function is traced the first time it is called with arguments of a kind: arrays
     (`jax.Array`, NumPy) by shape and dtype, everything else by value. Keras variables that it reads and writes
@@ -328,7 +328,7 @@ def build_program(
     name: str,
     donate: bool,
 ) -> _program.Program:
-    """Compiles what was traced. JAX compiles for real on the first call."""
+    """Compile what was traced. JAX compiles for real on the first call."""
     can_fail = _program.calls_back(closed.jaxpr)
     if region.loops or region.passes:
         _check_leaks(name, closed, region)
@@ -384,7 +384,7 @@ def build_program(
 
 
 def _check_leaks(name: str, closed: jax.extend.core.ClosedJaxpr, region: _capture.ProgramRegion) -> None:
-    """Raises if a program that the host drives uses values of a loop outside of it. JAX tells it of all others."""
+    """Raise if a program that the host drives uses values of a loop outside of it. JAX tells it of all others."""
     jaxprs = [closed, *(step.jaxpr for loop in region.loops.values() for step in loop.steps)]
     if any(isinstance(value, jax.core.Tracer) for jaxpr in jaxprs for value in jaxpr.consts):
         raise errors.TracingError(f"{shown(name)} {_LEAK}")
@@ -417,7 +417,7 @@ def _explain(function: Function, error: Exception) -> str:
 
 
 def _sort_outputs(result: object) -> tuple[list[Any], Any]:
-    """Splits a function's result into arrays and a structure that says where they belong."""
+    """Split a function's result into arrays and a structure that says where they belong."""
     leaves, treedef = jax.tree.flatten(result)
     arrays: list[Any] = []
     places = []

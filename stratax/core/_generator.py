@@ -68,5 +68,5 @@ def generator_of(seed: int | keras.random.SeedGenerator | None) -> int | keras.r
 
 
 def reset(seed: int) -> None:
-    """Starts the sequence of `seed`, also for functions that are compiled already."""
+    """Start the sequence of `seed`, also for functions that are compiled already."""
     _default.reset(seed)

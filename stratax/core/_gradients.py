@@ -24,7 +24,7 @@ from stratax.seams.keras import get_stateless_scope
 def value_and_grad(
     fun: Callable[..., Any], variables: object = None, has_aux: bool = False
 ) -> Callable[..., Any]:
-    """Makes a function that computes `fun` and the gradients of its loss with respect to variables.
+    """Make a function that computes `fun` and the gradients of its loss with respect to variables.
 
     It works eagerly, inside `stratax.function`, inside `strategy.run` and inside loops. Assignments that `fun`
     makes (BatchNorm statistics, metrics, the state of a dropout seed) take effect once, after the gradients have
@@ -167,7 +167,7 @@ def _differentiate_first_argument(
 def _differentiate(
     call: Callable[[Any], Any], at: object, variables: Sequence[keras.Variable], *, has_aux: bool
 ) -> tuple[Any, Any, list[Any]]:
-    """Differentiates `call` at a value; the elements of `at` stand for `variables` where there are any.
+    """Differentiate `call` at a value; the elements of `at` stand for `variables` where there are any.
 
     Returns:
         What `call` returned, the gradients, and the assignments that it made as `(variable, value)` pairs.
@@ -192,7 +192,7 @@ def _differentiate(
 
 
 def _write_back(scope: keras.StatelessScope | None, updates: Sequence[tuple[keras.Variable, Any]]) -> None:
-    """Makes assignments that were collected inside take effect outside."""
+    """Make assignments that were collected inside take effect outside."""
     for variable, value in updates:
         if scope is None:
             variable._direct_assign(value)
@@ -203,7 +203,7 @@ def _write_back(scope: keras.StatelessScope | None, updates: Sequence[tuple[kera
 
 
 def _partition(aux: object) -> tuple[list[Any], Any]:
-    """Splits a structure into its arrays, which JAX has to see, and everything else."""
+    """Split a structure into its arrays, which JAX has to see, and everything else."""
     leaves, treedef = jax.tree.flatten(aux)
     is_array = [isinstance(leaf, jax.Array) for leaf in leaves]
     arrays = [leaf for leaf, array in zip(leaves, is_array, strict=True) if array]

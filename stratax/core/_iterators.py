@@ -53,13 +53,13 @@ _CONSUMERS = frozenset(
 
 
 def note(value: object) -> None:
-    """Notes an iterator that a call in the function that is being traced has given."""
+    """Note an iterator that a call in the function that is being traced has given."""
     if isinstance(value, Iterator) and (program := _program_region()) is not None:
         program.iterators[id(value)] = value
 
 
 def check(value: object) -> None:
-    """Refuses to take elements of an iterator that the function that is being traced did not make.
+    """Refuse to take elements of an iterator that the function that is being traced did not make.
 
     Raises:
         TracingError: It is one.
@@ -84,7 +84,7 @@ def check_call(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict
 
 
 def check_surroundings(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> None:
-    """Refuses iterators that a function refers to whose control flow is not converted, so that nobody sees their use.
+    """Refuse iterators that a function refers to whose control flow is not converted, so that nobody sees their use.
 
     Raises:
         TracingError: There is one among its arguments, in its closure or among its globals.

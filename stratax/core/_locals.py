@@ -95,7 +95,7 @@ def is_array(leaf: object) -> bool:
 
 
 def read_variables(values: Sequence[Any], before: Sequence[Any]) -> list[Any]:
-    """Reads the variables that a block has assigned to locals: what leaves a block are arrays.
+    """Read the variables that a block has assigned to locals: what leaves a block are arrays.
 
     Args:
         values: The locals after the block.

@@ -80,7 +80,7 @@ def for_stmt(
 
 
 def reduce(iterated: object, initial: object, function: Callable[[Any, Any], Any]) -> Any:
-    """Folds a dataset's elements into a state, `state = function(state, element)` for each, in one compiled loop."""
+    """Fold a dataset's elements into a state, `state = function(state, element)` for each, in one compiled loop."""
     state = [initial]
 
     def body(element: PyTree) -> None:
@@ -231,7 +231,7 @@ class _Loop:
         return made
 
     def compile(self, keep_going: object) -> None:
-        """Traces the loop and puts it into the program around it."""
+        """Trace the loop and put it into the program around it."""
         entry = self._entry()
         traced, entry = self._trace(entry, {})
         if not traced.region.taken_elements and not traced.block.is_driven:
@@ -252,7 +252,7 @@ class _Loop:
             offset += segment.count
 
     def over_rows(self, leaves: list[Any], *, keep: bool) -> Any:
-        """Puts a loop over the rows of arrays into the program; see :func:`for_rows`."""
+        """Put a loop over the rows of arrays into the program; see :func:`for_rows`."""
         traced, entry = self._trace(self._entry(), {})
         (exit_,) = traced.exits
         # What is kept of every iteration need not be carried from one to the next.
@@ -284,7 +284,7 @@ class _Loop:
         return count * most <= _driven.WINDOW_STEPS and (size <= _driven.WINDOW_BYTES or count == 1)
 
     def _drive(self, traced: _carry.Body, entry: list[_locals.Packed], keep_going: Any) -> None:
-        """Has the host drive the loop, window by window."""
+        """Have the host drive the loop, window by window."""
         if not _driven_from(self.parent):
             # Raises what `next(iterator)` itself raises there.
             _body.feeding_region(self.parent, traced.region.first_stream())
@@ -383,7 +383,7 @@ class _Loop:
     def _trace(
         self, entry: list[_locals.Packed], structures: dict[int, Any], number: int = 0
     ) -> tuple[_carry.Body, list[_locals.Packed]]:
-        """Traces the body, again where it gives Python numbers on entry another dtype."""
+        """Trace the body, again where it gives Python numbers on entry another dtype."""
         for _ in range(_MAX_TRACES):
             traced = self._trace_once(entry, structures, number)
             promoted = self._promoted(entry, traced)
@@ -467,7 +467,7 @@ class _Loop:
         keep_going: object,
         blocks: list[Any],
     ) -> None:
-        """Puts the loop into the program and gives locals and variables their values after it."""
+        """Put the loop into the program and give locals and variables their values after it."""
         carry = _carry.Carry(self.parent, entry, [traced])
         runner = _carry.Runner(carry, elements, blocks)
         if self.test is not None:
@@ -482,7 +482,7 @@ class _Loop:
         self._take_over(carry, values, traced)
 
     def _take_over(self, carry: _carry.Carry, values: Sequence[Any], traced: _carry.Body) -> None:
-        """Gives variables their values after the loop."""
+        """Give variables their values after the loop."""
         for variable, value in zip(carry.variables, values[len(carry.slots) :], strict=True):
             self.parent.take_over(variable, value, traced.region)
 

@@ -13,7 +13,7 @@ without_mesh_p = jax_core.Primitive("stratax_without_mesh")
 
 
 def without_mesh(values: PyTree) -> Any:
-    """Returns a structure of traced arrays as they are, of types that don't name a mesh.
+    """Return a structure of traced arrays as they are, of types that don't name a mesh.
 
     What comes out of `jax.shard_map` carries the mesh in its type, and so does whatever is computed from it. JAX
     (0.10) then refuses to broadcast or select it inside of another `shard_map`: "Context mesh ... should match the

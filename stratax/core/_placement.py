@@ -44,7 +44,7 @@ def _check_range(value: np.ndarray | np.generic, limits: np.iinfo) -> None:
 
 
 def place(values: Any, sharding: Sharding) -> Any:
-    """Puts a structure of arrays under one sharding.
+    """Put a structure of arrays under one sharding.
 
     Over the devices of several processes every process gives its own shards and none waits for another.
     `jax.device_put` would compare the values of all processes first, which takes a collective.
@@ -74,7 +74,7 @@ def _across_processes(value: object, sharding: Sharding) -> jax.Array:
 
 
 def place_local(value: object, sharding: Sharding, shape: tuple[int, ...]) -> jax.Array:
-    """Puts this process's part of an array that is divided among the devices of all processes.
+    """Put this process's part of an array that is divided among the devices of all processes.
 
     Args:
         value: The part, a NumPy array.

@@ -28,7 +28,7 @@ _installed = False
 
 
 def install() -> None:
-    """Has JAX lower the windows of pooling for CPUs as here, in every program; calling it again does nothing."""
+    """Have JAX lower the windows of pooling for CPUs as here, in every program; calling it again does nothing."""
     global _installed
     if _installed:
         return

@@ -15,7 +15,7 @@ from stratax.core import _capture
 
 
 def print(*args: object, sep: str = " ", end: str = "\n", output_stream: object = None) -> None:
-    """Prints values; in a compiled function, every time the program runs and with the values that it computes.
+    """Print values; in a compiled function, every time the program runs and with the values that it computes.
 
     Follows `tf.print`. Arrays are printed as NumPy prints them, in structures too. Python's own `print` in a compiled
     function prints while the function is traced, once, and shows tracers. Inside `strategy.run` every replica

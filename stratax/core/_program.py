@@ -120,7 +120,7 @@ class Program:
         traced: Sequence[_stream.Stream] = (),
         retrace: Retrace | None = None,
     ) -> Any:
-        """Runs the program once and gives the variables that it writes their new values."""
+        """Run the program once and give the variables that it writes their new values."""
         _placement.check_fits(arguments)
         fed = self._take(arguments, streams, traced) if self._has_feeds else {}
         _arrivals.settle_before_run()

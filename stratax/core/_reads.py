@@ -24,7 +24,7 @@ _listeners = _Listeners()
 
 @contextlib.contextmanager
 def listening(listener: ReadListener) -> Iterator[None]:
-    """Calls `listener(variable, value)` for every variable read by this thread inside the block."""
+    """Call `listener(variable, value)` for every variable read by this thread inside the block."""
     _listeners.stack.append(listener)
     try:
         yield
@@ -38,6 +38,6 @@ def has_listeners() -> bool:
 
 
 def notify(variable: keras.Variable, value: object) -> None:
-    """Tells this thread's listeners that `variable` was read and gave `value` (before any autocast)."""
+    """Tell this thread's listeners that `variable` was read and gave `value` (before any autocast)."""
     for listener in _listeners.stack:
         listener(variable, value)

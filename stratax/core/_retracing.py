@@ -33,7 +33,7 @@ class History:
         return self._callee(arguments) in self._known
 
     def add(self, arguments: _signature.Arguments) -> None:
-        """Notes that the function was traced."""
+        """Note that the function was traced."""
         group = self._group(arguments)
         count = self._last.pop(group)[0] if group in self._last else 0
         self._last[group] = count + 1, _Trace.of(arguments)
@@ -49,7 +49,7 @@ class History:
         parameters: Sequence[str],
         reason: str | None = None,
     ) -> None:
-        """Warns where `function`, which has these parameters, is about to be traced once more than it should.
+        """Warn where `function`, which has these parameters, is about to be traced once more than it should.
 
         The reason is what differs from the last trace, unless it is given.
         """

@@ -72,7 +72,7 @@ class Arguments:
 
 
 def sort_arguments(arguments: object) -> Arguments:
-    """Sorts a structure of arguments."""
+    """Sort a structure of arguments."""
     leaves, treedef = jax.tree.flatten(arguments, is_leaf=_is_static_container)
     parts: list[Hashable] = []
     dynamic: list[Any] = []

@@ -67,7 +67,7 @@ class StagedProgram:
     def __call__(
         self, donated: list[Any], kept: list[Any], arguments: list[Any]
     ) -> tuple[list[Any], list[Any]]:
-        """Runs both stages: `(variables' new values, results)`."""
+        """Run both stages: `(variables' new values, results)`."""
         state = {self._inputs[p]: v for p, v in zip(self._donated, donated, strict=True)}
         state |= {self._inputs[p]: v for p, v in zip(self._kept, kept, strict=True)}
         given = self._constants | dict(zip(self._arguments, arguments, strict=True))

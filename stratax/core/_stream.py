@@ -71,14 +71,14 @@ class Stream(abc.ABC):
 
     @abc.abstractmethod
     def pass_over(self, count: int) -> None:
-        """Takes `count` elements that were looked at, without giving them."""
+        """Take `count` elements that were looked at, without giving them."""
 
     @abc.abstractmethod
     def take(self) -> Any:
-        """Takes the next element: a structure of arrays, placed for the strategy."""
+        """Take the next element: a structure of arrays, placed for the strategy."""
 
     def take_block(self, count: int, capacity: int) -> Any:
-        """Takes `count` elements of one structure, stacked on a new leading dimension of size `capacity`.
+        """Take `count` elements of one structure, stacked on a new leading dimension of size `capacity`.
 
         The rows after the first `count` are padding with unspecified, finite content.
         """
@@ -130,7 +130,7 @@ class StreamSource(abc.ABC):
 
     @abc.abstractmethod
     def __iter__(self) -> Any:
-        """Begins a new pass; while a function is traced it asks the region, as a stream's `__iter__` does."""
+        """Begin a new pass; while a function is traced it asks the region, as a stream's `__iter__` does."""
 
 
 class Pass:
@@ -174,7 +174,7 @@ class Pass:
         return self.open().peek_up_to(skip, count)
 
     def close(self) -> None:
-        """Ends a pass that no run has gone on with."""
+        """End a pass that no run has gone on with."""
         if self.opened is not None:
             self.opened.close()  # type: ignore[attr-defined]
             self.opened = None

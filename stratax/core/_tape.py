@@ -71,7 +71,7 @@ class GradientTape:
         self._spent = False
 
     def __enter__(self) -> "GradientTape":
-        """Starts recording, or goes on recording where the tape stopped.
+        """Start recording, or go on recording where the tape stopped.
 
         Raises:
             TapeError: The tape is recording already.
@@ -108,7 +108,7 @@ class GradientTape:
             stack.close()
 
     def watch(self, tensor: TensorLike) -> None:
-        """Follows arrays or variables from here on, also variables that are not trainable.
+        """Follow arrays or variables from here on, also variables that are not trainable.
 
         Args:
             tensor: A floating point array or variable, or a nested structure of them.
@@ -140,7 +140,7 @@ class GradientTape:
             trace.recording = before
 
     def reset(self) -> None:
-        """Forgets everything that was recorded and watched, as if the tape were new."""
+        """Forget everything that was recorded and watched, as if the tape were new."""
         self._records.clear()
         self._variables.clear()
         self._spent = False
@@ -287,7 +287,7 @@ class GradientTape:
         *,
         at_once: bool,
     ) -> Any:
-        """Plays the tape back once for each row of `basis`, a batch of cotangents of the target."""
+        """Play the tape back once for each row of `basis`, a batch of cotangents of the target."""
         mode = _unconnected(unconnected_gradients)
         self._check_not_spent()
         leaves, treedef = jax.tree.flatten(_plain(sources))

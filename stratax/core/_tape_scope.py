@@ -54,7 +54,7 @@ class WatchingScope(keras.StatelessScope):
         return value
 
     def add_update(self, update: tuple[keras.Variable, Any]) -> None:
-        """Assigns at once, as eager code does."""
+        """Assign at once, as eager code does."""
         variable, value = update
         if self.outside is not None:
             self.outside.add_update(update)

@@ -85,7 +85,7 @@ class TapeTrace(core.Trace):
         return node if node is not None and node.reference() is value else None
 
     def follow(self, value: object) -> Node:
-        """Starts to follow a value, if that was not done before."""
+        """Start to follow a value, if that was not done before."""
         node = self.node_of(value)
         if node is None:
             key = id(value)
@@ -159,7 +159,7 @@ class TapeTrace(core.Trace):
     def _rebind(
         self, primitive: jax.extend.core.Primitive, args: Sequence[Any], params: dict[str, Any]
     ) -> Any:
-        """Binds a primitive that carries Python functions, which may be called only once."""
+        """Bind a primitive that carries Python functions, which may be called only once."""
         if self._follows_any(args):
             return self._record(primitive, lambda *xs: primitive.bind(*xs, **params), args, None)
         with set_current_trace(self.parent):
@@ -178,7 +178,7 @@ class TapeTrace(core.Trace):
         args: Sequence[Any],
         direct: Callable[[], Any] | None,
     ) -> Any:
-        """Runs a primitive with its derivative and keeps a record of it.
+        """Run a primitive with its derivative and keep a record of it.
 
         `direct` runs it without a derivative: an operation without one is an error only once the gradient passes
         through it, as in TensorFlow.
@@ -249,7 +249,7 @@ def play_back(
     *,
     consume: bool,
 ) -> dict[Node, Any]:
-    """Carries cotangents from targets to sources, through the records that lie between them and no others.
+    """Carry cotangents from targets to sources, through the records that lie between them and no others.
 
     Args:
         records: The records in the order in which they were made.

@@ -26,7 +26,7 @@ _HELPERS = ("contextlib", "functools")
 
 
 def shorten(error: BaseException) -> None:
-    """Takes the library's frames out of an error's traceback, and out of those that it was raised from.
+    """Take the library's frames out of an error's traceback, and out of those that it was raised from.
 
     An error of JAX' or Python's that no line of the user's has led to may be a mistake of the library's own and keeps
     its frames. Those of Keras and Stratax are about what the user's program did.

@@ -38,7 +38,7 @@ _factories: weakref.WeakKeyDictionary[types.CodeType, tuple[types.CodeType, str]
 
 
 def transpile(function: types.FunctionType, operators: object) -> types.FunctionType:
-    """Rewrites one function.
+    """Rewrite one function.
 
     Args:
         function: A Python function with source code: not a generator.
@@ -119,7 +119,7 @@ def _inner_code(code: types.CodeType, name: str) -> types.CodeType:
 
 
 def _set_locations(node: ast.AST, line: int) -> None:
-    """Gives every node the line of the user's code that it comes from; what was added takes its surroundings'."""
+    """Give every node the line of the user's code that it comes from; what was added takes its surroundings'."""
     origin = anno.getanno(node, anno.Basic.ORIGIN, default=None)
     line = origin.loc.lineno if origin is not None else line
     if "lineno" in node._attributes:

@@ -97,7 +97,7 @@ class Variable(keras.Variable):
 
 
 def _check_numbers(name: str, value: np.ndarray) -> None:
-    """Raises for text, which JAX would refuse in a message that shows all of it."""
+    """Raise for text, which JAX would refuse in a message that shows all of it."""
     if value.dtype.kind in "SUO":
         raise errors.BadTypeError(
             f"A variable holds numbers. Received: {name}={shown(value)}. Keep text as a Python or NumPy value."

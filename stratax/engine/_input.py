@@ -80,7 +80,7 @@ class StepInput:
         return made
 
     def open(self) -> StepIterator:
-        """Begins a pass; the one that :meth:`first_structure` looked into, if it has not begun."""
+        """Begin a pass; the one that :meth:`first_structure` looked into, if it has not begun."""
         iterator, self._next = self._next or self._new_pass(), None
         self._close_passes()
         self._opened.append(iterator)
@@ -124,7 +124,7 @@ class StepInput:
     def begin_training(
         self, passes: NumberedPasses | None, initial_epoch: int, steps_per_epoch: int | None
     ) -> None:
-        """Has the passes be those of the epochs from `initial_epoch` on.
+        """Have the passes be those of the epochs from `initial_epoch` on.
 
         Epochs before it that this process has not trained on this input were trained by another: they are skipped.
 
@@ -139,7 +139,7 @@ class StepInput:
             self._skip(max(0, initial_epoch - self.passes.trained))
 
     def _skip(self, epochs: int) -> None:
-        """Has the next epoch begin as if so many had been trained before it."""
+        """Have the next epoch begin as if so many had been trained before it."""
         steps = self._steps_per_epoch
         if self.passes is None or epochs < 1:
             return
@@ -153,7 +153,7 @@ class StepInput:
             self._steps_to_pass_over = [taken] if taken else []
 
     def skip_to(self, epoch: int) -> None:
-        """Goes on with an epoch of which nothing but its number is known."""
+        """Go on with an epoch of which nothing but its number is known."""
         if self.passes is not None and self._next is not None:
             # It was looked into to build the model, and is not the first pass then.
             self._next.close()
@@ -163,7 +163,7 @@ class StepInput:
         self._epoch = epoch
 
     def resume(self, resumption: Resumption) -> None:
-        """Has training go on from a saved position."""
+        """Have training go on from a saved position."""
         position, self.resumption = resumption.position, resumption
         # The pass that is gone on with is opened as the one before the saved next one.
         again = position["steps"] > 0
@@ -263,7 +263,7 @@ def _windows(epochs: int, steps_per_epoch: int, steps_in_pass: int) -> tuple[int
 
 
 def check_strategy(dataset: DistributedDataset, strategy: Strategy) -> None:
-    """Raises an error where another strategy has distributed a dataset.
+    """Raise an error where another strategy has distributed a dataset.
 
     Raises:
         StrategyError: It has.

@@ -192,7 +192,7 @@ class StepLoop:
         self._current = None
 
     def _enter(self, steps: StepInput) -> None:
-        """Finds the pass to go on with; None where the next one has to be opened."""
+        """Find the pass to go on with; None where the next one has to be opened."""
         if steps is not self._input:
             self._input, self._position, self._current = steps, InputPosition(steps), None
             # The order of input whose passes have no numbers comes from the global generators.

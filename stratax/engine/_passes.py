@@ -22,7 +22,7 @@ class NumberedPasses(abc.ABC):
 
     @abc.abstractmethod
     def begin(self) -> None:
-        """Has the next iteration read the next pass."""
+        """Have the next iteration read the next pass."""
 
     @abc.abstractmethod
     def skip(self, passes: int) -> None:
@@ -30,7 +30,7 @@ class NumberedPasses(abc.ABC):
 
     @abc.abstractmethod
     def note_trained(self, epochs: int) -> None:
-        """Notes for how many epochs, counted from the first one, the input has been used."""
+        """Note for how many epochs, counted from the first one, the input has been used."""
 
     @abc.abstractmethod
     def get_state(self) -> dict[str, Any]:
@@ -38,7 +38,7 @@ class NumberedPasses(abc.ABC):
 
     @abc.abstractmethod
     def set_state(self, state: dict[str, Any] | None, *, again: bool) -> bool:
-        """Goes on with the pass of a saved state; returns False where that is of another kind of input.
+        """Go on with the pass of a saved state; return False where that is of another kind of input.
 
         Args:
             state: What :meth:`get_state` returned; None of input whose passes have no numbers.

@@ -78,7 +78,7 @@ class InputPosition:
 
 
 def resumed(steps: "StepInput", resumption: Resumption) -> StepIterator:
-    """Opens a pass behind the steps that were taken of it.
+    """Open a pass behind the steps that were taken of it.
 
     Args:
         steps: The input.

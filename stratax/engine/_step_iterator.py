@@ -35,7 +35,7 @@ class StepIterator:
         return self.pending
 
     def take_pending(self) -> tuple[int, Any]:
-        """Takes the steps that :meth:`available` found: how many, and their batches (stacked if there are several)."""
+        """Take the steps that :meth:`available` found: how many, and their batches (stacked if there are several)."""
         count = self.pending
         self.steps_taken += count
         if count == 1:
@@ -47,7 +47,7 @@ class StepIterator:
         limit_ahead(self._iterator, steps)
 
     def pass_over(self, steps: int) -> None:
-        """Reads steps and drops them; fewer at the end."""
+        """Read steps and drop them; fewer at the end."""
         while steps > 0 and (count := self.available(min(steps, _STEPS_PASSED_OVER))):
             self._iterator.pass_over(count)
             self.steps_taken += count
@@ -58,7 +58,7 @@ class StepIterator:
         return self._iterator.get_state()
 
     def set_state(self, state: dict[str, Any], steps_taken: int) -> None:
-        """Goes to a position, behind so many steps of the pass."""
+        """Go to a position, behind so many steps of the pass."""
         self._iterator.set_state(state)
         self.steps_taken = steps_taken
 

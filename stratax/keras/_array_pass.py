@@ -41,7 +41,7 @@ class ArrayPasses:
         return "<arrays>"
 
     def skip(self, passes: int) -> None:
-        """Passes over the orders of some passes."""
+        """Pass over the orders of some passes."""
         # Later: until a pass is opened, several workers may be in different random states.
         self._to_skip += max(0, passes)
 
@@ -62,7 +62,7 @@ class ArrayPasses:
         return {"random": _as_json(self._generator().get_state()) if self._adapter._shuffle else None}
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """Goes on with the pass of a saved state, also over other arrays.
+        """Go on with the pass of a saved state, also over other arrays.
 
         Args:
             state: What :meth:`get_state` returned.
@@ -161,7 +161,7 @@ class ArrayPass:
         return {**drawn_from, "plan": self._passes.plan, "start": self._start}
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """Goes to a position; the passes after this one follow it.
+        """Go to a position; the passes after this one follow it.
 
         Args:
             state: What :meth:`get_state` returned.
@@ -200,7 +200,7 @@ class NumberedArrayPasses(NumberedPasses):
         self.trained = model.__dict__.get(_TRAINED, 0)
 
     def begin(self) -> None:
-        """Does nothing: a pass draws its order when it is read."""
+        """Do nothing: a pass draws its order when it is read."""
 
     def skip(self, passes: int) -> None:
         self._arrays.skip(passes)

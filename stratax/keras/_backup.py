@@ -80,7 +80,7 @@ class Backup:
     # Saving.
 
     def save(self) -> None:
-        """Writes the backup: the chief, with what every worker says of its own position."""
+        """Write the backup: the chief, with what every worker says of its own position."""
         parts = engine.parts_of_all(self._strategy, self._own_part())
         if not engine.is_chief(self._strategy):
             return
@@ -120,7 +120,7 @@ class Backup:
     # Restoring.
 
     def load(self) -> None:
-        """Restores what the chief finds, in all workers; nothing where there is no backup."""
+        """Restore what the chief finds, in all workers; nothing where there is no backup."""
         callback, model, extended = self._callback, self._callback.model, self._strategy.extended
         _check_built(model)
         optimizer = [] if model.optimizer is None else [model.optimizer]
@@ -166,7 +166,7 @@ class Backup:
         )
 
     def _read(self) -> dict[str, Any] | None:
-        """Loads the newest backup that is whole into the model; None if there is none."""
+        """Load the newest backup that is whole into the model; None if there is none."""
         callback = self._callback
         damage: list[str] = []
         for weights, metadata in (
@@ -224,7 +224,7 @@ def _others(model: keras.Model) -> dict[str, list[keras.Variable]]:
 
 
 def _assign(variables: list[keras.Variable], saved: Any) -> None:
-    """Restores variables if they are those that were saved: metrics may be others, and are of interest to logs only."""
+    """Restore variables if they are those that were saved: metrics may be others, and are of interest to logs only."""
     values = [saved[str(index)][()] for index in range(len(saved))]
     if [value.shape for value in values] == [tuple(variable.shape) for variable in variables]:
         for variable, value in zip(variables, values, strict=True):
@@ -261,7 +261,7 @@ def _named_for_keras(path: str) -> Iterator[str]:
 
 
 def _keep(path: str, copy: str) -> None:
-    """Gives a file's content a second name, which the file that replaces it does not change."""
+    """Give a file's content a second name, which the file that replaces it does not change."""
     if os.path.exists(path):
         with replaced_file(copy) as temporary:
             try:

@@ -94,4 +94,4 @@ def _listens(callback: keras.callbacks.Callback, phase: str) -> bool:
 
 
 def _ignore(batch: int, logs: object = None) -> None:
-    """Takes a batch's logs and does nothing with them."""
+    """Take a batch's logs and do nothing with them."""

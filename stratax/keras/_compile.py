@@ -158,7 +158,7 @@ def _trainer_of_uncompiled(model: keras.Model) -> "_trainer.Trainer | None":
 
 
 def _check_variables(model: keras.Model, strategy: Strategy | None) -> None:
-    """Raises an error if a model has variables, or models inside it, of another strategy."""
+    """Raise an error if a model has variables, or models inside it, of another strategy."""
     expected = None if strategy is None or _contexts.is_default(strategy) else strategy
     for layer in model._flatten_layers():
         created = layer.__dict__.get(_CREATED_IN, expected)
@@ -171,7 +171,7 @@ def _check_variables(model: keras.Model, strategy: Strategy | None) -> None:
 
 
 def _check_parts(model: keras.Model, given: dict[str, Any], strategy: Strategy | None) -> None:
-    """Raises an error if the optimizer or a metric that a model is compiled with is another strategy's."""
+    """Raise an error if the optimizer or a metric that a model is compiled with is another strategy's."""
     for name in ("optimizer", "metrics", "weighted_metrics"):
         for part in keras.tree.flatten(given.get(name)):
             for variable in getattr(part, "variables", ()):

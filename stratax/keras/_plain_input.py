@@ -73,7 +73,7 @@ class DatasetAdapter(seam.DataAdapter):
 
 
 def warn_of_lost_position(callbacks: object, x: PyTree) -> None:
-    """Warns that a backup within an epoch holds no position in the input of a model that has no strategy.
+    """Warn that a backup within an epoch holds no position in the input of a model that has no strategy.
 
     Args:
         callbacks: What `fit` is given.

@@ -178,7 +178,7 @@ def _variables(model: keras.Model, group: str) -> list[keras.Variable]:
 
 
 def _with_state(model: keras.Model, step: Callable[..., Any], data: PyTree, groups: tuple[str, ...]) -> Any:
-    """Calls a step of the signature `(state, data) -> (logs, state)`."""
+    """Call a step of the signature `(state, data) -> (logs, state)`."""
     variables = [_variables(model, group) for group in groups]
     state = tuple([variable.value for variable in group] for group in variables)
     logs, new_state = step(state, data)

@@ -16,7 +16,7 @@ _ATTRIBUTES = {"train": "stop_training", "test": "stop_evaluating", "predict": "
 
 
 def install(callbacks: keras.callbacks.CallbackList, model: keras.Model, strategy: Strategy) -> None:
-    """Lets a list of callbacks stop its loops in all workers at once. With one worker it stays what it is.
+    """Let a list of callbacks stop its loops in all workers at once. With one worker it stays what it is.
 
     Args:
         callbacks: The list.
@@ -50,7 +50,7 @@ class _StopAttribute:
         self._steps = 0
 
     def watch(self, callbacks: keras.callbacks.CallbackList, phase: str) -> None:
-        """Comes after the callbacks at every beginning, batch and epoch of a loop."""
+        """Come after the callbacks at every beginning, batch and epoch of a loop."""
         hooks: dict[str, Callable[[], None]] = {
             f"on_{phase}_begin": self._begin,
             f"on_{phase}_batch_end": self._end_batch,

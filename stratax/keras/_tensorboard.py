@@ -21,7 +21,7 @@ from stratax.seams import keras as seam
 
 
 def install() -> None:
-    """Lets Keras' callback write through :class:`Summary`, unless TensorFlow is there."""
+    """Let Keras' callback write through :class:`Summary`, unless TensorFlow is there."""
     if importlib.util.find_spec("tensorflow") is None:
         seam.install(
             "stratax.keras",
@@ -48,7 +48,7 @@ class Writer:
 
     @contextlib.contextmanager
     def as_default(self, step: Any = None) -> Iterator[None]:
-        """Makes this the writer that summaries go to, for a block."""
+        """Make this the writer that summaries go to, for a block."""
         with self._summary.writing_to(self):
             yield
 
@@ -60,7 +60,7 @@ class Writer:
         self._events.add_event(event)
 
     def flush(self) -> None:
-        """Writes what is still in memory."""
+        """Write what is still in memory."""
         self._events.flush()
 
     def close(self) -> None:
@@ -81,7 +81,7 @@ class Summary:
 
     @contextlib.contextmanager
     def writing_to(self, writer: Writer) -> Iterator[None]:
-        """Makes `writer` the default one for a block."""
+        """Make `writer` the default one for a block."""
         self._writers.append(writer)
         try:
             yield
@@ -90,7 +90,7 @@ class Summary:
 
     @contextlib.contextmanager
     def record_if(self, condition: Callable[[], bool]) -> Iterator[None]:
-        """Writes summaries of a block only where `condition()`."""
+        """Write summaries of a block only where `condition()`."""
         self._wanted.append(condition)
         try:
             yield
@@ -104,13 +104,13 @@ class Summary:
             self._writers[-1].write(make(name, np.asarray(data)), step)
 
     def histogram(self, name: str, data: PyTree, step: Callable[..., Any]) -> None:
-        """Writes the distribution of an array's values."""
+        """Write the distribution of an array's values."""
         if self._is_on():
             make = _tensorboard("plugins.histogram.summary_v2").histogram_pb
             self._writers[-1].write(make(name, keras.ops.convert_to_numpy(data)), step)
 
     def image(self, name: str, data: np.ndarray, step: Callable[..., Any]) -> None:
-        """Writes pictures, shape `(count, height, width, channels)`, values from 0 to 1."""
+        """Write pictures, shape `(count, height, width, channels)`, values from 0 to 1."""
         if not self._is_on():
             return
         pixels = np.clip(np.asarray(data, "float32") * 255.0, 0, 255).astype("uint8")
@@ -119,7 +119,7 @@ class Summary:
         self._writers[-1].write(_tensor_summary(name, content, metadata), step)
 
     def model(self, name: str, model: keras.Model, step: Any) -> None:
-        """Writes a model's configuration, which TensorBoard draws as a graph."""
+        """Write a model's configuration, which TensorBoard draws as a graph."""
         if not self._is_on():
             return
         metadata = _tensorboard("compat.proto.summary_pb2").SummaryMetadata()

@@ -49,7 +49,7 @@ _KERAS_BUILD = seam.JAXTrainer._symbolic_build
 
 
 def attach(model: keras.Model, strategy: Strategy) -> "Trainer":
-    """Makes a model train under a strategy; called when it is compiled."""
+    """Make a model train under a strategy; called when it is compiled."""
     trainer = Trainer(model, strategy)
     # Around Keras' own bookkeeping of attributes, which looks for layers and variables in what it is given.
     for name in _METHODS:
@@ -60,7 +60,7 @@ def attach(model: keras.Model, strategy: Strategy) -> "Trainer":
 
 
 def detach(model: keras.Model) -> None:
-    """Gives a model Keras' own methods back; called when it is compiled anew."""
+    """Give a model Keras' own methods back; called when it is compiled anew."""
     for name in (*_METHODS, "_stratax_trainer"):
         model.__dict__.pop(name, None)
 
@@ -372,7 +372,7 @@ class Trainer:
         return _Computing(self, adapter, predicting=predicting)
 
     def build(self, adapter: "_epochs.StepAdapter", *, predicting: bool) -> None:
-        """Creates what is not created yet (layers, metrics) for the batches of `adapter`."""
+        """Create what is not created yet (layers, metrics) for the batches of `adapter`."""
         model = self.model
         if adapter.num_batches == 0:
             adapter.example()  # Raises: Keras would fail later, and not say why.
@@ -397,7 +397,7 @@ class Trainer:
         return unbuilt or not all(layer.built for layer in self.model._flatten_layers())
 
     def own_variables(self) -> None:
-        """Notes that the model's variables belong to the strategy."""
+        """Note that the model's variables belong to the strategy."""
         optimizer = getattr(self.model, "optimizer", None)  # Only a compiled model has the attribute.
         for variable in [*self.model.variables, *(optimizer.variables if optimizer is not None else ())]:
             _ownership.own(variable, self.strategy)

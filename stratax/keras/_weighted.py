@@ -65,7 +65,7 @@ class WeightedIterator:
 
 
 def refuse_targets(x: PyTree, y: PyTree, sample_weight: PyTree) -> None:
-    """Raises an error where targets or weights are given beside a dataset."""
+    """Raise an error where targets or weights are given beside a dataset."""
     if y is not None or sample_weight is not None:
         raise errors.BadArgumentError(
             "y and sample_weight can't be given with a dataset. Expected: a dataset whose elements are (x, y) or "

@@ -33,7 +33,7 @@ def of_this_worker(callbacks: list[Any], strategy: Strategy) -> list[Any]:
 def following_strategy(
     callbacks: keras.callbacks.CallbackList, model: keras.Model, strategy: Strategy, steps: StepInput
 ) -> Iterator[None]:
-    """Has Keras' own callbacks (and subclasses of them) write for the strategy, for a `fit`.
+    """Have Keras' own callbacks (and subclasses of them) write for the strategy, for a `fit`.
 
     Of several workers only the chief writes. A `ModelCheckpoint` decides as it does in the chief, so what it knows,
     such as the best value, is the same in all. A `BackupAndRestore` saves the position in the input too, and takes
@@ -79,7 +79,7 @@ def _replacements(
 
 
 def _saving(callback: Any, strategy: Strategy) -> Callable[..., None]:
-    """Saves while the others know that it takes as long as it takes."""
+    """Save while the others know that it takes as long as it takes."""
     save = callback._save_model
 
     def save_in_phase(*args: object, **kwargs: object) -> None:

@@ -91,7 +91,7 @@ class KubernetesPlan:
 
 
 def kubernetes_manifest(plan: KubernetesPlan) -> str:
-    """Returns a Secret, a headless Service and an indexed Job as YAML, for `kubectl apply`.
+    """Return a Secret, a headless Service and an indexed Job as YAML, for `kubectl apply`.
 
     Pod n of the Job is worker n. The Service gives every pod a name, and TF_CONFIG lists those names. A pod that ended
     with a retryable `ExitCode` is started again; since the others end by themselves when they lose one, all are. Any
@@ -114,7 +114,7 @@ def kubernetes_manifest(plan: KubernetesPlan) -> str:
 
 
 def name_for(program: str) -> str:
-    """Returns a name for a job that runs a program.
+    """Return a name for a job that runs a program.
 
     Args:
         program: A file or module.

@@ -109,7 +109,7 @@ def _seconds(time: str) -> int:
 
 
 def slurm_script(plan: SlurmPlan) -> str:
-    """Returns a script for `sbatch`.
+    """Return a script for `sbatch`.
 
     Task n of the step is worker n. TF_CONFIG lists the nodes that Slurm chose; `SlurmClusterResolver` finds the same
     cluster. All are started again, on the same nodes, after a retryable `ExitCode`; when a node is lost, Slurm puts the

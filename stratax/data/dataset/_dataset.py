@@ -446,7 +446,7 @@ class Dataset(Nested):
     # How it runs
 
     def cache(self, filename: str | os.PathLike[str] = "", name: str | None = None) -> "Dataset":
-        """Keeps every element once it was made; the order below stays that of the first iteration.
+        """Keep every element once it was made; the order below stays that of the first iteration.
 
         Args:
             filename: Nothing to keep elements in memory; else a folder, or URL of one, that the first whole pass
@@ -471,7 +471,7 @@ class Dataset(Nested):
         shard_func: Callable[..., Any] | None = None,
         checkpoint_args: object = None,
     ) -> None:
-        """Writes all elements into a folder, for :meth:`load`.
+        """Write all elements into a folder, for :meth:`load`.
 
         The folder counts as written only when all is there; what was saved there before stays until then.
 
@@ -526,7 +526,7 @@ class Dataset(Nested):
         return loaded
 
     def prefetch(self, buffer_size: int | None, name: str | None = None) -> "Dataset":
-        """Makes up to `buffer_size` elements ahead on a background thread.
+        """Make up to `buffer_size` elements ahead on a background thread.
 
         Args:
             buffer_size: How many; 0 for none, AUTOTUNE or None for a good depth.
@@ -620,7 +620,7 @@ class Dataset(Nested):
     def reduce(
         self, initial_state: object, reduce_func: Callable[[Any, Any], Any], name: str | None = None
     ) -> Any:
-        """Folds the elements into one: `state = reduce_func(state, element)` for each.
+        """Fold the elements into one: `state = reduce_func(state, element)` for each.
 
         Args:
             initial_state: Array or structure of arrays. An array on a device has no 64-bit dtype, so `reduce_func` may

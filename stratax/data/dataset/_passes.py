@@ -21,7 +21,7 @@ class Passes:
         self.upcoming = count_of_passes(dataset) if upcoming is None else upcoming
 
     def begin(self) -> None:
-        """Has the iterator that is made next read the next pass, however often others have iterated meanwhile."""
+        """Have the iterator that is made next read the next pass, however often others have iterated meanwhile."""
         self._dataset._epochs.continue_after(self.upcoming - 1, self._seeds)
         self.upcoming += 1
 
@@ -32,7 +32,7 @@ class Passes:
         return {"upcoming": self.upcoming, "plan": fingerprint(self._dataset._node), "seeds": seeds}
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """Goes on with the pass of a saved state; in another pipeline with its number only, in orders of its own.
+        """Go on with the pass of a saved state; in another pipeline with its number only, in orders of its own.
 
         Args:
             state: What :meth:`get_state` returned.
@@ -49,7 +49,7 @@ def count_of_passes(dataset: Dataset) -> int:
 
 
 def count_as(dataset: Dataset, passes: int) -> None:
-    """Has a Dataset count as iterated so many times at least: another one was, in its place."""
+    """Have a Dataset count as iterated so many times at least: another one was, in its place."""
     epochs = dataset._epochs
     if epochs.upcoming < passes:
         epochs.continue_after(passes - 1, epochs.seeds)
@@ -61,5 +61,5 @@ def epochs_trained(dataset: Dataset) -> int:
 
 
 def note_epochs_trained(dataset: Dataset, epochs: int) -> None:
-    """Notes for how many epochs it has been."""
+    """Note for how many epochs it has been."""
     dataset._epochs.trained = max(dataset._epochs.trained, epochs)

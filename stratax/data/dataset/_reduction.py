@@ -31,7 +31,7 @@ class State:
         return unflatten(self._structure, self._leaves)
 
     def follow(self, new: object) -> None:
-        """Takes the next state.
+        """Take the next state.
 
         Raises:
             DataError: If it is not like those before it.

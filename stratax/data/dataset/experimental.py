@@ -190,5 +190,5 @@ def save(
     shard_func: Any = None,
     checkpoint_args: Any = None,
 ) -> None:
-    """Writes all elements of a Dataset into a folder, as `tf.data.experimental.save`: `dataset.save`."""
+    """Write all elements of a Dataset into a folder, as `tf.data.experimental.save`: `dataset.save`."""
     dataset.save(path, compression, shard_func, checkpoint_args)

@@ -38,7 +38,7 @@ def like_tensor(value: object, dtype: np.dtype) -> Any:
 
 
 def check_divisor(name: str, dividend: object, divisor: object) -> None:
-    """Raises where an integer is divided by zero; NumPy gives 0, TensorFlow raises, too.
+    """Raise where an integer is divided by zero; NumPy gives 0, TensorFlow raises, too.
 
     Args:
         name: The operation, for the message.
@@ -119,7 +119,7 @@ class ElementArray(np.ndarray):
 
 
 def define_operators(kind: type, base: type) -> None:
-    """Gives a class TensorFlow's operators.
+    """Give a class TensorFlow's operators.
 
     Args:
         kind: The class, whose values have a `dtype` and `astype`.

@@ -108,7 +108,7 @@ class Rows(Block):
 
 
 def stack_rows(rows: Sequence[Row]) -> list[np.ndarray]:
-    """Stacks elements component by component.
+    """Stack elements component by component.
 
     Raises:
         DataError: The shapes of a component differ between the elements.

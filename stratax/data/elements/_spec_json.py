@@ -47,7 +47,7 @@ def _dtype_name(dtype: np.dtype) -> str:
 
 
 def spec_from_json(value: object) -> Any:
-    """Undoes :func:`spec_to_json`; a namedtuple comes back as one of the same names, of a class of its own.
+    """Undo :func:`spec_to_json`; a namedtuple comes back as one of the same names, of a class of its own.
 
     Raises:
         DataError: It is not what :func:`spec_to_json` makes.

@@ -55,7 +55,7 @@ def _is_node_of_jax(leaf: object) -> bool:
 
 
 def _adopt(example: object) -> None:
-    """Takes the values of a type apart as JAX does."""
+    """Take the values of a type apart as JAX does."""
     from jax import tree_util
 
     def to_parts(value: object) -> tuple[list[Any], Any]:
@@ -225,7 +225,7 @@ def spec_of_leaf(leaf: object) -> TensorSpec | DatasetSpec:
 
 
 def check_same(row: Row, structure: Structure, spec: PyTree, where: str) -> None:
-    """Raises unless an element has the structure, dtypes and ranks (known sizes may differ) of `spec`.
+    """Raise unless an element has the structure, dtypes and rank (known sizes may differ) of `spec`.
 
     Args:
         row: Leaves of the element.

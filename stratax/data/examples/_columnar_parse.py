@@ -93,16 +93,16 @@ class _Column:
         return self._met[which]
 
     def meet(self, which: np.ndarray) -> None:
-        """Notes that some Examples have the feature."""
+        """Note that some Examples have the feature."""
         self.is_met = True
         _set(self._met, which)
 
     def find(self, which: np.ndarray) -> None:
-        """Notes that some Examples have values of the kind, perhaps none."""
+        """Note that some Examples have values of the kind, perhaps none."""
         _set(self._is_there, which)
 
     def add(self, part: _Lanes) -> None:
-        """Adds a list of numbers, or the next byte string, of some Examples."""
+        """Add a list of numbers, or the next byte string, of some Examples."""
         if len(part.which):
             self._parts.append(part)
 
@@ -162,7 +162,7 @@ class _Walk:
         self._wanted = {_header(key.encode()): column for key, column in self.columns.items()}
 
     def run(self) -> None:
-        """Goes from entry to entry of the map of features."""
+        """Go from entry to entry of the map of features."""
         wire = self._wire
         examples = _Lanes(np.arange(len(wire.starts)), wire.starts, wire.stops).nonempty()
         rest = self._whole(examples, _FIRST_TAG).nonempty()
@@ -173,13 +173,13 @@ class _Walk:
             rest = self._step_alike(rest) or self._step(rest)
 
     def _step(self, rest: _Lanes) -> _Lanes:
-        """Reads the next entry of each Example; what comes behind it."""
+        """Read the next entry of each Example; return what comes behind it."""
         entries, rest = self._next(rest, _FIRST_TAG)
         self._read(entries)
         return rest.where((rest.starts < rest.stops) & ~self.deviates[rest.which])
 
     def _step_alike(self, rest: _Lanes) -> _Lanes | None:
-        """Reads as many entries of each Example as are short, and alike but for the bytes of one list.
+        """Read as many entries of each Example as are short, and alike but for the bytes of one list.
 
         What several entries begin with is compared at once: it takes half as many operations.
 
@@ -250,7 +250,7 @@ class _Walk:
         return field, lanes if len(field.which) == len(lanes.which) else lanes.where(is_usual)
 
     def _read(self, entries: _Lanes) -> None:
-        """Reads one entry of each Example, those of one name at a time."""
+        """Read one entry of each Example, those of one name at a time."""
         for _ in range(_MOST_KEYS_AT_ONCE):
             if not len(entries.which):
                 return
@@ -273,7 +273,7 @@ class _Walk:
         return data[start:stop] if is_usual else None
 
     def _read_feature(self, header: bytes, entries: _Lanes) -> None:
-        """Reads the feature in entries that begin alike."""
+        """Read the feature in entries that begin alike."""
         starts, stops = self._wire.spans(entries.starts + len(header))
         bodies = self._keep(_Lanes(entries.which, starts, stops), stops == entries.stops)
         column = self._wanted.get(header)
@@ -319,7 +319,7 @@ def _joined_heads(headers: tuple[bytes, ...], kind_tags: bytes) -> Heads:
 
 
 def _set(flags: np.ndarray, which: np.ndarray) -> None:
-    """Sets some flags: all of them if they are as many."""
+    """Set some flags: all of them if they are as many."""
     flags[slice(None) if len(which) == len(flags) else which] = True
 
 

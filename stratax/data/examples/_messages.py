@@ -27,7 +27,7 @@ Fields = Mapping[str, tuple[int, str]]
 
 
 def make_messages(file_name: str, messages: Mapping[str, Fields]) -> dict[str, Any]:
-    """Makes classes of messages.
+    """Make classes of messages.
 
     Args:
         file_name: A name for the whole.

@@ -122,7 +122,7 @@ def parse_example(
 def _stand_ins(
     records: BatchToCome, features: Mapping[str, ParsedFeature], example_names: object
 ) -> dict[str, Any]:
-    """Notes what is to be parsed, for a function that is found out about."""
+    """Note what is to be parsed, for a function that is found out about."""
     check_features(features)
     if example_names is not None:
         raise CannotVectorise
@@ -270,7 +270,7 @@ def as_values(values: Sequence[Any], kind: Kind) -> np.ndarray:
 
 
 def check_features(features: PyTree) -> None:
-    """Raises unless `features` says what to make of at least one feature of an Example."""
+    """Raise unless `features` says what to make of at least one feature of an Example."""
     if not isinstance(features, Mapping):
         raise BadTypeError(
             "features is a dict of FixedLenFeature, FixedLenSequenceFeature and VarLenFeature by name. "

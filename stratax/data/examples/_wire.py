@@ -121,7 +121,7 @@ class Wire:
         return self._windows(f"S{len(text)}")[at] == text
 
     def follow(self, at: np.ndarray, stops: np.ndarray, heads: Heads) -> tuple[np.ndarray, np.ndarray]:
-        """Goes from head to head at several places at once, as far as all of them are alike.
+        """Go from head to head at several places at once, as far as all of them are alike.
 
         Args:
             at: Where the first heads begin.
@@ -272,7 +272,7 @@ class Wire:
 
 
 def _without_top_bits(words: np.ndarray, widest: int) -> np.ndarray:
-    """Closes the gaps that the top bits of bytes leave: between neighbours first, then between pairs, then fours."""
+    """Close the gaps that the top bits of bytes leave: between neighbours first, then between pairs, then fours."""
     words = words & _LOW_BITS
     if widest > 1:
         words = (words & 0x007F007F007F007F) | ((words & 0x7F007F007F007F00) >> np.uint64(1))

@@ -65,7 +65,7 @@ class Reader(abc.ABC):
 
     @abc.abstractmethod
     def set_state(self, state: PyTree) -> None:
-        """Goes there; called before the first element is read."""
+        """Go there; called before the first element is read."""
 
     @abc.abstractmethod
     def close(self) -> None:
@@ -140,7 +140,7 @@ class StatefulReader(IteratorReader):
         self._restored: Any = None
 
     def next(self) -> Any:
-        """Begins the iteration when it is first asked, so that a state can be set before."""
+        """Begin the iteration when it is first asked, so that a state can be set before."""
         if not self._begun:
             self._begun = True
             with user_code(self._name):

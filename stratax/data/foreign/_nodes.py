@@ -65,7 +65,7 @@ class ForeignItems(Node):
         return f"Foreign({self._items.name}, {self.length})"
 
     def gather(self, indices: np.ndarray, passes: Passes, run: Run) -> Block:
-        """Asks the collection, for whole columns where it has them."""
+        """Ask the collection, for whole columns where it has them."""
         with user_code(self._items.name):
             return self._gathered(indices)
 
@@ -144,7 +144,7 @@ class ForeignStream(Node):
         return self._spec
 
     def learn(self, value: object) -> None:
-        """Takes the spec from an element if none is known; sizes of first axes may differ in others."""
+        """Take the spec from an element if none is known; sizes of first axes may differ in others."""
         if self._spec is None:
             row, structure = as_row(as_element(value))
             specs = flatten(spec_of_row(row, structure))[0]

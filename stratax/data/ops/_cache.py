@@ -47,7 +47,7 @@ class _Store:
         self._rows = []
 
     def block(self, indices: np.ndarray) -> Block:
-        """Copies of elements that are there."""
+        """Return copies of elements that are there."""
         if self._columns is not None:
             return Columns([np.take(leaf, indices, axis=0) for leaf in self._columns], len(indices))
         return Rows([[_copied(leaf) for leaf in self._rows[i] or ()] for i in indices])
@@ -104,7 +104,7 @@ class Cache(Node):
         return run.memo[key]
 
     def gather(self, indices: np.ndarray, passes: Passes, run: Run) -> Block:
-        """Copies of what is kept; asks the child for the rest, once."""
+        """Return copies of what is kept; ask the child for the rest, once."""
         frozen = self._frozen(run)
         if self.length < 0:
             return self.child.gather(indices, 0, frozen)
@@ -133,7 +133,7 @@ class Cache(Node):
         return self._streamed.get(key)
 
     def keep(self, key: tuple[int, ...], rows: list[Row]) -> None:
-        """Keeps the elements of a whole pass."""
+        """Keep the elements of a whole pass."""
         self._streamed = {key: rows}
 
 
@@ -202,7 +202,7 @@ class CacheCursor(Cursor):
         return {"position": self._position, "child": child}
 
     def set_state(self, state: State) -> None:
-        """Goes there, in the elements kept if they are here."""
+        """Go there, in the elements kept if they are here."""
         if self._rows is None and state["child"] is not None:
             self._position, self._read_rows = state["position"], None
             self._opened().set_state(state["child"])

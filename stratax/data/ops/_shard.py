@@ -49,7 +49,7 @@ class ShardCursor(Buffering):
         self._gap = index
 
     def _go(self) -> bool:
-        """Passes over the other shards' elements; whether there may be one of this shard."""
+        """Pass over the other shards' elements; return whether there may be one of this shard."""
         if self._gap:
             self._gap -= self._skip(self._gap)
         return not self._gap

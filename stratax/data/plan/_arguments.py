@@ -41,7 +41,7 @@ def as_count(name: str, value: Any, minimum: int | None) -> int:
 
 
 def check_callable(name: str, function: Callable[..., Any], node: Node | None = None) -> None:
-    """Raises unless `function` can be called, with an element of `node` where its structure is known."""
+    """Raise unless `function` can be called, with an element of `node` where its structure is known."""
     if not callable(function):
         raise BadTypeError(
             f"{name} has to be callable. Received: {name}={shown(function)} of type {type(function).__name__}. "

@@ -24,7 +24,7 @@ class OwningCursor(Cursor):
 
     @abc.abstractmethod
     def let_go(self, wait: bool = True) -> None:
-        """Closes files, ends threads.
+        """Close files, end threads.
 
         Args:
             wait: Whether to wait for threads to end.

@@ -82,7 +82,7 @@ class Run:
         return ThreadPoolExecutor(max(1, threads), thread_name_prefix="stratax-map")
 
     def on_close(self, closer: Callable[[bool], None]) -> None:
-        """Has `closer(wait)` called when the iterator is closed; raises CancelledError if it is."""
+        """Have `closer(wait)` called when the iterator is closed; raise CancelledError if it is."""
         with self._lock:
             if self._is_closed:
                 raise CancelledError
@@ -94,7 +94,7 @@ class Run:
             self._closers.remove(closer)
 
     def close(self, wait: bool = True) -> None:
-        """Ends every thread that was started for this iterator; waits for it unless told otherwise."""
+        """End every thread that was started for this iterator; wait for it unless told otherwise."""
         with self._lock:
             self._is_closed = True
         while self._closers:

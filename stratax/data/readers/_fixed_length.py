@@ -150,7 +150,7 @@ class FixedLengthStream(WindowStream):
         )
 
     def skip(self, count: int) -> int:
-        """Moves on by multiples of the length where the size is known."""
+        """Move on by multiples of the length where the size is known."""
         left = self._stream.remaining
         if left is None or self._is_short:
             return self._skip_by_reading(count)

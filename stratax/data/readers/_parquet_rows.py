@@ -280,7 +280,7 @@ class ParquetCursor(OwningCursor):
         return batch
 
     def _begin_group(self, file: ParquetFile) -> None:
-        """Opens a row group at the row that is next."""
+        """Open a row group at the row that is next."""
         self._num_read = 0
         self._batches = file.batches(self._group, self._node.num_rows)
         missing = self._row
@@ -315,7 +315,7 @@ class ParquetCursor(OwningCursor):
         self._group = self._row = 0
 
     def skip(self, count: int) -> int:
-        """Passes over whole row groups without reading them."""
+        """Pass over whole row groups without reading them."""
         passed = 0
         while passed < count:
             try:
@@ -343,7 +343,7 @@ class ParquetCursor(OwningCursor):
         return {"names": self._names.get_state(), "group": self._group, "row": self._row}
 
     def set_state(self, state: State) -> None:
-        """Goes there; the rows before it in the row group are read again."""
+        """Go there; the rows before it in the row group are read again."""
         self._leave()
         self._names.set_state(state["names"])
         self._group, self._row = state["group"], state["row"]

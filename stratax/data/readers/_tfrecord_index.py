@@ -166,7 +166,7 @@ class FileIndex:
             )
 
     def _check_size(self, size: int) -> None:
-        """Raises if the file has other records than those that were counted."""
+        """Raise if the file has other records than those that were counted."""
         if size != self._size:
             raise DataLossError(
                 "The file is written to while it is read by index: its records were counted when it had "
@@ -247,7 +247,7 @@ def _loaded(path: str, facts: list[int]) -> np.ndarray | None:
 
 
 def scan(path: str) -> np.ndarray:
-    """Goes from length to length; stops where a length is damaged or the file is cut off."""
+    """Go from length to length; stop where a length is damaged or the file is cut off."""
     parts = [np.zeros(1, np.int64)]
     known: dict[bytes, int] = {}
     size = _WINDOW

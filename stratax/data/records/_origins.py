@@ -71,7 +71,7 @@ class Origins:
     def note(
         self, name: str, form: RecordFormat, numbers: np.ndarray, starts: np.ndarray, ends: np.ndarray
     ) -> None:
-        """Notes records: their numbers, where they begin and where they end, int64 [n]."""
+        """Note records: their numbers, where they begin and where they end, int64 [n]."""
         with self._lock:
             self._noted.append(_Noted(name, form, numbers, starts, ends))
             self._num_records += len(numbers)
@@ -79,7 +79,7 @@ class Origins:
                 self._num_records -= len(self._noted.popleft().numbers)
 
     def tell(self, error: Exception, row: Sequence[Any]) -> None:
-        """Says in an error from which record the element came that a function failed on, if that is found.
+        """Say in an error from which record the element came that a function failed on, if that is found.
 
         Args:
             error: What the function raised; a DataError's attributes are set, and every error gets a note.

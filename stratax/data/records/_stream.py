@@ -69,7 +69,7 @@ class RecordStream(abc.ABC):
 
     @abc.abstractmethod
     def skip(self, count: int) -> int:
-        """Passes over records without making them; gives how many, one for a failure that ends the file included."""
+        """Pass over records without making them; give how many, one for a failure that ends the file included."""
 
     @property
     @abc.abstractmethod
@@ -83,7 +83,7 @@ class RecordStream(abc.ABC):
 
     @abc.abstractmethod
     def seek(self, offset: int, record: int) -> None:
-        """Goes to a place; called on a stream that was not read."""
+        """Go to a place; called on a stream that was not read."""
 
     @abc.abstractmethod
     def close(self) -> None:
@@ -116,7 +116,7 @@ class WindowStream(RecordStream):
         return self._base + self._position, self._record
 
     def seek(self, offset: int, record: int) -> None:
-        """Passes over the bytes before.
+        """Pass over the bytes before.
 
         Raises:
             DataLossError: The file ends before.
@@ -142,7 +142,7 @@ class WindowStream(RecordStream):
         self._stream.close()
 
     def _slide(self, count: int) -> bool:
-        """Moves the window to the position and reads up to `count` bytes on; False at the end of the content."""
+        """Move the window to the position and read up to `count` bytes on; return False at the end of the content."""
         tail = self._window[self._position :]
         self._base += self._position
         self._position = 0

@@ -164,7 +164,7 @@ class TFRecordStream(WindowStream):
         return {int(i): self._bad_data(int(stops[i]) - len(records[i]), int(i)) for i in differ}
 
     def _load(self) -> DataLossError | None:
-        """Reads on until the next record is in memory as a whole; ends the stream where there is none."""
+        """Read on until the next record is in memory as a whole; end the stream where there is none."""
         tail = self._window[self._position :]
         length = length_of(tail[:HEADER_BYTES]) if len(tail) >= HEADER_BYTES else None
         missing = (HEADER_BYTES if length is None else HEADER_BYTES + length + FOOTER_BYTES) - len(tail)
@@ -181,7 +181,7 @@ class TFRecordStream(WindowStream):
         return None
 
     def skip(self, count: int) -> int:
-        """Goes from length to length; the data is not looked at."""
+        """Go from length to length; the data is not looked at."""
         passed = 0
         while passed < count and not self._has_ended:
             header = self._window[self._position : self._position + HEADER_BYTES]
@@ -196,7 +196,7 @@ class TFRecordStream(WindowStream):
         return passed
 
     def _load_header(self) -> int:
-        """Reads on; 1 if that ends the stream with a failure."""
+        """Read on; 1 if that ends the stream with a failure."""
         return int(self._load() is not None)
 
     def _skip_one(self, size: int) -> int:

@@ -175,7 +175,7 @@ class TFRecordWriter:
         self._finalizer = weakref.finalize(self, _abandon, self._file, self._name)
 
     def write(self, record: bytes) -> None:
-        """Appends a record.
+        """Append a record.
 
         Args:
             record: Its bytes: `bytes`, `bytearray`, `memoryview` or a NumPy bytes scalar.
@@ -202,14 +202,14 @@ class TFRecordWriter:
         return self._file
 
     def flush(self) -> None:
-        """Hands what was written to the system (still under the temporary name)."""
+        """Hand what was written to the system (still under the temporary name)."""
         file = self._open_file()
         if self._compressor is not None and self._options.flush_mode:
             file.write(self._compressor.flush(self._options.flush_mode))
         file.flush()
 
     def close(self) -> None:
-        """Finishes the file and puts it under its name; nothing if that was done.
+        """Finish the file and put it under its name; nothing if that was done.
 
         Raises:
             FileAccessError: It can't be written; nothing is left of it.

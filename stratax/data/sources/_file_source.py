@@ -113,7 +113,7 @@ class FilesCursor(OwningCursor):
         }
 
     def set_state(self, state: State) -> None:
-        """Opens the file again and goes to the place in it."""
+        """Open the file again and go to the place in it."""
         self._names.set_state(state["names"])
         if state["file"] is not None:
             self._next_file().set_state(state["file"])
@@ -211,7 +211,7 @@ class TurnsCursor(OwningCursor):
         }
 
     def set_state(self, state: State) -> None:
-        """Opens the files again and goes to the places in them."""
+        """Open the files again and go to the places in them."""
         for turn, place in enumerate(state["files"]):
             if place is not None:
                 self._names = self._open_names()
@@ -224,7 +224,7 @@ class TurnsCursor(OwningCursor):
         self._turn, self._has_all = state["turn"], state["has_all"]
 
     def let_go(self, wait: bool = True) -> None:
-        """Closes the files and ends the threads."""
+        """Close the files and end the threads."""
         for turn in range(len(self._files)):
             self._leave(turn)
         self._names.close()

@@ -71,7 +71,7 @@ class CurrentFile:
             raise
 
     def leave(self) -> None:
-        """Moves the place behind the name."""
+        """Move the place behind the name."""
         self._before = NamePlace(self._names)
 
     def get_state(self) -> State:
@@ -79,7 +79,7 @@ class CurrentFile:
         return self._before.state
 
     def set_state(self, state: State) -> None:
-        """Goes there: what was the last name is the next one to take."""
+        """Go there: what was the last name is the next one to take."""
         self._names.set_state(state)
         self.leave()
 

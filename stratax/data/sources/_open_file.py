@@ -48,7 +48,7 @@ class OpenFile:
         return self._piece.records[start : self._at]
 
     def fill(self) -> None:
-        """Has a record at hand; raises what is wrong with the next one, or StopIteration at the end."""
+        """Have a record at hand; raise what is wrong with the next one, or StopIteration at the end."""
         while self._at >= self._piece.count:
             self._piece = self._read()
             self._origins.note_piece(self._name, self._form, self._piece)
@@ -100,7 +100,7 @@ class OpenFile:
             ) from e
 
     def skip(self, count: int) -> int:
-        """Passes over records, failures included; fewer than `count` at the end of the file."""
+        """Pass over records, failures included; fewer than `count` at the end of the file."""
         passed = self._skip_held(count)
         while passed < count and self._next is not None:
             try:
@@ -126,7 +126,7 @@ class OpenFile:
         return {"offset": offset, "record": record, "lost": is_lost}
 
     def set_state(self, state: State) -> None:
-        """Goes to a place; called on a file that was not read."""
+        """Go to a place; called on a file that was not read."""
         self._stream.seek(state["offset"], state["record"])
         self._piece = Piece.empty(self._stream.place)
         self._is_lost = state["lost"]
@@ -134,7 +134,7 @@ class OpenFile:
             self._stream.close()
 
     def close(self) -> None:
-        """Closes the file, after what is being read ahead."""
+        """Close the file, after what is being read ahead."""
         if self._next is not None and not self._next.cancel():
             self._next.exception(_MAX_WAIT)
         self._stream.close()

@@ -57,7 +57,7 @@ class BatchToCome:
         self.calls: list[Operation] = []
 
     def call(self, operation: Operation) -> int:
-        """Notes an operation; its number, for :class:`Part`."""
+        """Note an operation; its number, for :class:`Part`."""
         self.calls.append(operation)
         return len(self.calls) - 1
 

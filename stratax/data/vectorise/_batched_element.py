@@ -121,7 +121,7 @@ class BatchedElement(NDArrayOperatorsMixin):
         return BatchedElement(result, is_own=True)
 
     def assign(self, ufunc: np.ufunc, columns: list[Any], kwargs: dict[str, Any]) -> "BatchedElement":
-        """Takes the result of an in-place operation: an array changes, a scalar gives a new one, as in NumPy."""
+        """Take the result of an in-place operation: an array changes, a scalar gives a new one, as in NumPy."""
         if not self.ndim:
             result = ufunc(*columns, **kwargs)
             if result.ndim != 1:

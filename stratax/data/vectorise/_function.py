@@ -50,7 +50,7 @@ def in_pipeline() -> bool:
 
 @contextlib.contextmanager
 def on_host() -> Iterator[None]:
-    """Runs a function of a pipeline on the CPU, eagerly, whatever is being traced or taped around it."""
+    """Run a function of a pipeline on the CPU, eagerly, whatever is being traced or taped around it."""
     _pipelines.depth += 1
     try:
         with _jax_on_cpu():
@@ -86,7 +86,7 @@ def variables_kept() -> Iterator[None]:
 
 
 def call(function: Callable[..., Any], structure: Structure, leaves: Sequence[Any]) -> Any:
-    """Calls a user's function with one element: a tuple becomes positional arguments, as in tf.data."""
+    """Call a user's function with one element: a tuple becomes positional arguments, as in tf.data."""
     element = unflatten(structure, [as_element(leaf) for leaf in leaves])
     try:
         return function(*element) if type(element) is tuple else function(element)

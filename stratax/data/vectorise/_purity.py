@@ -117,7 +117,7 @@ class _Scan:
     cells: list[tuple[types.CellType, Any]] = field(default_factory=list)
 
     def check_callable(self, function: Any, depth: int) -> None:
-        """Raises unless calling `function` is pure."""
+        """Raise unless calling `function` is pure."""
         if depth <= 0:
             raise _Impure
         if isinstance(function, functools.partial):
@@ -205,7 +205,7 @@ class _Scan:
         return value
 
     def _check_value(self, value: Any, depth: int) -> None:
-        """Raises unless reading `value` gives the same for every element."""
+        """Raise unless reading `value` gives the same for every element."""
         if depth <= 0:
             raise _Impure
         if _is_constant(value) or _is_builtin(value) or _is_jax_array(value):

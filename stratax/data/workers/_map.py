@@ -127,13 +127,13 @@ class _UnderWay:
         return self._future.done()
 
     def blocks(self, mapper: Mapper) -> list[Block]:
-        """Waits for the results; elements that failed, or are not like those before them, are failures."""
+        """Wait for the results; elements that failed, or are not like those before them, are failures."""
         result = self._pool.result(self._future, self._task)
         self._tell_origins(result.parts)
         return [block for part in result.parts for block in _checked(part, mapper)]
 
     def _tell_origins(self, parts: Sequence[Part]) -> None:
-        """Says of elements that failed which records they came from: a worker does not know."""
+        """Say of elements that failed which records they came from: a worker does not know."""
         place, told = 0, None
         for part in parts:
             failure = _failure_of(part.block)
@@ -219,7 +219,7 @@ class WorkerMapCursor(AheadCursor):
         return block
 
     def _refill(self) -> None:
-        """Keeps the processes busy; reads no further where the oldest result is there and they are."""
+        """Keep the processes busy; read no further where the oldest result is there and they are."""
         pool = self._pool()
         while not self._is_ended and len(self._under_way) < _TASKS_PER_PROCESS * pool.num_processes:
             if len(self._under_way) > pool.num_processes and self._under_way[0].is_done():
@@ -227,7 +227,7 @@ class WorkerMapCursor(AheadCursor):
             self._submit(pool)
 
     def _submit(self, pool: WorkerPool) -> None:
-        """Has the next elements made: as many as make a task, or as come within the time that one takes."""
+        """Have the next elements made: as many as make a task, or as come within the time that one takes."""
         blocks: list[Block] = []
         failure: Exception | None = None
         missing, until = pool.rows_per_task, time.monotonic() + TASK_SECONDS
@@ -276,7 +276,7 @@ class WorkerMapCursor(AheadCursor):
             return 1
 
     def close(self) -> None:
-        """Forgets what is under way; the processes end with the iterator."""
+        """Forget what is under way; the processes end with the iterator."""
         for task in self._under_way:
             task.cancel()
         super().close()

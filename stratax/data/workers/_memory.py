@@ -61,11 +61,11 @@ class Memory:
         self.place = Place(f"/proc/{os.getpid()}/fd/{file}", size, number)
 
     def fetch(self, leaves: Sequence[np.ndarray | Stored]) -> list[np.ndarray]:
-        """Copies of the arrays that are stored here; the others as they are."""
+        """Return copies of the arrays that are stored here; the others as they are."""
         return [leaf.view(self._map).copy() if isinstance(leaf, Stored) else leaf for leaf in leaves]
 
     def close(self) -> None:
-        """Gives it back to the system, once the workers do, too."""
+        """Give it back to the system, once the workers do, too."""
         self._map.close()
         self._close()
 

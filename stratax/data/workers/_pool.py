@@ -79,7 +79,7 @@ class WorkerPool:
         return int(max(1, min(in_time, _MOST_ROWS, _TASK_BYTES // max(1, self._bytes))))
 
     def submit(self, task: Task) -> "Future[Result]":
-        """Has a worker make the elements of `task`."""
+        """Have a worker make the elements of `task`."""
         try:
             if self._ready is None:
                 self._started = time.monotonic()
@@ -179,7 +179,7 @@ class WorkerPool:
         )
 
     def close(self, wait: bool = True) -> None:
-        """Ends the processes, whatever they do."""
+        """End the processes, whatever they do."""
         self._executor.shutdown(wait=wait, kill_workers=True)
         with self._lock:
             self._free.clear()

@@ -54,7 +54,7 @@ def _begin(parent: int, set_up: Callable[..., None] | None, arguments: tuple[Any
 
 
 def _end_with(parent: int) -> None:
-    """Ends this process, whatever it waits for, when nobody waits for it any more."""
+    """End this process, whatever it waits for, when nobody waits for it any more."""
     while os.getppid() == parent:
         time.sleep(_ASK_SECONDS)
     os._exit(1)

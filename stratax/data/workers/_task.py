@@ -101,7 +101,7 @@ _worker = _Worker()
 
 
 def set_up(payload: bytes) -> None:
-    """Prepares this process.
+    """Prepare this process.
 
     Args:
         payload: The pickled function, a value of its elements' structure, and how messages call the function.
@@ -110,12 +110,12 @@ def set_up(payload: bytes) -> None:
 
 
 def is_ready() -> int:
-    """Tells that the process has started: its id."""
+    """Tell that the process has started: its id."""
     return os.getpid()
 
 
 def make(task: Task) -> Result:
-    """Calls the function for every element of a task."""
+    """Call the function for every element of a task."""
     start = time.perf_counter()
     try:
         function = _worker.load()

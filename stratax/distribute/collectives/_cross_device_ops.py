@@ -57,7 +57,7 @@ class AllReduceCrossDeviceOps(CrossDeviceOps):
     def sum_buffers(
         self, buffers: Sequence[jax.Array], axis_name: str, num_replicas: int
     ) -> Sequence[jax.Array]:
-        """Adds up each buffer over the replicas, from inside a replica's program.
+        """Add up each buffer over the replicas, from inside a replica's program.
 
         Args:
             buffers: This replica's traced arrays: packs are one-dimensional, an array that is alone keeps its
@@ -80,7 +80,7 @@ class AllReduceCrossDeviceOps(CrossDeviceOps):
         return sums if as_reduce_op(op) is ReduceOp.SUM else [total / num_replicas for total in sums]
 
     def plan(self, arrays: Sequence[jax.Array]) -> tuple[tuple[int, ...], ...]:
-        """Decides which arrays travel together.
+        """Decide which arrays travel together.
 
         Args:
             arrays: The arrays to be summed.
@@ -108,7 +108,7 @@ class NcclAllReduce(AllReduceCrossDeviceOps):
     def sum_buffers(
         self, buffers: Sequence[jax.Array], axis_name: str, num_replicas: int
     ) -> Sequence[jax.Array]:
-        """Adds up each buffer with `jax.lax.psum`; see `AllReduceCrossDeviceOps`."""
+        """Add up each buffer with `jax.lax.psum`; see `AllReduceCrossDeviceOps`."""
         return lax.psum(list(buffers), axis_name)
 
 
@@ -127,7 +127,7 @@ class HierarchicalCopyAllReduce(AllReduceCrossDeviceOps):
     def sum_buffers(
         self, buffers: Sequence[jax.Array], axis_name: str, num_replicas: int
     ) -> Sequence[jax.Array]:
-        """Adds up each buffer over two levels; see `AllReduceCrossDeviceOps`."""
+        """Add up each buffer over two levels; see `AllReduceCrossDeviceOps`."""
         num_groups = _num_groups(num_replicas)
         if num_groups == 1:
             return lax.psum(list(buffers), axis_name)
@@ -160,7 +160,7 @@ class RingAllReduce(AllReduceCrossDeviceOps):
     def sum_buffers(
         self, buffers: Sequence[jax.Array], axis_name: str, num_replicas: int
     ) -> Sequence[jax.Array]:
-        """Adds up each buffer around the ring; see `AllReduceCrossDeviceOps`."""
+        """Add up each buffer around the ring; see `AllReduceCrossDeviceOps`."""
         return [_ring_sum(buffer, axis_name, num_replicas) for buffer in buffers]
 
 
@@ -198,7 +198,7 @@ class ReductionToOneDevice(AllReduceCrossDeviceOps):
     def sum_buffers(
         self, buffers: Sequence[jax.Array], axis_name: str, num_replicas: int
     ) -> Sequence[jax.Array]:
-        """Adds up each buffer on one replica; see `AllReduceCrossDeviceOps`.
+        """Add up each buffer on one replica; see `AllReduceCrossDeviceOps`.
 
         Raises:
             DeviceError: If `reduce_to_device` is the device of no replica.

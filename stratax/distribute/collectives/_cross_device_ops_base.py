@@ -52,7 +52,7 @@ class CrossDeviceOps(abc.ABC):
     def reduce_in_replica(
         self, op: ReduceOp, arrays: Sequence[jax.Array], axis_name: str, num_replicas: int
     ) -> list[jax.Array]:
-        """Combines arrays over the replicas, from inside a replica's program.
+        """Combine arrays over the replicas, from inside a replica's program.
 
         Called while that program is traced, once for all replicas; use `jax.lax` collectives over `axis_name`.
 
@@ -67,7 +67,7 @@ class CrossDeviceOps(abc.ABC):
         """
 
     def gather_in_replica(self, array: jax.Array, axis: int, axis_name: str) -> jax.Array:
-        """Concatenates the replicas' arrays, from inside a replica's program.
+        """Concatenate the replicas' arrays, from inside a replica's program.
 
         Args:
             array: This replica's traced array, with at least one dimension.
@@ -86,7 +86,7 @@ class CrossDeviceOps(abc.ABC):
     def reduce(
         self, reduce_op: ReduceOp | str, per_replica_value: object, destinations: object = None
     ) -> jax.Array:
-        """Combines the components of one value.
+        """Combine the components of one value.
 
         Args:
             reduce_op: `ReduceOp.SUM` or `ReduceOp.MEAN`, or the name.
@@ -106,7 +106,7 @@ class CrossDeviceOps(abc.ABC):
     def batch_reduce(
         self, reduce_op: ReduceOp | str, value_destination_pairs: Sequence[tuple[Any, Any]]
     ) -> list[jax.Array]:
-        """Combines the components of several values in one program.
+        """Combine the components of several values in one program.
 
         Args:
             reduce_op: `ReduceOp.SUM` or `ReduceOp.MEAN`, or the name.
@@ -135,7 +135,7 @@ class CrossDeviceOps(abc.ABC):
         ]
 
     def all_gather(self, per_replica_value: Any, destinations: Any = None, axis: int = 0) -> jax.Array:
-        """Concatenates the components of one value.
+        """Concatenate the components of one value.
 
         Args:
             per_replica_value: A `PerReplica` laid out over a mesh; anything else is a single component.
@@ -157,7 +157,7 @@ class CrossDeviceOps(abc.ABC):
         return _place(gather(per_replica_value.array), destinations)
 
     def broadcast(self, tensor: TensorLike, destinations: object) -> jax.Array:
-        """Copies one value to every destination.
+        """Copy one value to every destination.
 
         Args:
             tensor: An array or number.
@@ -183,7 +183,7 @@ def _check_signature(cls: type, method: Callable[..., Any]) -> None:
 
 
 def _checked(cls: type, method: ReduceInReplica) -> ReduceInReplica:
-    """Wraps an override so that a wrong result is reported where it was made, not where it is used."""
+    """Wrap an override so that a wrong result is reported where it was made, not where it is used."""
 
     @functools.wraps(method)
     def reduce_in_replica(

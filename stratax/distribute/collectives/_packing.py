@@ -11,7 +11,7 @@ Packs = tuple[tuple[int, ...], ...]
 
 
 def plan_packs(arrays: Sequence[jax.Array], *, num_packs: int, bytes_per_pack: int) -> Packs:
-    """Decides which arrays go into one buffer: neighbours of one dtype, up to a size.
+    """Decide which arrays go into one buffer: neighbours of one dtype, up to a size.
 
     Args:
         arrays: The arrays, concrete or traced, of any shapes and dtypes.
@@ -35,7 +35,7 @@ def plan_packs(arrays: Sequence[jax.Array], *, num_packs: int, bytes_per_pack: i
 
 
 def pack(arrays: Sequence[jax.Array], packs: Packs) -> list[jax.Array]:
-    """Lays the arrays of each pack end to end.
+    """Lay the arrays of each pack end to end.
 
     Args:
         arrays: The arrays.
@@ -53,7 +53,7 @@ def pack(arrays: Sequence[jax.Array], packs: Packs) -> list[jax.Array]:
 
 
 def unpack(buffers: Sequence[jax.Array], packs: Packs, arrays: Sequence[jax.Array]) -> list[jax.Array]:
-    """Takes the buffers apart again.
+    """Take the buffers apart again.
 
     Args:
         buffers: As `pack` made them, with other values and perhaps another dtype.

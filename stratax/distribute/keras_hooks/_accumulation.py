@@ -33,11 +33,11 @@ class LossWeights:
         self._losses: list[Any] = []
 
     def add_mask(self, valid: object) -> None:
-        """Notes that the loss that is computed now is a mean over `valid` entries."""
+        """Note that the loss that is computed now is a mean over `valid` entries."""
         self._masked = valid
 
     def add_loss(self, weight: object) -> None:
-        """Notes that a loss was computed: its weight, or None for that of its mask or its number of examples."""
+        """Note that a loss was computed: its weight, or None for that of its mask or its number of examples."""
         self._losses.append(self._masked if weight is None else weight)
         self._masked = None
 
@@ -48,7 +48,7 @@ class LossWeights:
 
 @contextlib.contextmanager
 def observing() -> Iterator[LossWeights]:
-    """Learns of the losses that are computed in a block."""
+    """Learn of the losses that are computed in a block."""
     before, _weight.losses = _weight.losses, LossWeights()
     try:
         yield _weight.losses
@@ -68,7 +68,7 @@ def examples() -> Any:
 
 @contextlib.contextmanager
 def weighing(examples: object) -> Iterator[None]:
-    """Says of how many examples the gradients are that are applied in a block."""
+    """Say of how many examples the gradients are that are applied in a block."""
     before, _weight.examples = _weight.examples, jnp.asarray(examples, "float32")
     try:
         yield
@@ -77,7 +77,7 @@ def weighing(examples: object) -> Iterator[None]:
 
 
 def apply(optimizer: Any, original: Callable[..., None], grads: Sequence[Any], variables: Any) -> None:
-    """Adds gradients to the window that is open; updates the variables where they complete it.
+    """Add gradients to the window that is open; update the variables where they complete it.
 
     Args:
         optimizer: A Keras optimizer with `gradient_accumulation_steps`.
@@ -110,7 +110,7 @@ def apply(optimizer: Any, original: Callable[..., None], grads: Sequence[Any], v
 
 
 def prepare(optimizer: keras.optimizers.Optimizer) -> None:
-    """Creates what a window of gradients needs beside the optimizer's own variables, so that it can be restored.
+    """Create what a window of gradients needs beside the optimizer's own variables, so that it can be restored.
 
     Keras loads an optimizer's variables only where they are as many as the saved ones.
 
@@ -122,7 +122,7 @@ def prepare(optimizer: keras.optimizers.Optimizer) -> None:
 
 
 def flush(optimizer: keras.optimizers.Optimizer, original: Callable[..., None]) -> None:
-    """Updates the variables with the gradients of a window that is not complete, if there are any."""
+    """Update the variables with the gradients of a window that is not complete, if there are any."""
     window = optimizer.gradient_accumulation_steps
     total = _examples(optimizer)
     targets = list(optimizer._trainable_variables)
@@ -149,7 +149,7 @@ def _update(
     grads: list[Any],
     wanted: Any,
 ) -> None:
-    """Applies gradients where `wanted`: both values are computed and one is kept, as in Keras on JAX."""
+    """Apply gradients where `wanted`: both values are computed and one is kept, as in Keras on JAX."""
     window = optimizer.gradient_accumulation_steps
     kept = [*targets, *(v for v in optimizer.variables if v is not optimizer._iterations)]
     before = [variable.value for variable in kept]

@@ -117,7 +117,7 @@ def _postpone(
     variables: Any,
     region: _replica_region.PostponesUpdates,
 ) -> None:
-    """Leaves applying gradients to one place, after the replicas have computed them."""
+    """Leave applying gradients to one place, after the replicas have computed them."""
     targets = list(variables) if variables is not None else list(optimizer._trainable_variables)
     present = [index for index, grad in enumerate(grads) if grad is not None]
 
@@ -146,7 +146,7 @@ def _apply(
 
 
 def _apply_scaled(optimizer: Any, grads: list[Any], variables: Any) -> None:
-    """Applies through Keras' stateless form: its stateful one assigns variables inside `jax.lax.cond`."""
+    """Apply through Keras' stateless form: its stateful one assigns variables inside `jax.lax.cond`."""
     if not optimizer.built:
         with keras.name_scope(optimizer.name):
             optimizer.build(list(variables))

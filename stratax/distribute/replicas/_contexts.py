@@ -89,7 +89,7 @@ class ReplicaContext:
         return self._strategy.device_names
 
     def all_reduce(self, reduce_op: ReduceOp | str, value: PyTree, options: object = None) -> Any:
-        """Combines every replica's `value`; all replicas get the result.
+        """Combine every replica's `value`; all replicas get the result.
 
         Args:
             reduce_op: `ReduceOp.SUM` or `ReduceOp.MEAN`, or its name.
@@ -119,7 +119,7 @@ class ReplicaContext:
         return jax.tree.unflatten(treedef, reduced)
 
     def all_gather(self, value: PyTree, axis: int, options: object = None) -> Any:
-        """Concatenates every replica's `value` along `axis`; all replicas get the result.
+        """Concatenate every replica's `value` along `axis`; all replicas get the result.
 
         Args:
             value: An array or a structure of arrays, of one shape on every replica: they run one program. Components
@@ -141,7 +141,7 @@ class ReplicaContext:
         return jax.tree.map(gather, value)
 
     def merge_call(self, merge_fn: Callable[..., Any], args: PyTree = (), kwargs: PyTree = None) -> Any:
-        """Calls `merge_fn(strategy, *args, **kwargs)` once, in the cross-replica context.
+        """Call `merge_fn(strategy, *args, **kwargs)` once, in the cross-replica context.
 
         Args:
             merge_fn: Gets the strategy and, for every array in `args` and `kwargs`, the `PerReplica` of all
@@ -189,13 +189,13 @@ _default: list[Callable[[], "Strategy"]] = []
 
 
 def set_default(factory: Callable[[], "Strategy"]) -> None:
-    """Says how the default strategy is made; called once, by the module that defines it."""
+    """Say how the default strategy is made; called once, by the module that defines it."""
     _default[:] = [factory]
 
 
 @contextlib.contextmanager
 def entered(strategy: "Strategy", replica: ReplicaContext | None) -> Iterator[None]:
-    """Makes a strategy, and a replica context or the cross-replica one, the current ones for a block."""
+    """Make a strategy, and a replica context or the cross-replica one, the current ones for a block."""
     _frames.stack.append(_Frame(strategy, replica))
     try:
         yield

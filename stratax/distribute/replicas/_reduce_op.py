@@ -20,7 +20,7 @@ class ReduceOp(enum.Enum):
 
 
 def as_reduce_op(value: object) -> ReduceOp:
-    """Returns the `ReduceOp` that `value` names.
+    """Return the `ReduceOp` that `value` names.
 
     Args:
         value: A `ReduceOp`, or ``"sum"`` or ``"mean"`` in upper or lower case.

@@ -164,7 +164,7 @@ def is_seed_state(variable: keras.Variable) -> bool:
 
 
 def _packed_sum(values: list[Any]) -> list[Any]:
-    """Sums over the replicas, all values of one dtype in one buffer."""
+    """Sum over the replicas, all values of one dtype in one buffer."""
     by_dtype: dict[Any, list[int]] = {}
     for index, value in enumerate(values):
         dtype = jnp.dtype(jnp.int32) if value.dtype == jnp.bool_ else value.dtype

@@ -78,7 +78,7 @@ def from_components(components: Sequence[Any], mesh: Mesh) -> Any:
 
 
 def check_none(leaves: Sequence[Any], where: str) -> None:
-    """Refuses components of several shapes where replicas compute with them.
+    """Refuse components of several shapes where replicas compute with them.
 
     Raises:
         StructureError: If there are any.
@@ -104,7 +104,7 @@ def specs_of(leaf: object) -> list[Spec] | None:
 def gather(
     leaf: Any, specs: list[Spec], axis: int, mesh: Mesh, gather_alike: Callable[[PerReplica, int], jax.Array]
 ) -> jax.Array:
-    """Concatenates components that may differ along a dimension.
+    """Concatenate components that may differ along a dimension.
 
     Args:
         leaf: The value: of this process the components.

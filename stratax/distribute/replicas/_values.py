@@ -122,7 +122,7 @@ class PerReplica:
 
     @classmethod
     def tree_unflatten(cls, solo: bool, leaves: Sequence[Any]) -> Self:
-        """Rebuilds the value around any leaf, unchecked: JAX passes placeholders as well as arrays."""
+        """Rebuild the value around any leaf, unchecked: JAX passes placeholders as well as arrays."""
         per_replica = object.__new__(cls)
         (per_replica._array,) = leaves
         per_replica._solo = solo
@@ -180,7 +180,7 @@ def _refuse_conversion(self: _Described, *_: object, **__: object) -> NoReturn:
 
 
 def refuse_use(cls: type[_Class]) -> type[_Class]:
-    """Has the values of a class say what to do instead where one is used as an array or a number."""
+    """Have the values of a class say what to do instead where one is used as an array or a number."""
     for name in _OPERATORS:
         setattr(cls, f"__{name}__", _refuse_arithmetic)
     for name in _CONVERSIONS:
@@ -197,7 +197,7 @@ def mesh_of(devices: Sequence[jax.Device]) -> Mesh:
 
 
 def per_replica_from_components(components: Sequence[Any], mesh: Mesh) -> PerReplica:
-    """Makes one `PerReplica` of one array for each replica.
+    """Make one `PerReplica` of one array for each replica.
 
     Args:
         components: As many arrays (JAX, NumPy or numbers) as `mesh` has devices in this process, all of one

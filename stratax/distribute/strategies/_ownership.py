@@ -51,7 +51,7 @@ _scopes = _Scopes()
 
 @contextlib.contextmanager
 def placing_new_variables(strategy: "Strategy") -> Iterator[None]:
-    """Puts the variables that this thread creates in a block where the strategy keeps them, when the block ends.
+    """Put the variables that this thread creates in a block where the strategy keeps them, when the block ends.
 
     Those that have no value yet (layers that build lazily) are placed when a program first uses them.
 
@@ -80,7 +80,7 @@ def _place(variables: list[keras.Variable], strategy: "Strategy") -> None:
 
 
 def own(variable: keras.Variable, strategy: "Strategy") -> None:
-    """Notes that `variable` belongs to `strategy`; nothing belongs to the default strategy."""
+    """Note that `variable` belongs to `strategy`; nothing belongs to the default strategy."""
     setattr(variable, _NOTE, _Owner(None if _contexts.is_default(strategy) else strategy))
 
 

@@ -132,7 +132,7 @@ class Strategy:
     def run(
         self, fn: Callable[..., Any], args: PyTree = (), kwargs: PyTree = None, options: object = None
     ) -> Any:
-        """Calls `fn` once per replica, each with its component of the arguments.
+        """Call `fn` once per replica, each with its component of the arguments.
 
         Inside a `stratax.function` the call becomes part of that program; outside it is compiled by itself.
 
@@ -218,7 +218,7 @@ class Strategy:
     # Combining.
 
     def reduce(self, reduce_op: ReduceOp | str, value: PyTree, axis: int | None) -> Any:
-        """Combines the replicas' values into one.
+        """Combine the replicas' values into one.
 
         Args:
             reduce_op: `ReduceOp.SUM` or `ReduceOp.MEAN`, or its name.
@@ -254,7 +254,7 @@ class Strategy:
             )
 
     def gather(self, value: PyTree, axis: int) -> Any:
-        """Concatenates the replicas' values along a dimension, in the order of the replicas.
+        """Concatenate the replicas' values along a dimension, in the order of the replicas.
 
         Components may have several sizes in that dimension; several workers tell one another the sizes first. Inside a
         compiled function they have one.
@@ -306,7 +306,7 @@ class Strategy:
     def experimental_distribute_dataset(
         self, dataset: object, options: object = None
     ) -> "_input.DistributedDataset":
-        """Divides the batches of a dataset among the replicas.
+        """Divide the batches of a dataset among the replicas.
 
         Args:
             dataset: A `stratax.data.Dataset` of *global* batches, a pipeline of grain, torch, Hugging Face or tf.data
@@ -328,7 +328,7 @@ class Strategy:
     def distribute_datasets_from_function(
         self, dataset_fn: Callable[["_input.InputContext"], Any], options: object = None
     ) -> "_input.DistributedDataset":
-        """Distributes a dataset of *per-replica* batches that `dataset_fn` makes.
+        """Distribute a dataset of *per-replica* batches that `dataset_fn` makes.
 
         Args:
             dataset_fn: Called once per input pipeline with an `InputContext`; returns a dataset.
@@ -352,7 +352,7 @@ class Strategy:
         return self.distribute_datasets_from_function(dataset_fn, options)
 
     def experimental_distribute_values_from_function(self, value_fn: Callable[[Any], Any]) -> Any:
-        """Makes a `PerReplica` of what `value_fn` returns for each replica.
+        """Make a `PerReplica` of what `value_fn` returns for each replica.
 
         Args:
             value_fn: Called with a `ValueContext` for each replica; returns an array or a structure of arrays. To be

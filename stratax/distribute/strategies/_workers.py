@@ -170,7 +170,7 @@ class Workers(InStep):
             )
 
     def agree_on_randomness(self) -> None:
-        """Gives every worker the same random state, drawn by the chief, unless all have the same already."""
+        """Give every worker the same random state, drawn by the chief, unless all have the same already."""
         name = self.next_name("random")
         digests = self.exchange(name, _random_digest())
         if len(set(digests)) == 1:
@@ -251,7 +251,7 @@ class _SharedBatches(_readers.GlobalBatches):
         self._workers = workers
 
     def open(self, place: _readers.Place | None = None) -> _readers.Reader:
-        """Begins a pass; what is shuffled by the global random state comes in one order in all workers.
+        """Begin a pass; what is shuffled by the global random state comes in one order in all workers.
 
         A pass that goes on from a place has begun already, so nobody is waited for.
         """

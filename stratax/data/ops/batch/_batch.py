@@ -122,7 +122,7 @@ class Batch(Grouped):
         return self._short if self._short and index == self.length - 1 else self.size
 
     def shape_ids(self, indices: np.ndarray, passes: Passes, run: Run) -> np.ndarray | None:
-        """Tells the short last batch apart, and batches of differently shaped elements."""
+        """Tell the short last batch apart, and batches of differently shaped elements."""
         own = (indices == self.length - 1).astype(np.int64) if self._short else None
         inner = None
         if not self.child.is_uniform:

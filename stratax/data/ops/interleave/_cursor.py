@@ -45,7 +45,7 @@ class OpenInner(Protocol):
     """Makes a Dataset of an element and opens it."""
 
     def __call__(self, row: Row, number: int, is_ahead: bool, place: State | None = None) -> Inner:
-        """Opens it at a place.
+        """Open it at a place.
 
         Args:
             row: The element.
@@ -142,7 +142,7 @@ class InterleaveCursor(Cursor):
         return None
 
     def _take_next(self) -> None:
-        """Gives the place whose turn it is to the next Dataset, if there is one."""
+        """Give the place whose turn it is to the next Dataset, if there is one."""
         try:
             self._prepare()
         except StopIteration:
@@ -156,7 +156,7 @@ class InterleaveCursor(Cursor):
         self._inners[self._turn] = inner
 
     def _prepare(self) -> None:
-        """Has one Dataset ready, or as many as have a place and one more."""
+        """Have one Dataset ready, or as many as have a place and one more."""
         wanted = 1
         if self._is_parallel:
             wanted += sum(inner is None for inner in self._inners)
@@ -239,7 +239,7 @@ class InterleaveCursor(Cursor):
         }
 
     def set_state(self, state: State) -> None:
-        """Makes the open Datasets again; what they are made of is mostly names, so those between are made, too."""
+        """Make the open Datasets again; what they are made of is mostly names, so those between are made, too."""
         self._feed.set_state(state["child"])
         self._positions.note(0, state["child"])
         self._base, self._turn, self._given = state["base"], state["turn"], state["given"]

@@ -183,7 +183,7 @@ class Interleave(Drawing):
         return InterleaveCursor(feed_of(self.child, run, passes), open_inner, turns)
 
     def _structure_check(self) -> Callable[[Node, int], None]:
-        """Compares the structures of Datasets that have given something: before, it may take calls to know them."""
+        """Compare the structures of Datasets that have given something: before, it may take calls to know them."""
         expected: list[Any] = []
 
         def check(inner: Node, number: int) -> None:

@@ -132,7 +132,7 @@ class AheadCursor(CursorOver):
         self._is_ended = False
 
     def _skip_unread(self, count: int) -> int:
-        """Skips in the child, where nothing is under way."""
+        """Skip in the child, where nothing is under way."""
         passed = self._child.skip(count)
         self._num_read += passed
         self._num_given += passed
@@ -198,7 +198,7 @@ class ThreadedMapCursor(AheadCursor):
         self._num_given += 1
 
     def _refill(self) -> None:
-        """Reads on when half of the window is free."""
+        """Read on when half of the window is free."""
         while not self._is_ended and 2 * len(self._under_way) <= self._window:
             self._positions.mark(self._num_read, self._num_given)
             try:

@@ -54,7 +54,7 @@ class GroupedCursor(AheadCursor):
         return Rows(rows)
 
     def _refill(self) -> bool:
-        """Reads some batches and computes their results; False at the end."""
+        """Read some batches and compute their results; return False at the end."""
         position = self._base + self._num_read
         batches, failure = self._read_batches()
         self._ready.extend(self._computed(batches, position))

@@ -93,7 +93,7 @@ class Mapper:
         return not self._was_looked_at or (self._proof is not None and not self._proof.holds())
 
     def _prove(self) -> None:
-        """Finds out whether the function is pure, and forgets what was known of calling it for blocks."""
+        """Find out whether the function is pure, and forget what was known of calling it for blocks."""
         fields = names_of_fields(self._input_structure())
         self._proof = None if fields is None else prove(self._function, fields)
         self._was_looked_at = True
@@ -117,7 +117,7 @@ class Mapper:
         return f"its input, {shown(spec_of_row(row, self._input_structure()))}"
 
     def check(self, row: Row, structure: Structure) -> None:
-        """Raises unless a result is like those before it."""
+        """Raise unless a result is like those before it."""
         kinds = tuple(
             (getattr(leaf, "dtype", None), np.ndim(leaf)) for leaf in row if not isinstance(leaf, Nested)
         )
@@ -140,7 +140,7 @@ class Mapper:
         return self._shapes is not None and all(map(_allows, self._shapes, shapes))
 
     def _widen(self, row: Row, structure: Structure) -> None:
-        """Makes sizes that turned out to differ None in the spec."""
+        """Make sizes that turned out to differ None in the spec."""
         pairs = zip(flatten(self.spec)[0], flatten(spec_of_row(row, structure))[0], strict=True)
         specs = [a.merged(b) if isinstance(a, TensorSpec) else a for a, b in pairs]
         self.spec = unflatten(structure, specs)

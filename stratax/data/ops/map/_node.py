@@ -239,7 +239,7 @@ def _is_plain(spec: TensorSpec) -> bool:
 
 
 def _put(row: Row, columns: list[np.ndarray], place: int) -> bool:
-    """Copies a row to its place in the columns if it fits: the thread that made it stacks it, too."""
+    """Copy a row to its place in the columns if it fits: the thread that made it stacks it, too."""
     if not columns or len(row) != len(columns):
         return False
     for leaf, column in zip(row, columns, strict=True):

@@ -24,7 +24,7 @@ class Slots:
         return self._rows is not None
 
     def put(self, start: int, block: Block) -> None:
-        """Fills the slots from `start` on, which are the next free ones."""
+        """Fill the slots from `start` on, which are the next free ones."""
         if not self._stays_stacked(block):
             self._unstack(start)
         if self._rows is not None:
@@ -35,7 +35,7 @@ class Slots:
             self._column(i, leaf, stop)[start:stop] = leaf
 
     def place(self, slots: np.ndarray, block: Block, count: int) -> None:
-        """Puts elements back into given slots, of `count` that will be filled in the end."""
+        """Put elements back into given slots, of `count` that will be filled in the end."""
         if not self._stays_stacked(block):
             self._unstack(count)
         if self._rows is not None:
@@ -67,7 +67,7 @@ class Slots:
         return Columns(leaves, block.count)
 
     def take(self, slots: np.ndarray) -> Block:
-        """Copies of what is in some slots (in one, if the elements differ in shape)."""
+        """Return copies of what is in some slots (in one, if the elements differ in shape)."""
         if self._rows is not None:
             return Rows([self._rows[slot] for slot in slots])
         return Columns([column[slots] for column in self._columns or []], len(slots))

@@ -127,7 +127,7 @@ class ShuffleCursor(CursorOver):
         }
 
     def set_state(self, state: State) -> None:
-        """Reads the elements of the slots again, and passes over those between them."""
+        """Read the elements of the slots again, and pass over those between them."""
         self._child.set_state(state["child"])
         if state["failed"]:
             self._pass_over, self._last_failure = self._child.drop, state["read"]
@@ -144,7 +144,7 @@ class ShuffleCursor(CursorOver):
             self._last, self._num_last = self._last_order(), state["last"]
 
     def _refill(self, slots: np.ndarray) -> None:
-        """Reads consecutive elements into the slots they were in."""
+        """Read consecutive elements into the slots they were in."""
         self._num_read += self._pass_over(int(self._numbers[slots[0]]) - self._num_read)
         while len(slots):
             if self._positions.is_due():
