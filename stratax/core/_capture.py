@@ -92,6 +92,9 @@ class Region(keras.StatelessScope):
     """
 
     def __init__(self, parent: "Region | None" = None, path: "Path | None" = None) -> None:
+        # Keras 3.15 initialises variables that were created in its outermost stateless scope when that ends. This
+        # one ends inside `jax.make_jaxpr`, where initial values would be tracers: `initialize_pending` does it
+        # later. Losses that layers add are kept by the scope; unless it collects them, Keras drops them.
         super().__init__(collect_losses=True, initialize_variables=False)
         self.parent = parent
         self._num_parts = 0
@@ -105,6 +108,8 @@ class Region(keras.StatelessScope):
         self._values: dict[int, Any] = {}
 
     def __enter__(self) -> "Region":
+        # A variable may be read for the first time inside a transformation in this region (`jax.grad`, say). It is
+        # lifted in the region's own trace even then: a tracer of the inner one would be gone at its end.
         self.trace = current_trace()
         super().__enter__()
         TRACING.depth += 1
@@ -136,12 +141,15 @@ class Region(keras.StatelessScope):
         """Record an assignment made inside this region."""
         variable, value = update
         if isinstance(variable, Spread) and id(variable) not in self._values:
+            # This region carries one value, and gets the parties' merged.
             variable, value = variable.variable, variable.merge(value)
         elif id(variable) in self.spreads:
+            # The region carries the parties' values: what is assigned outside of them is assigned to each.
             variable, value = self.spreads[id(variable)], self.spreads[id(variable)].spread(value)
         _check_belongs(self, variable, value)
         self.writes[id(variable)] = variable
         self._values[id(variable)] = value
+        # The last assignment decides: an earlier one that was equal everywhere is overwritten.
         (self.in_agreement.add if _agreement.depth else self.in_agreement.discard)(id(variable))
 
     def adopt(self, spread: Spread) -> None:
@@ -240,6 +248,7 @@ class _Untraceable:
 def current_region() -> Region | None:
     """Return the innermost region that is being traced on this thread, looking through scopes of Keras' own."""
     scope = get_stateless_scope()
+    # `Layer.stateless_call` of Keras enters a scope of its own.
     while scope is not None and not isinstance(scope, Region):
         scope = scope.original_scope
     return scope
@@ -269,6 +278,7 @@ def note_created(variable: keras.Variable) -> None:
 def initialize(variable: keras.Variable) -> None:
     """Give a variable that was created while tracing its initial value, now and for real."""
     with outside_scopes():
+        # Keras 3.15 raises here inside a stateless scope.
         variable._deferred_initialize()
     _forget_uninitialized({id(variable)})
 
@@ -420,6 +430,8 @@ class ProgramRegion(Region):
         self.feeds.append(entry)
         self.note_taken(stream, count)
         leaves, treedef = jax.tree.flatten(structure)
+        # One array for all elements of a loop: the body slices it, so that the program's size does not depend on
+        # the number of iterations.
         lead = (count,) if block else ()
         tracers = [
             self.new_input(FeedLeaf(entry, index), (*lead, *leaf.shape), leaf.dtype)
@@ -517,6 +529,7 @@ def lift_inputs(closed: jax_core.ClosedJaxpr, count: int) -> Callable[..., list[
     leading = [fed[index] for index in range(count)]
     names = tuple(f"input{index}" for index in range(count))
     debug = jaxpr.debug_info
+    # JAX 0.10 compares the number of names with that of the arguments if `jax_enable_checks` is set.
     debug = debug._replace(arg_names=(*names, *(debug.arg_names or ())))
     lifted = jaxpr.replace(invars=[*leading, *jaxpr.invars], eqns=equations, debug_info=debug)
     return jax_core.jaxpr_as_fun(jax_core.ClosedJaxpr(lifted, closed.consts))
@@ -528,6 +541,7 @@ def _check_belongs(region: Region, variable: keras.Variable, value: object) -> N
         return
     scope: Region | None = region
     while scope is not None:
+        # `_trace` is private to JAX (0.10): nothing public says which trace a tracer belongs to.
         if value._trace is scope.trace:
             return
         scope = scope.parent

@@ -130,6 +130,7 @@ class Carry:
         for local, packed in enumerate(self._entry):
             if not is_unset(packed):
                 continue
+            # There is no value to begin with; zeros of the type that the body gives stand for it.
             exits = [body.exits[local] for body in self._bodies]
             for after in exits:
                 _check_none(packed.leaves[0], packed.name, after)
@@ -170,7 +171,10 @@ class Carry:
         written = {
             id(_variable_of(source)): (source, result)
             for source, result in zip(
-                traced.region.writes.values(), results[traced.num_arrays :], strict=False
+                # Not strict: the loop's condition may follow the variables.
+                traced.region.writes.values(),
+                results[traced.num_arrays :],
+                strict=False,
             )
         }
         for variable, value, start in zip(

@@ -37,6 +37,8 @@ def not_(operand: Any) -> Any:
     if not is_traced(operand):
         return not operand
     result = jnp.logical_not(as_predicate(operand, "not"))
+    # AutoGraph guards what follows a `return` by `if not do_return:`. `if_stmt` gets the result of the `not` only;
+    # the operand tells it that this is such a guard.
     _last_negation.pair = (operand, result)
     return result
 
@@ -125,6 +127,7 @@ def if_stmt(
         TracingError: If the condition is an array and the branches leave a local with different types.
     """
     parent = _capture.current_region()
+    # Under a `jax.jit` of the user's own there is no region; Python's `if` then raises JAX's error.
     if not is_traced(condition) or parent is None:
         if condition:
             body()
@@ -170,6 +173,8 @@ def _trace(
     def body(_: list[Any]) -> list[Any]:
         set_state(entry)
         branch()
+        # A branch works on the function's own locals (AutoGraph's `nonlocal`): they are read here, and put back
+        # behind both.
         state.extend(_locals.read_variables(get_state(), entry))
         leaves = [leaf for leaf in jax.tree.leaves(state) if _locals.is_array(leaf)]
         arrays.update({id(leaf): position for position, leaf in enumerate(leaves)})
@@ -191,6 +196,7 @@ def _narrowed(
     on_true, on_false = list(entry), list(entry)
     for position, name in enumerate(names):
         if name.startswith("do_return") and entry[position] is operand:
+            # Values of Python's, so that guards inside the branches are decided while tracing.
             on_true[position], on_false[position] = False, True
         if name.startswith("retval_") and isinstance(entry[position], _locals.PartialReturn):
             on_true[position] = _locals.UndefinedReturnValue()
@@ -247,6 +253,8 @@ class _Merge:
         if _locals.is_unset(left) and _locals.is_unset(right):
             return left
         value = right if _locals.is_unset(left) else left
+        # AutoGraph's name for the result of a function. Unlike another local it may be set on one path only, if the
+        # other path returns later: zeros stand for it until then.
         if not name.startswith("retval_"):
             return _locals.Undefined(
                 name,
@@ -275,6 +283,7 @@ class _Merge:
         for position, (one, other, path) in enumerate(
             zip(left.leaves, right.leaves, left.paths, strict=True)
         ):
+            # Equal Python numbers stay Python's, so that shapes can still be made of them.
             if one is other or _is_same_number(one, other):
                 continue
             if _locals.is_array(one) and _locals.is_array(other):
@@ -325,11 +334,15 @@ def _run(
             new = dict(zip(own, results[len(results) - len(own) :], strict=True))
             outputs = [_output(output, results, number) for output in merge.outputs]
             return outputs + [
-                _locals.cast(new.get(key, value), value.dtype) for key, value in current.items()
+                # A variable that this branch leaves alone keeps its value: both branches of `jax.lax.cond` have to
+                # give the same.
+                _locals.cast(new.get(key, value), value.dtype)
+                for key, value in current.items()
             ]
 
         return run
 
+    # A branch without results and effects, such as one that only logs in Python: no need of a condition.
     if not merge.outputs and not written and not any(_matters(branch.block) for branch in branches):
         return []
     if any(branch.block.is_driven for branch in branches):

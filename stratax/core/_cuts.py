@@ -71,6 +71,7 @@ class Cuts:
     def segments(self, jaxpr: jax.extend.core.Jaxpr) -> Segments:
         """Return the segments of a jaxpr, cut between loops that the host drives."""
         if id(jaxpr) not in self._segments:
+            # The jaxpr is kept with its parts: were it freed, another one could have its id.
             self._segments[id(jaxpr)] = jaxpr, Segments(jaxpr)
         return self._segments[id(jaxpr)][1]
 
@@ -110,4 +111,6 @@ def _window_function(step: _driven.Step, loop: _driven.Loop, shardings: Any, *, 
         return new, go_on, ran
 
     outputs = None if shardings is None else ([*shardings[0]], shardings[1], shardings[1])
+    # Without `out_shardings`, results could be placed otherwise than `carried`, and the second window be compiled
+    # again.
     return jax.jit(window, donate_argnums=0 if donate else (), out_shardings=outputs)

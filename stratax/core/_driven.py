@@ -215,6 +215,7 @@ def step_of(
             leaf = jax.tree.leaves(taken.structure)[source.index]
             lead = (taken.count,) if taken.block else ()
             shapes.append(jax.ShapeDtypeStruct((*lead, *leaf.shape), leaf.dtype))
+            # The first leaf of an optional element says whether there is one; a window has no array of that.
             index = source.index - 1 if taken.is_optional else source.index
             rows.append(Row(numbers[id(taken.stream)], index, taken.offset, taken.count, taken.block))
 
@@ -224,6 +225,7 @@ def step_of(
 
     avals = [_type(value) for value in carry.initial]
     closed = jax.make_jaxpr(step)(avals, jax.ShapeDtypeStruct((), jnp.int32), shapes)
+    # Values of the trace around the loop: tracers, which have to be operands of the loop's equation.
     constants = list(closed.consts)
     jaxpr = closed.jaxpr.replace(
         constvars=[],

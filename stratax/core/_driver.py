@@ -35,6 +35,7 @@ from stratax.core._interrupts import REFERENCES_OF_ITS_OWN, InterruptDeferred
 _IN_FLIGHT = 2
 """How many windows are dispatched before the host waits for the first of them."""
 _POLL_SECONDS = 0.0005
+"""How long a wait sleeps between two looks: little beside a window, and long beside the look."""
 
 
 class Run:
@@ -78,6 +79,7 @@ class Run:
 
     def top(self, jaxpr: Any, values: dict[Any, Any]) -> None:
         """Run the whole program: add to `values` those of its results."""
+        # Feeds and parts alternate: the number of driven parts that have run says which feeds are due.
         number = 0
         self._take(number, values)
         for part in self._cuts.segments(jaxpr).parts:
@@ -91,6 +93,7 @@ class Run:
         jaxpr = closed.jaxpr
         values = dict(zip(jaxpr.invars, arguments, strict=True))
         values.update(zip(jaxpr.constvars, closed.consts, strict=True))
+        # The caller's list would be one more holder of the arrays, which `_initial` then could not overwrite.
         arguments.clear()
         for part in self._cuts.segments(jaxpr).parts:
             self._part(part, jaxpr, values)
@@ -211,7 +214,9 @@ class _LoopRun:
             value = self._values.pop(atom) if free else value_of(atom, self._values)
             owned = self._run.is_owned_by(loop.variables.get(position), value)
             free = free and isinstance(value, jax.Array) and id(value) not in seen
-            # As many as hold it, and the local name that it is asked by.
+            # Two carried values may begin as one array, and XLA refuses to be given one buffer twice: the second
+            # gets a copy. So does what somebody else holds: beside its holders here, `getrefcount` counts the local
+            # name.
             if not free or sys.getrefcount(value) > REFERENCES_OF_ITS_OWN - (not owned):
                 value = (
                     jnp.array(value, dtype=loop.results[position].dtype, copy=True)
@@ -240,6 +245,8 @@ class _LoopRun:
         if self._run._placement is not None:
             # Else a window's results could be placed otherwise than its inputs, and the next would be compiled again.
             shardings = tuple(value.sharding for value in carried), self._run._placement
+        # A loop that may end early begins with one iteration: the elements of a whole window would be read, perhaps
+        # waited for, in vain. Windows double as it goes on.
         size = 1 if loop.test is not None else _driven.WINDOW_STEPS
         while go_on and (length is None or self._done < length):
             left = size if length is None else min(size, length - self._done)
@@ -250,10 +257,12 @@ class _LoopRun:
             ran, carried, flag = self._window(carried, count, available, shardings)
             if loop.test is not None:
                 wait(ran)
+                # The host waits for the window, as only its run tells how many elements were used.
                 count, go_on = int(on_host(ran)), bool(on_host(flag))
                 size = min(2 * size, _driven.WATCHED_STEPS)
                 self._pass_over(count, available)
             elif not self._step.is_driven:
+                # The host is ahead of the devices by a bounded number of windows, whose input is all that is kept.
                 pending.append(ran)
                 if len(pending) >= _IN_FLIGHT:
                     wait(pending.popleft())
@@ -269,6 +278,8 @@ class _LoopRun:
             structures: list[Any] = []
             for position, take in enumerate(self._loop.takes):
                 per_iteration = step.counts[position]
+                # Equal on all workers (`Stream.peek_up_to`), so that all dispatch the same windows with the same
+                # collectives.
                 runs = self._streams[position].peek_up_to(0, want * per_iteration)
                 if not runs and not take.is_optional:
                     if take.is_own:
@@ -326,6 +337,7 @@ class _LoopRun:
         start = np.int32(self._done)
         if step.is_driven:
             rows = [block[0] for block in blocks]
+            # `carried` is emptied so that the lists don't hold the arrays that the inner loop is to overwrite.
             arguments = [*carried, start, *rows, *constants]
             carried.clear()
             results = run.nested(step.jaxpr, arguments)
@@ -407,6 +419,7 @@ def _capacity(loop: _driven.Loop, step: _driven.Step, count: int, most: int) -> 
     fitting = [capacity for capacity in step.capacities if capacity >= count]
     if fitting:
         return min(fitting)
+    # The next power of two.
     capacity = min(most, 1 << (count - 1).bit_length())
     step.capacities.append(capacity)
     return capacity
@@ -444,5 +457,6 @@ def on_host(value: Any) -> np.ndarray:
 def wait(value: Any) -> None:
     """Wait until an array has been computed, in a way that Ctrl-C ends."""
     if isinstance(value, jax.Array):
+        # `block_until_ready` waits in C++; Python's handler of Ctrl-C would run when it is over.
         while not value.is_ready():  # type: ignore[attr-defined]
             time.sleep(_POLL_SECONDS)

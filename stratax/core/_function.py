@@ -102,6 +102,8 @@ class Function(_signature.Alias):
         Inside another compiled function it becomes part of that one, and under an eager `GradientTape`, which
         has to see its operations and variables, it runs as plain Python.
         """
+        # A compiled function is opaque to an eager tape: it would see neither the operations nor the reads of
+        # variables.
         if _capture.current_region() is not None or _reads.has_listeners():
             return self.converted(*args, **kwargs)
         try:
@@ -170,6 +172,8 @@ class Function(_signature.Alias):
         outputs: list[Any] = []
 
         def body(*dynamic: object) -> tuple[list[Any], list[Any]]:
+            # So that a loop over `range(n)` is known to be as long as the argument n: it may then take input from
+            # streams.
             region.arguments = {id(tracer): index for index, tracer in enumerate(dynamic)}
             args, kwargs = arguments.rebuild(dynamic)
             with region:
@@ -187,6 +191,8 @@ class Function(_signature.Alias):
         except _FOREIGN_ERRORS as error:
             raise errors.TracingError(_explain(self, error)) from error
         finally:
+            # Also when the trace failed: the layers that it built keep their variables, and the next call expects
+            # values.
             _capture.initialize_pending()
         return closed, region, outputs[-1]
 
@@ -338,7 +344,9 @@ def build_program(
     read = {
         id(source): position for position, source in enumerate(sources) if isinstance(source, keras.Variable)
     }
+    # A program that calls back into Python may fail halfway; what it was given to overwrite would be gone.
     donated = [variable for variable in written if id(variable) in read and donate and not can_fail]
+    # `Program` expects those that are donated first.
     order = donated + [variable for variable in written if not any(variable is d for d in donated)]
     positions = [next(i for i, v in enumerate(written) if v is variable) for variable in order]
     donated_positions = [read[id(variable)] for variable in donated]
@@ -376,6 +384,7 @@ def build_program(
         results = flat(*inputs, *arguments)
         new = [results[position] for position in positions]
         if placement is not None:
+            # XLA would be free to leave them elsewhere, and the next call had to move them.
             new = jax.lax.with_sharding_constraint(new, placement)
         return new, results[len(written) :]
 
@@ -432,6 +441,7 @@ def _sort_outputs(result: object) -> tuple[list[Any], Any]:
 
 
 def _abstract(value: Any) -> Any:
+    # NumPy's kinds of objects, bytes, text, dates and durations.
     if np.dtype(value.dtype).kind in "OSUMm":
         raise errors.BadTypeError(
             "An array that is passed to a compiled function must have a dtype that devices compute with: numbers or "
@@ -454,6 +464,7 @@ def _bound_method(
 ) -> Callable[..., Any]:
     """Return a bound method that does not keep its instance alive; it leaves the table of methods together with it."""
     try:
+        # A finalizer would run at the end of the program too, unless told not to.
         weakref.finalize(instance, table.pop, id(instance), None).atexit = False
         reference: Callable[[], Any] = weakref.ref(instance)
     except TypeError:  # An object that can't be referred to weakly (`__slots__`, a namedtuple) stays.

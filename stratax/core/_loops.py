@@ -74,6 +74,7 @@ def for_stmt(
         _python_for(iterated, extra_test, body)
         return
     keep_going = extra_test() if extra_test is not None else True
+    # Not traced at all, as Python would not run the body: it may not be valid for no elements.
     if (isinstance(elements.length, int) and elements.length == 0) or keep_going is False:
         return
     _Loop(parent, elements, body, extra_test, get_state, set_state, names).compile(keep_going)
@@ -243,6 +244,7 @@ class _Loop:
         segments = _feeding.plan(self.parent, traced.region, self.elements.length, self.elements.bound)
         offset = 0
         for number, segment in enumerate(segments):
+            # Elements of another structure need a body of their own: one loop behind the other.
             if number:
                 traced, entry = self._trace(self._entry(), segment.structures)
             elements = self.elements if len(segments) == 1 else self.elements.part(offset, segment.count)
@@ -269,6 +271,8 @@ class _Loop:
         region = traced.region
         if self.test is not None or self.elements.streams or traced.block.is_driven:
             return False
+        # Whether the branch runs is known only on the devices; input that the program has taken would be lost if it
+        # does not.
         if isinstance(self.parent, _body.BranchRegion):
             return False
         if any(taken.is_optional for taken in region.taken_elements):
@@ -281,6 +285,7 @@ class _Loop:
             leaves = jax.tree.leaves(taken.structure)
             size += count * taken.count * sum(math.prod(leaf.shape) * leaf.dtype.itemsize for leaf in leaves)
         most = max(region.per_iteration(taken.stream) for taken in region.taken_elements)
+        # One iteration is taken whatever its size: there is no smaller window.
         return count * most <= _driven.WINDOW_STEPS and (size <= _driven.WINDOW_BYTES or count == 1)
 
     def _drive(self, traced: _carry.Body, entry: list[_locals.Packed], keep_going: Any) -> None:
@@ -399,6 +404,7 @@ class _Loop:
     def _trace_once(
         self, entry: list[_locals.Packed], structures: dict[int, Any], number: int
     ) -> _carry.Body:
+        # Negative, so that `_pass` can tell bodies for several structures of elements from parts of the program.
         region = _body.LoopRegion(self.parent, structures, path=(*self.path, -1 - number))
         places = [(local, leaf) for local, packed in enumerate(entry) for leaf in packed.arrays]
         avals = [_abstract(entry[local].leaves[leaf]) for local, leaf in places]
@@ -420,6 +426,7 @@ class _Loop:
             return [*leaves, *written, *test]
 
         traced.block = _body.trace_block(region, run, [self.elements.aval(), *avals])
+        # The locals hold tracers of the body's trace, which is over.
         self.set_state([packed.unpack({}) for packed in entry])
         return traced
 
@@ -444,6 +451,7 @@ class _Loop:
                 if not _locals.is_array(leaf):
                     _check_constant(before.paths[position], leaf, result)
                     continue
+                # Not assigned by the body: it need not be carried, so any dtype will do.
                 if result is traced.tracers[local, position]:
                     continue
                 if _is_optional(before.treedef) and leaf.shape != result.shape:

@@ -30,6 +30,7 @@ from stratax.core import (
 )
 from stratax.core._interrupts import REFERENCES_IN_LIST, InterruptDeferred
 
+# The primitives of JAX 0.10 that call Python while a program runs.
 _CALLBACKS = ("pure_callback", "io_callback", "debug_callback", "python_callback")
 
 
@@ -122,6 +123,7 @@ class Program:
     ) -> Any:
         """Run the program once and give the variables that it writes their new values."""
         _placement.check_fits(arguments)
+        # Before Ctrl-C is held back: input may be long in coming.
         fed = self._take(arguments, streams, traced) if self._has_feeds else {}
         _arrivals.settle_before_run()
         with InterruptDeferred():
@@ -129,11 +131,15 @@ class Program:
             try:
                 written, results = self._dispatch(donated, kept, arguments)
             except ValueError as error:
+                # An argument may be committed to other devices than the program's. JAX says so before it takes a
+                # buffer, so nothing is lost; looking at every argument of every call would cost more than the rare
+                # second attempt.
                 if self.placement is None or "incompatible devices" not in str(error):
                     raise
                 donated, kept, arguments = (self._moved(group) for group in (donated, kept, arguments))
                 written, results = self._dispatch(donated, kept, arguments)
             if self.can_fail:
+                # What a callback raises comes out here, before variables get values that were never computed.
                 jax.block_until_ready((written, results))
             _variable_store.write_all(self.written, written)
             self._placed_ids[: len(self.donated)] = map(id, written[: len(self.donated)])
@@ -253,6 +259,7 @@ class DrivenProgram(Program):
             feeds=region.feeds,
             outputs=outputs,
             placement=region.placement,
+            # Of a driven program it also says that windows must not overwrite what they are given.
             can_fail=can_fail or not donate,
         )
         self.storage = region.storage
@@ -291,6 +298,8 @@ class DrivenProgram(Program):
             return begun[id(stream)]
 
         def take(number: int, into: dict[Any, Any]) -> None:
+            # What stands behind a driven loop is taken only when the loop has run: before, nobody knows where its
+            # streams will be.
             fed = [feed for feed in self.feeds if feed.behind == number and feed.count]
             for feed in fed:
                 stream, count = resolve(feed.stream), _count(feed, arguments)
@@ -335,6 +344,8 @@ class DrivenProgram(Program):
     ) -> bool:
         if not super().matches(streams, traced, known):
             return False
+        # Only the first loop's elements can be looked at before anything has run; a later loop is traced anew where
+        # its elements don't fit (`_extension`).
         if self._first_loop is None:
             return True
         for position, take in enumerate(self._first_loop.takes):
@@ -419,6 +430,8 @@ def _count(feed: _capture.StreamFeed, known: Sequence[Any]) -> int:
 
 def _fits(feed: _capture.StreamFeed, stream: _stream.Stream, skip: int, count: int) -> bool:
     """Return whether the stream's next elements have the feed's structure throughout."""
+    # `take_block` fills a block up with rows that are not used. Up to half of them may be such; for fewer elements
+    # a program of their own is worth its compilation.
     if count > feed.count or (count < feed.count and 2 * count < feed.count):
         return False
     if feed.is_optional:

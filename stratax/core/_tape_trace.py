@@ -73,6 +73,8 @@ class TapeTrace(core.Trace):
 
     def __init__(self, parent: Any, records: list[Record]) -> None:
         super().__init__()
+        # JAX 0.10 lowers primitives on its "high" types for traces that need that. This one hands everything on:
+        # the parent, in whose trace primitives are bound, says what it needs.
         self.requires_low = False
         self.parent = parent
         self.records = records
@@ -82,12 +84,14 @@ class TapeTrace(core.Trace):
     def node_of(self, value: object) -> Node | None:
         """Return the node of a followed value, found by the identity of the object."""
         node = self._nodes.get(id(value))
+        # An id is free again as soon as its value is gone, and the next value may have it.
         return node if node is not None and node.reference() is value else None
 
     def follow(self, value: object) -> Node:
         """Start to follow a value, if that was not done before."""
         node = self.node_of(value)
         if node is None:
+            # JAX arrays can't be keys of a `WeakKeyDictionary`: they have no hash.
             key = id(value)
             node = self._nodes[key] = Node(value, lambda _: self._forget(key))
         return node
@@ -193,6 +197,7 @@ class TapeTrace(core.Trace):
                 full[index] = value
             outputs = bind(*full)
             template[:] = [outputs]
+            # Integers and the like have no derivative; `jax.vjp` gets them as auxiliary results.
             leaves = list(outputs) if primitive.multiple_results else [outputs]
             inexact = [_is_inexact(leaf) for leaf in leaves]
             template.append(inexact)
@@ -268,6 +273,7 @@ def play_back(
     keep = set(sources)
     for record in _backwards(records, consume=consume):
         incoming = [None if node is None else cotangents.get(node) for node in record.outputs]
+        # Nothing before this record depends on its outputs; their cotangents are freed unless asked for.
         for output in record.outputs:
             if output is not None and output not in keep:
                 cotangents.pop(output, None)
@@ -313,7 +319,10 @@ def _pull_back(vjp: Any, incoming: Sequence[Any], needed: Sequence[bool]) -> lis
     if isinstance(vjp, _NoGradient):
         vjp.fail()
         return []
+    # What JAX 0.10 binds to `_vjp3_callable`: where residuals are, which outputs are constant, the linear jaxpr,
+    # and the types of the outputs.
     spec, known, jaxpr, _ = vjp.fun.args
+    # `NotNeeded` is a structure without leaves: if it were no leaf here, the positions behind it would shift.
     kept = jax.tree.leaves(vjp.args_res, is_leaf=lambda leaf: type(leaf).__name__ == "NotNeeded")
     residuals = [kept[r.idx] if r.primal else vjp.opaque_residuals[r.idx] for r in spec]
     accumulators = [
@@ -350,6 +359,7 @@ _without_constants: weakref.WeakSet[Any] = weakref.WeakSet()
 
 def _known_outputs(vjp: Any) -> list[bool]:
     """Return which outputs do not depend on the inputs, as far as derivatives go (`floor`, `stop_gradient`)."""
+    # See `_pull_back`.
     return list(vjp.fun.args[1])
 
 
@@ -368,4 +378,5 @@ def _like(
     if isinstance(template, list | tuple):
         return leaves
     remaining = iter(leaves)
+    # A flat tree of JAX's, which some primitives with several results give in 0.10.
     return template.map(lambda _: next(remaining))
