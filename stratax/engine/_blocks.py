@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from stratax._typing import PyTree
 from stratax.core import functions
 from stratax.distribute import Strategy
-from stratax.distribute.replicas._values import PerReplica, is_per_replica
+from stratax.distribute.replicas import PerReplica, is_per_replica
 
 Step = Callable[[Any], Any]
 

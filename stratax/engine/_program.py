@@ -7,7 +7,7 @@ from typing import Any
 from stratax._typing import PyTree
 from stratax.core import Function
 from stratax.distribute import Strategy
-from stratax.distribute.replicas import _contexts
+from stratax.distribute.replicas import entered
 from stratax.engine import _blocks
 
 _EXPECTED_TRACES = 16  # Batches and their remainders, of training and validation, with and without weights.
@@ -77,7 +77,7 @@ class StepProgram:
             steps: How many.
             element: Their batches: one, or, if there are several, stacked on a leading dimension.
         """
-        with _contexts.entered(self._strategy, None):
+        with entered(self._strategy, None):
             return self._function(steps, element)
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from stratax.core import OutOfRangeError
 from stratax.distribute import DistributedIterator
-from stratax.distribute.input._input import limit_ahead
+from stratax.distribute.input import limit_ahead
 
 _STEPS_PASSED_OVER = 64
 

@@ -5,9 +5,8 @@ from typing import Any
 import keras
 
 from stratax.core import Function
-from stratax.distribute import Strategy
-from stratax.distribute.keras_hooks import _accumulation, _keras_hooks
-from stratax.distribute.replicas import _contexts
+from stratax.distribute import Strategy, keras_hooks
+from stratax.distribute.replicas import entered
 from stratax.seams import keras as seam
 
 
@@ -32,10 +31,10 @@ class FlushAccumulatedGradients(keras.callbacks.Callback):
         def flush() -> None:
             # Only what shapes the program; the optimizer's variables carry the rest.
             self._strategy.extended.place_program()
-            with _keras_hooks.applying(optimizer):
-                _accumulation.flush(optimizer, _KERAS_APPLY)
+            with keras_hooks.applying(optimizer):
+                keras_hooks.flush(optimizer, _KERAS_APPLY)
 
-        with _contexts.entered(self._strategy, None):
+        with entered(self._strategy, None):
             Function(flush, autograph=False)()
 
 

@@ -21,8 +21,7 @@ import numpy as np
 from stratax import engine, errors
 from stratax._shown import cut, shown
 from stratax.checkpoint import random_state, set_random_state
-from stratax.distribute import Strategy
-from stratax.distribute.keras_hooks import _accumulation
+from stratax.distribute import Strategy, keras_hooks
 from stratax.engine import InputPosition, Resumption, StepInput
 from stratax.io import local_path, replaced_file, write_file
 
@@ -129,7 +128,7 @@ class Backup:
             if not each.built:
                 with self._strategy.scope():
                     each.build(model.trainable_variables)
-                    _accumulation.prepare(each)
+                    keras_hooks.prepare(each)
         state = self._read() if engine.is_chief(self._strategy) else None
         state = engine.from_chief(self._strategy, state)
         if state is None:

@@ -17,9 +17,8 @@ import keras
 from stratax import errors
 from stratax._shown import shown
 from stratax.core import dispatches, variable_store
-from stratax.distribute import Strategy
-from stratax.distribute.replicas import _contexts
-from stratax.distribute.strategies import _ownership
+from stratax.distribute import Strategy, strategies
+from stratax.distribute.replicas import get_strategy, has_strategy, in_cross_replica_context, is_default
 from stratax.keras import _epochs, _logs, _plain_input, _steps, _tensorboard, _trainer, _whole_saves
 from stratax.seams import keras as seam
 
@@ -49,9 +48,9 @@ def install() -> None:
 def _created_hook(original: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(original)
     def __init__(self: keras.Model) -> None:
-        if _contexts.has_strategy():
+        if has_strategy():
             # Around Keras' own bookkeeping of attributes, which looks for layers and variables in what it is given.
-            self.__dict__[_CREATED_IN] = _contexts.get_strategy()
+            self.__dict__[_CREATED_IN] = get_strategy()
         original(self)
 
     return __init__
@@ -70,7 +69,7 @@ def _compile_hook(original: Callable[..., None]) -> Callable[..., None]:
         if strategy is None:
             original(self, *args, **kwargs)
             return
-        with contextlib.nullcontext() if _contexts.has_strategy() else strategy.scope():
+        with contextlib.nullcontext() if has_strategy() else strategy.scope():
             original(self, *args, **kwargs)
         _warn_of_uncompiled_steps(self, "under a strategy", jit_compile=kwargs.get("jit_compile", "auto"))
         _trainer.attach(self, strategy)
@@ -81,10 +80,10 @@ def _compile_hook(original: Callable[..., None]) -> Callable[..., None]:
 def _strategy_of(model: keras.Model) -> Strategy | None:
     """Return the strategy of the scope that a model was created in, or else of the one that it is used in."""
     created: Strategy | None = model.__dict__.get(_CREATED_IN)
-    current = _contexts.get_strategy() if _contexts.in_cross_replica_context() else None
+    current = get_strategy() if in_cross_replica_context() else None
     if created is None:
         return current
-    if _contexts.has_strategy() and current is not created:
+    if has_strategy() and current is not created:
         raise errors.StrategyError(
             f"Model {shown(model.name)} was created in the scope of one strategy and is used in the scope of another. "
             f"Received: a model of {shown(created)} in the scope of {shown(current)}. Create it in that scope, or "
@@ -113,19 +112,19 @@ def _call_hook(original: Callable[..., Any], name: str) -> Callable[..., Any]:
         trainer = _trainer.trainer_of(self)
         if trainer is None and not self.compiled and name in ("predict", "predict_on_batch"):
             trainer = _trainer_of_uncompiled(self)
-        if trainer is None and not _contexts.has_strategy() and _steps.is_written_for_tensorflow(self):
+        if trainer is None and not has_strategy() and _steps.is_written_for_tensorflow(self):
             _warn_of_uncompiled_steps(self, "of a model that overrides a step with TensorFlow's arguments")
-            trainer = _trainer.attach(self, _contexts.get_strategy())
+            trainer = _trainer.attach(self, get_strategy())
         if trainer is not None:
             try:
                 return getattr(trainer, name)(*args, **kwargs)
             except Exception as error:
                 dispatches.shorten(error)
                 raise
-        if _contexts.has_strategy() and self.compiled:
+        if has_strategy() and self.compiled:
             raise errors.StrategyError(
                 f"Model {shown(self.name)} was compiled outside of any scope and is used in one. Received: a call of "
-                f"{shown(name)} in the scope of {shown(_contexts.get_strategy())}. Move the lines that build and "
+                f"{shown(name)} in the scope of {shown(get_strategy())}. Move the lines that build and "
                 f"compile the model into `with strategy.scope():`, or the call of {shown(name)} out of it."
             )
         if name == "fit":
@@ -153,19 +152,19 @@ def _trainer_of_uncompiled(model: keras.Model) -> "_trainer.Trainer | None":
     if strategy is not None:
         _check_variables(model, strategy)
     elif model.variables:
-        strategy = _ownership.owner(model.variables[0])
+        strategy = strategies.owner(model.variables[0])
     return None if strategy is None else _trainer.attach(model, strategy)
 
 
 def _check_variables(model: keras.Model, strategy: Strategy | None) -> None:
     """Raise an error if a model has variables, or models inside it, of another strategy."""
-    expected = None if strategy is None or _contexts.is_default(strategy) else strategy
+    expected = None if strategy is None or is_default(strategy) else strategy
     for layer in model._flatten_layers():
         created = layer.__dict__.get(_CREATED_IN, expected)
         if created is not expected:
             _raise_foreign(model, f"model {shown(layer.name)} inside it", created, expected)
     for variable in model.variables:
-        owner = _ownership.owner(variable)
+        owner = strategies.owner(variable)
         if owner is not expected and variable_store.has_value(variable):
             _raise_foreign(model, f"variable {shown(variable.path)}", owner, expected)
 
@@ -175,7 +174,7 @@ def _check_parts(model: keras.Model, given: dict[str, Any], strategy: Strategy |
     for name in ("optimizer", "metrics", "weighted_metrics"):
         for part in keras.tree.flatten(given.get(name)):
             for variable in getattr(part, "variables", ()):
-                owner = _ownership.owner(variable)
+                owner = strategies.owner(variable)
                 if owner is not None and owner is not strategy:
                     _raise_foreign_part(model, part, owner, strategy)
 

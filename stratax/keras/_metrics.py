@@ -9,8 +9,7 @@ import jax
 import jax.numpy as jnp
 import keras
 
-from stratax.distribute.replicas import _contexts
-from stratax.distribute.replicas._values import REPLICA_AXIS
+from stratax.distribute.replicas import REPLICA_AXIS, syncing_replicas
 
 
 @contextlib.contextmanager
@@ -19,7 +18,7 @@ def global_results(model: keras.Model) -> Iterator[None]:
 
     An overridden step returns `{m.name: m.result() for m in self.metrics}`; a replica's own variables hold its part.
     """
-    if _contexts.syncing_replicas() is None:
+    if syncing_replicas() is None:
         yield
         return
     metrics = model.metrics

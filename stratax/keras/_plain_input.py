@@ -14,7 +14,7 @@ from stratax._shown import shown
 from stratax._typing import PyTree
 from stratax.data import Dataset
 from stratax.distribute import DistributedDataset
-from stratax.distribute.replicas import _contexts
+from stratax.distribute.replicas import is_default
 from stratax.keras import _weighted
 from stratax.seams import keras as seam
 
@@ -111,7 +111,7 @@ def _hook(original: Callable[..., Any]) -> Callable[..., Any]:
         if not isinstance(x, (Dataset, DistributedDataset)):
             return original(x, y, sample_weight, *args, class_weight=class_weight, **kwargs)
         _weighted.refuse_targets(x, y, sample_weight)
-        if isinstance(x, DistributedDataset) and not _contexts.is_default(x.strategy):
+        if isinstance(x, DistributedDataset) and not is_default(x.strategy):
             raise errors.StrategyError(
                 "A dataset that a strategy has distributed was given to a model that has none. Expected: the Dataset "
                 f"itself, or a model of that strategy. Received: a dataset of {shown(x.strategy)}. Build and compile "

@@ -14,8 +14,8 @@ import keras
 
 from stratax._typing import PyTree
 from stratax.core import regions, value_and_grad
-from stratax.distribute.keras_hooks import _accumulation
-from stratax.distribute.replicas import _contexts
+from stratax.distribute import keras_hooks
+from stratax.distribute.replicas import syncing_replicas
 from stratax.keras import _metrics
 from stratax.seams.keras import data_adapter_utils
 
@@ -105,7 +105,7 @@ def _train(model: keras.Model, data: PyTree) -> None:
 
     def loss_fn() -> tuple[Any, tuple[Any, Any, list[Any]]]:
         y_pred = _call(model, x, training=True)
-        with _accumulation.observing() as losses:
+        with keras_hooks.observing() as losses:
             loss = model._compute_loss(x=x, y=y, y_pred=y_pred, sample_weight=sample_weight, training=True)
         scaled = model.optimizer.scale_loss(loss) if model.optimizer is not None else loss
         return scaled, (loss, y_pred, losses.only())
@@ -114,7 +114,7 @@ def _train(model: keras.Model, data: PyTree) -> None:
     (_, (loss, y_pred, weights)), gradients = value_and_grad(loss_fn, trainable, has_aux=True)()
     if trainable:
         weight = weights[0] if weights else _examples(x) * _num_replicas()
-        with _accumulation.weighing(weight):
+        with keras_hooks.weighing(weight):
             model.optimizer.apply(gradients, trainable)
     _track(model, loss, x, y, y_pred, sample_weight)
 
@@ -160,7 +160,7 @@ def _predict(model: keras.Model, data: PyTree) -> Any:
 
 
 def _num_replicas() -> int:
-    replicas = _contexts.syncing_replicas()
+    replicas = syncing_replicas()
     return 1 if replicas is None else replicas.num_replicas_in_sync
 
 

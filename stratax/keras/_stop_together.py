@@ -9,7 +9,7 @@ from collections.abc import Callable
 import keras
 
 from stratax.distribute import Strategy
-from stratax.distribute.strategies._membership import InStep
+from stratax.distribute.strategies import InStep
 from stratax.engine import CommonStop
 
 _ATTRIBUTES = {"train": "stop_training", "test": "stop_evaluating", "predict": "stop_predicting"}

@@ -17,11 +17,9 @@ import numpy as np
 from stratax import engine, errors
 from stratax._shown import shown
 from stratax._typing import PyTree
-from stratax.distribute import Strategy
-from stratax.distribute.keras_hooks import _accumulation as _accumulation_state
-from stratax.distribute.replicas import _contexts
-from stratax.distribute.strategies import _ownership
-from stratax.distribute.strategies._membership import InStep
+from stratax.distribute import Strategy, keras_hooks, strategies
+from stratax.distribute.replicas import entered, get_strategy, has_strategy
+from stratax.distribute.strategies import InStep
 from stratax.keras import (
     _accumulation,
     _callback_list,
@@ -376,7 +374,7 @@ class Trainer:
         model = self.model
         if adapter.num_batches == 0:
             adapter.example()  # Raises: Keras would fail later, and not say why.
-        with _contexts.entered(self.strategy, None):
+        with entered(self.strategy, None):
             if not all(layer.built for layer in model._flatten_layers()) and predicting:
                 x, _, _ = seam.data_adapter_utils.unpack_x_y_sample_weight(adapter.example())
                 seam.compute_output_spec(model, jax.tree.map(_symbol, x), training=False)
@@ -387,7 +385,7 @@ class Trainer:
             elif not predicting and not model.optimizer.built:
                 model.optimizer.build(model.trainable_variables)
             if not predicting and model.optimizer is not None and model.optimizer.built:
-                _accumulation_state.prepare(model.optimizer)
+                keras_hooks.prepare(model.optimizer)
         self.own_variables()
 
     def _is_unbuilt(self) -> bool:
@@ -400,7 +398,7 @@ class Trainer:
         """Note that the model's variables belong to the strategy."""
         optimizer = getattr(self.model, "optimizer", None)  # Only a compiled model has the attribute.
         for variable in [*self.model.variables, *(optimizer.variables if optimizer is not None else ())]:
-            _ownership.own(variable, self.strategy)
+            strategies.own(variable, self.strategy)
 
 
 class _Computing:
@@ -414,10 +412,10 @@ class _Computing:
 
     def __enter__(self) -> None:
         strategy = self._trainer.strategy
-        if _contexts.has_strategy() and _contexts.get_strategy() is not strategy:
+        if has_strategy() and get_strategy() is not strategy:
             raise errors.StrategyError(
                 "A model that was compiled in the scope of one strategy was used in the scope of another. Received: a "
-                f"model of {shown(strategy)} in the scope of {shown(_contexts.get_strategy())}. Build and "
+                f"model of {shown(strategy)} in the scope of {shown(get_strategy())}. Build and "
                 "compile it there, or "
                 "leave that scope."
             )

@@ -9,7 +9,7 @@ import keras
 
 from stratax import engine
 from stratax.distribute import Strategy
-from stratax.distribute.strategies._membership import InStep
+from stratax.distribute.strategies import InStep
 from stratax.engine import StepInput
 from stratax.keras import _backup
 

@@ -14,7 +14,7 @@ from stratax._shown import shown
 from stratax.cluster import device_kind, local_devices, resolve_device
 from stratax.distribute.collectives._cross_device_ops_base import CrossDeviceOps
 from stratax.distribute.collectives._packing import pack, plan_packs, unpack
-from stratax.distribute.replicas._reduce_op import ReduceOp, as_reduce_op
+from stratax.distribute.replicas import ReduceOp, as_reduce_op
 from stratax.errors import BadArgumentError, BadTypeError, DeviceError
 
 AccumulationFn = Callable[[list[jax.Array]], jax.Array]

@@ -19,8 +19,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec, Sharding, SingleDev
 from stratax._shown import shown
 from stratax._typing import TensorLike
 from stratax.cluster import LogicalDevice, PhysicalDevice, resolve_device
-from stratax.distribute.replicas._reduce_op import ReduceOp, as_reduce_op
-from stratax.distribute.replicas._values import REPLICA_AXIS, PerReplica
+from stratax.distribute.replicas import REPLICA_AXIS, PerReplica, ReduceOp, as_reduce_op
 from stratax.errors import BadArgumentError, BadTypeError, StructureError
 
 ReduceInReplica = Callable[..., list[jax.Array]]

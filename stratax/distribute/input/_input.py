@@ -12,10 +12,10 @@ from stratax._shown import shown
 from stratax.core import Stream, regions
 from stratax.core.placement import place, place_local
 from stratax.distribute.input import _buffered_reader, _readers
-from stratax.distribute.replicas._values import REPLICA_AXIS
+from stratax.distribute.replicas import REPLICA_AXIS
 
 if TYPE_CHECKING:
-    from stratax.distribute.strategies._strategy import Strategy
+    from stratax.distribute.strategies import Strategy
 
 
 _STATE_VERSION = 1

@@ -18,7 +18,7 @@ import numpy as np
 
 from stratax import errors
 from stratax._shown import shown
-from stratax.distribute.replicas._values import PerReplica
+from stratax.distribute.replicas import PerReplica
 
 _UNKNOWN = -2
 PLACE_SECONDS = 0.05

@@ -18,12 +18,18 @@ import keras
 
 from stratax._typing import PyTree
 from stratax.core import regions
+from stratax.distribute import strategies
 from stratax.distribute.keras_hooks import _accumulation
-from stratax.distribute.replicas import _contexts, _replica_region
-from stratax.distribute.replicas._reduce_op import ReduceOp
-from stratax.distribute.replicas._values import REPLICA_AXIS
-from stratax.distribute.strategies import _ownership
-from stratax.distribute.strategies._placement import UpdatesOnce
+from stratax.distribute.replicas import (
+    REPLICA_AXIS,
+    PostponedUpdate,
+    PostponesUpdates,
+    ReduceOp,
+    get_replica_context,
+    get_strategy,
+    syncing_replicas,
+)
+from stratax.distribute.strategies import UpdatesOnce
 from stratax.seams import keras as seam
 
 
@@ -41,8 +47,8 @@ def install() -> None:
         {
             "keras.src.optimizers.base_optimizer:BaseOptimizer.apply": _apply_hook,
             "keras.src.optimizers.loss_scale_optimizer:LossScaleOptimizer.apply": _apply_hook,
-            "keras.src.backend.jax.core:JaxVariable._initialize_layout": _ownership.noting,
-            "keras.src.backend.jax.core:JaxVariable._initialize_with_initializer": _ownership.creating,
+            "keras.src.backend.jax.core:JaxVariable._initialize_layout": strategies.noting,
+            "keras.src.backend.jax.core:JaxVariable._initialize_with_initializer": strategies.creating,
             "keras:layers.BatchNormalization.__init__": _synchronized_init,
             "keras:layers.BatchNormalization._moments": _global_moments,
             "keras:metrics.Mean.update_state": _weighted_mean_update,
@@ -56,19 +62,19 @@ def install() -> None:
 
 def scale_loss(value: Any) -> Any:
     """Scale a replica's contribution to a loss that was averaged over the replica's own examples."""
-    replicas = _contexts.syncing_replicas()
+    replicas = syncing_replicas()
     return value if replicas is None else value / replicas.num_contributions
 
 
 def unscale_loss(value: Any) -> Any:
     """Undo :func:`scale_loss`, for trackers that average over the replicas."""
-    replicas = _contexts.syncing_replicas()
+    replicas = syncing_replicas()
     return value if replicas is None else value * replicas.num_contributions
 
 
 def reduce_gradients(grads: Sequence[Any]) -> list[Any]:
     """Sum each gradient over the replicas (their mean in a step of `fit`); None stays None."""
-    replicas = _contexts.syncing_replicas()
+    replicas = syncing_replicas()
     if replicas is None:
         return list(grads)
     present = [index for index, grad in enumerate(grads) if grad is not None]
@@ -99,8 +105,8 @@ def _apply_hook(original: Callable[..., None]) -> Callable[..., None]:
             original(self, grads, trainable_variables)
             return
         reduced = reduce_gradients(grads)
-        if isinstance(region, _replica_region.PostponesUpdates) and isinstance(
-            _contexts.get_strategy().extended.placement, UpdatesOnce
+        if isinstance(region, PostponesUpdates) and isinstance(
+            get_strategy().extended.placement, UpdatesOnce
         ):
             _postpone(self, original, reduced, trainable_variables, region)
             return
@@ -115,7 +121,7 @@ def _postpone(
     original: Callable[..., None],
     grads: list[Any],
     variables: Any,
-    region: _replica_region.PostponesUpdates,
+    region: PostponesUpdates,
 ) -> None:
     """Leave applying gradients to one place, after the replicas have computed them."""
     targets = list(variables) if variables is not None else list(optimizer._trainable_variables)
@@ -131,7 +137,7 @@ def _postpone(
 
     arrays = [*(grads[index] for index in present), jnp.asarray(_accumulation.examples())]
     changed = frozenset(id(variable) for variable in [*targets, *optimizer.variables])
-    region.postpone(_replica_region.PostponedUpdate(make, arrays, changed))
+    region.postpone(PostponedUpdate(make, arrays, changed))
 
 
 def _apply(
@@ -170,7 +176,7 @@ def _global_reduce_values(original: Callable[..., Any]) -> Callable[..., Any]:
         losses = _accumulation.observed()
         if losses is not None:
             losses.add_loss(jnp.ones(()) if reduction == "sum" else total)
-        replicas = _contexts.syncing_replicas()
+        replicas = syncing_replicas()
         if replicas is None or not tuple(values.shape):
             return original(values, sample_weight, reduction)
         # What replicas contribute is summed where num_contributions is their number, and averaged where it is 1.
@@ -188,7 +194,7 @@ def _global_reduce_values(original: Callable[..., Any]) -> Callable[..., Any]:
 def _global_apply_mask(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def apply_mask(sample_weight: Any, mask: Any, dtype: Any, reduction: object) -> Any:
-        replicas, losses = _contexts.syncing_replicas(), _accumulation.observed()
+        replicas, losses = syncing_replicas(), _accumulation.observed()
         averages = mask is not None and reduction in ("mean", "sum_over_batch_size")
         if not averages or (replicas is None and losses is None):
             return original(sample_weight, mask, dtype, reduction)
@@ -212,7 +218,7 @@ def _global_apply_mask(original: Callable[..., Any]) -> Callable[..., Any]:
 def _sum_over_replicas(array: Any) -> Any:
     """Sum all elements of all replicas' arrays, as a constant."""
     total = jax.lax.stop_gradient(jnp.sum(array))
-    return total if _contexts.syncing_replicas() is None else jax.lax.psum(total, REPLICA_AXIS)
+    return total if syncing_replicas() is None else jax.lax.psum(total, REPLICA_AXIS)
 
 
 def _synchronized_init(original: Callable[..., None]) -> Callable[..., None]:
@@ -232,7 +238,7 @@ def _global_moments(original: Callable[..., Any]) -> Callable[..., Any]:
     def moments(self: Any, inputs: Any, mask: Any) -> Any:
         if not self.synchronized:
             return original(self, inputs, mask)
-        if _contexts.syncing_replicas() is None:
+        if syncing_replicas() is None:
             return _locally(self, original, inputs, mask)
         weights = jnp.ones((), inputs.dtype) if mask is None else jnp.asarray(mask, inputs.dtype)[..., None]
         weights = jnp.broadcast_to(weights, inputs.shape)
@@ -260,7 +266,7 @@ def _locally(layer: Any, original: Callable[..., Any], inputs: object, mask: PyT
 def _weighted_mean_update(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def update_state(self: object, values: PyTree, sample_weight: PyTree = None) -> Any:
-        replica = _contexts.get_replica_context()
+        replica = get_replica_context()
         if sample_weight is None and replica is not None and replica.stands_for > 1 and not jnp.shape(values):
             # One number for a whole step, such as its loss: in the other steps every replica counts one.
             sample_weight = replica.stands_for

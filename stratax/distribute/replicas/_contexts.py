@@ -21,7 +21,7 @@ from stratax.distribute.replicas._reduce_op import ReduceOp, as_reduce_op
 from stratax.distribute.replicas._values import REPLICA_AXIS, PerReplica, is_per_replica
 
 if TYPE_CHECKING:
-    from stratax.distribute.strategies._strategy import Strategy
+    from stratax.distribute.strategies import Strategy
 
 
 class ReplicaContext:

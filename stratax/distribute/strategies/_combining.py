@@ -10,9 +10,16 @@ from stratax import errors
 from stratax._shown import shown
 from stratax._typing import PyTree
 from stratax.core import Function, regions
-from stratax.distribute.replicas import _contexts, _uneven
-from stratax.distribute.replicas._reduce_op import ReduceOp
-from stratax.distribute.replicas._values import PerReplica, is_per_replica
+from stratax.distribute.replicas import (
+    PerReplica,
+    ReduceOp,
+    UnevenPerReplica,
+    check_axis,
+    check_none,
+    gather,
+    is_per_replica,
+    specs_of,
+)
 from stratax.distribute.strategies._membership import InStep, Membership
 
 if TYPE_CHECKING:
@@ -39,7 +46,7 @@ class Combiner:
         # Of several workers, gather would tell; a reduction in every step must not wait for the others' shapes.
         if axis is not None and not in_program and not isinstance(self._membership, InStep):
             value = self._even(value, axis)
-        _uneven.check_none(jax.tree.leaves(value, is_leaf=is_per_replica), "strategy.reduce")
+        check_none(jax.tree.leaves(value, is_leaf=is_per_replica), "strategy.reduce")
         for leaf in jax.tree.leaves(value, is_leaf=is_per_replica):
             self._check_reducible(op, leaf, axis)
         if in_program:
@@ -52,9 +59,9 @@ class Combiner:
         if not in_program:
             value = self._even(value, axis)
         leaves = jax.tree.leaves(value, is_leaf=is_per_replica)
-        _uneven.check_none(leaves, "strategy.gather in a compiled function")
+        check_none(leaves, "strategy.gather in a compiled function")
         for leaf in leaves:
-            _contexts.check_axis(axis, leaf.ndim if isinstance(leaf, PerReplica) else np.ndim(leaf))
+            check_axis(axis, leaf.ndim if isinstance(leaf, PerReplica) else np.ndim(leaf))
         if isinstance(self._membership, InStep) and not in_program:
             return self._compiled_gather(value, axis)
         return self._gather_in_program(value, axis)
@@ -67,7 +74,7 @@ class Combiner:
                 f"Received: value={shown(leaf)}, which is not per replica. Return it from the function that run calls."
             )
         if axis is not None:
-            _contexts.check_axis(axis, leaf.ndim if isinstance(leaf, PerReplica) else np.ndim(leaf))
+            check_axis(axis, leaf.ndim if isinstance(leaf, PerReplica) else np.ndim(leaf))
 
     def _reduce_in_program(self, op: ReduceOp, value: PyTree, axis: int | None) -> Any:
         return jax.tree.map(
@@ -83,22 +90,20 @@ class Combiner:
                 return array
             return jnp.sum(array, axis) if op is ReduceOp.SUM else jnp.mean(array, axis)
         array = leaf.array
-        dims = 0 if axis is None else (0, 1 + _contexts.check_axis(axis, leaf.ndim))
+        dims = 0 if axis is None else (0, 1 + check_axis(axis, leaf.ndim))
         return jnp.sum(array, dims) if op is ReduceOp.SUM else jnp.mean(array, dims)
 
     def _even(self, value: PyTree, axis: int) -> Any:
         """Return a structure in which what has components of several sizes is gathered already, as one for all."""
         leaves, treedef = jax.tree.flatten(value, is_leaf=is_per_replica)
-        found = [_uneven.specs_of(leaf) for leaf in leaves]
+        found = [specs_of(leaf) for leaf in leaves]
         if isinstance(self._membership, InStep):
             found = self._membership.specs_of_all(found)
-        elif not any(isinstance(leaf, _uneven.UnevenPerReplica) for leaf in leaves):
+        elif not any(isinstance(leaf, UnevenPerReplica) for leaf in leaves):
             return value
         for index, specs in enumerate(found):
             if specs and any(spec != specs[0] for spec in specs):
-                gathered = _uneven.gather(
-                    leaves[index], specs, axis, self._execution.mesh, self._compiled_gather
-                )
+                gathered = gather(leaves[index], specs, axis, self._execution.mesh, self._compiled_gather)
                 leaves[index] = PerReplica(gathered, solo=True)
         return jax.tree.unflatten(treedef, leaves)
 
@@ -114,7 +119,7 @@ def _gathered(leaf: object, axis: int) -> Any:
         return jnp.asarray(leaf)
     if leaf.solo:
         return leaf.array
-    dim = _contexts.check_axis(axis, leaf.ndim)
+    dim = check_axis(axis, leaf.ndim)
     moved = jnp.moveaxis(leaf.array, 0, dim)
     shape = (*moved.shape[:dim], moved.shape[dim] * moved.shape[dim + 1], *moved.shape[dim + 2 :])
     return moved.reshape(shape)

@@ -6,7 +6,7 @@ from stratax.cluster import (
     initialize_tpu_system,
     list_logical_devices,
 )
-from stratax.distribute.replicas._contexts import get_strategy
+from stratax.distribute.replicas import get_strategy
 from stratax.distribute.strategies._mirrored import MirroredStrategy
 from stratax.distribute.strategies._strategy import Strategy
 from stratax.distribute.strategies._tpu import TPUStrategy

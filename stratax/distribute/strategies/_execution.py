@@ -8,8 +8,8 @@ import jax
 from jax.sharding import Mesh
 
 from stratax._typing import PyTree, TensorLike
-from stratax.distribute.collectives._cross_device_ops_base import CrossDeviceOps
-from stratax.distribute.replicas._reduce_op import ReduceOp
+from stratax.distribute.collectives import CrossDeviceOps
+from stratax.distribute.replicas import ReduceOp
 
 
 class Execution(abc.ABC):

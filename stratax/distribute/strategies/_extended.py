@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import jax
 
 from stratax.core import regions
-from stratax.distribute.collectives._cross_device_ops_base import CrossDeviceOps
+from stratax.distribute.collectives import CrossDeviceOps
 from stratax.distribute.strategies._execution import Execution
 from stratax.distribute.strategies._membership import Alone, Membership
 from stratax.distribute.strategies._mesh_execution import MeshExecution

@@ -6,7 +6,7 @@ import threading
 from typing import Any
 
 from stratax.distribute import _loop
-from stratax.distribute.input import _readers
+from stratax.distribute.input import Share
 
 
 class Membership(abc.ABC):
@@ -22,7 +22,7 @@ class Membership(abc.ABC):
 
     @property
     @abc.abstractmethod
-    def share(self) -> _readers.Share:
+    def share(self) -> Share:
         """Which of the replicas that compute together are this process's."""
 
     @abc.abstractmethod
@@ -94,8 +94,8 @@ class Alone(Membership):
         return True
 
     @property
-    def share(self) -> _readers.Share:
-        return _readers.Share()
+    def share(self) -> Share:
+        return Share()
 
     def agreed(self, values: list[Any]) -> list[Any]:
         return values

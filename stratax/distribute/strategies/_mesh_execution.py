@@ -15,12 +15,20 @@ from stratax import errors
 from stratax._shown import shown
 from stratax._typing import PyTree, TensorLike
 from stratax.core import Function, functions, regions, variable_store
-from stratax.distribute.collectives._cross_device_ops import NcclAllReduce
-from stratax.distribute.collectives._cross_device_ops_base import CrossDeviceOps
-from stratax.distribute.input import _input
-from stratax.distribute.replicas import _contexts, _replica_region, _uneven
-from stratax.distribute.replicas._reduce_op import ReduceOp
-from stratax.distribute.replicas._values import REPLICA_AXIS, PerReplica, is_per_replica, mesh_of
+from stratax.distribute.collectives import CrossDeviceOps, NcclAllReduce
+from stratax.distribute.input import ValueContext
+from stratax.distribute.replicas import (
+    REPLICA_AXIS,
+    PerReplica,
+    ReduceOp,
+    ReplicaContext,
+    ReplicaRegion,
+    ReplicaSpread,
+    entered,
+    from_components,
+    is_per_replica,
+    mesh_of,
+)
 from stratax.distribute.strategies import _combining
 from stratax.distribute.strategies._execution import Execution, OverMesh
 from stratax.distribute.strategies._membership import InStep, Membership
@@ -103,7 +111,7 @@ class MeshExecution(Execution, OverMesh):
     def values_from_function(self, value_fn: Callable[[Any], Any]) -> Any:
         count = self.num_replicas
         contexts = [
-            _input.ValueContext(replica_id_in_sync_group=i, num_replicas_in_sync=count)
+            ValueContext(replica_id_in_sync_group=i, num_replicas_in_sync=count)
             for i in range(count)[self._membership.share.of(count)]
         ]
         values = [value_fn(context) for context in contexts]
@@ -114,7 +122,7 @@ class MeshExecution(Execution, OverMesh):
             )
         if count == 1:
             return values[0]
-        return jax.tree.map(lambda *parts: _uneven.from_components(parts, self._mesh), *values)
+        return jax.tree.map(lambda *parts: from_components(parts, self._mesh), *values)
 
     def call_for_each_replica(
         self,
@@ -141,18 +149,16 @@ class MeshExecution(Execution, OverMesh):
             )
         if self.num_replicas == 1 or True in kinds:
             return self._run_alone(replica_fn, leaves, treedef)
-        context = _contexts.ReplicaContext(
-            self._strategy, self.num_replicas, averages_gradients=averages_gradients
-        )
+        context = ReplicaContext(self._strategy, self.num_replicas, averages_gradients=averages_gradients)
         return self._run_replicas(replica_fn, leaves, treedef, region, context)
 
     def _run_alone(self, fn: Callable[..., Any], leaves: list[Any], treedef: jax.tree_util.PyTreeDef) -> Any:
         """Run on one replica that stands for all: on its device, or, for a remainder, on all devices alike."""
         plain = [_only_component(leaf) if isinstance(leaf, PerReplica) else leaf for leaf in leaves]
         args, kwargs = jax.tree.unflatten(treedef, plain)
-        with _contexts.entered(
+        with entered(
             self._strategy,
-            _contexts.ReplicaContext(self._strategy, 1, stands_for=self.num_replicas),
+            ReplicaContext(self._strategy, 1, stands_for=self.num_replicas),
         ):
             result = fn(*args, **kwargs)
         if self.num_replicas == 1:
@@ -167,7 +173,7 @@ class MeshExecution(Execution, OverMesh):
         leaves: list[Any],
         treedef: jax.tree_util.PyTreeDef,
         region: regions.Region,
-        context: _contexts.ReplicaContext,
+        context: ReplicaContext,
     ) -> Any:
         split = [index for index, leaf in enumerate(leaves) if isinstance(leaf, PerReplica)]
         found: list[_Traced] = []
@@ -178,8 +184,8 @@ class MeshExecution(Execution, OverMesh):
                 own[index] = jnp.squeeze(component, 0)
             args, kwargs = jax.tree.unflatten(treedef, own)
             mine = {key: jnp.squeeze(value, 0) for key, value in local.items()}
-            replica = _replica_region.ReplicaRegion(region, self.num_replicas, mine)
-            with replica, _contexts.entered(self._strategy, context):
+            replica = ReplicaRegion(region, self.num_replicas, mine)
+            with replica, entered(self._strategy, context):
                 result = fn(*args, **kwargs)
                 outputs, structure = jax.tree.flatten(_values_of_variables(result))
                 arrays = [jnp.asarray(leaf)[None] for leaf in outputs if _is_array(leaf)]
@@ -230,7 +236,7 @@ class MeshExecution(Execution, OverMesh):
             key = id(variable)
             # What the loop itself reads or writes besides must be one value in every iteration.
             if key not in used and key not in region.spreads:
-                region.adopt(_replica_region.ReplicaSpread(variable, self._mesh))
+                region.adopt(ReplicaSpread(variable, self._mesh))
         return dict(region.spreads)
 
 
@@ -238,7 +244,7 @@ class MeshExecution(Execution, OverMesh):
 class _Traced:
     """What the trace of a replica's function left behind."""
 
-    replica: _replica_region.ReplicaRegion
+    replica: ReplicaRegion
     outputs: list[Any]
     structure: Any
     written: list[keras.Variable]

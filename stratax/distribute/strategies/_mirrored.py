@@ -8,7 +8,7 @@ import jax
 from stratax import errors
 from stratax._shown import shown
 from stratax.cluster import resolve_device
-from stratax.distribute.collectives._cross_device_ops_base import CrossDeviceOps
+from stratax.distribute.collectives import CrossDeviceOps
 from stratax.distribute.strategies._extended import on_devices
 from stratax.distribute.strategies._strategy import Strategy
 

@@ -5,7 +5,6 @@ import functools
 import jax
 
 from stratax.cluster import resolve_device
-from stratax.distribute.replicas import _contexts
 from stratax.distribute.strategies._extended import StrategyExtended, on_devices
 from stratax.distribute.strategies._placement import OnDevices
 from stratax.distribute.strategies._strategy import Strategy
@@ -49,6 +48,3 @@ def _on_one_device(strategy: Strategy, device: jax.Device) -> StrategyExtended:
 def default_strategy() -> DefaultStrategy:
     """Return the default strategy, made (and JAX started) when it is first asked for."""
     return DefaultStrategy()
-
-
-_contexts.set_default(default_strategy)

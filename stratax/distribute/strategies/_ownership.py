@@ -15,7 +15,7 @@ import jax
 import keras
 
 from stratax.core import generators, variable_store
-from stratax.distribute.replicas import _contexts
+from stratax.distribute.replicas import get_strategy, has_strategy, is_default
 
 if TYPE_CHECKING:
     from stratax.distribute.strategies._strategy import Strategy
@@ -81,7 +81,7 @@ def _place(variables: list[keras.Variable], strategy: "Strategy") -> None:
 
 def own(variable: keras.Variable, strategy: "Strategy") -> None:
     """Note that `variable` belongs to `strategy`; nothing belongs to the default strategy."""
-    setattr(variable, _NOTE, _Owner(None if _contexts.is_default(strategy) else strategy))
+    setattr(variable, _NOTE, _Owner(None if is_default(strategy) else strategy))
 
 
 def owner(variable: keras.Variable) -> "Strategy | None":
@@ -98,9 +98,9 @@ def noting(original: Callable[[Any], None]) -> Callable[[Any], None]:
         original(self)
         if generators.is_made_now():
             return
-        if _contexts.has_strategy():
-            own(self, _contexts.get_strategy())
-            _keep(self, _contexts.get_strategy())
+        if has_strategy():
+            own(self, get_strategy())
+            _keep(self, get_strategy())
         if _scopes.stack:
             _scopes.stack[-1].append(weakref.ref(self))
 
@@ -116,11 +116,7 @@ def creating(original: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(original)
     def _initialize_with_initializer(self: Any, initializer: Callable[..., Any]) -> None:
         # The class of a variable that a store keeps has a method of its own.
-        if (
-            _contexts.has_strategy()
-            and not generators.is_made_now()
-            and _keep(self, _contexts.get_strategy())
-        ):
+        if has_strategy() and not generators.is_made_now() and _keep(self, get_strategy()):
             self._initialize_with_initializer(initializer)
         else:
             original(self, initializer)

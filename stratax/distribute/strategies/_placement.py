@@ -11,7 +11,7 @@ from jax.sharding import NamedSharding, PartitionSpec
 from stratax import errors
 from stratax.core import regions, variable_store
 from stratax.core.placement import place
-from stratax.distribute.replicas._values import mesh_of
+from stratax.distribute.replicas import mesh_of
 
 
 class Placement(abc.ABC):

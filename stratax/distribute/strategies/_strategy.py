@@ -14,11 +14,22 @@ from stratax._typing import PyTree
 from stratax.cluster import ClusterResolver, device_name
 from stratax.core import dispatches, regions
 from stratax.data.foreign import adopted
-from stratax.distribute.collectives._cross_device_ops_base import CrossDeviceOps
-from stratax.distribute.input import _input
-from stratax.distribute.replicas import _contexts, _uneven
-from stratax.distribute.replicas._reduce_op import ReduceOp, as_reduce_op
-from stratax.distribute.replicas._values import PerReplica, is_per_replica
+from stratax.distribute.collectives import CrossDeviceOps
+from stratax.distribute.input import DistributedDataset, InputContext
+from stratax.distribute.replicas import (
+    PerReplica,
+    ReduceOp,
+    UnevenPerReplica,
+    as_reduce_op,
+    check_none,
+    entered,
+    get_strategy,
+    has_strategy,
+    in_cross_replica_context,
+    in_replica,
+    is_per_replica,
+    num_participants,
+)
 from stratax.distribute.strategies import _execution, _extended, _ownership
 from stratax.seams.keras import without_distribution
 
@@ -55,7 +66,7 @@ class Strategy:
         Inside a function that `run` calls it is the number that takes part there: 1 while the remainder of a batch is
         computed, which one replica's meaning stands for (see `experimental_distribute_dataset`).
         """
-        return _contexts.num_participants(self) or self._execution.num_replicas
+        return num_participants(self) or self._execution.num_replicas
 
     @property
     def devices(self) -> tuple[jax.Device, ...]:
@@ -188,19 +199,19 @@ class Strategy:
             raise errors.BadTypeError(
                 f"strategy.run expects keyword arguments as a dict. Received: kwargs={shown(kwargs)}."
             )
-        if _contexts.in_replica():
+        if in_replica():
             raise errors.StrategyError(
                 "strategy.run was called inside a replica, by a function that strategy.run had called. Replicas can't "
                 f"be nested. Received: fn={shown(fn)}. Call the function directly."
             )
-        if _contexts.has_strategy() and _contexts.get_strategy() is not self:
+        if has_strategy() and get_strategy() is not self:
             raise errors.StrategyError(
                 "strategy.run was called inside the scope of another strategy; strategies can't be nested. "
-                f"Received: {shown(self)} inside the scope of {shown(_contexts.get_strategy())}. Leave that "
+                f"Received: {shown(self)} inside the scope of {shown(get_strategy())}. Leave that "
                 "scope first."
             )
         leaves = jax.tree.leaves((args, kwargs), is_leaf=is_per_replica)
-        _uneven.check_none(leaves, "strategy.run")
+        check_none(leaves, "strategy.run")
         for leaf in leaves:
             if isinstance(leaf, PerReplica) and not leaf.solo:
                 self._check_components(leaf)
@@ -247,7 +258,7 @@ class Strategy:
         return self._execution.reduce(op, value, axis)
 
     def _check_cross_replica(self, method: str, instead: str) -> None:
-        if _contexts.in_replica() and not _contexts.in_cross_replica_context():
+        if in_replica() and not in_cross_replica_context():
             raise errors.StrategyError(
                 f"strategy.{method} was called inside a replica. Expected: outside of the function that strategy.run "
                 f"calls. Inside, use stratax.distribute.{instead}."
@@ -292,7 +303,7 @@ class Strategy:
             As many components as there are local replicas; one for the remainder of a batch or a plain value.
         """
         leaves, treedef = jax.tree.flatten(value, is_leaf=is_per_replica)
-        several = (PerReplica, _uneven.UnevenPerReplica)
+        several = (PerReplica, UnevenPerReplica)
         columns = [leaf.values if isinstance(leaf, several) else None for leaf in leaves]
         counts = {len(column) for column in columns if column is not None} or {1}
         rows = [
@@ -303,9 +314,7 @@ class Strategy:
 
     # Input.
 
-    def experimental_distribute_dataset(
-        self, dataset: object, options: object = None
-    ) -> "_input.DistributedDataset":
+    def experimental_distribute_dataset(self, dataset: object, options: object = None) -> DistributedDataset:
         """Divide the batches of a dataset among the replicas.
 
         Args:
@@ -326,8 +335,8 @@ class Strategy:
         return self._extended.input.distribute(adopted(dataset), options)
 
     def distribute_datasets_from_function(
-        self, dataset_fn: Callable[["_input.InputContext"], Any], options: object = None
-    ) -> "_input.DistributedDataset":
+        self, dataset_fn: Callable[[InputContext], Any], options: object = None
+    ) -> DistributedDataset:
         """Distribute a dataset of *per-replica* batches that `dataset_fn` makes.
 
         Args:
@@ -346,8 +355,8 @@ class Strategy:
         return self._extended.input.distribute_from_function(dataset_fn, options)
 
     def experimental_distribute_datasets_from_function(
-        self, dataset_fn: Callable[["_input.InputContext"], Any], options: object = None
-    ) -> "_input.DistributedDataset":
+        self, dataset_fn: Callable[[InputContext], Any], options: object = None
+    ) -> DistributedDataset:
         """Call :meth:`distribute_datasets_from_function` by the name that it had first."""
         return self.distribute_datasets_from_function(dataset_fn, options)
 
@@ -376,20 +385,20 @@ class Strategy:
 
 @contextlib.contextmanager
 def _scope(strategy: Strategy) -> Iterator[Strategy]:
-    if _contexts.in_replica():
+    if in_replica():
         raise errors.StrategyError(
             "The scope of a strategy was entered inside a replica, in a function that strategy.run had called. "
             "Expected: outside of it, where variables and models are made. "
             f"Received: {shown(strategy)}. Leave the scope out: the strategy is in force there."
         )
-    if _contexts.has_strategy() and _contexts.get_strategy() is not strategy:
+    if has_strategy() and get_strategy() is not strategy:
         raise errors.StrategyError(
             "The scope of a strategy was entered inside the scope of another one; strategies can't be nested. "
-            f"Received: {shown(strategy)} inside {shown(_contexts.get_strategy())}. Leave the outer scope first."
+            f"Received: {shown(strategy)} inside {shown(get_strategy())}. Leave the outer scope first."
         )
     with (
         without_distribution(),
         _ownership.placing_new_variables(strategy),
-        _contexts.entered(strategy, None),
+        entered(strategy, None),
     ):
         yield strategy

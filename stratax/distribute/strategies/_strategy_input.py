@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from stratax.data.foreign import adopted
-from stratax.distribute.input import _input, _readers
+from stratax.distribute.input import DistributedDataset, GlobalBatches, InputContext, ReplicaBatches, Source
 
 if TYPE_CHECKING:
     from stratax.distribute.strategies._strategy import Strategy
@@ -25,7 +25,7 @@ class Input(abc.ABC):
 
     @abc.abstractmethod
     def distribute_from_function(
-        self, dataset_fn: Callable[[_input.InputContext], Any], options: object = None
+        self, dataset_fn: Callable[[InputContext], Any], options: object = None
     ) -> Any:
         """Return an iterable of the steps of a dataset of per-replica batches.
 
@@ -50,25 +50,25 @@ class InputOfReplicas(Input):
         """How many replicas there are, in all processes."""
         return self._strategy.extended.execution.num_replicas
 
-    def distribute(self, dataset: Any, options: Any = None) -> _input.DistributedDataset:
-        return _input.DistributedDataset(self._strategy, self.source_of_batches(dataset), options)
+    def distribute(self, dataset: Any, options: Any = None) -> DistributedDataset:
+        return DistributedDataset(self._strategy, self.source_of_batches(dataset), options)
 
     def distribute_from_function(
-        self, dataset_fn: Callable[[_input.InputContext], Any], options: Any = None
-    ) -> _input.DistributedDataset:
+        self, dataset_fn: Callable[[InputContext], Any], options: Any = None
+    ) -> DistributedDataset:
         share = self._strategy.extended.membership.share
-        context = _input.InputContext(
+        context = InputContext(
             num_input_pipelines=share.processes,
             input_pipeline_id=share.index,
             num_replicas_in_sync=self.num_replicas,
         )
         source = self.source_of_replica_batches(adopted(dataset_fn(context)))
-        return _input.DistributedDataset(self._strategy, source, options)
+        return DistributedDataset(self._strategy, source, options)
 
-    def source_of_batches(self, dataset: object) -> _readers.Source:
+    def source_of_batches(self, dataset: object) -> Source:
         """Return the steps of a dataset of global batches."""
-        return _readers.GlobalBatches(dataset, self.num_replicas)
+        return GlobalBatches(dataset, self.num_replicas)
 
-    def source_of_replica_batches(self, dataset: object) -> _readers.Source:
+    def source_of_replica_batches(self, dataset: object) -> Source:
         """Return the steps of a dataset of per-replica batches."""
-        return _readers.ReplicaBatches(dataset, self.num_replicas)
+        return ReplicaBatches(dataset, self.num_replicas)

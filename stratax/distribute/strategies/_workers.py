@@ -21,8 +21,16 @@ from stratax.core import dispatches
 from stratax.data import Dataset
 from stratax.data.dataset import auto_shard, is_read_whole, shuffle_seeds, steps_of, with_seeds
 from stratax.distribute import _loop, _progress
-from stratax.distribute.collectives._cross_device_ops_base import CrossDeviceOps
-from stratax.distribute.input import _readers, _worker_input
+from stratax.distribute.collectives import CrossDeviceOps
+from stratax.distribute.input import (
+    GlobalBatches,
+    Place,
+    Reader,
+    Share,
+    Source,
+    own_global_batches,
+    own_replica_batches,
+)
 from stratax.distribute.strategies._extended import on_devices
 from stratax.distribute.strategies._membership import InStep
 from stratax.distribute.strategies._strategy import Strategy
@@ -110,8 +118,8 @@ class Workers(InStep):
         return self._cluster.process_index == 0
 
     @property
-    def share(self) -> _readers.Share:
-        return _readers.Share(processes=self._cluster.num_processes, index=self._cluster.process_index)
+    def share(self) -> Share:
+        return Share(processes=self._cluster.num_processes, index=self._cluster.process_index)
 
     def next_name(self, purpose: str) -> str:
         """Return a name for :meth:`exchange` that is new, and the same in all workers.
@@ -191,22 +199,18 @@ class InputOfWorkers(InputOfReplicas):
         super().__init__(strategy)
         self._workers = workers
 
-    def source_of_batches(self, dataset: object) -> _readers.Source:
+    def source_of_batches(self, dataset: object) -> Source:
         # A dataset is divided between the workers as its options say.
         if not isinstance(dataset, Dataset):
             return _SharedBatches(dataset, self.num_replicas, self._workers)
         is_whole = is_read_whole(dataset, self._workers.share.processes)
         part = self._agreed_part(dataset, is_whole=is_whole)
         if is_whole:
-            return _readers.GlobalBatches(part, self.num_replicas, self._workers.share)
-        return _worker_input.own_global_batches(
-            part, self.num_replicas, self._workers.share, self._workers.exchange
-        )
+            return GlobalBatches(part, self.num_replicas, self._workers.share)
+        return own_global_batches(part, self.num_replicas, self._workers.share, self._workers.exchange)
 
-    def source_of_replica_batches(self, dataset: object) -> _readers.Source:
-        return _worker_input.own_replica_batches(
-            dataset, self.num_replicas, self._workers.share, self._workers.exchange
-        )
+    def source_of_replica_batches(self, dataset: object) -> Source:
+        return own_replica_batches(dataset, self.num_replicas, self._workers.share, self._workers.exchange)
 
     def _agreed_part(self, dataset: Dataset, *, is_whole: bool) -> Dataset:
         """Return what this worker reads of a dataset; its shuffles have the chief's seeds: all read parts of one order.
@@ -217,7 +221,7 @@ class InputOfWorkers(InputOfReplicas):
         failure: errors.DataError | None = None
         part = dataset
         try:
-            share = _readers.Share() if is_whole else self._workers.share
+            share = Share() if is_whole else self._workers.share
             part = auto_shard(dataset, share.processes, share.index)
         except errors.DataError as error:
             failure = error
@@ -237,7 +241,7 @@ class InputOfWorkers(InputOfReplicas):
         return with_seeds(part, dataset, found[0][0])
 
 
-class _SharedBatches(_readers.GlobalBatches):
+class _SharedBatches(GlobalBatches):
     """Global batches that every worker makes for itself, of arrays or an iterable of the user's.
 
     Args:
@@ -250,7 +254,7 @@ class _SharedBatches(_readers.GlobalBatches):
         super().__init__(dataset, num_replicas, workers.share)
         self._workers = workers
 
-    def open(self, place: _readers.Place | None = None) -> _readers.Reader:
+    def open(self, place: Place | None = None) -> Reader:
         """Begin a pass; what is shuffled by the global random state comes in one order in all workers.
 
         A pass that goes on from a place has begun already, so nobody is waited for.

@@ -1,0 +1,14 @@
+from ._input import DistributedDataset as DistributedDataset
+from ._input import DistributedIterator as DistributedIterator
+from ._input import InputContext as InputContext
+from ._input import InputOptions as InputOptions
+from ._input import ValueContext as ValueContext
+from ._input import limit_ahead as limit_ahead
+from ._readers import GlobalBatches as GlobalBatches
+from ._readers import Place as Place
+from ._readers import Reader as Reader
+from ._readers import ReplicaBatches as ReplicaBatches
+from ._readers import Share as Share
+from ._readers import Source as Source
+from ._worker_input import own_global_batches as own_global_batches
+from ._worker_input import own_replica_batches as own_replica_batches

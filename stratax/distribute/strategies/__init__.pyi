@@ -1,0 +1,14 @@
+from ._central_storage import CentralStorageStrategy as CentralStorageStrategy
+from ._detect import detect_strategy as detect_strategy
+from ._membership import InStep as InStep
+from ._mirrored import MirroredStrategy as MirroredStrategy
+from ._multi_worker import MultiWorkerMirroredStrategy as MultiWorkerMirroredStrategy
+from ._one_device import OneDeviceStrategy as OneDeviceStrategy
+from ._one_device import default_strategy as default_strategy
+from ._ownership import creating as creating
+from ._ownership import noting as noting
+from ._ownership import own as own
+from ._ownership import owner as owner
+from ._placement import UpdatesOnce as UpdatesOnce
+from ._strategy import Strategy as Strategy
+from ._tpu import TPUStrategy as TPUStrategy
