@@ -20,6 +20,34 @@ def door_of(stub):
 DOORS = [door_of(stub) for stub in STUBS]
 
 
+def private_imports(path, text):
+    """The private modules and names that a file or stub takes past a door of a package or room that it is not in.
+
+    Private modules of `stratax` itself belong to all of the package. The stub of a package may say that a name is made
+    in one of its rooms, whoever else takes it through the room's door.
+    """
+    own = path.with_suffix("").parts
+    base = own[:-1]
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            parts = [*base[: len(base) - node.level + 1], *[node.module][: bool(node.module)]]
+            module = ".".join(parts) if node.level else node.module
+            names = [f"{module}.{alias.name}" for alias in node.names]
+        else:
+            continue
+        for name in names:
+            parts = name.split(".")
+            private = [i for i, part in enumerate(parts) if part.startswith("_") and not part.endswith("__")]
+            if parts[0] != "stratax" or not private:
+                continue
+            # A room is two levels deep, what lies below it is in it; for a stub, a package is one.
+            owner = tuple(parts[: min(private[0], 2 if path.suffix == ".pyi" else 3)])
+            if own[: len(owner)] != owner:
+                yield name
+
+
 def parsed(stub):
     """The table of a stub as Python's own parser reads it; a statement of another form is an error."""
     package = door_of(stub) if stub.name == "__init__.pyi" else door_of(stub).rpartition(".")[0]
@@ -47,6 +75,47 @@ def parsed(stub):
         assert not table.keys() & entries.keys(), f"{stub}: {table.keys() & entries.keys()}"
         table |= entries
     return table
+
+
+def test_what_a_package_or_room_keeps_to_itself_is_taken_in_it_alone():
+    found = {
+        str(path): list(private_imports(path, (ROOT / path).read_text("utf-8")))
+        for folder in ("stratax", "benchmarks", "examples", "tools")
+        for suffix in ("*.py", "*.pyi")
+        for path in (each.relative_to(ROOT) for each in (ROOT / folder).rglob(suffix))
+    }
+    allowed = {
+        # These two lowerings are what is measured.
+        "benchmarks/_lowerings.py": ["stratax.core._convolutions", "stratax.core._pooling"],
+        "tools/compatibility.py": ["stratax._doors"],
+    }
+    assert {path: names for path, names in found.items() if names} == allowed
+
+
+@pytest.mark.parametrize(
+    ("path", "code", "expected"),
+    [
+        (
+            "data/sources/_probe.py",
+            "from stratax.data.plan._node import Node",
+            ["stratax.data.plan._node.Node"],
+        ),
+        ("data/sources/_probe.py", "from stratax.data.plan import _node", ["stratax.data.plan._node"]),
+        ("data/sources/_probe.py", "import stratax.data.ops.map._node", ["stratax.data.ops.map._node"]),
+        ("data/sources/_probe.py", "from stratax.data.plan import Node", []),
+        ("data/sources/_probe.py", "from stratax.data.sources._memory import Range", []),
+        ("data/ops/_probe.py", "from stratax.data.ops.map._node import Map", []),
+        ("keras/_probe.py", "from stratax.core import Function, _capture", ["stratax.core._capture"]),
+        ("keras/_probe.py", "from stratax.core.regions import current_region", []),
+        ("keras/_probe.py", "from stratax._shown import shown", []),
+        ("keras/__init__.pyi", "from ._compile import x as x", []),
+        ("data/__init__.pyi", "from .dataset._dataset import Dataset as Dataset", []),
+        ("train.pyi", "from .core._function import f as f", ["stratax.core._function.f"]),
+        ("tf/data.pyi", "from stratax.data._x import f as f", ["stratax.data._x.f"]),
+    ],
+)
+def test_an_import_past_a_door_is_found(path, code, expected):
+    assert list(private_imports(pathlib.Path("stratax", path), code)) == expected
 
 
 @pytest.mark.parametrize("stub", STUBS, ids=DOORS)
