@@ -109,6 +109,7 @@ class _Walk:
         )
 
     def _visitors(self) -> Iterator[tuple[Any, Callable[[str, Any], None]]]:
+        # The first that fits: anything with `get_state` and `set_state` counts as input, so that comes last.
         yield keras.Variable, self._variable
         yield BaseOptimizer, self._postpone_optimizer
         yield keras.layers.Layer, self._layer
@@ -155,6 +156,7 @@ class _Walk:
     def _layer(self, way: str, layer: Any) -> None:
         if layer.built:
             self.graph.complete.add(way)
+        # By number: the attribute names of such a model's layers are made up by Keras and count up in each process.
         if isinstance(layer, Functional | keras.Sequential):
             for index, child in enumerate(layer.layers):
                 self.visit(_join(way, f"layers/{index}"), child)
@@ -192,6 +194,7 @@ class _Walk:
         self.visit(_join(way, "inner_optimizer"), getattr(optimizer, "inner_optimizer", None))
         theirs = {id(variable) for variable in optimizer._variables}
         targets = list(optimizer._trainable_variables) if optimizer.built else []
+        # Keras 3.15 keeps a slot in a list with one variable for each that is trained, in their order.
         for name, slots in vars(optimizer).items():
             if isinstance(slots, list | tuple) and targets and len(slots) == len(targets):
                 self._slots(_join(way, name.lstrip("_")), slots, targets, theirs)
@@ -214,6 +217,7 @@ def _stores_of_layer(layer: Any) -> dict[str, Sequence[Any]]:
     }
 
 
+# Where Keras 3.15 keeps track of the parts that an object has in other attributes.
 _OF_KERAS = frozenset(
     [
         "_functional",
@@ -242,6 +246,7 @@ def _attributes(owner: object) -> Iterator[tuple[str, Any]]:
     own = dict(vars(owner))
     for name, value in own.items():
         if name not in _OF_KERAS:
+            # SGD has `momentums`, Adam `_momentums`: what is private in one version or class is not in another.
             plain = name.lstrip("_")
             yield from _leaves(name if plain in own else plain, value)
 

@@ -32,9 +32,11 @@ _ARRAYS = "arrays"
 _LOCK = "lock"
 _OWN = frozenset({_commit.FILE, _INDEX, _ARRAYS, _LOCK})
 _PLACE_ATTEMPTS = 10
+"""How often a checkpoint is put in its place while another program does the same."""
 _READ_ATTEMPTS = 3
 _CLEAR_ATTEMPTS = 20
 _CLEAR_PAUSE_SECONDS = 0.05
+"""One second in all for Orbax's threads to end their writes."""
 
 
 class CheckpointReplacedError(errors.FileMissingError):
@@ -151,6 +153,7 @@ def read_arrays(index: Index, keys: Iterable[str]) -> dict[str, np.ndarray]:
     rest = [key for key in wanted if key not in empty]
     if not rest:
         return empty
+    # As NumPy arrays, whatever they were saved as.
     how = {key: ocp.RestoreArgs(restore_type=np.ndarray) for key in rest}
     request = ocp.args.PyTreeRestore(item=dict.fromkeys(rest, 0), restore_args=how, partial_restore=True)
     with _unchanged(index.folder, index.commit), contextlib.closing(_orbax()) as orbax:
@@ -244,6 +247,7 @@ def _fill(hidden: pathlib.Path, contents: Contents) -> None:
 
 def _check_place(folder: pathlib.Path) -> None:
     """Refuse to put a checkpoint in the place of something else, which would be lost."""
+    # A folder with our files only may be a checkpoint whose removal was cut short.
     if not folder.exists() or (folder.is_dir() and set(os.listdir(folder)) <= _OWN):
         return
     try:
@@ -255,6 +259,7 @@ def _check_place(folder: pathlib.Path) -> None:
 def _put_in_place(hidden: pathlib.Path, folder: pathlib.Path) -> None:
     aside = _commit.aside(folder)
     for attempt in range(_PLACE_ATTEMPTS):
+        # A folder can't be renamed onto one that has files: the old one goes aside first.
         if folder.exists():
             shutil.rmtree(aside, ignore_errors=True)
             with contextlib.suppress(FileNotFoundError):
@@ -269,6 +274,7 @@ def _put_in_place(hidden: pathlib.Path, folder: pathlib.Path) -> None:
             if aside.exists() and not folder.exists():
                 aside.rename(folder)
             raise
+    # The rename itself has to be on the disk before the old checkpoint goes.
     _commit.flush(folder.parent)
     shutil.rmtree(aside, ignore_errors=True)
 
@@ -331,6 +337,7 @@ def _is_empty(index: Index, key: str) -> bool:
 
 def dtype_of(name: str) -> np.dtype:
     """Return the dtype of a name, also one that NumPy does not have."""
+    # bfloat16 and the 8-bit floats.
     import ml_dtypes
 
     return np.dtype(getattr(ml_dtypes, name, name))

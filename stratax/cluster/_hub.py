@@ -27,8 +27,11 @@ from stratax.cluster._watchdog import Limits, Sign, judge, reason_of_leaving
 
 _INTRODUCTION_SECONDS = 10.0
 _LONGEST_INTRODUCTION = 4 * 1024 * 1024
+"""In bytes: it names every address of the cluster."""
 TICK_SECONDS = 0.25
+"""How often the tasks are judged; half the time between two signs of one."""
 _WAITING_SECONDS = 10.0
+"""How often those who have come are reminded of who has not."""
 _SERVICE_SECONDS = 60.0
 _SERVICE_PAUSE = 0.02
 _logger = logging.getLogger("stratax")
@@ -103,6 +106,7 @@ class Hub:
 
     async def _welcome(self, kind: bytes, channel: Channel) -> None:
         """Take a connection whose other end knows the cluster's key."""
+        # Who knows the key and then says nothing must not hold a descriptor for good.
         async with asyncio.timeout(_INTRODUCTION_SECONDS):
             introduction, _ = await channel.read(longest=_LONGEST_INTRODUCTION)
         if kind == JAX:
@@ -180,12 +184,14 @@ class Hub:
 
     def _gone(self, index: int, member: _Member) -> None:
         """Handle a closed connection, which is what the system does when its process ends."""
+        # A newer connection of the task has taken this one's place.
         if self._members.get(index) is not member:
             return
         if not self._complete:
             del self._members[index]
             self._gave_up.add(self._roster.names[index])
             self._announce()
+        # A task that said goodbye may close its connection.
         elif member.left_at is None:
             reason = "died: its process ended or its connection was closed"
             self._fail("died", (index,), f"{self._roster.names[index]} {reason} ({member.describe()})")
@@ -214,6 +220,7 @@ class Hub:
     def _gather(self, index: int, header: dict[str, Any], payload: bytes) -> None:
         values = self._gathers.setdefault(header["name"], {})
         values[index] = (header["id"], bool(header["all"]), payload)
+        # A task that has left will not send its value any more, so the others' wait would not end.
         left = tuple(
             i for i, member in self._members.items() if member.left_at is not None and i not in values
         )
@@ -230,6 +237,7 @@ class Hub:
     def _answer(self, values: dict[int, tuple[int, bool, bytes]]) -> None:
         parts = [values[index][2] for index in range(len(values))]
         sizes, joined = [len(part) for part in parts], b"".join(parts)
+        # Once for all tasks: a payload may be large, and its hash is part of every message.
         hashes = {True: sha256(joined), False: sha256(parts[0])}
         for index, (request, everything, _) in values.items():
             shown, content = (sizes, joined) if everything else (sizes[:1], parts[0])
@@ -239,6 +247,7 @@ class Hub:
     def _withdraw(self, index: int, header: dict[str, Any]) -> None:
         values = self._gathers.get(header["name"], {})
         missing = [name for i, name in enumerate(self._roster.names) if i not in values]
+        # Else the answer is on its way already.
         if values.pop(index, None) is not None:
             if not values:
                 del self._gathers[header["name"]]
@@ -273,6 +282,7 @@ class Hub:
             self._complete = True
             now = time.monotonic()
             for member in self._members.values():
+                # Tasks give no signs before the cluster is complete.
                 member.heard = now
             self._broadcast({"t": "complete", "token": self._token})
 
@@ -310,6 +320,7 @@ class Hub:
                 self._inspect(now)
 
     def _inspect(self, now: float) -> None:
+        # In the order of the tasks: verdicts name them by number.
         members = [self._members[index] for index in range(len(self._roster.names))]
         signs = [member.current_sign(now) for member in members]
         verdict = judge(signs, self._limits)

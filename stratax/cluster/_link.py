@@ -29,9 +29,13 @@ SIGN_SECONDS = 0.5
 
 _FIRST_PAUSE = 0.05
 _LONGEST_PAUSE = 1.0
+"""Between two attempts to connect, in seconds: from the first pause on, each is twice the one before."""
 _REPORT_SECONDS = 10.0
+"""How often a task says that it can't reach the hub yet."""
 _ANSWER_SECONDS = 10.0
+"""How long something that listens at the hub's address may say nothing."""
 _STOP_SECONDS = 0.05
+"""How often a wait looks whether it is still wanted."""
 _MOST_UNANSWERED = 5
 """So many connections in a row that are closed without a word are no hub that is just ending."""
 
@@ -110,6 +114,7 @@ class Link:
         silence = self._loop.call_later(_ANSWER_SECONDS, self._give_up_stranger)
         try:
             remaining = max(deadline - time.monotonic(), 0)
+            # `wait_for` cancels what it waits for; the future is still needed when the wait is over: shielded.
             self._token = await asyncio.wait_for(asyncio.shield(self._complete), remaining)
             return True
         except ConnectionError:
@@ -181,6 +186,7 @@ class Link:
 
     def send(self, header: dict[str, Any]) -> None:
         """Send a message that has no answer; callable from every thread, and from a signal's handler."""
+        # The one way into the loop that is also allowed in a signal's handler.
         self._loop.call_soon_threadsafe(self._write, encode(header))
 
     def report_own_failure(self, message: str, traceback: str, timeout: float) -> None:
@@ -320,6 +326,7 @@ class Link:
             )
 
     def _ask(self, number: int, answer: concurrent.futures.Future[list[bytes]], frame: Frame) -> None:
+        # Asked on the loop, where failures are noted: a request can't slip in behind one and wait for good.
         error = self.failure or self.ended
         if error is not None:
             answer.set_exception(error)
@@ -361,6 +368,7 @@ class Link:
             if not self._complete.done():
                 self._complete.set_exception(ConnectionError(reason))
             return
+        # Process 0 may leave like every task, and the hub with it.
         last = self._signs[0] if self._signs else Sign()
         if last.left is None and not self.farewell.is_set():
             self._fail("died", (0,), f"{self._roster.names[0]} {reason} ({last.describe()})", "")
@@ -419,6 +427,7 @@ class Link:
 def _settled(answer: concurrent.futures.Future, timeout: float, stop: threading.Event | None) -> bool:
     """Wait for an answer, until the time is over or the wait is no longer wanted; say whether it is there."""
     deadline = time.monotonic() + timeout
+    # `concurrent.futures` can't wait for an event as well, so this looks at it now and then.
     while stop is not None and not stop.is_set() and time.monotonic() + _STOP_SECONDS < deadline:
         if concurrent.futures.wait([answer], _STOP_SECONDS).done:
             return True

@@ -37,6 +37,7 @@ class Stops:
 
     def get(self, name: str) -> Stop:
         """Return the stop of this name, from any thread."""
+        # `setdefault` is one step for Python, so that two threads get the same stop.
         return self._stops.get(name) or self._stops.setdefault(name, Stop())
 
     def asked(self, name: str, reason: str) -> dict[str, Any]:
@@ -87,6 +88,7 @@ class StopsOfAll:
 
     def ask(self, name: str) -> bool:
         """Note that a stop was asked for; say whether it is the first time."""
+        # Several tasks may ask for the same stop at once, as when all get SIGTERM.
         is_new = name not in self._asked
         if is_new:
             self._asked.add(name)

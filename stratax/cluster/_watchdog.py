@@ -8,6 +8,7 @@ import dataclasses
 from stratax.cluster._phases import PATIENT
 
 _WORTH_SAYING = 0.05
+"""A silence in seconds that messages mention."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
@@ -86,6 +87,8 @@ def judge(signs: list[Sign], limits: Limits) -> Verdict | None:
     Returns:
         The verdict; None where all is well.
     """
+    # In this order: the last that is known of a silent task is old, so the checks of progress would blame it, or
+    # another, for the wrong thing.
     return _silent(signs, limits) or _left(signs, limits) or _stalled(signs, limits)
 
 
@@ -97,6 +100,8 @@ def longest_silence(index: int, signs: list[Sign], limits: Limits) -> float:
         signs: The last sign of every task, in order.
         limits: The deadlines.
     """
+    # Python is kept busy by one call for seconds now and then (an import, a large file), which hurts nobody as long
+    # as nobody waits.
     waited_for = any(sign.phase == "step" and sign.left is None for sign in signs)
     return limits.silence if waited_for and signs[index].phase not in PATIENT else limits.patient_silence
 
@@ -135,12 +140,14 @@ def reason_of_leaving(sign: Sign, meanwhile: str) -> str:
 def _stalled(signs: list[Sign], limits: Limits) -> Verdict | None:
     here = list(enumerate(signs))
     waiting = [sign for sign in signs if _waits(sign, limits.step)]
+    # A task that compiles or saves may take its time, and those that wait for it look as if they stood still.
     if not waiting or any(sign.phase in PATIENT or sign.left is not None for sign in signs):
         return None
     still = tuple(
         index for index, sign in here if sign.phase != "step" and sign.age + sign.silence > limits.step
     )
     moving = [index for index, sign in here if sign.age + sign.silence <= limits.step]
+    # Some went on lately: whoever waits does so for them.
     if moving and not still:
         return None
     tasks = still or _behind(here)

@@ -93,6 +93,7 @@ def _takes_state(step: Step) -> bool:
         for parameter in parameters
         if parameter.default is parameter.empty and parameter.kind is not parameter.VAR_KEYWORD
     ]
+    # Bound methods: `self` is not among the parameters.
     return len(required) == 2
 
 
@@ -113,6 +114,8 @@ def _train(model: keras.Model, data: PyTree) -> None:
     trainable = model.trainable_variables
     (_, (loss, y_pred, weights)), gradients = value_and_grad(loss_fn, trainable, has_aux=True)()
     if trainable:
+        # What a window of accumulated gradients is divided by: the weight of the loss (of its mask, of sample
+        # weights), else the number of examples.
         weight = weights[0] if weights else _examples(x) * _num_replicas()
         with keras_hooks.weighing(weight):
             model.optimizer.apply(gradients, trainable)
@@ -134,6 +137,7 @@ def _track(
     y_pred: object,
     sample_weight: PyTree,
 ) -> None:
+    # As the loss tracker of Keras 3.15: the mean over examples, counted by the first array of x.
     model._loss_tracker.update_state(loss, sample_weight=_examples(x))
     model.compute_metrics(x, y, y_pred, sample_weight=sample_weight)
 
@@ -183,6 +187,7 @@ def _with_state(model: keras.Model, step: Callable[..., Any], data: PyTree, grou
     state = tuple([variable.value for variable in group] for group in variables)
     logs, new_state = step(state, data)
     for name, group, values in zip(groups, variables, new_state, strict=True):
+        # An optimizer ran inside the step, on gradients that are equal on all replicas.
         with _equal_on_replicas(name in ("trainable_variables", "optimizer_variables")):
             for variable, value in zip(group, values, strict=True):
                 variable.assign(value)

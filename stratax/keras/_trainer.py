@@ -40,6 +40,7 @@ _METHODS = (
 )
 CALLS = ("fit", "evaluate", "predict", "train_on_batch", "test_on_batch", "predict_on_batch")
 """What users call, and may override."""
+# Keras' own: those of `keras.Model` are replaced, and lead here.
 _KERAS: dict[str, Callable[..., Any]] = {
     name: seam.original(f"keras.src.backend.jax.trainer:JAXTrainer.{name}") for name in CALLS
 }
@@ -106,10 +107,12 @@ class Trainer:
         purge_model_variables: bool = False,
     ) -> tuple[None, ...]:
         wanted = (trainable_variables, non_trainable_variables, optimizer_variables, metrics_variables)
+        # Keras 3.15 hands this to the step and takes as many parts apart again; there is no state to pass.
         return (None,) * sum(wanted)
 
     def _make(self, name: str, run: Callable[..., Any], *, force: bool) -> None:
         trainable = tuple(id(variable) for variable in self.model.trainable_variables)
+        # A program is traced for the variables that it trains: a layer that was frozen since needs another.
         if force or trainable != self._trainable:
             self._loops.clear()
             self._trainable = trainable
@@ -339,6 +342,7 @@ class Trainer:
             if reset:
                 self.model.reset_metrics()
             iterator = adapter.open()
+            # Finds the step that `dispatch` takes.
             iterator.available(1)
             result = self._loop(name).dispatch(iterator)
         return result if name == "predict" else _logs.pythonify_logs(result)
@@ -375,6 +379,7 @@ class Trainer:
         if adapter.num_batches == 0:
             adapter.example()  # Raises: Keras would fail later, and not say why.
         with entered(self.strategy, None):
+            # `predict` needs the layers only, and their variables' shapes are found without computing.
             if not all(layer.built for layer in model._flatten_layers()) and predicting:
                 x, _, _ = seam.data_adapter_utils.unpack_x_y_sample_weight(adapter.example())
                 seam.compute_output_spec(model, jax.tree.map(_symbol, x), training=False)

@@ -9,6 +9,7 @@ the function is called exactly once for each element, in order.
 import builtins
 import dis
 import functools
+import inspect
 import sys
 import types
 from collections.abc import Callable, Iterable, Iterator
@@ -30,12 +31,14 @@ _METHODS = """
     upper values var view
 """
 _SAFE_NAMES = frozenset(_METHODS.split())
+# CPython's names of instructions, from 3.11 on; those that a version does not have do no harm.
 _STORES = {"STORE_GLOBAL", "DELETE_GLOBAL", "STORE_ATTR", "DELETE_ATTR", "LOAD_BUILD_CLASS"}
 _ITEM_STORES = {"STORE_SUBSCR", "DELETE_SUBSCR", "STORE_SLICE"}
 _CHANGING_OPERATORS = {"+=", "*=", "|="}
 _CELL_LOADS = {"LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_DEREF"}
-_GENERATOR_FLAGS = 0x2A0
+_GENERATOR_FLAGS = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 _MAX_DEPTH = 8
+"""How deep calls and containers are followed: further than code is nested, and an end for recursive functions."""
 
 
 class _Impure(Exception):
@@ -83,6 +86,8 @@ def prove(function: Callable[..., Any], fields: Iterable[str] = ()) -> Proof | N
         scan.check_callable(function, _MAX_DEPTH)
     except (_Impure, RecursionError):
         return None
+    # A list or dict can't be made read-only, and code that handles errors could go on where writing to an array
+    # failed.
     if (scan.has_containers and scan.changes_items) or (scan.has_arrays and scan.catches_errors):
         return None
     own = _read_only(function) if scan.has_arrays else function
@@ -168,6 +173,7 @@ class _Scan:
             while place < len(steps) and _is_attribute(steps[place]) and _has_fixed_attributes(found):
                 found = _attribute(found, steps[place].argval)
                 place += 1
+            # `np.add.reduce` is pure; `np.add.at` writes to its argument.
             if isinstance(found, np.ufunc) and place < len(steps) and _is_attribute(steps[place]):
                 if steps[place].argval not in UFUNC_METHODS:
                     raise _Impure
@@ -178,12 +184,14 @@ class _Scan:
         name, operation = step.argval, step.opname
         if operation in _STORES or operation.startswith("IMPORT_"):
             raise _Impure
+        # A cell from outside, not one that the function shares with those inside it.
         if operation in ("STORE_DEREF", "DELETE_DEREF") and name in cells:
             raise _Impure
         if _is_attribute(step) and name not in _SAFE_NAMES and name not in self.fields:
             raise _Impure
         if operation in _ITEM_STORES or (operation == "BINARY_OP" and step.argrepr in _CHANGING_OPERATORS):
             self.changes_items = True
+        # What every handler of an exception begins with.
         self.catches_errors |= operation == "PUSH_EXC_INFO"
 
     def _loaded(
@@ -234,6 +242,7 @@ def _code_objects(code: types.CodeType) -> Iterator[types.CodeType]:
 
 def _has_fixed_attributes(value: object) -> bool:
     """Return whether what stands behind its dot is fixed: of a module of a known library, or of a class there."""
+    # Reading an attribute of another module may run its `__getattr__`.
     if isinstance(value, types.ModuleType):
         if not is_plain_library(value.__name__):
             raise _Impure
@@ -279,6 +288,7 @@ def _is_namedtuple(kind: object) -> bool:
     """Return whether making one calls nothing of the user's."""
     if not (isinstance(kind, type) and issubclass(kind, tuple) and kind.__bases__ == (tuple,)):
         return False
+    # `collections.namedtuple` makes `__new__` in a namespace of this name; one that a user wrote has another.
     space = getattr(kind.__new__, "__globals__", {})
     return str(space.get("__name__", "")).startswith("namedtuple_")
 

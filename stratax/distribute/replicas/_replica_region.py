@@ -79,6 +79,7 @@ class ReplicaRegion(regions.Region, PostponesUpdates):
         self.postponed.append(update)
 
     def _catch_up(self, variable: keras.Variable) -> None:
+        # A variable of the update is looked at, so the update has to be made here.
         for update in list(self.postponed):
             if id(variable) in update.variables:
                 self.postponed.remove(update)
@@ -90,6 +91,7 @@ class ReplicaRegion(regions.Region, PostponesUpdates):
         value = self.parent.get_current_value(variable)
         with jax_core.set_current_trace(self.trace):
             if is_seed_state(variable):
+                # Replica 0 keeps the state as it is, and draws what one device would.
                 index = jax.lax.axis_index(REPLICA_AXIS).astype(value.dtype)
                 fold = jnp.stack([index * jnp.asarray(_FOLD, value.dtype), jnp.zeros((), value.dtype)])
                 return jnp.bitwise_xor(value, fold)
@@ -99,10 +101,12 @@ class ReplicaRegion(regions.Region, PostponesUpdates):
 
     def differing(self) -> list[keras.Variable]:
         """Return the variables whose values differ between replicas, in the order of `writes`."""
+        # Agreement or not, a sum began at zero on all replicas but the first.
         return [v for k, v in self.writes.items() if k not in self.in_agreement or v.aggregation == "sum"]
 
     def merged(self) -> tuple[list[keras.Variable], list[Any]]:
         """Combine the variables that were written and do not stay spread into one value; one collective per dtype."""
+        # Those that stay spread (a loop carries them) are merged behind the loop, once.
         variables = [v for key, v in self.writes.items() if key not in self._local]
         values = [self.final_value(variable) for variable in variables]
         differing = {id(variable) for variable in self.differing()}
@@ -148,6 +152,7 @@ class ReplicaSpread(regions.Spread):
 
     def merge(self, array: Any) -> Any:
         if self.variable.aggregation == "sum":
+            # JAX would widen small integers, and a loop's carry keeps its dtype.
             return jnp.sum(array, 0, dtype=array.dtype)
         return jnp.mean(array, 0) if _is_averaged(self.variable, array.dtype) else array[0]
 
@@ -160,6 +165,7 @@ def _is_averaged(variable: keras.Variable, dtype: Any) -> bool:
 
 def is_seed_state(variable: keras.Variable) -> bool:
     """Return whether a variable is the state of a `keras.random.SeedGenerator`."""
+    # Keras 3.15 gives the variable this name, and no reference to its generator.
     return variable.name == "seed_generator_state" and tuple(variable.shape) == (2,)
 
 
@@ -167,6 +173,7 @@ def _packed_sum(values: list[Any]) -> list[Any]:
     """Sum over the replicas, all values of one dtype in one buffer."""
     by_dtype: dict[Any, list[int]] = {}
     for index, value in enumerate(values):
+        # Of booleans only the first replica's share is not zero, so the sum is 0 or 1.
         dtype = jnp.dtype(jnp.int32) if value.dtype == jnp.bool_ else value.dtype
         by_dtype.setdefault(dtype, []).append(index)
     results: list[Any] = [None] * len(values)

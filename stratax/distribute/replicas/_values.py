@@ -28,6 +28,7 @@ _OPERATORS = (
     "abs",
     "invert",
 )
+# `__jax_array__` is how JAX asks a foreign object for its array, `__array__` how NumPy does.
 _CONVERSIONS = ("array", "bool", "complex", "float", "getitem", "index", "int", "jax_array", "len")
 
 
@@ -222,6 +223,7 @@ def per_replica_from_components(components: Sequence[Any], mesh: Mesh) -> PerRep
     ]
     _check_alike(host)
     sharding = NamedSharding(mesh, PartitionSpec(REPLICA_AXIS))
+    # One transfer for all replicas, which JAX divides; arrays that lie on devices stay there one by one below.
     if not any(isinstance(component, jax.Array) for component in host) and len(devices) == mesh.size:
         return PerReplica(jax.device_put(np.stack(host), sharding))
     shards = [

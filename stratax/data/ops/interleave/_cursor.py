@@ -89,6 +89,7 @@ class InterleaveCursor(Cursor):
     def read(self, limit: int) -> Block:
         """Read elements of several turns where they are at hand, else of one."""
         while (inner := self._current()) is not None:
+            # Each Dataset gives few elements in a turn; whole rounds are put together where no Dataset has to read.
             if limit > 1 and len(self._inners) > 1 and (block := self._turns_at_hand(limit)) is not None:
                 return block
             try:
@@ -106,6 +107,7 @@ class InterleaveCursor(Cursor):
 
     @staticmethod
     def _check(inner: Inner) -> None:
+        # Once: to know the structure may take a call of the user's function.
         check, inner.check = inner.check, None
         if check is not None:
             check()
@@ -125,6 +127,7 @@ class InterleaveCursor(Cursor):
             found = inner.feed.skip(wanted)
             passed += found
             self._count(found)
+            # It has ended.
             if found < wanted:
                 self._close_inner(inner)
         return passed
@@ -159,6 +162,8 @@ class InterleaveCursor(Cursor):
         """Have one Dataset ready, or as many as have a place and one more."""
         wanted = 1
         if self._is_parallel:
+            # Opened before their turn, as TensorFlow's parallel interleave does: one for each empty place, and one
+            # more.
             wanted += sum(inner is None for inner in self._inners)
         while len(self._coming) < wanted:
             if self._positions.is_due():
@@ -176,6 +181,8 @@ class InterleaveCursor(Cursor):
         except StopIteration:
             raise
         except Exception as e:
+            # An element that could not be read, or made no Dataset, counts, too: positions behind a failure stay
+            # exact.
             self._num_read = number + 1
             return _Failed(e)
 
@@ -201,6 +208,7 @@ class InterleaveCursor(Cursor):
         places = [(self._turn + i) % len(self._inners) for i in range(len(self._inners))]
         if self._is_ended:
             places = [place for place in places if self._inners[place] is not None]
+        # For each element of the block the number of its turn, counted from this one.
         turns = (self._given + np.arange(limit)) // self._block_length
         which = turns % len(places)
         pieces: list[tuple[np.ndarray, Feed]] = []
@@ -208,8 +216,11 @@ class InterleaveCursor(Cursor):
         for i, place in enumerate(places):
             mine = np.flatnonzero(which == i)
             inner = self._inners[place]
+            # An empty place gets the next Dataset when it is visited, and one that has given nothing yet is checked
+            # first: the block ends before.
             held = 0 if inner is None or inner.check is not None else inner.feed.num_held
             if len(mine) > held:
+                # The first element that the Dataset does not have at hand.
                 count = min(count, int(mine[held]))
             if inner is not None:
                 pieces.append((mine, inner.feed))
@@ -224,6 +235,7 @@ class InterleaveCursor(Cursor):
         """Return the turn, and for each Dataset the number of its element and its own position."""
         anchor, child = self._num_read, None
         if any(self._inners) or self._coming:
+            # Behind the oldest Dataset that is open: from there all of them can be made again.
             anchor, child = self._positions.recall(self._oldest())
         return {
             "child": self._feed.get_state() if child is None else child,

@@ -37,6 +37,7 @@ from stratax.data.vectorise import (
 )
 
 _CHECKED_ROWS = 16
+"""How many results for a block are compared with those of one call for each element before blocks are trusted."""
 
 
 class Mapper:
@@ -97,6 +98,7 @@ class Mapper:
         fields = names_of_fields(self._input_structure())
         self._proof = None if fields is None else prove(self._function, fields)
         self._was_looked_at = True
+        # A new proof may be of another function: a global that it calls was replaced.
         self._candidates, self._checked = None, 0
 
     def one(self, row: Row, position: int, origins: Origins) -> Row:
@@ -174,6 +176,8 @@ class Mapper:
 
     def _ways(self, function: Callable[..., Any]) -> list[tuple[Vectorised, bool]]:
         structure = self._input_structure()
+        # NumPy first: its results for a block have to agree to the bit, those of JAX, which may round otherwise,
+        # nearly.
         ways: list[tuple[Vectorised, bool]] = [(WithNumPy(function, structure), True)]
         if uses_jax():
             ways += [(WithJAX(function, structure, compiled=compiled), False) for compiled in (False, True)]
@@ -187,6 +191,7 @@ class Mapper:
         rows = []
         if count:
             try:
+                # The function gets copies, as it may keep or write what it is given.
                 copies = [[column[i].copy() for column in columns] for i in range(count)]
                 rows = [self._reference(row) for row in copies]
             except Exception:
@@ -207,6 +212,8 @@ class Mapper:
             self._expected = (structure, kinds)
         if self.spec is None:
             self.spec = unflatten(structure, [TensorSpec(leaf.shape[1:], leaf.dtype) for leaf in leaves])
+        # Other dtypes or structure than of elements before: calling it one by one raises the error that names the
+        # element.
         if self._expected != (structure, kinds):
             return None
         if not self._allows([leaf.shape[1:] for leaf in leaves]):
