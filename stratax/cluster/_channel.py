@@ -13,7 +13,7 @@ _SHORT = 64 * 1024
 
 
 class UnansweredError(ConnectionError):
-    """The other side closed the connection without a word, as a hub does with who does not know the cluster's key."""
+    """The other side closed the connection without a word, as a coordinator does to those without the key."""
 
 
 class Channel:
@@ -64,7 +64,7 @@ async def open_channel(host: str, port: int, key: bytes, kind: bytes) -> Channel
     """Connects, and has the other side prove that it knows the key.
 
     Args:
-        host: The host of the hub.
+        host: The host of the coordinator.
         port: Its port.
         key: The cluster's key.
         kind: What the connection is for.

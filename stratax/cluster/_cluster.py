@@ -11,8 +11,8 @@ from stratax._shown import shown
 from stratax.cluster._cluster_spec import ClusterSpec
 from stratax.cluster._exit import ExitCode, code_of, leave
 from stratax.cluster._link import Link
+from stratax.cluster._membership import Membership
 from stratax.cluster._phases import progress, step_number
-from stratax.cluster._roster import Roster
 from stratax.cluster._stops import PROGRAM, Stop, Stops
 from stratax.cluster._watchdog import Limits
 from stratax.errors import BadArgumentError, BadTypeError, ClusterTimeoutError, PeerLostError
@@ -54,11 +54,11 @@ class Cluster:
         cluster_spec: ClusterSpec,
         task_type: str | None,
         task_id: int | None,
-        roster: Roster | None = None,
+        roster: Membership | None = None,
     ) -> None:
         self._cluster_spec = cluster_spec
         self._task = (task_type, task_id)
-        self._roster = roster
+        self._membership = roster
         self._link: Link | None = None
         self._is_told = False
         self._own_stops = Stops()
@@ -81,12 +81,12 @@ class Cluster:
     @property
     def process_index(self) -> int:
         """This process's number among those that compute together; the chief, or worker 0 without one, has 0."""
-        return 0 if self._roster is None else self._roster.index
+        return 0 if self._membership is None else self._membership.index
 
     @property
     def num_processes(self) -> int:
         """How many processes compute together."""
-        return 1 if self._roster is None else len(self._roster.names)
+        return 1 if self._membership is None else len(self._membership.names)
 
     @property
     def is_chief(self) -> bool:
@@ -112,9 +112,9 @@ class Cluster:
             raise BadArgumentError(
                 f"There are {self.num_processes} processes. Received: process_index={shown(process_index)}."
             )
-        if self._roster is None:
+        if self._membership is None:
             return f"/job:{self.task_type or 'worker'}/task:{self.task_id or 0}"
-        return self._roster.names[index]
+        return self._membership.names[index]
 
     def barrier(self, name: str, timeout: float = DEFAULT_SECONDS) -> None:
         """Wait until every task has come to this point.
@@ -327,7 +327,7 @@ class Cluster:
         link = self._link
         if link is None or link.failure is not None:
             return
-        link.send({"t": "bye", **progress.sign()})
+        link.send({"t": "bye", **progress.heartbeat()})
         link.farewell.wait(timeout)
 
     def _gather(

@@ -17,11 +17,11 @@ from stratax.cluster._cluster import DEFAULT_SECONDS, Cluster
 from stratax.cluster._cluster_checks import check_cluster, check_task
 from stratax.cluster._cluster_resolver import ClusterResolver, SimpleClusterResolver, check_resolver
 from stratax.cluster._cluster_spec import ClusterSpec
-from stratax.cluster._hub import Hub
+from stratax.cluster._coordinator import Coordinator
 from stratax.cluster._link import Link
+from stratax.cluster._membership import SYNCHRONOUS_JOBS, Membership, host_and_port, make_membership
 from stratax.cluster._phases import progress
 from stratax.cluster._reachability import check_reachable
-from stratax.cluster._roster import SYNCHRONOUS_JOBS, Roster, host_and_port, make_roster
 from stratax.cluster._secret import SECRET_FILE_VARIABLE, SECRET_VARIABLE
 from stratax.cluster._sockets import socket_path
 from stratax.cluster._tf_config_resolver import TFConfigClusterResolver
@@ -38,7 +38,7 @@ _Result = TypeVar("_Result")
 @dataclasses.dataclass(slots=True)
 class _State:
     cluster: Cluster | None = None
-    hub: Hub | None = None
+    coordinator: Coordinator | None = None
     loop: asyncio.AbstractEventLoop | None = None
     has_warned: bool = False
     lock: threading.Lock = dataclasses.field(default_factory=threading.Lock)
@@ -73,7 +73,7 @@ def connect(
         resolver: Says which cluster, and which task of it this process is.
         timeout: How long to wait until all tasks have joined, in seconds.
         step_timeout: How long a step may take while another task stands still, in seconds; the chief's counts.
-        silence_timeout: After how many seconds without a sign of life a task is given up.
+        silence_timeout: After how many seconds without a heartbeat a task is given up.
 
     Returns:
         The cluster. A second call for the same cluster returns the same.
@@ -199,76 +199,80 @@ def _connect(
     check_task(cluster_spec, task_type, task_id)
     if task_type not in SYNCHRONOUS_JOBS:
         return Cluster(cluster_spec, task_type, task_id)
-    roster = make_roster(cluster_spec, task_type, task_id)
-    if len(roster.names) == 1:
+    membership = make_membership(cluster_spec, task_type, task_id)
+    if len(membership.names) == 1:
         return Cluster(cluster_spec, task_type, task_id)
-    return _join(Cluster(cluster_spec, task_type, task_id, roster), roster, timeout, limits)
+    return _join(Cluster(cluster_spec, task_type, task_id, membership), membership, timeout, limits)
 
 
-def _join(cluster: Cluster, roster: Roster, timeout: float, limits: Limits) -> Cluster:
+def _join(cluster: Cluster, membership: Membership, timeout: float, limits: Limits) -> Cluster:
     _jax_runtime.check_can_start()
     _hooks.install(cluster)
-    check_reachable(roster)
-    _warn_of_strangers(roster)
+    check_reachable(membership)
+    _warn_of_strangers(membership)
     progress.thread = threading.get_ident()
     deadline = time.monotonic() + timeout
     _state.loop = _state.loop or _start_loop()
-    link, path = _run(_state.loop, _meet(cluster, roster, limits, deadline))
-    host = host_and_port(roster.addresses[roster.index])[0]
+    link, path = _run(_state.loop, _meet(cluster, membership, limits, deadline))
+    host = host_and_port(membership.addresses[membership.index])[0]
     remaining = max(deadline - time.monotonic(), _LONGEST_PAUSE)
-    _jax_runtime.start(path, index=roster.index, count=len(roster.names), host=host, timeout=remaining)
+    _jax_runtime.start(
+        path, index=membership.index, count=len(membership.names), host=host, timeout=remaining
+    )
     cluster.attach(link)
-    _logger.info("%s: all %d tasks joined.", roster.name, len(roster.names))
+    _logger.info("%s: all %d tasks joined.", membership.name, len(membership.names))
     return cluster
 
 
-def _warn_of_strangers(roster: Roster) -> None:
-    if roster.index == 0 and not roster.credentials.source and not _state.has_warned:
+def _warn_of_strangers(membership: Membership) -> None:
+    if membership.index == 0 and not membership.credentials.source and not _state.has_warned:
         _state.has_warned = True
         _logger.warning(
             "This cluster has no secret: whoever reaches %s and knows or guesses TF_CONFIG can join it. Give all tasks "
             "the same %s, or %s; `stratax launch` and `stratax manifest` do.",
-            roster.addresses[0],
+            membership.addresses[0],
             SECRET_VARIABLE,
             SECRET_FILE_VARIABLE,
         )
 
 
-async def _meet(cluster: Cluster, roster: Roster, limits: Limits, deadline: float) -> tuple[Link, str]:
+async def _meet(
+    cluster: Cluster, membership: Membership, limits: Limits, deadline: float
+) -> tuple[Link, str]:
     path = socket_path("service")
-    if roster.index == 0:
-        _state.hub = Hub(roster, limits, secrets.token_hex(16), path)
-        await _listen(_state.hub, roster, deadline)
-    link = Link(roster, limits, cluster.on_failure)
+    if membership.index == 0:
+        _state.coordinator = Coordinator(membership, limits, secrets.token_hex(16), path)
+        await _listen(_state.coordinator, membership, deadline)
+    link = Link(membership, limits, cluster.on_failure)
     try:
         await link.join(deadline)
     except BaseException:
         await link.close()
-        if _state.hub is not None:
-            await _state.hub.close()
+        if _state.coordinator is not None:
+            await _state.coordinator.close()
         raise
-    return link, path if roster.index == 0 else await link.open_relay()
+    return link, path if membership.index == 0 else await link.open_relay()
 
 
-async def _listen(hub: Hub, roster: Roster, deadline: float) -> None:
+async def _listen(coordinator: Coordinator, membership: Membership, deadline: float) -> None:
     """Take the address; a job that has just ended may hold it for some seconds yet."""
     limit = min(deadline, time.monotonic() + _PORT_SECONDS)
     pause = _FIRST_PAUSE
     while True:
         try:
-            return await hub.start(*roster.coordinator)
+            return await coordinator.start(*membership.coordinator_address)
         except OSError as error:
             if time.monotonic() + pause > limit:
-                raise _no_address(roster, error) from error
-            _logger.warning("%s can't be listened on yet (%s); trying again.", roster.addresses[0], error)
+                raise _no_address(membership, error) from error
+            _logger.warning("%s can't be listened on yet (%s); trying again.", membership.addresses[0], error)
         await asyncio.sleep(pause)
         pause = min(2 * pause, _LONGEST_PAUSE)
 
 
-def _no_address(roster: Roster, error: OSError) -> ClusterError:
+def _no_address(membership: Membership, error: OSError) -> ClusterError:
     return ClusterError(
-        f"{roster.name} can't listen on its address ({error}). Another job or program uses it, or it is not an "
-        f"address of this machine. Give the job another port. Received: {shown(roster.addresses[0])}."
+        f"{membership.name} can't listen on its address ({error}). Another job or program uses it, or it is not an "
+        f"address of this machine. Give the job another port. Received: {shown(membership.addresses[0])}."
     )
 
 

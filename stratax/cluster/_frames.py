@@ -68,7 +68,7 @@ async def read_frame(
     Args:
         reader: The connection.
         seal: The seal of what comes over it.
-        on_data: Called whenever a part of it has come: a long frame is a sign of life before it is complete.
+        on_data: Called whenever a part of it has come: a long frame is a heartbeat before it is complete.
         longest: The bytes that it may have.
 
     Returns:

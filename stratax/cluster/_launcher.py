@@ -16,7 +16,7 @@ from types import FrameType
 
 from stratax.cluster._exit import ExitCode, is_retryable
 from stratax.cluster._launch_plan import LaunchPlan
-from stratax.cluster._roster import JOB_ID_VARIABLE
+from stratax.cluster._membership import JOB_ID_VARIABLE
 from stratax.cluster._secret import SECRET_FILE_VARIABLE, SECRET_VARIABLE, new_secret
 from stratax.cluster._sockets import remove_abandoned_sockets
 from stratax.cluster._task import Screen, Task, start_task

@@ -1,4 +1,4 @@
-"""A task's connection to the meeting point of its cluster (cluster layer)."""
+"""A task's connection to its cluster's coordinator (cluster layer)."""
 
 import asyncio
 import concurrent.futures
@@ -15,29 +15,29 @@ from stratax._shown import shown
 from stratax.cluster._channel import Channel, UnansweredError, open_channel
 from stratax.cluster._frames import Frame, encode
 from stratax.cluster._handshake import JAX, TASK
+from stratax.cluster._membership import JOB_ID_VARIABLE, Membership
 from stratax.cluster._phases import progress
 from stratax.cluster._relay import carry
-from stratax.cluster._roster import JOB_ID_VARIABLE, Roster
 from stratax.cluster._secret import SECRET_FILE_VARIABLE, SECRET_VARIABLE
 from stratax.cluster._sockets import socket_path
 from stratax.cluster._stops import Stops
-from stratax.cluster._watchdog import Limits, Sign, longest_silence
+from stratax.cluster._watchdog import Heartbeat, Limits, longest_silence
 from stratax.errors import ClusterError, ClusterTimeoutError, PeerLostError
 
-SIGN_SECONDS = 0.5
-"""How often a task gives a sign of life."""
+HEARTBEAT_SECONDS = 0.5
+"""How often a task sends a heartbeat."""
 
 _FIRST_PAUSE = 0.05
 _LONGEST_PAUSE = 1.0
 """Between two attempts to connect, in seconds: from the first pause on, each is twice the one before."""
 _REPORT_SECONDS = 10.0
-"""How often a task says that it can't reach the hub yet."""
+"""How often a task says that it can't reach the coordinator yet."""
 _ANSWER_SECONDS = 10.0
-"""How long something that listens at the hub's address may say nothing."""
+"""How long something that listens at the coordinator's address may say nothing."""
 _STOP_SECONDS = 0.05
 """How often a wait looks whether it is still wanted."""
 _MOST_UNANSWERED = 5
-"""So many connections in a row that are closed without a word are no hub that is just ending."""
+"""So many connections in a row that are closed without a word are no coordinator that is just ending."""
 
 _logger = logging.getLogger("stratax")
 
@@ -46,13 +46,13 @@ class Link:
     """The connection of one task. Its work is done on an event loop in a thread of its own.
 
     Args:
-        roster: The tasks, and which one this is.
-        limits: The deadlines; of these only the silence of the hub is judged here.
+        membership: The tasks, and which one this is.
+        limits: The deadlines; of these only the silence of the coordinator is judged here.
         on_failure: Called once on the loop when another task, or this one, is found at fault.
 
     Attributes:
         failure: The error that ended the cluster's work; None while all is well.
-        ended: The error of whoever still needs the hub after its task has left, as it may; None while it is there.
+        ended: The error of whoever still needs the coordinator after its task has left, as it may; None until then.
         failure_kind: The verdict's kind: ``"died"``, ``"raised"``, ``"silent"``, ``"stalled"``, ``"left"`` or
             ``"config"``.
         failed_tasks: The numbers of the tasks at fault.
@@ -60,7 +60,7 @@ class Link:
         farewell: Set when all tasks have left.
     """
 
-    def __init__(self, roster: Roster, limits: Limits, on_failure: Callable[["Link"], None]) -> None:
+    def __init__(self, membership: Membership, limits: Limits, on_failure: Callable[["Link"], None]) -> None:
         self.failure: PeerLostError | None = None
         self.ended: PeerLostError | None = None
         self.failure_kind = ""
@@ -68,18 +68,18 @@ class Link:
         self.stops = Stops()
         self.farewell = threading.Event()
         self.failed = threading.Event()
-        self._roster = roster
+        self._membership = membership
         self._limits = limits
         self._on_failure = on_failure
         self._loop = asyncio.get_running_loop()
         self._channel: Channel | None = None
         self._complete: asyncio.Future[str] = self._loop.create_future()
-        self._missing: tuple[str, ...] = (roster.names[0],)
+        self._missing: tuple[str, ...] = (membership.names[0],)
         self._gave_up: tuple[str, ...] = ()
         self._turned_away = (0, "")
         self._requests: dict[int, concurrent.futures.Future[list[bytes]]] = {}
         self._numbers = itertools.count()
-        self._signs: list[Sign] = []
+        self._heartbeats: list[Heartbeat] = []
         self._heard = time.monotonic()
         self._token = ""
         self._joined = False
@@ -88,13 +88,13 @@ class Link:
         self._held: list[asyncio.StreamWriter] = []
 
     async def join(self, deadline: float) -> None:
-        """Connects, introduces this task, and waits until all have joined.
+        """Connect, introduce this task, and wait until all have joined.
 
         Args:
             deadline: When to give up, on the monotonic clock.
 
         Raises:
-            ClusterError: If the hub refuses this task, or does not answer because it has another secret.
+            ClusterError: If the coordinator refuses this task, or does not answer because it has another secret.
             ClusterTimeoutError: If somebody is missing at the deadline.
         """
         pause = _FIRST_PAUSE
@@ -103,13 +103,13 @@ class Link:
             await asyncio.sleep(pause)
             pause = min(2 * pause, _LONGEST_PAUSE)
         self._hear()
-        self._keep(self._give_signs())
+        self._keep(self._send_heartbeats())
 
     async def _try_to_join(self, deadline: float) -> bool:
         """Make one connection, and wait; say whether the cluster is complete, or the connection was in vain."""
         self._complete = self._loop.create_future()
-        self._channel = await self._reach_hub(deadline, TASK)
-        self._channel.write(encode(self._roster.introduction()))
+        self._channel = await self._reach_coordinator(deadline, TASK)
+        self._channel.write(encode(self._membership.introduction()))
         listening = self._keep(self._listen(self._channel))
         silence = self._loop.call_later(_ANSWER_SECONDS, self._give_up_stranger)
         try:
@@ -127,7 +127,7 @@ class Link:
             silence.cancel()
 
     def _give_up_stranger(self) -> None:
-        """End a connection to something that has not answered: a hub says at once who is missing."""
+        """End a connection to something that has not answered: a coordinator says at once who is missing."""
         if not self._complete.done() and not self._greeted:
             self._complete.set_exception(ConnectionError("no answer"))
 
@@ -171,8 +171,8 @@ class Link:
         if is_late:
             self.send({"t": "withdraw", "name": name, "id": number})
         try:
-            # The hub says who is missing, unless the answer was on its way; if the hub is lost, that is noticed.
-            return answer.result(2 * SIGN_SECONDS + self._limits.patient_silence)
+            # The coordinator says who is missing, unless the answer was on its way; its own loss is noticed.
+            return answer.result(2 * HEARTBEAT_SECONDS + self._limits.patient_silence)
         except ClusterTimeoutError as error:
             when = f"within {timeout:g} s" if is_late else "before one left the program"
             raise ClusterTimeoutError(
@@ -197,8 +197,8 @@ class Link:
             traceback: The traceback, which the others show.
             timeout: The longest wait, in seconds.
         """
-        self.send({"t": "fail", "message": message, "traceback": traceback, **progress.sign()})
-        # The hub answers with the failure that counts: this one, or one that came before it.
+        self.send({"t": "fail", "message": message, "traceback": traceback, **progress.heartbeat()})
+        # The coordinator answers with the failure that counts: this one, or one that came before it.
         self.failed.wait(timeout)
 
     async def close(self) -> None:
@@ -209,15 +209,15 @@ class Link:
         if self._channel is not None:
             self._channel.close()
 
-    async def _reach_hub(self, deadline: float, kind: bytes) -> Channel:
-        """Connects, again and again until the deadline: the other task may not have started, its name not be known."""
-        host, port = self._roster.coordinator
+    async def _reach_coordinator(self, deadline: float, kind: bytes) -> Channel:
+        """Connect again and again until the deadline: the other task may not have started, its name not be known."""
+        host, port = self._membership.coordinator_address
         pause, reported, unanswered = _FIRST_PAUSE, time.monotonic(), 0
         self._greeted = self._joined
         while True:
             try:
                 remaining = max(deadline - time.monotonic(), 0.01)
-                opening = open_channel(host, port, self._roster.credentials.key, kind)
+                opening = open_channel(host, port, self._membership.credentials.key, kind)
                 return await asyncio.wait_for(opening, remaining)
             except (OSError, TimeoutError) as error:
                 unanswered = unanswered + 1 if isinstance(error, UnansweredError) else 0
@@ -232,9 +232,9 @@ class Link:
             pause = min(2 * pause, _LONGEST_PAUSE)
 
     def _unanswered(self) -> ClusterError:
-        roster, source = self._roster, self._roster.credentials.source
+        tasks, source = self._membership, self._membership.credentials.source
         return ClusterError(
-            f"{roster.names[0]} at {roster.addresses[0]} closes the connections of {roster.name} without an answer, as "
+            f"{tasks.names[0]} at {tasks.addresses[0]} closes the connections of {tasks.name} without an answer, as "
             f"it does where the two have different secrets, or one of them has none; where none has, TF_CONFIG's "
             f"cluster or {JOB_ID_VARIABLE} differs. Give all tasks the same {SECRET_VARIABLE} (or "
             f"{SECRET_FILE_VARIABLE}) and cluster, and end what is left of an earlier start. Received: "
@@ -242,8 +242,8 @@ class Link:
         )
 
     def _waiting_text(self, error: BaseException | None = None) -> str:
-        total = len(self._roster.names)
-        reason = f" {self._roster.addresses[0]} can't be reached yet ({error})." if error else ""
+        total = len(self._membership.names)
+        reason = f" {self._membership.addresses[0]} can't be reached yet ({error})." if error else ""
         gave_up = f" Came but gave up: {', '.join(self._gave_up)}." if self._gave_up else ""
         joined = f"{total - len(self._missing)} of {total} tasks joined"
         missing = ", ".join(self._absent()) or "none else"
@@ -265,7 +265,7 @@ class Link:
     def _incomplete(self, error: BaseException | None = None) -> ClusterTimeoutError:
         return ClusterTimeoutError(
             f"The cluster was not complete in time: {self._waiting_text(error)} Start these tasks, or give them more "
-            f"time with timeout=. Received: cluster={shown(self._roster.cluster.as_dict())}.",
+            f"time with timeout=. Received: cluster={shown(self._membership.cluster.as_dict())}.",
             tasks=self._absent() or self._missing,
         )
 
@@ -275,7 +275,7 @@ class Link:
                 header, payload = await channel.read(self._hear)
                 self._handle(header, payload)
         except (asyncio.IncompleteReadError, OSError):
-            self._hub_gone("died: its process ended or its connection was closed")
+            self._coordinator_gone("died: its process ended or its connection was closed")
 
     def _hear(self) -> None:
         self._greeted = True
@@ -283,8 +283,8 @@ class Link:
 
     def _handle(self, header: dict[str, Any], payload: bytes) -> None:
         kind = header.get("t")
-        if kind == "signs":
-            self._signs = [Sign(**values) for values in header["signs"]]
+        if kind == "heartbeats":
+            self._heartbeats = [Heartbeat(**values) for values in header["heartbeats"]]
         elif kind == "gathered":
             self._settle(header["id"], header["sizes"], payload)
         elif kind == "missing":
@@ -298,7 +298,7 @@ class Link:
             self._joined = True
             self._complete.set_result(header["token"])
         elif kind == "refused" and not self._complete.done():
-            self._complete.set_exception(ClusterError(_refused_text(header["message"], self._roster)))
+            self._complete.set_exception(ClusterError(_refused_text(header["message"], self._membership)))
         elif kind == "limit":
             self._limits = dataclasses.replace(self._limits, step=float(header["step"]))
         elif kind == "stop":
@@ -321,7 +321,7 @@ class Link:
         if answer is not None:
             answer.set_exception(
                 ClusterTimeoutError(
-                    f"Missing: {', '.join(tasks)}. This task is {self._roster.name}.", tasks=tasks
+                    f"Missing: {', '.join(tasks)}. This task is {self._membership.name}.", tasks=tasks
                 )
             )
 
@@ -338,44 +338,44 @@ class Link:
         if self._channel is not None:
             self._channel.write(frame)
 
-    async def _give_signs(self) -> None:
+    async def _send_heartbeats(self) -> None:
         before = time.monotonic()
         while self.failure is None:
-            self._write(encode({"t": "sign", **progress.sign()}))
-            await asyncio.sleep(SIGN_SECONDS)
+            self._write(encode({"t": "heartbeat", **progress.heartbeat()}))
+            await asyncio.sleep(HEARTBEAT_SECONDS)
             now = time.monotonic()
-            if now - before > 4 * SIGN_SECONDS:
-                # This process could not run: the hub's messages have yet to be read.
+            if now - before > 4 * HEARTBEAT_SECONDS:
+                # This process could not run: the coordinator's messages have yet to be read.
                 self._heard += now - before
             before = now
-            if now - self._heard > self._longest_silence_of_hub():
-                self._hub_gone(
-                    f"gave no sign of life for {now - self._heard:.0f} s: its process is stopped or its host can't be "
+            if now - self._heard > self._longest_silence_of_coordinator():
+                self._coordinator_gone(
+                    f"sent no heartbeat for {now - self._heard:.0f} s: its process is stopped or its host can't be "
                     "reached"
                 )
 
-    def _longest_silence_of_hub(self) -> float:
-        # The hub may have fallen silent before it could pass on that this task waits in a step by now.
-        own = Sign(phase=progress.phase)
-        return longest_silence(0, [*(self._signs or [Sign()]), own], self._limits)
+    def _longest_silence_of_coordinator(self) -> float:
+        # The coordinator may have fallen silent before it could pass on that this task waits in a step by now.
+        own = Heartbeat(phase=progress.phase)
+        return longest_silence(0, [*(self._heartbeats or [Heartbeat()]), own], self._limits)
 
-    def _hub_gone(self, reason: str) -> None:
-        """Handle the loss of process 0, which the hub lives in, or that it has left."""
+    def _coordinator_gone(self, reason: str) -> None:
+        """Handle the loss of process 0, which the coordinator lives in, or that it has left."""
         if not self._joined:
             if self._greeted and not self._complete.done():
-                self._missing = tuple(dict.fromkeys([*self._missing, self._roster.names[0]]))
-                self._gave_up = (*self._gave_up, self._roster.names[0])
+                self._missing = tuple(dict.fromkeys([*self._missing, self._membership.names[0]]))
+                self._gave_up = (*self._gave_up, self._membership.names[0])
             if not self._complete.done():
                 self._complete.set_exception(ConnectionError(reason))
             return
-        # Process 0 may leave like every task, and the hub with it.
-        last = self._signs[0] if self._signs else Sign()
+        # Process 0 may leave like every task, and the coordinator with it.
+        last = self._heartbeats[0] if self._heartbeats else Heartbeat()
         if last.left is None and not self.farewell.is_set():
-            self._fail("died", (0,), f"{self._roster.names[0]} {reason} ({last.describe()})", "")
+            self._fail("died", (0,), f"{self._membership.names[0]} {reason} ({last.describe()})", "")
         elif last.left is not None:
             self.ended = PeerLostError(
-                f"{self._roster.names[0]} has left the program. {self._own_state()}",
-                tasks=self._roster.names[:1],
+                f"{self._membership.names[0]} has left the program. {self._own_state()}",
+                tasks=self._membership.names[:1],
             )
             self._end_requests(self.ended)
             self.farewell.set()
@@ -385,12 +385,14 @@ class Link:
             return
         if not self._joined:
             if not self._complete.done():
-                self._complete.set_exception(ClusterError(_refused_text(message, self._roster)))
+                self._complete.set_exception(ClusterError(_refused_text(message, self._membership)))
             return
-        names = tuple(self._roster.names[index] for index in tasks)
+        names = tuple(self._membership.names[index] for index in tasks)
         self.failure_kind, self.failed_tasks = kind, tasks
         shown = (
-            f"\nIts traceback:\n{traceback.rstrip()}" if traceback and self._roster.index not in tasks else ""
+            f"\nIts traceback:\n{traceback.rstrip()}"
+            if traceback and self._membership.index not in tasks
+            else ""
         )
         self.failure = PeerLostError(f"{message}. {self._own_state()}{shown}", tasks=names)
         self.failed.set()
@@ -399,7 +401,8 @@ class Link:
 
     def _own_state(self) -> str:
         step = "before its first step" if progress.last_step is None else f"in step {progress.last_step}"
-        return f"This task, {self._roster.name}, was {step}; all tasks have to start again from the last checkpoint."
+        name = self._membership.name
+        return f"This task, {name}, was {step}; all tasks have to start again from the last checkpoint."
 
     def _end_requests(self, error: PeerLostError) -> None:
         requests, self._requests = self._requests, {}
@@ -410,7 +413,7 @@ class Link:
     async def _relay(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Carry JAX' traffic. Where process 0 is gone, JAX is left waiting: it would end this process otherwise."""
         with contextlib.suppress(ClusterError, ClusterTimeoutError, OSError):
-            channel = await self._reach_hub(time.monotonic() + self._limits.patient_silence, JAX)
+            channel = await self._reach_coordinator(time.monotonic() + self._limits.patient_silence, JAX)
             channel.write(encode({"token": self._token}))
             await carry(channel, reader, writer)
             channel.close()
@@ -435,5 +438,5 @@ def _settled(answer: concurrent.futures.Future, timeout: float, stop: threading.
     return bool(concurrent.futures.wait([answer], remaining).done)
 
 
-def _refused_text(message: str, roster: Roster) -> str:
-    return f"{message}. Received: this task is {roster.name} of {shown(roster.cluster.as_dict())}."
+def _refused_text(message: str, membership: Membership) -> str:
+    return f"{message}. Received: this task is {membership.name} of {shown(membership.cluster.as_dict())}."

@@ -58,7 +58,7 @@ class Progress:
     guard: Guard | None = None
     result: "tuple[Pending, float] | None" = None
 
-    def sign(self) -> dict[str, Any]:
+    def heartbeat(self) -> dict[str, Any]:
         """Return what the other tasks are told: in a step also while its result is not there yet."""
         phase, step, since = self.phase, self.step, self.since
         if phase not in ("step", "compiling") and self.result is not None and not _is_there(self.result[0]):

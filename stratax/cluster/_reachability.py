@@ -5,31 +5,31 @@ import socket
 from typing import Any
 
 from stratax._shown import shown
-from stratax.cluster._roster import Roster, host_and_port
+from stratax.cluster._membership import Membership, host_and_port
 from stratax.errors import ClusterError
 
 
-def check_reachable(roster: Roster) -> None:
+def check_reachable(membership: Membership) -> None:
     """Check that this task's host is no loopback address where other tasks are on other machines.
 
     Many systems give the machine's own name a loopback address (Debian's ``127.0.1.1``). A task that listens there
     would be waited for until the deadline.
 
     Args:
-        roster: The tasks, and which one this is.
+        membership: The tasks, and which one this is.
 
     Raises:
         ClusterError: If it is.
     """
-    own = roster.addresses[roster.index]
+    own = membership.addresses[membership.index]
     here = [address[0] for _, address in _found(own)]
     if not here or not all(ipaddress.ip_address(each.partition("%")[0]).is_loopback for each in here):
         return
-    elsewhere = next((address for address in roster.addresses if _is_elsewhere(address)), None)
+    elsewhere = next((address for address in membership.addresses if _is_elsewhere(address)), None)
     if elsewhere is not None:
         raise ClusterError(
-            f"The address of {roster.name} is a loopback address on its own machine, {here[0]}, so that tasks on other "
-            f"machines such as {shown(elsewhere)} can't reach it. Give the machine's address in the network, or "
+            f"The address of {membership.name} is a loopback address on its own machine, {here[0]}, so that tasks on "
+            f"other machines such as {shown(elsewhere)} can't reach it. Give the machine's address in the network, or "
             "mend its "
             f"name in /etc/hosts. Received: {shown(own)}."
         )

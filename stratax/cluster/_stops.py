@@ -1,9 +1,9 @@
 """How all tasks come to stop at the same step, while none has to wait for the others' programs (cluster layer).
 
-Every task notes which step it begins. When one asks for a stop, each connection's own thread tells the hub the step
-that its task has begun, and the hub answers all with the first step that none has. Meanwhile no task begins another
-step: it waits for that answer, which needs nobody's program to go on. Were the programs to meet instead, one could
-wait for the others to come while they wait, inside a step, for its part in it.
+Every task notes which step it begins. When one asks for a stop, each connection's own thread tells the coordinator
+which step its task has begun, and the coordinator answers all with the first step that none has. Meanwhile no task
+begins another step: it waits for that answer, which needs nobody's program to go on. Were the programs to meet instead,
+one could wait for the others to come while they wait, inside a step, for its part in it.
 """
 
 import concurrent.futures
@@ -41,7 +41,7 @@ class Stops:
         return self._stops.get(name) or self._stops.setdefault(name, Stop())
 
     def asked(self, name: str, reason: str) -> dict[str, Any]:
-        """Note that a task asked to stop, and return the answer to the hub.
+        """Note that a task asked to stop, and return the answer to the coordinator.
 
         Args:
             name: The stop.
@@ -53,7 +53,7 @@ class Stops:
         return {"t": "begun", "name": name, "step": stop.begun}
 
     def settle(self, name: str, step: int) -> None:
-        """Note the hub's answer.
+        """Note the coordinator's answer.
 
         Args:
             name: The stop.
@@ -75,7 +75,7 @@ class Stops:
 
 
 class StopsOfAll:
-    """The hub's side: which step each task has begun, for each stop that was asked for.
+    """The coordinator's side: which step each task has begun, for each stop that was asked for.
 
     Args:
         num_tasks: How many tasks there are.

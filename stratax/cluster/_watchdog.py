@@ -1,4 +1,4 @@
-"""Judging from the signs of all tasks whether one of them is lost or stands still (cluster layer).
+"""Judging from the heartbeats of all tasks whether one of them is lost or stands still (cluster layer).
 
 Pure functions: what to do about a verdict is decided elsewhere.
 """
@@ -16,7 +16,7 @@ class Limits:
     """How long what may take, in seconds.
 
     Attributes:
-        silence: Without a sign of life from a task that is in a step, or that others wait for.
+        silence: Without a heartbeat from a task that is in a step, or that others wait for.
         patient_silence: The same for a task in any other phase, where one call may keep Python busy for long.
         step: In one step while another task stands still.
         leaving: In one step after another task has left the program.
@@ -29,7 +29,7 @@ class Limits:
 
 
 @dataclasses.dataclass(kw_only=True, slots=True)
-class Sign:
+class Heartbeat:
     """The last that is known of a task.
 
     Attributes:
@@ -51,7 +51,7 @@ class Sign:
     waits_for: str | None = None
 
     def describe(self) -> str:
-        """Return the sign in words, for messages."""
+        """Return the heartbeat in words, for messages."""
         begun = "before its first step" if self.last_step is None else f"last step {self.last_step}"
         heard = f", heard of {self.silence:.1f} s before" if self.silence >= _WORTH_SAYING else ""
         doing = (
@@ -77,11 +77,11 @@ class Verdict:
     reason: str
 
 
-def judge(signs: list[Sign], limits: Limits) -> Verdict | None:
+def judge(heartbeats: list[Heartbeat], limits: Limits) -> Verdict | None:
     """Find what is wrong, if anything is.
 
     Args:
-        signs: The last sign of every task, in order.
+        heartbeats: The last heartbeat of every task, in order.
         limits: The deadlines.
 
     Returns:
@@ -89,69 +89,77 @@ def judge(signs: list[Sign], limits: Limits) -> Verdict | None:
     """
     # In this order: the last that is known of a silent task is old, so the checks of progress would blame it, or
     # another, for the wrong thing.
-    return _silent(signs, limits) or _left(signs, limits) or _stalled(signs, limits)
+    return _silent(heartbeats, limits) or _left(heartbeats, limits) or _stalled(heartbeats, limits)
 
 
-def longest_silence(index: int, signs: list[Sign], limits: Limits) -> float:
-    """Return how long a task may give no sign of life, in seconds.
+def longest_silence(index: int, heartbeats: list[Heartbeat], limits: Limits) -> float:
+    """Return how long a task may send no heartbeat, in seconds.
 
     Args:
         index: The task's number.
-        signs: The last sign of every task, in order.
+        heartbeats: The last heartbeat of every task, in order.
         limits: The deadlines.
     """
     # Python is kept busy by one call for seconds now and then (an import, a large file), which hurts nobody as long
     # as nobody waits.
-    waited_for = any(sign.phase == "step" and sign.left is None for sign in signs)
-    return limits.silence if waited_for and signs[index].phase not in PATIENT else limits.patient_silence
+    waited_for = any(heartbeat.phase == "step" and heartbeat.left is None for heartbeat in heartbeats)
+    return limits.silence if waited_for and heartbeats[index].phase not in PATIENT else limits.patient_silence
 
 
-def _silent(signs: list[Sign], limits: Limits) -> Verdict | None:
-    for index, sign in enumerate(signs):
-        if sign.left is None and sign.silence > longest_silence(index, signs, limits):
+def _silent(heartbeats: list[Heartbeat], limits: Limits) -> Verdict | None:
+    for index, heartbeat in enumerate(heartbeats):
+        if heartbeat.left is None and heartbeat.silence > longest_silence(index, heartbeats, limits):
             return Verdict(
                 kind="silent",
                 tasks=(index,),
-                reason=f"gave no sign of life for {sign.silence:.0f} s: its process is stopped or its host can't be "
-                f"reached ({sign.describe()})",
+                reason=f"sent no heartbeat for {heartbeat.silence:.0f} s: its process is stopped or its host can't be "
+                f"reached ({heartbeat.describe()})",
             )
     return None
 
 
-def _left(signs: list[Sign], limits: Limits) -> Verdict | None:
-    gone = tuple(i for i, sign in enumerate(signs) if sign.left is not None and sign.left > limits.leaving)
-    waits = any(_waits(sign, limits.leaving) for sign in signs)
+def _left(heartbeats: list[Heartbeat], limits: Limits) -> Verdict | None:
+    gone = tuple(
+        i
+        for i, heartbeat in enumerate(heartbeats)
+        if heartbeat.left is not None and heartbeat.left > limits.leaving
+    )
+    waits = any(_waits(heartbeat, limits.leaving) for heartbeat in heartbeats)
     if not gone or not waits:
         return None
-    return Verdict(kind="left", tasks=gone, reason=reason_of_leaving(signs[gone[0]], "training"))
+    return Verdict(kind="left", tasks=gone, reason=reason_of_leaving(heartbeats[gone[0]], "training"))
 
 
-def reason_of_leaving(sign: Sign, meanwhile: str) -> str:
+def reason_of_leaving(heartbeat: Heartbeat, meanwhile: str) -> str:
     """Return in words that a task left too early.
 
     Args:
-        sign: Its last.
+        heartbeat: Its last.
         meanwhile: What the others were doing.
     """
-    when = "before its first step" if sign.last_step is None else f"after step {sign.last_step}"
+    when = "before its first step" if heartbeat.last_step is None else f"after step {heartbeat.last_step}"
     return f"left the program {when} while others were {meanwhile}"
 
 
-def _stalled(signs: list[Sign], limits: Limits) -> Verdict | None:
-    here = list(enumerate(signs))
-    waiting = [sign for sign in signs if _waits(sign, limits.step)]
+def _stalled(heartbeats: list[Heartbeat], limits: Limits) -> Verdict | None:
+    here = list(enumerate(heartbeats))
+    waiting = [heartbeat for heartbeat in heartbeats if _waits(heartbeat, limits.step)]
     # A task that compiles or saves may take its time, and those that wait for it look as if they stood still.
-    if not waiting or any(sign.phase in PATIENT or sign.left is not None for sign in signs):
+    if not waiting or any(
+        heartbeat.phase in PATIENT or heartbeat.left is not None for heartbeat in heartbeats
+    ):
         return None
     still = tuple(
-        index for index, sign in here if sign.phase != "step" and sign.age + sign.silence > limits.step
+        index
+        for index, heartbeat in here
+        if heartbeat.phase != "step" and heartbeat.age + heartbeat.silence > limits.step
     )
-    moving = [index for index, sign in here if sign.age + sign.silence <= limits.step]
+    moving = [index for index, heartbeat in here if heartbeat.age + heartbeat.silence <= limits.step]
     # Some went on lately: whoever waits does so for them.
     if moving and not still:
         return None
     tasks = still or _behind(here)
-    described = "; ".join(signs[index].describe() for index in tasks)
+    described = "; ".join(heartbeats[index].describe() for index in tasks)
     return Verdict(
         kind="stalled",
         tasks=tasks,
@@ -159,11 +167,11 @@ def _stalled(signs: list[Sign], limits: Limits) -> Verdict | None:
     )
 
 
-def _waits(sign: Sign, limit: float) -> bool:
-    return sign.left is None and sign.phase == "step" and sign.age + sign.silence > limit
+def _waits(heartbeat: Heartbeat, limit: float) -> bool:
+    return heartbeat.left is None and heartbeat.phase == "step" and heartbeat.age + heartbeat.silence > limit
 
 
-def _behind(here: list[tuple[int, Sign]]) -> tuple[int, ...]:
+def _behind(here: list[tuple[int, Heartbeat]]) -> tuple[int, ...]:
     """Return the tasks in the earliest step: all of them, where all are in the same."""
-    steps = {index: -1 if sign.step is None else sign.step for index, sign in here}
+    steps = {index: -1 if heartbeat.step is None else heartbeat.step for index, heartbeat in here}
     return tuple(index for index, step in steps.items() if step == min(steps.values()))

@@ -6,8 +6,8 @@ from ._launch_plan import command_of as command_of
 from ._launcher import LocalLauncher as LocalLauncher
 from ._launcher import Outcome as Outcome
 from ._launcher import describe as describe
+from ._membership import JOB_ID_VARIABLE as JOB_ID_VARIABLE
 from ._plan_checks import check_least as check_least
 from ._plan_checks import check_port as check_port
-from ._roster import JOB_ID_VARIABLE as JOB_ID_VARIABLE
 from ._secret import SECRET_VARIABLE as SECRET_VARIABLE
 from ._secret import new_secret as new_secret

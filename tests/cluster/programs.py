@@ -20,9 +20,9 @@ with phase("compiling"):
 def wait_until_heard(index, step=None):
     '''Waits until all tasks have heard that one has begun a step: this one, or any.'''
     deadline = time.monotonic() + 60
-    # There are no signs at all before the first ones have come.
-    while not (signs := cluster._link._signs) or signs[index].last_step is None or signs[index].last_step < (step or 0):
-        assert time.monotonic() < deadline, f"what is known is {signs}"
+    # There are no heartbeats at all before the first ones have come.
+    while not (beats := cluster._link._heartbeats) or (last := beats[index].last_step) is None or last < (step or 0):
+        assert time.monotonic() < deadline, f"what is known is {beats}"
         time.sleep(0.01)
 def train(steps, at_step=lambda step: None):
     for step in range(steps):

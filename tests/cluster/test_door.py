@@ -92,7 +92,7 @@ def test_who_does_not_know_it_is_closed_without_a_word_and_counted():
     asyncio.run(run())
 
 
-def test_another_program_and_a_hub_with_another_key_are_known_as_such():
+def test_another_program_and_a_coordinator_with_another_key_are_known_as_such():
     async def run():
         for answer, error, message in (
             (b"HTTP/1.1 400 Bad Request\r\n\r\n", AuthenticationError, "another program"),

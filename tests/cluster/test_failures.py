@@ -111,9 +111,7 @@ train(10**6, tell)
 """
     with tasks(2, TRAIN + program, variables=SHORT_SILENCE) as running:
         (survivor,) = running.wait(only=[1 - victim])
-    assert_lost(
-        survivor, rf"/job:worker/task:{victim} gave no sign of life .*\(last step 59, .*was in step 60"
-    )
+    assert_lost(survivor, rf"/job:worker/task:{victim} sent no heartbeat .*\(last step 59, .*was in step 60")
 
 
 @pytest.mark.parametrize("victim", [0])

@@ -31,7 +31,8 @@ class Fault(keras.callbacks.Callback):
     def on_epoch_end(self, epoch, logs=None):
         if epoch == 5 and strategy.extended.membership.share.index == {victim}:
             link = sx.cluster.current()._link
-            while not link._signs or link._signs[{victim}].last_step is None:  # Until the other has heard of a step.
+            # Until the other has heard of a step.
+            while not link._heartbeats or link._heartbeats[{victim}].last_step is None:
                 time.sleep(0.01)
             with open(sys.argv[1], "w") as file:
                 file.write(str(time.monotonic()))

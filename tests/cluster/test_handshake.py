@@ -47,7 +47,7 @@ def test_who_has_another_key_is_refused_at_his_first_message():
         ServerHandshake(KEY, ClientHandshake(OTHER, TASK).hello)
 
 
-def test_a_hub_with_another_key_is_refused():
+def test_a_coordinator_with_another_key_is_refused():
     client, server = ClientHandshake(KEY, TASK), ServerHandshake(OTHER, ClientHandshake(OTHER, TASK).hello)
     with pytest.raises(AuthenticationError, match="wrong answer"):
         client.finish(server.answer)

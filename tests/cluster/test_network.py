@@ -73,6 +73,6 @@ def test_when_the_network_is_cut_every_task_ends_and_names_the_other_in_seconds(
     for index, result in enumerate(results):
         assert result.code == 201, result
         other = f"/job:worker/task:{1 - index}"
-        assert re.search(rf"{other} gave no sign of life for 7 s.*its host can't be reached", result.err), (
+        assert re.search(rf"{other} sent no heartbeat for 7 s.*its host can't be reached", result.err), (
             result.err
         )

@@ -40,7 +40,7 @@ def test_phases_nest_and_the_last_step_is_kept(progress):
     with phase("step", step=7):
         assert (progress.phase, progress.step, progress.last_step) == ("step", 7, 7)
         with phase("compiling"):
-            assert progress.sign() == {
+            assert progress.heartbeat() == {
                 "phase": "compiling",
                 "step": None,
                 "last": 7,
@@ -89,7 +89,7 @@ def test_a_phase_is_not_entered_after_a_loss(progress):
 @pytest.mark.parametrize("step", [np.int64(7), np.array(7, np.uint8), jnp.int32(7)])
 def test_a_steps_number_can_be_told_whatever_kind_of_integer_it_is(progress, step):
     with phase("step", step=step):
-        assert json.loads(json.dumps(progress.sign()))["step"] == 7
+        assert json.loads(json.dumps(progress.heartbeat()))["step"] == 7
 
 
 @pytest.mark.parametrize("step", [1.0, "1", np.zeros(2)])
@@ -125,9 +125,9 @@ def test_a_wait_for_the_others_is_a_step_that_says_what_it_is_for(progress):
     with phase("step", step=7):
         pass
     with phase("saving"), _phases.waiting("the end of a loop"):
-        sign = progress.sign()
-    assert (sign["phase"], sign["step"], sign["waits_for"]) == ("step", 7, "the end of a loop")
-    assert progress.sign()["waits_for"] is None
+        heartbeat = progress.heartbeat()
+    assert (heartbeat["phase"], heartbeat["step"], heartbeat["waits_for"]) == ("step", 7, "the end of a loop")
+    assert progress.heartbeat()["waits_for"] is None
 
 
 class Pending:
@@ -141,4 +141,4 @@ class Pending:
 def test_who_waits_for_the_devices_is_in_a_step_in_any_phase_but_compiling(progress, name, told):
     progress.result = (Pending(), time.monotonic())
     with phase(name):
-        assert progress.sign()["phase"] == told
+        assert progress.heartbeat()["phase"] == told

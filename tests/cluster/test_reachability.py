@@ -5,8 +5,8 @@ import socket
 import pytest
 
 from stratax.cluster import ClusterSpec
+from stratax.cluster._membership import make_membership
 from stratax.cluster._reachability import check_reachable
-from stratax.cluster._roster import make_roster
 from stratax.errors import ClusterError
 
 # No machine has an address of this network: it is for documentation.
@@ -26,8 +26,8 @@ def names(monkeypatch):
     monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
 
 
-def roster(*hosts, index=0):
-    return make_roster(ClusterSpec({"worker": [f"{host}:2222" for host in hosts]}), "worker", index)
+def membership(*hosts, index=0):
+    return make_membership(ClusterSpec({"worker": [f"{host}:2222" for host in hosts]}), "worker", index)
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def roster(*hosts, index=0):
     ],
 )
 def test_tasks_of_one_machine_and_names_that_are_not_known_yet_are_taken(hosts, index):
-    check_reachable(roster(*hosts, index=index))
+    check_reachable(membership(*hosts, index=index))
 
 
 @pytest.mark.parametrize(
@@ -53,4 +53,4 @@ def test_a_loopback_address_among_other_machines_is_refused_at_once(own, address
         rf".*/etc/hosts\. Received: '{own}:2222'"
     )
     with pytest.raises(ClusterError, match=message):
-        check_reachable(roster(own, "unknown", "far"))
+        check_reachable(membership(own, "unknown", "far"))

@@ -9,30 +9,38 @@ from tests.cluster.programs import TRAIN
 
 
 def test_the_stop_is_the_first_step_that_no_task_has_begun():
-    hub, tasks = StopsOfAll(3), [Stops() for _ in range(3)]
+    every, tasks = StopsOfAll(3), [Stops() for _ in range(3)]
     for task, step in zip(tasks, (4, 7, 5), strict=True):
         task.get("fit").begun = step
-    assert hub.ask("fit")
+    assert every.ask("fit")
     answers = [task.asked("fit", "enough") for task in tasks]
-    assert [hub.answer("fit", index, each["step"]) for index, each in enumerate(answers)] == [None, None, 8]
+    assert [every.answer("fit", index, each["step"]) for index, each in enumerate(answers)] == [
+        None,
+        None,
+        8,
+    ]
     tasks[0].settle("fit", 8)
     assert tasks[0].get("fit").agreed.result(0) == 8
 
 
 def test_a_second_request_for_the_same_stop_changes_nothing():
-    hub, task = StopsOfAll(1), Stops()
-    assert hub.ask("fit")
-    assert hub.answer("fit", 0, task.asked("fit", "enough")["step"]) == 0
-    assert not hub.ask("fit")
+    every, task = StopsOfAll(1), Stops()
+    assert every.ask("fit")
+    assert every.answer("fit", 0, task.asked("fit", "enough")["step"]) == 0
+    assert not every.ask("fit")
     task.settle("fit", 0)
     task.settle("fit", 5)
     assert task.get("fit").agreed.result(0) == 0
 
 
 def test_stops_of_different_names_do_not_meet():
-    hub = StopsOfAll(2)
-    assert [hub.ask("first"), hub.ask("second")] == [True, True]
-    assert [hub.answer("first", 0, 3), hub.answer("second", 0, 30), hub.answer("first", 1, 2)] == [
+    every = StopsOfAll(2)
+    assert [every.ask("first"), every.ask("second")] == [True, True]
+    assert [
+        every.answer("first", 0, 3),
+        every.answer("second", 0, 30),
+        every.answer("first", 1, 2),
+    ] == [
         None,
         None,
         4,

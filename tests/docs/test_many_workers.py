@@ -51,7 +51,7 @@ def test_the_table_of_exit_codes_is_that_of_the_code():
     [
         ("all tasks join", DEFAULT_SECONDS),
         ("a step, or the others' part of its input, while another task stands still", Limits().step),
-        ("no sign of life from a task that others wait for in a step", Limits().silence),
+        ("no heartbeat from a task that others wait for in a step", Limits().silence),
         ("the same while it compiles, evaluates or saves", Limits().patient_silence),
         ("a task's address is still taken, by the job before", _PORT_SECONDS),
         ("a new connection proves that it knows the secret", _door.HANDSHAKE_SECONDS),

@@ -33,7 +33,7 @@ if json.loads(os.environ["TF_CONFIG"])["task"]["index"] == {victim}:
     time.sleep(1000)
 while not os.path.exists(os.path.join(folder, "there" + os.environ["STRATAX_ATTEMPT"])):
     time.sleep(0.02)
-print("it gave no sign of life", file=sys.stderr)
+print("it sent no heartbeat", file=sys.stderr)
 sys.exit({code})
 """
 
@@ -70,7 +70,7 @@ def test_a_task_that_is_stopped_is_blamed_and_ended_without_waiting_for_it(launc
     assert (
         outcome.ending() == "was stopped by a signal or a debugger, which counts as exit code 202 (STALLED)"
     )
-    assert (outcome.witness, outcome.last_lines) == (f"worker {1 - victim}", ("it gave no sign of life",))
+    assert (outcome.witness, outcome.last_lines) == (f"worker {1 - victim}", ("it sent no heartbeat",))
     assert (tmp_path / "ended").exists()  # It went on, and so could end in its own way.
 
 
@@ -119,5 +119,5 @@ def test_the_command_says_who_was_stopped_and_who_noticed(tmp_path):
     assert f"stratax: worker 1 {how}; all tasks are started again in 1 s (1 restart left)." in done.stderr
     assert done.stderr.endswith(
         f"stratax: worker 1 failed first: it {how}. No restart is left of 1. What worker 0 wrote last:\n"
-        "  it gave no sign of life\n"
+        "  it sent no heartbeat\n"
     )

@@ -1,9 +1,9 @@
-"""The meeting point of a cluster's tasks, in process 0 (cluster layer).
+"""The coordinator of a cluster: where its tasks meet, in process 0 (cluster layer).
 
-Every task keeps one connection to the hub. When a process dies, the system closes its connection, which is how the
-others learn of it at once; when it stands still, its signs of life stop or show no progress. The hub also gathers
-values from all tasks and carries JAX' traffic. It listens at its TF_CONFIG address and nowhere else, and says nothing
-to who does not know the cluster's key: see `_door`.
+Every task keeps one connection to the coordinator. When a process dies, the system closes its connection, which is how
+the others learn of it at once; when it stands still, its heartbeats stop or show no progress. The coordinator also
+gathers values from all tasks and carries JAX' traffic. It listens at its TF_CONFIG address and nowhere else, and says
+nothing to who does not know the cluster's key: see `_door`.
 """
 
 import asyncio
@@ -20,16 +20,16 @@ from stratax.cluster._channel import Channel
 from stratax.cluster._door import Door
 from stratax.cluster._frames import encode, sha256
 from stratax.cluster._handshake import JAX
+from stratax.cluster._membership import Membership, difference
 from stratax.cluster._relay import carry
-from stratax.cluster._roster import Roster, difference
 from stratax.cluster._stops import StopsOfAll
-from stratax.cluster._watchdog import Limits, Sign, judge, reason_of_leaving
+from stratax.cluster._watchdog import Heartbeat, Limits, judge, reason_of_leaving
 
 _INTRODUCTION_SECONDS = 10.0
 _LONGEST_INTRODUCTION = 4 * 1024 * 1024
 """In bytes: it names every address of the cluster."""
 TICK_SECONDS = 0.25
-"""How often the tasks are judged; half the time between two signs of one."""
+"""How often the tasks are judged; half the time between two heartbeats of a task."""
 _WAITING_SECONDS = 10.0
 """How often those who have come are reminded of who has not."""
 _SERVICE_SECONDS = 60.0
@@ -42,33 +42,33 @@ class _Member:
     """A task that has joined."""
 
     channel: Channel
-    sign: Sign = dataclasses.field(default_factory=Sign)
+    heartbeat: Heartbeat = dataclasses.field(default_factory=Heartbeat)
     heard: float = dataclasses.field(default_factory=time.monotonic)
     left_at: float | None = None
 
     def describe(self) -> str:
-        return self.current_sign(time.monotonic()).describe()
+        return self.current_heartbeat(time.monotonic()).describe()
 
     def hear(self) -> None:
         self.heard = time.monotonic()
 
-    def current_sign(self, now: float) -> Sign:
+    def current_heartbeat(self, now: float) -> Heartbeat:
         left = None if self.left_at is None else now - self.left_at
-        return dataclasses.replace(self.sign, silence=now - self.heard, left=left)
+        return dataclasses.replace(self.heartbeat, silence=now - self.heard, left=left)
 
 
-class Hub:
-    """The meeting point. All of it runs on one event loop.
+class Coordinator:
+    """The coordinator. All of it runs on one event loop.
 
     Args:
-        roster: The tasks.
+        membership: The tasks.
         limits: The deadlines that all tasks are held to.
         token: What a connection for JAX' traffic has to show; only tasks that have joined are told it.
         jax_socket: The path of the local socket of JAX' service.
     """
 
-    def __init__(self, roster: Roster, limits: Limits, token: str, jax_socket: str) -> None:
-        self._roster = roster
+    def __init__(self, membership: Membership, limits: Limits, token: str, jax_socket: str) -> None:
+        self._membership = membership
         self._limits = limits
         self._token = token
         self._jax_socket = jax_socket
@@ -78,8 +78,8 @@ class Hub:
         self._gave_up: set[str] = set()
         self._complete = False
         self._failure: dict[str, Any] | None = None
-        self._stops = StopsOfAll(len(roster.names))
-        self._door = Door(roster.credentials.key, self._welcome)
+        self._stops = StopsOfAll(len(membership.names))
+        self._door = Door(membership.credentials.key, self._welcome)
 
     async def start(self, host: str, port: int) -> None:
         """Begin to listen.
@@ -139,21 +139,22 @@ class Hub:
     def _refusal(self, hello: dict[str, Any]) -> str:
         """Return why a task can't join; empty if it can."""
         index, name = hello.get("index"), hello.get("name")
-        if hello.get("job") != self._roster.job_id:
+        if hello.get("job") != self._membership.job_id:
             return (
                 f"{name} belongs to another start of the job: it is left over, or two jobs have the same address. "
-                f"Its job is {shown(hello.get('job'))}, that of {self._roster.names[0]} is {shown(self._roster.job_id)}"
+                f"Its job is {shown(hello.get('job'))}, that of {self._membership.names[0]} is "
+                f"{shown(self._membership.job_id)}"
             )
-        if hello.get("fingerprint") != self._roster.cluster.fingerprint():
+        if hello.get("fingerprint") != self._membership.cluster.fingerprint():
             return self._different(hello)
-        if not isinstance(index, int) or not 0 <= index < len(self._roster.names):
+        if not isinstance(index, int) or not 0 <= index < len(self._membership.names):
             return f"{name} has an impossible number, {shown(index)}"
         return _joined_twice(name) if self._complete and index in self._members else ""
 
     def _different(self, hello: dict[str, Any]) -> str:
-        field = difference(self._roster.cluster.as_dict(), hello.get("cluster"))
+        field = difference(self._membership.cluster.as_dict(), hello.get("cluster"))
         name = hello.get("name")
-        message = f"{self._roster.names[0]} and {name} were given different clusters: {field}"
+        message = f"{self._membership.names[0]} and {name} were given different clusters: {field}"
         if not self._complete and name in self._missing():
             # The task that is waited for came, and can't be taken: nobody has to wait for the deadline.
             self._fail("config", (), message)
@@ -161,7 +162,7 @@ class Hub:
 
     async def _session(self, index: int, channel: Channel) -> None:
         member = _Member(channel=channel)
-        self._replace(self._members.get(index), self._roster.names[index])
+        self._replace(self._members.get(index), self._membership.names[index])
         self._members[index] = member
         self._announce()
         try:
@@ -170,7 +171,7 @@ class Hub:
                 self._handle(index, member, header, payload)
                 await channel.drain()
         except (asyncio.IncompleteReadError, OSError, KeyError, TypeError, ValueError) as error:
-            _logger.debug("The connection of %s ended: %r.", self._roster.names[index], error)
+            _logger.debug("The connection of %s ended: %r.", self._membership.names[index], error)
             self._gone(index, member)
 
     def _replace(self, older: _Member | None, name: str) -> None:
@@ -189,17 +190,17 @@ class Hub:
             return
         if not self._complete:
             del self._members[index]
-            self._gave_up.add(self._roster.names[index])
+            self._gave_up.add(self._membership.names[index])
             self._announce()
         # A task that said goodbye may close its connection.
         elif member.left_at is None:
             reason = "died: its process ended or its connection was closed"
-            self._fail("died", (index,), f"{self._roster.names[index]} {reason} ({member.describe()})")
+            self._fail("died", (index,), f"{self._membership.names[index]} {reason} ({member.describe()})")
 
     def _handle(self, index: int, member: _Member, header: dict[str, Any], payload: bytes) -> None:
         kind = header.get("t")
         if "phase" in header:
-            member.sign = _sign(header)
+            member.heartbeat = _heartbeat(header)
         if kind == "gather":
             self._gather(index, header, payload)
         elif kind == "withdraw":
@@ -209,7 +210,7 @@ class Hub:
         elif kind == "begun":
             self._settle_stop(str(header["name"]), index, int(header["step"]))
         elif kind == "fail":
-            reason = f"{self._roster.names[index]} {header['message']} ({member.describe()})"
+            reason = f"{self._membership.names[index]} {header['message']} ({member.describe()})"
             self._fail("raised", (index,), reason, str(header.get("traceback", "")))
         elif kind == "limit":
             self._limits = dataclasses.replace(self._limits, step=float(header["step"]))
@@ -228,9 +229,9 @@ class Hub:
             # Nobody is known to need the value: the task may leave, too, before it does.
             self._withdraw(index, header)
         elif left:
-            reason = reason_of_leaving(self._members[left[0]].sign, "waiting for it")
+            reason = reason_of_leaving(self._members[left[0]].heartbeat, "waiting for it")
             self._fail("left", left, f"{self._names(left)} {reason}")
-        elif len(values) == len(self._roster.names):
+        elif len(values) == len(self._membership.names):
             del self._gathers[header["name"]]
             self._answer(values)
 
@@ -246,7 +247,7 @@ class Hub:
 
     def _withdraw(self, index: int, header: dict[str, Any]) -> None:
         values = self._gathers.get(header["name"], {})
-        missing = [name for i, name in enumerate(self._roster.names) if i not in values]
+        missing = [name for i, name in enumerate(self._membership.names) if i not in values]
         # Else the answer is on its way already.
         if values.pop(index, None) is not None:
             if not values:
@@ -282,7 +283,7 @@ class Hub:
             self._complete = True
             now = time.monotonic()
             for member in self._members.values():
-                # Tasks give no signs before the cluster is complete.
+                # Tasks send no heartbeats before the cluster is complete.
                 member.heard = now
             self._broadcast({"t": "complete", "token": self._token})
 
@@ -297,7 +298,7 @@ class Hub:
         }
 
     def _missing(self) -> list[str]:
-        return [name for index, name in enumerate(self._roster.names) if index not in self._members]
+        return [name for index, name in enumerate(self._membership.names) if index not in self._members]
 
     async def _remind(self) -> None:
         while not self._complete and self._failure is None:
@@ -306,7 +307,7 @@ class Hub:
                 self._broadcast({**self._waiting(), "remind": True})
 
     async def _watch(self) -> None:
-        """Judge by the signs of life, and pass them on."""
+        """Judge by the heartbeats, and pass them on."""
         before = time.monotonic()
         while self._failure is None:
             await asyncio.sleep(TICK_SECONDS)
@@ -321,16 +322,18 @@ class Hub:
 
     def _inspect(self, now: float) -> None:
         # In the order of the tasks: verdicts name them by number.
-        members = [self._members[index] for index in range(len(self._roster.names))]
-        signs = [member.current_sign(now) for member in members]
-        verdict = judge(signs, self._limits)
+        members = [self._members[index] for index in range(len(self._membership.names))]
+        heartbeats = [member.current_heartbeat(now) for member in members]
+        verdict = judge(heartbeats, self._limits)
         if verdict is not None:
             self._fail(verdict.kind, verdict.tasks, f"{self._names(verdict.tasks)} {verdict.reason}")
         else:
-            self._broadcast({"t": "signs", "signs": [dataclasses.asdict(sign) for sign in signs]})
+            self._broadcast(
+                {"t": "heartbeats", "heartbeats": [dataclasses.asdict(heartbeat) for heartbeat in heartbeats]}
+            )
 
     def _names(self, tasks: tuple[int, ...]) -> str:
-        return " and ".join(self._roster.names[index] for index in tasks)
+        return " and ".join(self._membership.names[index] for index in tasks)
 
     def _broadcast(self, header: dict[str, Any]) -> None:
         frame = encode(header)
@@ -358,9 +361,9 @@ def _joined_twice(name: object) -> str:
     return f"{name} has joined already: two processes were started as the same task, or two jobs have the same cluster"
 
 
-def _sign(header: dict[str, Any]) -> Sign:
+def _heartbeat(header: dict[str, Any]) -> Heartbeat:
     age, step, last = float(header["age"]), header["step"], header["last"]
-    return Sign(
+    return Heartbeat(
         phase=str(header["phase"]), step=step, last_step=last, age=age, waits_for=header.get("waits_for")
     )
 

@@ -9,11 +9,11 @@ import pytest
 
 from stratax.cluster import ClusterSpec, _door
 from stratax.cluster._channel import open_channel
+from stratax.cluster._coordinator import Coordinator
 from stratax.cluster._frames import encode
 from stratax.cluster._handshake import JAX, MAGIC, TASK, ClientHandshake
-from stratax.cluster._hub import Hub
 from stratax.cluster._link import Link
-from stratax.cluster._roster import make_roster
+from stratax.cluster._membership import make_membership
 from stratax.cluster._watchdog import Limits
 from stratax.errors import ClusterError, ClusterTimeoutError, PeerLostError
 from tests.cluster.processes import addresses
@@ -25,27 +25,27 @@ def secret(monkeypatch):
     monkeypatch.setenv("STRATAX_CLUSTER_SECRET", "of the tests, and long enough")
 
 
-def rosters(count):
-    """The rosters of a cluster of this machine, one for each task."""
+def memberships(count):
+    """The memberships of a cluster of this machine, one for each task."""
     cluster = ClusterSpec(addresses(count))
-    return [make_roster(cluster, "worker", index) for index in range(count)]
+    return [make_membership(cluster, "worker", index) for index in range(count)]
 
 
 @contextlib.asynccontextmanager
-async def hub_of(roster):
-    """A hub that listens."""
-    hub = Hub(roster, Limits(), "token", "stratax-no-service")
-    await hub.start(*roster.coordinator)
+async def coordinator_of(membership):
+    """A coordinator that listens."""
+    coordinator = Coordinator(membership, Limits(), "token", "stratax-no-service")
+    await coordinator.start(*membership.coordinator_address)
     try:
-        yield hub
+        yield coordinator
     finally:
-        await hub.close()
+        await coordinator.close()
 
 
 @contextlib.asynccontextmanager
-async def links_of(rosters):
+async def links_of(memberships):
     """The tasks' links, joined, and what each was told of a failure."""
-    links = [Link(roster, Limits(), lambda _: None) for roster in rosters]
+    links = [Link(membership, Limits(), lambda _: None) for membership in memberships]
     loop = asyncio.get_running_loop()
     try:
         await asyncio.gather(*(link.join(loop.time() + 10) for link in links))
@@ -55,9 +55,9 @@ async def links_of(rosters):
             await link.close()
 
 
-async def said_to(roster, data, seconds=5):
-    """What the hub answers a stranger who sends `data`, until it closes the connection."""
-    reader, writer = await asyncio.open_connection(*roster.coordinator)
+async def said_to(membership, data, seconds=5):
+    """What the coordinator answers a stranger who sends `data`, until it closes the connection."""
+    reader, writer = await asyncio.open_connection(*membership.coordinator_address)
     writer.write(data)
     try:
         return await asyncio.wait_for(reader.read(), seconds)
@@ -65,9 +65,9 @@ async def said_to(roster, data, seconds=5):
         writer.close()
 
 
-async def admitted(roster, introduction, kind=TASK):
+async def admitted(membership, introduction, kind=TASK):
     """A channel of one who knows the secret, and introduces himself."""
-    channel = await open_channel(*roster.coordinator, roster.credentials.key, kind)
+    channel = await open_channel(*membership.coordinator_address, membership.credentials.key, kind)
     channel.write(encode(introduction))
     return channel
 
@@ -83,10 +83,10 @@ def test_a_stranger_gets_no_answer_and_is_dropped(monkeypatch):
     monkeypatch.setattr(_door, "HANDSHAKE_SECONDS", 0.2)
 
     async def run():
-        (roster, _) = rosters(2)
-        async with hub_of(roster):
+        (membership, _) = memberships(2)
+        async with coordinator_of(membership):
             other = ClientHandshake(b"another key", TASK).hello
-            known = ClientHandshake(roster.credentials.key, TASK).hello
+            known = ClientHandshake(membership.credentials.key, TASK).hello
             for data in (
                 b"",
                 b"GET / HTTP/1.1\r\n\r\n",
@@ -95,25 +95,25 @@ def test_a_stranger_gets_no_answer_and_is_dropped(monkeypatch):
                 other[:-1],
                 known[:-1] + bytes([known[-1] ^ 1]),
             ):
-                assert await said_to(roster, data) == b""
+                assert await said_to(membership, data) == b""
 
     asyncio.run(run())
 
 
 def test_who_knows_the_secret_but_not_the_token_does_not_reach_jax():
     async def run():
-        (roster, _) = rosters(2)
-        async with hub_of(roster):
+        (membership, _) = memberships(2)
+        async with coordinator_of(membership):
             for introduction in ({"token": "guessed"}, {"token": "t\u00f6ken"}, {}):
-                assert await is_closed(await admitted(roster, introduction, JAX))
+                assert await is_closed(await admitted(membership, introduction, JAX))
 
     asyncio.run(run())
 
 
 def test_an_introduction_that_makes_no_sense_is_refused():
     async def run():
-        (roster, _) = rosters(2)
-        async with hub_of(roster):
+        (membership, _) = memberships(2)
+        async with coordinator_of(membership):
             for wrong, message in (
                 ({"index": None}, "impossible number"),
                 ({"index": -1}, "impossible number"),
@@ -122,13 +122,13 @@ def test_an_introduction_that_makes_no_sense_is_refused():
                 ({"fingerprint": 3}, "were given different clusters"),
                 ({"job": "another"}, "another start of the job"),
             ):
-                channel = await admitted(roster, {**roster.introduction(), **wrong})
+                channel = await admitted(membership, {**membership.introduction(), **wrong})
                 header, _ = await asyncio.wait_for(channel.read(), 5)
                 assert header["t"] == "refused"
                 assert message in header["message"]
                 channel.close()
             for introduction in ({}, {"cluster": "x" * 5_000_000}):
-                channel = await admitted(roster, introduction)
+                channel = await admitted(membership, introduction)
                 with contextlib.suppress(OSError, asyncio.IncompleteReadError):
                     header, _ = await asyncio.wait_for(channel.read(), 5)
                     assert header["t"] == "refused"
@@ -139,8 +139,8 @@ def test_an_introduction_that_makes_no_sense_is_refused():
 
 def test_a_task_that_talks_nonsense_counts_as_lost():
     async def run():
-        mine, theirs = rosters(2)
-        async with hub_of(mine), links_of([mine, theirs]) as links:
+        mine, theirs = memberships(2)
+        async with coordinator_of(mine), links_of([mine, theirs]) as links:
             links[1].send({"t": "gather"})
             await asyncio.get_running_loop().run_in_executor(None, links[0].failed.wait, 5)
             assert links[0].failed_tasks == (1,)
@@ -151,9 +151,9 @@ def test_a_task_that_talks_nonsense_counts_as_lost():
 
 def test_values_are_gathered_in_order_and_a_name_can_be_used_again():
     async def run():
-        tasks = rosters(3)
+        tasks = memberships(3)
         loop = asyncio.get_running_loop()
-        async with hub_of(tasks[0]), links_of(tasks) as links:
+        async with coordinator_of(tasks[0]), links_of(tasks) as links:
             for round_ in range(3):
                 values = [bytes([index]) * (round_ * 100_000 + index) for index in range(3)]
                 calls = [
@@ -167,11 +167,11 @@ def test_values_are_gathered_in_order_and_a_name_can_be_used_again():
 
 def test_a_task_that_has_left_is_not_waited_for():
     async def run():
-        tasks = rosters(2)
+        tasks = memberships(2)
         loop = asyncio.get_running_loop()
-        async with hub_of(tasks[0]) as hub, links_of(tasks) as links:
+        async with coordinator_of(tasks[0]) as coordinator, links_of(tasks) as links:
             links[1].send({"t": "bye", "phase": "idle", "step": None, "last": 9, "age": 0.0})
-            while hub._members[1].left_at is None:
+            while coordinator._members[1].left_at is None:
                 await asyncio.sleep(0.01)
             message = "^/job:worker/task:1 left the program after step 9 while others were waiting for it"
             with pytest.raises(PeerLostError, match=message):
@@ -183,11 +183,11 @@ def test_a_task_that_has_left_is_not_waited_for():
 
 def test_what_a_thread_reads_ahead_does_not_need_a_task_that_has_left():
     async def run():
-        tasks = rosters(2)
+        tasks = memberships(2)
         loop = asyncio.get_running_loop()
-        async with hub_of(tasks[0]) as hub, links_of(tasks) as links:
+        async with coordinator_of(tasks[0]) as coordinator, links_of(tasks) as links:
             links[1].send({"t": "bye", "phase": "idle", "step": None, "last": 9, "age": 0.0})
-            while hub._members[1].left_at is None:
+            while coordinator._members[1].left_at is None:
                 await asyncio.sleep(0.01)
             with pytest.raises(ClusterTimeoutError, match="before one left the program.*worker/task:1"):
                 await loop.run_in_executor(None, links[0].gather, "x", b"", True, 60, threading.Event())
@@ -198,9 +198,9 @@ def test_what_a_thread_reads_ahead_does_not_need_a_task_that_has_left():
 
 def test_a_value_that_was_withdrawn_is_forgotten():
     async def run():
-        tasks = rosters(2)
+        tasks = memberships(2)
         loop = asyncio.get_running_loop()
-        async with hub_of(tasks[0]), links_of(tasks) as links:
+        async with coordinator_of(tasks[0]), links_of(tasks) as links:
             for link, missing in ((links[0], 1), (links[1], 0)):
                 with pytest.raises(
                     ClusterTimeoutError, match=rf"'x' was not reached.*Missing: /job:worker/task:{missing}"
@@ -212,9 +212,9 @@ def test_a_value_that_was_withdrawn_is_forgotten():
 
 def test_a_task_that_is_refused_says_why():
     async def run():
-        mine, _ = rosters(2)
-        other = make_roster(ClusterSpec({"worker": [mine.addresses[0], "127.0.0.1:1"]}), "worker", 1)
-        async with hub_of(mine):
+        mine, _ = memberships(2)
+        other = make_membership(ClusterSpec({"worker": [mine.addresses[0], "127.0.0.1:1"]}), "worker", 1)
+        async with coordinator_of(mine):
             first = asyncio.ensure_future(
                 Link(mine, Limits(), lambda _: None).join(asyncio.get_running_loop().time() + 10)
             )
@@ -233,9 +233,9 @@ def test_a_task_that_was_lost_before_all_had_come_can_come_again():
     """Its host fell silent: nothing closed its connection."""
 
     async def run():
-        mine, theirs = rosters(2)
+        mine, theirs = memberships(2)
         loop = asyncio.get_running_loop()
-        async with hub_of(mine):
+        async with coordinator_of(mine):
             channel = await admitted(mine, theirs.introduction())
             assert (await asyncio.wait_for(channel.read(), 5))[0]["t"] == "waiting"
             again = Link(theirs, Limits(), lambda _: None)
@@ -257,17 +257,17 @@ def test_a_task_that_was_lost_before_all_had_come_can_come_again():
 
 def test_an_address_of_another_machine_can_not_be_listened_on():
     async def run():
-        roster = make_roster(ClusterSpec({"worker": ["192.0.2.77:2222", "b:1"]}), "worker", 0)
+        membership = make_membership(ClusterSpec({"worker": ["192.0.2.77:2222", "b:1"]}), "worker", 0)
         with pytest.raises(OSError, match="assign requested address"):
-            await Hub(roster, Limits(), "", "").start(*roster.coordinator)
+            await Coordinator(membership, Limits(), "", "").start(*membership.coordinator_address)
 
     asyncio.run(run())
 
 
-def test_the_first_frame_of_the_hub_says_who_is_missing():
+def test_the_first_frame_of_the_coordinator_says_who_is_missing():
     async def run():
-        mine, _ = rosters(2)
-        async with hub_of(mine):
+        mine, _ = memberships(2)
+        async with coordinator_of(mine):
             channel = await admitted(mine, mine.introduction())
             header, _ = await asyncio.wait_for(channel.read(), 5)
             assert (header["t"], header["missing"]) == ("waiting", ["/job:worker/task:1"])
@@ -279,11 +279,11 @@ def test_the_first_frame_of_the_hub_says_who_is_missing():
 @pytest.mark.parametrize("own", ["another one, just as long", ""])
 def test_a_task_without_the_secret_is_told_what_to_check_and_disturbs_nobody(monkeypatch, own):
     async def run():
-        mine, theirs = rosters(2)
+        mine, theirs = memberships(2)
         monkeypatch.setenv("STRATAX_CLUSTER_SECRET", own)
-        other = make_roster(mine.cluster, "worker", 1)
+        other = make_membership(mine.cluster, "worker", 1)
         loop = asyncio.get_running_loop()
-        async with hub_of(mine):
+        async with coordinator_of(mine):
             given = "the secret of STRATAX_CLUSTER_SECRET" if own else "no secret"
             message = (
                 rf"^/job:worker/task:0 at 127.0.0.1:\d+ closes the connections of /job:worker/task:1 .*"
@@ -310,10 +310,10 @@ def test_without_a_secret_those_who_were_given_the_same_cluster_meet(monkeypatch
     monkeypatch.delenv("STRATAX_CLUSTER_SECRET")
 
     async def run():
-        tasks = rosters(2)
+        tasks = memberships(2)
         monkeypatch.setenv("STRATAX_JOB_ID", "another start")
-        other = make_roster(tasks[0].cluster, "worker", 1)
-        async with hub_of(tasks[0]):
+        other = make_membership(tasks[0].cluster, "worker", 1)
+        async with coordinator_of(tasks[0]):
             with pytest.raises(ClusterError, match="without an answer.*STRATAX_JOB_ID differs"):
                 await Link(other, Limits(), lambda _: None).join(asyncio.get_running_loop().time() + 30)
             async with links_of(tasks):

@@ -3,7 +3,7 @@
 import pytest
 
 from stratax.cluster import ClusterSpec
-from stratax.cluster._roster import difference, host_and_port, make_roster
+from stratax.cluster._membership import difference, host_and_port, make_membership
 
 SPEC = ClusterSpec(
     {"ps": ["p:1"], "worker": {2: "b:1", 0: "a:1"}, "chief": ["[::1]:7"], "evaluator": ["e:1"]}
@@ -12,17 +12,21 @@ SPEC = ClusterSpec(
 
 @pytest.mark.parametrize(("task", "index"), [(("chief", 0), 0), (("worker", 0), 1), (("worker", 2), 2)])
 def test_the_chief_is_first_and_ps_and_evaluator_are_left_out(task, index):
-    roster = make_roster(SPEC, *task)
-    assert roster.names == ("/job:chief/task:0", "/job:worker/task:0", "/job:worker/task:2")
-    assert roster.addresses == ("[::1]:7", "a:1", "b:1")
-    assert (roster.index, roster.name, roster.coordinator) == (index, roster.names[index], ("::1", 7))
+    membership = make_membership(SPEC, *task)
+    assert membership.names == ("/job:chief/task:0", "/job:worker/task:0", "/job:worker/task:2")
+    assert membership.addresses == ("[::1]:7", "a:1", "b:1")
+    assert (membership.index, membership.name, membership.coordinator_address) == (
+        index,
+        membership.names[index],
+        ("::1", 7),
+    )
 
 
 def test_a_start_of_a_job_has_a_number_of_its_own(monkeypatch):
     monkeypatch.setenv("STRATAX_JOB_ID", "third")
-    assert make_roster(SPEC, "worker", 0).introduction()["job"] == "third"
+    assert make_membership(SPEC, "worker", 0).introduction()["job"] == "third"
     monkeypatch.delenv("STRATAX_JOB_ID")
-    assert make_roster(SPEC, "worker", 0).job_id == ""
+    assert make_membership(SPEC, "worker", 0).job_id == ""
 
 
 def test_addresses_are_taken_apart():

@@ -20,7 +20,7 @@ SYNCHRONOUS_JOBS = ("chief", "worker")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
-class Roster:
+class Membership:
     """The tasks that compute together, and which of them this process is.
 
     Attributes:
@@ -45,7 +45,7 @@ class Roster:
         return self.names[self.index]
 
     @property
-    def coordinator(self) -> tuple[str, int]:
+    def coordinator_address(self) -> tuple[str, int]:
         """The host and port at which the tasks meet: those of process 0."""
         return host_and_port(self.addresses[0])
 
@@ -60,7 +60,7 @@ class Roster:
         }
 
 
-def make_roster(cluster: ClusterSpec, task_type: str, task_id: int) -> Roster:
+def make_membership(cluster: ClusterSpec, task_type: str, task_id: int) -> Membership:
     """Number the tasks that compute together.
 
     Args:
@@ -69,7 +69,7 @@ def make_roster(cluster: ClusterSpec, task_type: str, task_id: int) -> Roster:
         task_id: Its number in the job.
 
     Returns:
-        The roster: the chief is first, then the workers in order.
+        The membership: the chief is first, then the workers in order.
 
     Raises:
         ClusterError: If the cluster's secret can't be read.
@@ -78,7 +78,7 @@ def make_roster(cluster: ClusterSpec, task_type: str, task_id: int) -> Roster:
     tasks = [
         (job, index) for job in SYNCHRONOUS_JOBS if job in cluster.jobs for index in cluster.task_indices(job)
     ]
-    return Roster(
+    return Membership(
         cluster=cluster,
         names=tuple(task_name(job, index) for job, index in tasks),
         addresses=tuple(cluster.task_address(job, index) for job, index in tasks),
