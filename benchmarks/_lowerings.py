@@ -11,7 +11,7 @@ from jax import lax
 
 import stratax.core
 from benchmarks import _measure
-from stratax.core import _convolutions, _pooling
+from stratax.core import _convolutions, _pooling, _sums
 
 _FLAG = "xla_cpu_experimental_ynn_fusion_type"
 _LIBRARIES = {_FLAG: "LIBRARY_FUSION_TYPE_INDIVIDUAL_DOT,LIBRARY_FUSION_TYPE_INDIVIDUAL_CONVOLUTION"}
@@ -61,6 +61,10 @@ def _gradient_of_maximum(x: Any) -> Any:
     return pull_back(y)[0]
 
 
+def _statistics(x: Any) -> Any:
+    return x.sum((0, 1, 2)), (x * x).sum((0, 1, 2))
+
+
 PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[tuple[int, ...], ...]]] = {
     "depthwise": (_depthwise, (_IMAGES, (3, 3, 1, 32))),
     "groups": (functools.partial(_convolution, groups=4), (_IMAGES, (3, 3, 8, 32))),
@@ -71,6 +75,8 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[tuple[int, ...], ...]]] = {
     "max": (_maximum, (_IMAGES,)),
     "max-gradient": (_gradient_of_maximum, (_IMAGES,)),
     "sum": (_sum, (_IMAGES,)),
+    "few-features": (_convolution, ((200, 28, 28, 1), (3, 3, 1, 32))),
+    "statistics": (_statistics, (_IMAGES,)),
 }
 
 
@@ -81,6 +87,7 @@ def rewritten(name: str, plan: _measure.Plan) -> _measure.Figure:
     with (
         unittest.mock.patch.object(_convolutions, "rewritten", return_value=None),
         unittest.mock.patch.object(_pooling, "_is_rewritable", return_value=False),
+        unittest.mock.patch.object(_sums, "is_rewritable", return_value=False),
     ):
         # A new function: JAX keeps what it has lowered.
         theirs = jax.jit(lambda *operands: function(*operands)).lower(*operands).compile()

@@ -59,6 +59,13 @@ CASES = {
         ("NCHWD", "OIHWD", "NCHWD"),
         {"window_strides": (1, 2, 1), "padding": "VALID"},
     ),
+    "few features": (((8, 23, 24, 2), (3, 2, 2, 5)), NHWC, {}),
+    "few features, channels first": (((8, 2, 24, 23), (5, 2, 3, 2)), NCHW, {"window_strides": (1, 2)}),
+    "one feature, dilated": (
+        ((8, 24, 22, 1), (3, 2, 1, 3)),
+        NHWC,
+        {"window_strides": (2, 1), "padding": ((2, -1), (0, 1)), "rhs_dilation": (2, 3)},
+    ),
     "dilated": (((2, 8, 8, 3), (3, 3, 3, 4)), NHWC, {"window_strides": (1, 1), "rhs_dilation": (2, 2)}),
     "one pixel": (((2, 8, 8, 3), (1, 1, 3, 4)), NHWC, {"window_strides": (1, 1)}),
     "one pixel with strides": (((2, 8, 8, 3), (1, 1, 3, 4)), NHWC, {}),
@@ -214,6 +221,13 @@ def test_installing_twice_is_installing_once():
     before = mlir._platform_specific_lowerings["cpu"][jax.lax.conv_general_dilated_p]
     _convolutions.install()
     assert mlir._platform_specific_lowerings["cpu"][jax.lax.conv_general_dilated_p] is before
+
+
+def test_convolutions_of_few_features_are_sums_over_taps():
+    x, w = _values((8, 24, 24, 3), (3, 3, 3, 4))
+    assert "stablehlo.convolution" not in _text(lambda x, w: _conv(x, w, NHWC), x, w)
+    more = _values((8, 24, 24, 5), (3, 3, 5, 4))
+    assert "stablehlo.convolution" in _text(lambda x, w: _conv(x, w, NHWC), *more)
 
 
 def test_convolutions_of_inner_functions_loops_and_branches_are_found():

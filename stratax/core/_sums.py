@@ -1,0 +1,117 @@
+"""Sums over the outer dimensions written so that XLA computes them fast on CPUs (core layer).
+
+XLA's CPU compiler does not vectorise a sum over all but the last dimensions, which is what the gradients of biases and
+the statistics of a batch are. A product with a row of ones is the same sum. Measured on 2 cores with jaxlib 0.10.2,
+milliseconds of processor time before and after: 200x24x24x32 3.5 and 0.8, 64x14x14x256 8.5 and 0.9, 64x128x256 3.1 and
+0.3; with the squares, as BatchNormalization needs them, 64x28x28x64 10 and 2.
+
+A product needs its operand in memory, where a sum would have been computed together with what it sums. That is as good
+where an array of this size is in memory anyway, and fatal where it exists only in the formula, as in a sum over
+differences of all pairs: so the operand's origin is looked at.
+"""
+
+import math
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jax.extend import core as jax_core
+from jax.interpreters import mlir
+
+from stratax.seams.jax import lowering_for_cpus
+
+# Smaller sums are done before a product has begun; with fewer columns XLA's own loops are as fast.
+_MIN_SIZE = 1 << 14
+_MIN_COLUMNS = 8
+
+# How many operations are followed from a sum to where its operand comes from; further ones count as not in memory.
+_MAX_ORIGINS = 64
+
+# Operations whose result XLA's CPU compiler keeps in memory; everything else may be computed where it is used.
+_INTO_MEMORY = {
+    f"stablehlo.{name}"
+    for name in (
+        "convolution", "dot_general", "reduce_window", "scatter", "select_and_scatter", "sort", "while", "case"
+    )
+}  # fmt: skip
+
+_installed = False
+
+
+def install() -> None:
+    """Have JAX lower sums over outer dimensions for CPUs as here, in every program; calling it again does nothing."""
+    global _installed
+    if _installed:
+        return
+    _installed = True
+    primitive = jax_core.primitives.reduce_sum_p
+    given = lowering_for_cpus(primitive)
+
+    def lower(ctx: mlir.LoweringRuleContext, operand: Any, **params: Any) -> Any:
+        aval: Any = ctx.avals_in[0]
+        if not (is_rewritable(aval, params) and _is_in_memory(operand, math.prod(aval.shape))):
+            return given(ctx, operand, **params)
+        # Without the mesh axes over which operands vary or are divided: the row of ones would have to match.
+        plain = [jax.core.ShapedArray(aval.shape, aval.dtype)]
+        function = mlir.lower_fun(lambda x: _as_product(x, len(params["axes"])), multiple_results=False)
+        return function(ctx.replace(avals_in=plain), operand)
+
+    # JAX would lower a sum once for all of its shape, in a function of its own, where no operand has an origin.
+    mlir.register_lowering(primitive, lower, platform="cpu", cacheable=False)
+
+
+def is_rewritable(aval: Any, params: dict[str, Any]) -> bool:
+    """Return whether a sum is one over the outer dimensions of a float32 array that is large enough.
+
+    Args:
+        aval: The operand's shape and dtype.
+        params: The parameters of `reduce_sum`.
+    """
+    axes, shape = tuple(params["axes"]), aval.shape
+    sharding = params.get("out_sharding")
+    if aval.dtype != np.float32 or axes != tuple(range(len(axes))) or not 0 < len(axes) < len(shape):
+        return False
+    if sharding is not None and any(part is not None for part in sharding.spec):
+        return False
+    if not all(isinstance(size, int | np.integer) for size in shape):
+        return False
+    columns = math.prod(shape[len(axes) :])
+    return columns >= _MIN_COLUMNS and math.prod(shape) >= _MIN_SIZE
+
+
+def _as_product(x: jax.Array, num_axes: int) -> jax.Array:
+    rows = math.prod(x.shape[:num_axes])
+    ones = jnp.ones((rows,), x.dtype)
+    total = lax.dot_general(ones, x.reshape(rows, -1), (((0,), (0,)), ((), ())))
+    return total.reshape(x.shape[num_axes:])
+
+
+def _is_in_memory(value: Any, size: int) -> bool:
+    """Return whether a value is computed, element by element, from an array of its size that is in memory."""
+    waiting, seen = [value], 0
+    while waiting and seen < _MAX_ORIGINS:
+        value = waiting.pop()
+        seen += 1
+        if _size(value) < size:
+            continue
+        operation = value.owner
+        if not hasattr(operation, "operands"):
+            return _is_block_of_program(operation)
+        if operation.name in _INTO_MEMORY:
+            return True
+        # What is not even followed makes a large array out of small ones: a broadcast, a gather, padding.
+        waiting.extend(operation.operands)
+    return False
+
+
+def _size(value: Any) -> int:
+    shape = getattr(value.type, "shape", None)
+    return math.prod(shape) if shape is not None else 0
+
+
+def _is_block_of_program(block: Any) -> bool:
+    """Return whether a block's arguments are those of a program or of a loop, not of a function inside of it."""
+    attributes = block.owner.attributes
+    return "sym_visibility" not in attributes or attributes["sym_visibility"].value != "private"

@@ -1,0 +1,124 @@
+"""Sums over outer dimensions are lowered for CPUs into products where their operand is in memory, and are the same."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import stratax as sx
+from stratax.core import _sums
+
+pytestmark = [pytest.mark.exact, pytest.mark.skipif(jax.default_backend() != "cpu", reason="only on CPUs")]
+
+SHAPE = (20, 12, 12, 32)
+OUTER = (0, 1, 2)
+
+
+def _values(*shape):
+    return np.random.default_rng(0).standard_normal(shape).astype(np.float32)
+
+
+def _is_product(function, *operands):
+    assert sx.core
+    text = jax.jit(function).lower(*operands).as_text()
+    assert ("stablehlo.dot_general" in text) != ("stablehlo.reduce(" in text)
+    return "stablehlo.dot_general" in text
+
+
+@pytest.mark.parametrize(
+    ("shape", "axes"), [(SHAPE, OUTER), (SHAPE, (0,)), (SHAPE, (0, 1)), ((4096, 8), (0,)), ((64, 256), (0,))]
+)
+def test_a_sum_over_outer_dimensions_is_a_product_with_ones(shape, axes):
+    x = _values(*shape)
+    assert _is_product(lambda x: x.sum(axes), x)
+    ours = np.asarray(jax.jit(lambda x: x.sum(axes))(x), np.float64)
+    assert ours.shape == x.sum(axes).shape
+    np.testing.assert_allclose(ours, x.astype(np.float64).sum(axes), rtol=0, atol=1e-3)
+    one_by_one = np.asarray(jax.jit(lambda x: x + 0.0)(x)).sum(axes, dtype=np.float32)
+    error, naive = (np.abs(a - x.astype(np.float64).sum(axes)).max() for a in (ours, one_by_one))
+    assert error <= 4 * naive + 1e-6
+
+
+@pytest.mark.parametrize(
+    ("shape", "axes", "dtype"),
+    [
+        (SHAPE, (1, 2), np.float32),
+        (SHAPE, (3,), np.float32),
+        (SHAPE, (0, 1, 2, 3), np.float32),
+        (SHAPE, OUTER, np.int32),
+        ((8, 8, 32), (0, 1), np.float32),
+        ((40000, 4), (0,), np.float32),
+    ],
+    ids=["inner", "last", "all", "integers", "small", "few columns"],
+)
+def test_other_sums_are_left_to_xla(shape, axes, dtype):
+    x = np.ones(shape, dtype)
+    assert not _is_product(lambda x: x.sum(axes), x)
+    np.testing.assert_array_equal(jax.jit(lambda x: x.sum(axes))(x), x.sum(axes))
+
+
+def test_what_is_computed_from_an_array_in_memory_is_a_product_too():
+    x = _values(*SHAPE)
+    assert _is_product(lambda x, y: jnp.where(x > 0, y * 2, 0.0).sum(OUTER), x, x)
+    assert _is_product(lambda x: (x - x[0, 0, 0]).sum(OUTER), x)
+
+
+def test_what_exists_only_in_the_formula_is_never_put_into_memory():
+    points = _values(300, 64)
+    indices = np.zeros(5000, np.int32)
+    assert not _is_product(lambda p: jnp.abs(p[:, None] - p[None]).sum(0), points)
+    assert not _is_product(lambda p, i: p[i].sum(0), points, indices)
+    assert not _is_product(lambda p: jnp.pad(p, ((0, 5000), (0, 0))).sum(0), points)
+    assert not _is_product(lambda: jnp.ones((5000, 64)).sum(0) + jnp.zeros(64))
+
+
+def test_inside_of_another_function_an_operands_origin_is_unknown_and_the_sum_left_alone():
+    x = _values(*SHAPE)
+    assert not _is_product(lambda x: jax.jit(lambda y: y.sum(OUTER))(x * 2), x)
+
+
+def test_values_that_are_no_numbers_stay_what_they_are():
+    x = _values(*SHAPE)
+    x[0, 0, 0, 0], x[1, 1, 1, 1], x[2, 2, 2, 2] = np.nan, np.inf, -np.inf
+    ours = jax.jit(lambda x: x.sum(OUTER))(x)
+    assert np.isnan(ours[0])
+    assert ours[1] == np.inf
+    assert ours[2] == -np.inf
+    assert np.isfinite(ours[3:]).all()
+
+
+def test_gradients_and_mapped_functions_are_the_same():
+    x = _values(*SHAPE)
+    weights = _values(32)
+    gradient = jax.jit(jax.grad(lambda x: (x.sum(OUTER) * weights).sum()))(x)
+    np.testing.assert_allclose(gradient, np.broadcast_to(weights, SHAPE), rtol=1e-6)
+    mapped = jax.jit(jax.vmap(lambda x: x.sum((0, 1))))(x)
+    np.testing.assert_allclose(mapped, x.sum((1, 2)), rtol=0, atol=1e-3)
+
+
+@pytest.mark.parametrize("strategy", ["mirrored", "default"])
+def test_a_bias_has_the_same_gradient_on_replicas(strategy):
+    strategy = sx.distribute.MirroredStrategy() if strategy == "mirrored" else sx.distribute.get_strategy()
+    x = _values(8 * strategy.num_replicas_in_sync, 16, 16, 32)
+    with strategy.scope():
+        bias = sx.Variable(np.zeros(32, np.float32))
+
+    def step(x):
+        with sx.GradientTape() as tape:
+            loss = ((x + bias) ** 2).sum()
+        return tape.gradient(loss, bias)
+
+    @sx.function
+    def total(x):
+        return strategy.reduce("SUM", strategy.run(step, (x,)), axis=None)
+
+    dataset = strategy.experimental_distribute_dataset(sx.Dataset.from_tensor_slices(x).batch(len(x)))
+    gradient = np.asarray(total(next(iter(dataset))), np.float64)
+    expected = 2 * x.astype(np.float64).sum(OUTER)
+    np.testing.assert_allclose(gradient, expected, rtol=0, atol=1e-5 * np.abs(x).sum(OUTER).max())
+
+
+def test_install_is_safe_to_call_again():
+    before = jax.jit(lambda x: x.sum(OUTER)).lower(_values(*SHAPE)).as_text()
+    _sums.install()
+    assert jax.jit(lambda x: x.sum(OUTER)).lower(_values(*SHAPE)).as_text() == before
