@@ -297,7 +297,9 @@ class Checkpoint(_graph.Trackable):
 
         copies: list[_store.Contents] = []
         found = _together.exchange_made("save/states", states, options.timeout_seconds)
-        inputs = {way: _together.one_or_all([each[way] for each, _ in found]) for way in graph.inputs}
+        inputs = {
+            key_path: _together.one_or_all([each[key_path] for each, _ in found]) for key_path in graph.inputs
+        }
         random = _together.one_or_all([each for _, each in found]) if options.random_state else None
         return dataclasses.replace(copies[0], inputs=inputs, random=random) if copies else None
 

@@ -1,7 +1,7 @@
-"""What a checkpoint holds: the variables and inputs below an object, by the way that leads to them (checkpoint layer).
+"""What a checkpoint holds: the variables and inputs below an object, by key path (checkpoint layer).
 
-A way is made of attributes' names and of positions: ``"model/layers/0/kernel"``. Names that Keras makes up
-(``"dense_3"``) are not in it, so a model that was built a second time, or in another process, has the same ways. What
+A key path is made of attributes' names and of positions: ``"model/layers/0/kernel"``. Names that Keras makes up
+(``"dense_3"``) are not in it, so a model that was built a second time, or in another process, has the same ones. What
 an optimizer keeps for a variable is found by that variable: ``"optimizer/momentums/@model/layers/0/kernel"``.
 """
 
@@ -47,10 +47,10 @@ class Graph:
     """What was found below an object.
 
     Attributes:
-        variables: The variables, each by the first way that leads to it.
+        variables: The variables, each by the first key path that leads to it.
         inputs: The iterators, likewise.
-        aliases: Further ways to something, and the first way to the same.
-        owners: The ways to everything else than variables and iterators: to what has them.
+        aliases: Further key paths of something, and the first one of the same.
+        owners: The key paths of everything else than variables and iterators: of what has them.
         complete: Those to layers and optimizers that are built: they will not get more variables.
     """
 
@@ -68,8 +68,8 @@ def find(root: object) -> Graph:
         root: A `Checkpoint`, a Keras object, a variable, an iterator, or a list, tuple or dict of such.
 
     Raises:
-        BadTypeError: If something is in the way that can't be saved; it is named.
-        BadArgumentError: If two things have the same way.
+        BadTypeError: If something is found that can't be saved; it is named.
+        BadArgumentError: If two things have the same key path.
     """
     walk = _Walk()
     walk.visit("", root)
@@ -80,30 +80,30 @@ def find(root: object) -> Graph:
 class _Walk:
     def __init__(self) -> None:
         self.graph = Graph()
-        self._ways: dict[int, str] = {}
+        self._key_paths: dict[int, str] = {}
         self._optimizers: list[tuple[str, BaseOptimizer]] = []
         self._held: list[Any] = []
 
-    def visit(self, way: str, value: object) -> None:
+    def visit(self, key_path: str, value: object) -> None:
         if value is None:
             return
-        if id(value) in self._ways:
-            self.graph.aliases[way] = self._ways[id(value)]
+        if id(value) in self._key_paths:
+            self.graph.aliases[key_path] = self._key_paths[id(value)]
             return
-        self._ways[id(value)] = way
+        self._key_paths[id(value)] = key_path
         self._held.append(value)  # Ids are those of live objects only.
         if not isinstance(value, keras.Variable | Positioned):
-            self.graph.owners.add(way)
-        self._kind_of(way, value)(way, value)
+            self.graph.owners.add(key_path)
+        self._kind_of(key_path, value)(key_path, value)
 
-    def _kind_of(self, way: str, value: object) -> Callable[[str, Any], None]:
+    def _kind_of(self, key_path: str, value: object) -> Callable[[str, Any], None]:
         for kind, visitor in self._visitors():
             if isinstance(value, kind):
                 return visitor
         raise BadTypeError(
             "A checkpoint holds Keras models, layers, metrics, optimizers and seed generators, variables, Dataset "
             "iterators, Checkpoints, and lists and dicts of them. "
-            f"Received: {way or 'root'}={shown(value)}. Hold a number or an array in a `stratax.Variable`; for "
+            f"Received: {key_path or 'root'}={shown(value)}. Hold a number or an array in a `stratax.Variable`; for "
             "a Dataset, "
             "pass the iterator that is used."
         )
@@ -120,91 +120,91 @@ class _Walk:
         yield (list, tuple), self._sequence
         yield Positioned, self._input
 
-    def _variable(self, way: str, variable: keras.Variable) -> None:
-        self._claim(way)
-        self.graph.variables[way] = variable
+    def _variable(self, key_path: str, variable: keras.Variable) -> None:
+        self._claim(key_path)
+        self.graph.variables[key_path] = variable
 
-    def _input(self, way: str, iterator: Positioned) -> None:
-        self._claim(way)
-        self.graph.inputs[way] = iterator
+    def _input(self, key_path: str, iterator: Positioned) -> None:
+        self._claim(key_path)
+        self.graph.inputs[key_path] = iterator
 
-    def _claim(self, way: str) -> None:
-        if way in self.graph.variables or way in self.graph.inputs:
+    def _claim(self, key_path: str) -> None:
+        if key_path in self.graph.variables or key_path in self.graph.inputs:
             raise BadArgumentError(
                 "Two things below a checkpoint have the same name, so one of them would not be saved. Expected: keys "
                 "of a dict that differ as text, and other names beside a root than its own attributes. "
-                f"Received: {shown(way)} twice."
+                f"Received: {shown(key_path)} twice."
             )
 
-    def _seed_generator(self, way: str, generator: Any) -> None:
-        self.visit(_join(way, "state"), generator.state)
+    def _seed_generator(self, key_path: str, generator: Any) -> None:
+        self.visit(_join(key_path, "state"), generator.state)
 
-    def _trackable(self, way: str, value: Trackable) -> None:
+    def _trackable(self, key_path: str, value: Trackable) -> None:
         if (merged := value.merged()) is not None:
-            self._kind_of(way, merged)(way, merged)
+            self._kind_of(key_path, merged)(key_path, merged)
         for name, child in value.children().items():
-            self.visit(_join(way, _escaped(name)), child)
+            self.visit(_join(key_path, _escaped(name)), child)
 
-    def _mapping(self, way: str, mapping: Mapping[Any, Any]) -> None:
+    def _mapping(self, key_path: str, mapping: Mapping[Any, Any]) -> None:
         for name, child in mapping.items():
-            self.visit(_join(way, _escaped(str(name))), child)
+            self.visit(_join(key_path, _escaped(str(name))), child)
 
-    def _sequence(self, way: str, values: Sequence[Any]) -> None:
+    def _sequence(self, key_path: str, values: Sequence[Any]) -> None:
         for index, child in enumerate(values):
-            self.visit(_join(way, str(index)), child)
+            self.visit(_join(key_path, str(index)), child)
 
-    def _layer(self, way: str, layer: Any) -> None:
+    def _layer(self, key_path: str, layer: Any) -> None:
         if layer.built:
-            self.graph.complete.add(way)
+            self.graph.complete.add(key_path)
         # By number: the attribute names of such a model's layers are made up by Keras and count up in each process.
         if isinstance(layer, Functional | keras.Sequential):
             for index, child in enumerate(layer.layers):
-                self.visit(_join(way, f"layers/{index}"), child)
-        self._owned(way, layer, _stores_of_layer(layer))
+                self.visit(_join(key_path, f"layers/{index}"), child)
+        self._owned(key_path, layer, _stores_of_layer(layer))
         if isinstance(layer, keras.Model):
-            self.visit(_join(way, "optimizer"), getattr(layer, "optimizer", None))
+            self.visit(_join(key_path, "optimizer"), getattr(layer, "optimizer", None))
 
-    def _metric(self, way: str, metric: Any) -> None:
-        self._owned(way, metric, {"variables": metric._variables, "metrics": metric._metrics})
+    def _metric(self, key_path: str, metric: Any) -> None:
+        self._owned(key_path, metric, {"variables": metric._variables, "metrics": metric._metrics})
 
-    def _owned(self, way: str, owner: object, stores: Mapping[str, Sequence[Any]]) -> None:
+    def _owned(self, key_path: str, owner: object, stores: Mapping[str, Sequence[Any]]) -> None:
         """Visit what Keras says belongs to an object: by attribute, or by position if it is no attribute's value."""
         theirs = {id(child) for store in stores.values() for child in store}
         named = set()
         for name, child in _attributes(owner):
             if id(child) in theirs:
                 named.add(id(child))
-                self.visit(_join(way, name), child)
+                self.visit(_join(key_path, name), child)
         for store, children in stores.items():
             for index, child in enumerate(children):
-                if id(child) not in named and id(child) not in self._ways:
-                    self.visit(_join(way, f"{store}/{index}"), child)
+                if id(child) not in named and id(child) not in self._key_paths:
+                    self.visit(_join(key_path, f"{store}/{index}"), child)
 
-    def _postpone_optimizer(self, way: str, optimizer: BaseOptimizer) -> None:
-        self._optimizers.append((way, optimizer))
+    def _postpone_optimizer(self, key_path: str, optimizer: BaseOptimizer) -> None:
+        self._optimizers.append((key_path, optimizer))
 
     def visit_optimizers(self) -> None:
         """Visit the optimizers, last: what they keep for variables has those variables' key paths in it."""
         while self._optimizers:
             self._optimizer(*self._optimizers.pop(0))
 
-    def _optimizer(self, way: str, optimizer: keras.optimizers.Optimizer) -> None:
+    def _optimizer(self, key_path: str, optimizer: keras.optimizers.Optimizer) -> None:
         if optimizer.built:
-            self.graph.complete.add(way)
-        self.visit(_join(way, "inner_optimizer"), getattr(optimizer, "inner_optimizer", None))
+            self.graph.complete.add(key_path)
+        self.visit(_join(key_path, "inner_optimizer"), getattr(optimizer, "inner_optimizer", None))
         theirs = {id(variable) for variable in optimizer._variables}
         targets = list(optimizer._trainable_variables) if optimizer.built else []
         # Keras 3.15 keeps a slot in a list with one variable for each that is trained, in their order.
         for name, slots in vars(optimizer).items():
             if isinstance(slots, list | tuple) and targets and len(slots) == len(targets):
-                self._slots(_join(way, name.lstrip("_")), slots, targets, theirs)
-        self._owned(way, optimizer, {"variables": optimizer._variables})
+                self._slots(_join(key_path, name.lstrip("_")), slots, targets, theirs)
+        self._owned(key_path, optimizer, {"variables": optimizer._variables})
 
-    def _slots(self, way: str, slots: Sequence[Any], targets: Sequence[Any], theirs: set[int]) -> None:
+    def _slots(self, key_path: str, slots: Sequence[Any], targets: Sequence[Any], theirs: set[int]) -> None:
         for index, (slot, target) in enumerate(zip(slots, targets, strict=True)):
             if slot is not None and id(slot) in theirs:
-                place = self._ways.get(id(target))
-                self.visit(_join(way, str(index)) if place is None else f"{way}{SLOT}{place}", slot)
+                found = self._key_paths.get(id(target))
+                self.visit(_join(key_path, str(index)) if found is None else f"{key_path}{SLOT}{found}", slot)
 
 
 def _stores_of_layer(layer: Any) -> dict[str, Sequence[Any]]:
@@ -251,21 +251,21 @@ def _attributes(owner: object) -> Iterator[tuple[str, Any]]:
             yield from _leaves(name if plain in own else plain, value)
 
 
-def _leaves(way: str, value: object) -> Iterator[tuple[str, Any]]:
+def _leaves(key_path: str, value: object) -> Iterator[tuple[str, Any]]:
     pairs: Iterable[tuple[Any, Any]]
     if isinstance(value, Mapping):
         pairs = value.items()
     elif isinstance(value, list | tuple):
         pairs = enumerate(value)
     else:
-        yield way, value
+        yield key_path, value
         return
     for name, child in pairs:
-        yield from _leaves(f"{way}/{_escaped(str(name))}", child)
+        yield from _leaves(f"{key_path}/{_escaped(str(name))}", child)
 
 
-def _join(way: str, name: str) -> str:
-    return f"{way}/{name}" if way else name
+def _join(key_path: str, name: str) -> str:
+    return f"{key_path}/{name}" if key_path else name
 
 
 def _escaped(name: str) -> str:

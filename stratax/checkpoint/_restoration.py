@@ -46,7 +46,7 @@ class Restoration:
 
     @property
     def left(self) -> list[str]:
-        """The ways of the saved values that nothing has taken yet."""
+        """The key paths of the saved values that nothing has taken yet."""
         return sorted(self._left - OPTIONAL)
 
     @property
@@ -93,8 +93,10 @@ class Restoration:
         return sorted(self._without_value(graph))
 
     def _without_value(self, graph: _graph.Graph) -> list[str]:
-        ways = (way for way, _, key in self._pairs(graph) if key is None and way not in OPTIONAL)
-        return [way for way in ways if self._slots or _graph.SLOT not in way]
+        key_paths = (
+            key_path for key_path, _, key in self._pairs(graph) if key is None and key_path not in OPTIONAL
+        )
+        return [key_path for key_path in key_paths if self._slots or _graph.SLOT not in key_path]
 
     def expect_partial(self) -> None:
         """Say nothing of values that are left at the end."""
@@ -121,11 +123,11 @@ class Restoration:
 
     def _pairs(self, graph: _graph.Graph) -> Iterator[tuple[str, Any, str | None]]:
         others = _by_first(graph.aliases)
-        for way, thing in itertools.chain(graph.variables.items(), graph.inputs.items()):
-            yield way, thing, self._key_of(way, others)
+        for key_path, thing in itertools.chain(graph.variables.items(), graph.inputs.items()):
+            yield key_path, thing, self._key_of(key_path, others)
 
-    def _key_of(self, way: str, others: Mapping[str, Sequence[str]]) -> str | None:
-        for candidate in _candidates(way, others):
+    def _key_of(self, key_path: str, others: Mapping[str, Sequence[str]]) -> str | None:
+        for candidate in _candidates(key_path, others):
             key = _resolved(candidate, self._index.aliases)
             if key in self._index.shapes or key in self._index.inputs:
                 return key
@@ -133,12 +135,12 @@ class Restoration:
 
     def _give(self, graph: _graph.Graph) -> None:
         pairs = [
-            (way, thing, key)
-            for way, thing, key in self._pairs(graph)
+            (key_path, thing, key)
+            for key_path, thing, key in self._pairs(graph)
             if key and id(thing) not in self._given
         ]
-        variables = {key: thing for way, thing, key in pairs if isinstance(thing, keras.Variable)}
-        inputs = {key: thing for way, thing, key in pairs if not isinstance(thing, keras.Variable)}
+        variables = {key: thing for key_path, thing, key in pairs if isinstance(thing, keras.Variable)}
+        inputs = {key: thing for key_path, thing, key in pairs if not isinstance(thing, keras.Variable)}
         self._check_alike(pairs)
         values = {key: self._kept[key] for key in variables if key in self._kept}
         # What was given already may be wanted again, by a variable that has taken another's place.
@@ -167,26 +169,24 @@ class Restoration:
         )
 
     def _check_alike(self, pairs: Iterable[tuple[str, Any, str]]) -> None:
-        wrong = [found for way, thing, key in pairs if (found := self._difference(way, thing, key))]
+        wrong = [found for key_path, thing, key in pairs if (found := self._difference(key_path, thing, key))]
         if wrong:
             raise errors.RestoreError(
                 "Variables and their saved values are not alike; nothing was restored. Expected: the shapes and dtypes "
                 f"of the model that was saved. Received: {listing(wrong)} in {shown(str(self._index.folder))}."
             )
 
-    def _difference(self, way: str, thing: Any, key: str) -> str:
+    def _difference(self, key_path: str, thing: Any, key: str) -> str:
         is_variable = isinstance(thing, keras.Variable)
         if is_variable != (key in self._index.shapes):
-            return (
-                f"{way} is {'a variable' if is_variable else 'an iterator'}, the value is of the other kind"
-            )
+            return f"{key_path} is {'a variable' if is_variable else 'an iterator'}, the value is of the other kind"
         if not is_variable:
             return ""
         # On a device int64 is int32, unless JAX is told otherwise.
         dtype = jax.dtypes.canonicalize_dtype(_store.dtype_of(keras.backend.standardize_dtype(thing._dtype)))
         expected = (tuple(thing.shape), dtype.name)
         saved = (self._index.shapes[key], self._index.dtypes[key])
-        return "" if expected == saved else f"{way} is {_spec(expected)}, its value is {_spec(saved)}"
+        return "" if expected == saved else f"{key_path} is {_spec(expected)}, its value is {_spec(saved)}"
 
     def _check_complete(self, graph: _graph.Graph) -> None:
         pairs = list(self._pairs(graph))
@@ -207,9 +207,9 @@ class Restoration:
             "options=stratax.train.CheckpointOptions(expect_partial=True)."
         )
 
-    def _resolved_all(self, ways: Iterable[str]) -> set[str]:
+    def _resolved_all(self, key_paths: Iterable[str]) -> set[str]:
         """Return key paths as they were saved."""
-        return {_resolved(way, self._index.aliases) for way in ways}
+        return {_resolved(key_path, self._index.aliases) for key_path in key_paths}
 
     def _note(self) -> None:
         self._notice.text = ""
@@ -238,20 +238,22 @@ def _can_not_come(key: str, there: Container[str], complete: Container[str]) -> 
     """Return whether a value is of a layer or an optimizer that is built, without such a variable.
 
     Args:
-        key: The value's way.
-        there: The ways to what is there.
+        key: The value's key path.
+        there: The key paths of what is there.
         complete: Those of it that will not get more variables.
     """
-    owner = next((way for way in _upwards(key.partition(_graph.SLOT)[0]) if way in there), None)
+    owner = next(
+        (key_path for key_path in _upwards(key.partition(_graph.SLOT)[0]) if key_path in there), None
+    )
     if owner is None or owner not in complete:
         return False
     rest = key[len(owner) :].lstrip("/")
     return not rest.startswith("optimizer/")
 
 
-def _upwards(way: str) -> Iterator[str]:
+def _upwards(key_path: str) -> Iterator[str]:
     """Return a key path and those of the objects that hold it, up to the root."""
-    parts = way.split("/")
+    parts = key_path.split("/")
     return ("/".join(parts[:count]) for count in range(len(parts), -1, -1))
 
 
@@ -263,26 +265,26 @@ def _by_first(aliases: Mapping[str, str]) -> dict[str, list[str]]:
     return found
 
 
-def _candidates(way: str, others: Mapping[str, Sequence[str]]) -> Iterator[str]:
+def _candidates(key_path: str, others: Mapping[str, Sequence[str]]) -> Iterator[str]:
     """Yield a key path and the others that lead to the same object."""
-    before, slot, after = way.partition(_graph.SLOT)
+    before, slot, after = key_path.partition(_graph.SLOT)
     if slot:
         for first in _candidates(before, others):
             yield from (f"{first}{slot}{second}" for second in _candidates(after, others))
         return
-    yield way
-    for first in _upwards(way):
+    yield key_path
+    for first in _upwards(key_path):
         for alias in others.get(first, ()):
-            yield f"{alias}/{way[len(first) :].lstrip('/')}".rstrip("/")
+            yield f"{alias}/{key_path[len(first) :].lstrip('/')}".rstrip("/")
 
 
-def _resolved(way: str, aliases: Mapping[str, str]) -> str:
-    """Return the first saved key path of what `way` leads to."""
-    before, slot, after = way.partition(_graph.SLOT)
+def _resolved(key_path: str, aliases: Mapping[str, str]) -> str:
+    """Return the first saved key path of what `key_path` leads to."""
+    before, slot, after = key_path.partition(_graph.SLOT)
     if slot:
         return f"{_resolved(before, aliases)}{slot}{_resolved(after, aliases)}"
     found = ""
-    for part in way.split("/"):
+    for part in key_path.split("/"):
         found = f"{found}/{part}" if found else part
         found = aliases.get(found, found)
     return found

@@ -29,8 +29,8 @@ def values(graph: _graph.Graph) -> dict[str, jax.Array]:
     variables = list(graph.variables.values())
     with regions.outside_scopes():
         found = regions.concrete_values(variables)
-    for way, variable, value in zip(graph.variables, variables, found, strict=True):
-        _check_whole(way, variable, value)
+    for key_path, variable, value in zip(graph.variables, variables, found, strict=True):
+        _check_whole(key_path, variable, value)
     return dict(zip(graph.variables, found, strict=True))
 
 
@@ -45,7 +45,7 @@ def take(graph: _graph.Graph, arrays: dict[str, jax.Array]) -> _store.Contents:
         array.copy_to_host_async()
     return _store.Contents(
         arrays=_copies(arrays),
-        names={way: variable.path for way, variable in graph.variables.items()},
+        names={key_path: variable.path for key_path, variable in graph.variables.items()},
         aliases=dict(graph.aliases),
         inputs={},
         random=None,
@@ -54,13 +54,13 @@ def take(graph: _graph.Graph, arrays: dict[str, jax.Array]) -> _store.Contents:
 
 def _copies(arrays: dict[str, jax.Array]) -> dict[str, np.ndarray]:
     """Return copies of arrays on the host, several at once; one allocation is quicker than many."""
-    views = {way: np.asarray(array) for way, array in arrays.items()}
-    shared = {way: view for way, view in views.items() if _is_on_host(arrays[way])}
+    views = {key_path: np.asarray(array) for key_path, array in arrays.items()}
+    shared = {key_path: view for key_path, view in views.items() if _is_on_host(arrays[key_path])}
     ends = np.cumsum([0, *(-(-view.nbytes // _ALIGNMENT) * _ALIGNMENT for view in shared.values())])
     buffer = np.empty(ends[-1], np.uint8)
     copies = {
-        way: buffer[start : start + view.nbytes].view(view.dtype).reshape(view.shape)
-        for (way, view), start in zip(shared.items(), ends[:-1], strict=True)
+        key_path: buffer[start : start + view.nbytes].view(view.dtype).reshape(view.shape)
+        for (key_path, view), start in zip(shared.items(), ends[:-1], strict=True)
     }
     with concurrent.futures.ThreadPoolExecutor(_THREADS) as pool:
         list(pool.map(np.copyto, copies.values(), shared.values()))
@@ -74,20 +74,23 @@ def _is_on_host(array: jax.Array) -> bool:
 
 def signature(graph: _graph.Graph) -> str:
     """Return a digest of what is saved: key paths, shapes and dtypes of variables, key paths of iterators."""
-    lines = [f"{way} {tuple(variable.shape)} {variable._dtype}" for way, variable in graph.variables.items()]
+    lines = [
+        f"{key_path} {tuple(variable.shape)} {variable._dtype}"
+        for key_path, variable in graph.variables.items()
+    ]
     return hashlib.sha256("\n".join([*lines, *graph.inputs]).encode()).hexdigest()
 
 
 def positions(graph: _graph.Graph) -> dict[str, dict[str, Any]]:
     """Return the positions of this process's input."""
-    return {way: iterator.get_state() for way, iterator in graph.inputs.items()}
+    return {key_path: iterator.get_state() for key_path, iterator in graph.inputs.items()}
 
 
-def _check_whole(way: str, variable: keras.Variable, value: jax.Array) -> None:
+def _check_whole(key_path: str, variable: keras.Variable, value: jax.Array) -> None:
     if value.is_fully_addressable or value.is_fully_replicated:
         return
     raise errors.BadArgumentError(
         "A variable whose value is divided among processes can't be saved: none of them has all of it. Expected: "
-        f"a variable that every process has a copy of. Received: {way}={shown(variable)} with sharding "
+        f"a variable that every process has a copy of. Received: {key_path}={shown(variable)} with sharding "
         f"{value.sharding}."
     )

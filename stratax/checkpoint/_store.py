@@ -48,10 +48,10 @@ class Contents:
     """All that a checkpoint holds, on the host.
 
     Attributes:
-        arrays: The variables' values, by way.
+        arrays: The variables' values, by key path.
         names: The variables' own names, for messages.
-        aliases: Further ways, see `Graph`.
-        inputs: The positions of input by way: one for each process, or one if all are equal.
+        aliases: Further key paths, see `Graph`.
+        inputs: The positions of input by key path: one for each process, or one if all are equal.
         random: The states of the global random generators, likewise; None if they were not asked for.
     """
 
@@ -72,7 +72,7 @@ class Index:
         shapes: The arrays' shapes.
         dtypes: Their dtypes.
         names: The names that the variables had.
-        aliases: Further ways.
+        aliases: Further key paths.
         inputs: The positions of input.
         random: The states of the random generators.
     """

@@ -1,4 +1,4 @@
-"""What is found below an object, and under which ways."""
+"""What is found below an object, and under which key paths."""
 
 import keras
 import numpy as np
@@ -10,14 +10,14 @@ from stratax.checkpoint import _graph
 from stratax.train import Checkpoint, CheckpointOptions
 
 
-def ways(**objects):
+def key_paths(**objects):
     return sorted(_graph.find(Checkpoint(**objects)).variables)
 
 
 def test_a_functional_models_layers_have_their_positions():
     inputs = keras.Input((3,))
     model = keras.Model(inputs, keras.layers.Dense(2)(keras.layers.BatchNormalization()(inputs)))
-    found = ways(model=model)
+    found = key_paths(model=model)
     assert "model/layers/2/kernel" in found
     assert "model/layers/1/moving_mean" in found
     assert len(found) == len(model.variables)
@@ -36,7 +36,7 @@ def test_a_nested_layers_attributes_lists_and_dicts_have_their_names():
 
     block = Block()
     block(np.ones((1, 2)))
-    assert ways(block=block) == [
+    assert key_paths(block=block) == [
         "block/drop/seed_generator/state",
         "block/parts/0/bias",
         "block/parts/0/kernel",
@@ -58,8 +58,8 @@ def test_slots_are_named_by_their_variables_in_whatever_order_the_objects_come()
         "o/velocity_hats/@w",
         "w",
     ]
-    assert ways(o=optimizer, w=weights) == ways(w=weights, o=optimizer) == expected
-    assert "o/momentums/0" in ways(o=optimizer)
+    assert key_paths(o=optimizer, w=weights) == key_paths(w=weights, o=optimizer) == expected
+    assert "o/momentums/0" in key_paths(o=optimizer)
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_everything_that_an_optimizer_keeps_is_saved_and_restored(tmp_path, make
     weights, optimizer = pair()
     for value in optimizer.variables:
         value.assign(np.full(value.shape, 3))
-    assert len(ways(w=weights, o=optimizer)) == len(optimizer.variables) + 1
+    assert len(key_paths(w=weights, o=optimizer)) == len(optimizer.variables) + 1
     path = Checkpoint(w=weights, o=optimizer).write(tmp_path / "ckpt", CheckpointOptions(enable_async=False))
     other, fresh = pair()
     Checkpoint(w=other, o=fresh).read(path).assert_consumed()
@@ -101,7 +101,7 @@ def test_something_shared_has_one_way_and_further_ones_that_lead_there():
 
 def test_two_things_of_one_way_are_refused_and_attributes_that_differ_by_an_underscore_are_both_there():
     with pytest.raises(errors.BadArgumentError, match=r"Received: 'd/1' twice"):
-        ways(d={1: sx.Variable(0), "1": sx.Variable(0)})
+        key_paths(d={1: sx.Variable(0), "1": sx.Variable(0)})
 
     class Shift(keras.layers.Layer):
         def __init__(self):
@@ -110,7 +110,7 @@ def test_two_things_of_one_way_are_refused_and_attributes_that_differ_by_an_unde
             self.by = self.add_weight(shape=())
 
     shift = Shift()
-    assert ways(shift=shift) == ["shift/_by", "shift/by"]
+    assert key_paths(shift=shift) == ["shift/_by", "shift/by"]
     with pytest.raises(errors.BadArgumentError, match=r"Received: 'by' twice"):
         _graph.find(Checkpoint(shift, by=sx.Variable(0)))
 
