@@ -232,7 +232,7 @@ def _fill(hidden: pathlib.Path, contents: Contents) -> None:
     # Orbax refuses arrays without elements.
     full = {key: array for key, array in contents.arrays.items() if array.size}
     if full:
-        with contextlib.closing(_orbax()) as orbax, _failures_told_once():
+        with contextlib.closing(_orbax()) as orbax, _failures_logged_once():
             orbax.save(hidden / _ARRAYS, args=ocp.args.PyTreeSave(full))
     index = {
         "shapes": {key: list(array.shape) for key, array in contents.arrays.items()},
@@ -317,7 +317,7 @@ def _orbax() -> ocp.Checkpointer:
 
 
 @contextlib.contextmanager
-def _failures_told_once() -> Iterator[None]:
+def _failures_logged_once() -> Iterator[None]:
     """Leave out what Orbax's threads log of a failure, many lines each: the error that is raised says it."""
 
     def is_wanted(record: logging.LogRecord) -> bool:

@@ -48,7 +48,7 @@ def begin(
         then: What each task does when the checkpoint is whole.
 
     Returns:
-        What readers wait for, and `finish` tells the failure of.
+        What readers wait for, and `finish` raises the failure of.
     """
     chief = destination.paths[0]
 
@@ -87,8 +87,8 @@ def wait_for(path: str | os.PathLike) -> errors.CheckpointError | None:
     """Wait for whatever this process, or the chief for it, writes at a path or near it, before that is read.
 
     Returns:
-        The error to raise if the last write of exactly this path failed and whoever began it was not told yet: what is
-        there is older than what the program wrote.
+        The error to raise if the last write of exactly this path failed and whoever began it was not notified yet:
+        what is there is older than what the program wrote.
 
     Raises:
         CheckpointError: If a write does not come to an end.

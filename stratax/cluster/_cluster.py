@@ -60,7 +60,7 @@ class Cluster:
         self._task = (task_type, task_id)
         self._membership = roster
         self._link: Link | None = None
-        self._is_told = False
+        self._is_notified = False
         self._own_stops = Stops()
 
     @property
@@ -351,11 +351,11 @@ class Cluster:
     def _delivered(self, error: PeerLostError) -> PeerLostError:
         """Note that the program learns of the failure, so that it gets the time to end by itself."""
         if progress.thread == threading.get_ident():
-            self._is_told = True
+            self._is_notified = True
         return error
 
     def _leave_if_untold(self, link: Link) -> None:
-        if not self._is_told:
+        if not self._is_notified:
             self._leave(link)
 
     def _leave(self, link: Link) -> None:

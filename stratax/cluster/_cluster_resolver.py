@@ -1,4 +1,4 @@
-"""What every cluster resolver answers, and the one that is told its answers (cluster layer)."""
+"""What every cluster resolver answers, and the one that is given its answers (cluster layer)."""
 
 import abc
 
@@ -83,7 +83,7 @@ class ClusterResolver(abc.ABC):
 
 
 class SimpleClusterResolver(ClusterResolver):
-    """A resolver that is told everything, as ``tf.distribute.cluster_resolver.SimpleClusterResolver``.
+    """A resolver that is given everything, as ``tf.distribute.cluster_resolver.SimpleClusterResolver``.
 
     Args:
         cluster_spec: The cluster.

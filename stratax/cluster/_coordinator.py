@@ -63,7 +63,7 @@ class Coordinator:
     Args:
         membership: The tasks.
         limits: The deadlines that all tasks are held to.
-        token: What a connection for JAX' traffic has to show; only tasks that have joined are told it.
+        token: What a connection for JAX' traffic has to show; only tasks that have joined are sent it.
         jax_socket: The path of the local socket of JAX' service.
     """
 
@@ -269,7 +269,7 @@ class Coordinator:
             self._broadcast({"t": "farewell"})
 
     def _fail(self, kind: str, tasks: tuple[int, ...], message: str, traceback: str = "") -> None:
-        """Tell everybody the first failure; those that follow from it are not told."""
+        """Notify all tasks of the first failure; those that follow from it are not sent."""
         if self._failure is None:
             self._failure = {"t": "failure", "kind": kind, "tasks": list(tasks), "message": message}
             self._failure["traceback"] = traceback

@@ -31,7 +31,7 @@ class ExitCode(enum.IntEnum):
     LEFT_EARLY = 70
     """This task left, with `sys.exit` or by coming to its end, while the others were training."""
     BAD_CLUSTER = 78
-    """TF_CONFIG, or what the tasks were told of the cluster, is wrong."""
+    """TF_CONFIG, or the cluster that the tasks were given, is wrong."""
     INTERRUPTED = 130
     """Ctrl-C. It has the number that shells give it, and is not retried."""
     PEER_LOST = 201

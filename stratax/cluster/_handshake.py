@@ -3,7 +3,7 @@
 Pure functions of bytes; `_door` and `_channel` carry them over connections. Every part has a fixed size, so that
 nothing has to be believed before it is authenticated:
 
-1. The client sends its nonce, authenticated with the key. Who does not know the key is told nothing, not even a nonce.
+1. The client sends its nonce, authenticated with the key. Who does not know the key is sent nothing, not even a nonce.
 2. The server answers with its own nonce, authenticated together with the client's: a recorded answer is of no use.
 3. The client authenticates both nonces: a recorded first message ends here.
 

@@ -23,7 +23,7 @@ _state = _State()
 
 
 def install(cluster: Cluster) -> None:
-    """Make this process tell the others how it ends, and end without waiting for them where they can't come.
+    """Make this process notify the others how it ends, and end without waiting for them where they can't come.
 
     Args:
         cluster: The cluster that it joins, in the place of one that it could not join before.

@@ -163,7 +163,7 @@ class Link:
         """
         number = next(self._numbers)
         answer: concurrent.futures.Future[list[bytes]] = concurrent.futures.Future()
-        # What another thread waits for, which can be told to stop, the program itself may never ask for.
+        # What another thread waits for, which can be stopped, the program itself may never ask for.
         is_ahead = stop is not None and threading.get_ident() != progress.thread
         request = {"t": "gather", "name": name, "id": number, "all": everything, "ahead": is_ahead}
         self._loop.call_soon_threadsafe(self._ask, number, answer, encode(request, value))
@@ -190,7 +190,7 @@ class Link:
         self._loop.call_soon_threadsafe(self._write, encode(header))
 
     def report_own_failure(self, message: str, traceback: str, timeout: float) -> None:
-        """Tell the others that this task fails, and wait until they have been told.
+        """Notify the others that this task fails, and wait until they have been.
 
         Args:
             message: What happened, in a few words.

@@ -59,7 +59,7 @@ class Progress:
     result: "tuple[Pending, float] | None" = None
 
     def heartbeat(self) -> dict[str, Any]:
-        """Return what the other tasks are told: in a step also while its result is not there yet."""
+        """Return the heartbeat to send: in a step also while its result is not there yet."""
         phase, step, since = self.phase, self.step, self.since
         if phase not in ("step", "compiling") and self.result is not None and not _is_there(self.result[0]):
             phase, step, since = "step", self.last_step, self.result[1]
@@ -146,7 +146,7 @@ def waiting(what: str) -> Phase:
 
 
 def step_number(step: SupportsIndex) -> int:
-    """Return the number of a step as an int, which is what the other tasks can be told.
+    """Return the number of a step as an int, which is what a heartbeat can carry.
 
     Args:
         step: An integer of Python, NumPy or JAX.

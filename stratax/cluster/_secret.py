@@ -46,7 +46,7 @@ def read_credentials(cluster: ClusterSpec, job_id: str) -> Credentials:
     """Read the secret from the environment.
 
     Without one the key is made of what the tasks of a cluster have in common anyway, their description of it. Who knows
-    that can join: it keeps others from being told anything, and is no secret.
+    that can join: it keeps others from learning anything, and is no secret.
 
     Args:
         cluster: The cluster.

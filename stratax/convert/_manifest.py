@@ -71,15 +71,15 @@ class Workplace:
 
 def describe(listing: Listing, settings: ConversionSettings, shards: int) -> dict[str, Any]:
     """Return the manifest of a new conversion: its settings, and a fingerprint of all that decides the files."""
-    told = dataclasses.asdict(settings) | {"shards": shards}
-    told["resize"] = list(settings.resize) if isinstance(settings.resize, tuple) else settings.resize
+    described = dataclasses.asdict(settings) | {"shards": shards}
+    described["resize"] = list(settings.resize) if isinstance(settings.resize, tuple) else settings.resize
     digest = hashlib.sha256()
     for picture in listing.pictures:
         line = f"{picture.name}\0{picture.class_index}\0{picture.size}\n"
         digest.update(line.encode("utf-8", "surrogatepass"))
     return {
         "version": _VERSION,
-        "settings": told,
+        "settings": described,
         "classes": list(listing.classes),
         "images": len(listing.pictures),
         "source": digest.hexdigest(),

@@ -1,4 +1,4 @@
-"""The processes that make files of records, and what is told of them while they do (convert layer)."""
+"""The processes that make files of records, and how their progress is reported (convert layer)."""
 
 import concurrent.futures
 import os
@@ -15,7 +15,7 @@ _POLL_SECONDS = 0.1
 _STALL_SECONDS = 900.0
 
 OnProgress = Callable[[int, int], None]
-"""Is told how many images are done and how many were left out, of those that this call converts."""
+"""Notified of how many images are done and how many were left out, of those that this call converts."""
 
 
 def make_shards(tasks: Sequence[ShardTask], workers: int, on_progress: OnProgress) -> Generator[ShardResult]:

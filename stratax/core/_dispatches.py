@@ -1,4 +1,4 @@
-"""Who is told of the programs that are run: so that other processes can see how far this one is (core layer)."""
+"""Who is notified of the programs that are run, so that other processes can see how far this one is (core layer)."""
 
 import abc
 import contextlib
@@ -6,7 +6,7 @@ from typing import Any
 
 
 class Observer(abc.ABC):
-    """Is told of each program over the devices of several processes."""
+    """Is notified of each program over the devices of several processes."""
 
     @abc.abstractmethod
     def compiling(self) -> contextlib.AbstractContextManager[Any]:
@@ -18,14 +18,14 @@ class Observer(abc.ABC):
 
     @abc.abstractmethod
     def dispatched(self, result: object) -> None:
-        """Notice one of a program's arrays, which is ready when the program has run."""
+        """Take one of a program's arrays, which is ready when the program has run."""
 
 
 _observers: list[Observer] = []
 
 
 def observe(observer: Observer) -> None:
-    """Have `observer` told of the programs of this process from now on, instead of the one before."""
+    """Have `observer` notified of the programs of this process from now on, instead of the one before."""
     _observers[:] = [observer]
 
 

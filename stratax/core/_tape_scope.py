@@ -18,7 +18,7 @@ from stratax.core._tape_trace import is_eager
 class WatchingScope(keras.StatelessScope):
     """Lets eager code run as it is while a tape learns which variables it reads.
 
-    Keras tells nobody that a variable is read except the scope that is active, so the tape makes one active; it
+    Keras notifies nobody that a variable is read except the scope that is active, so the tape makes one active; it
     passes everything through. Variables that layers create under it get their values at once.
 
     Args:

@@ -59,8 +59,8 @@ class StepLoop:
         program: Runs steps: called with how many, and their batches as `StepIterator.take_pending` gives them.
         steps_per_dispatch: How many steps one dispatch runs; the last one is shortened.
         hooks: What is called at the joints, in this order.
-        phase: What other workers are told that this one does, ``"evaluating"`` for instance, for which they wait longer
-            than for a step; None for steps.
+        phase: What this worker's heartbeats say that it does, ``"evaluating"`` for instance, for which the others wait
+            longer than for a step; None for steps.
 
     Attributes:
         step: The global step: how many steps were handed to the devices, in this run and those that it resumes.

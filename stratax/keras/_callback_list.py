@@ -1,4 +1,4 @@
-"""The callbacks of `fit`, `evaluate` and `predict`, told of batches only where one of them listens (keras layer)."""
+"""The callbacks of `fit`, `evaluate` and `predict`, notified of batches only if one of them listens (keras layer)."""
 
 from collections.abc import Callable
 from typing import Any

@@ -29,7 +29,7 @@ class StepAdapter(StepInput, seam.DataAdapter):
         strategy: The strategy.
         dataset: The distributed dataset.
         batches: How many batches an epoch has, or None if unknown.
-        inner: Keras' own adapter of the input, told of the beginning and end of epochs; None for a dataset.
+        inner: Keras' own adapter of the input, notified of the beginning and end of epochs; None for a dataset.
         origin: What the user gave, whose passes can be numbered: a Dataset or arrays; None for other input.
     """
 
@@ -128,7 +128,7 @@ class StepAdapter(StepInput, seam.DataAdapter):
         if self._is_read_once():
             return super()._look_ahead()
         # A pass of its own, as Keras makes to build a model: shuffling draws as many random numbers, and a PyDataset
-        # is told of its beginning and end.
+        # is notified of its beginning and end.
         self.on_epoch_begin()
         batch = next(dense_batches(self._inner))  # type: ignore[arg-type]
         self.on_epoch_end()

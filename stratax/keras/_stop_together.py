@@ -79,7 +79,7 @@ class _StopAttribute:
     def _requested(self) -> CommonStop:
         """Ask for the loop's stop where a callback of this worker has set the attribute."""
         if self._stop is None:
-            # A list of callbacks that Keras' loop was not told to begin with.
+            # A list of callbacks that Keras' loop was not given to begin with.
             self._stop = CommonStop(self._strategy)
         if getattr(self._model, self._attribute):
             self._stop.request()

@@ -86,7 +86,7 @@ class Concatenate(Node):
         return _merged(parts, second)
 
     def shape_ids(self, indices: np.ndarray, passes: Passes, run: Run) -> np.ndarray | None:
-        """Return the children's shape ids, told apart."""
+        """Return the children's shape ids, kept distinct."""
         if self.is_uniform:
             return None
         second = self._is_second(indices)

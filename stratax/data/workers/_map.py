@@ -129,17 +129,17 @@ class _UnderWay:
     def blocks(self, mapper: Mapper) -> list[Block]:
         """Wait for the results; elements that failed, or are not like those before them, are failures."""
         result = self._pool.result(self._future, self._task)
-        self._tell_origins(result.parts)
+        self._note_origins(result.parts)
         return [block for part in result.parts for block in _checked(part, mapper)]
 
-    def _tell_origins(self, parts: Sequence[Part]) -> None:
+    def _note_origins(self, parts: Sequence[Part]) -> None:
         """Say of elements that failed which records they came from: a worker does not know."""
-        place, told = 0, None
+        place, noted = 0, None
         for part in parts:
             failure = _failure_of(part.block)
-            if isinstance(failure, Exception) and failure is not told:
+            if isinstance(failure, Exception) and failure is not noted:
                 self._origins.tell(failure, self._task.block.row(place))
-                told = failure
+                noted = failure
             place += part.block.count
 
     def cancel(self) -> None:

@@ -10,7 +10,7 @@ from stratax.distribute.input import Share
 
 
 class Membership(abc.ABC):
-    """Says which processes take part, and what this one has to tell the others.
+    """Says which processes take part, and what this one has to notify the others of.
 
     Nothing here demands that members take steps together; those that do are :class:`InStep`.
     """

@@ -15,7 +15,7 @@ from stratax.distribute.replicas import mesh_of
 
 
 class Placement(abc.ABC):
-    """Decides where variables live between programs, and tells programs where to find them.
+    """Decides where variables live between programs, and says where programs find them.
 
     Variables may be arrays on devices of this process, or values in a :class:`VariableStore` that is somewhere else.
     """
