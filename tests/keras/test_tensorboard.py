@@ -2,7 +2,6 @@
 
 import importlib.util
 import io
-import sys
 
 import keras
 import numpy as np
@@ -10,8 +9,6 @@ import pytest
 from keras import layers
 from PIL import Image
 from tensorboard.backend.event_processing import event_accumulator
-
-import stratax as sx
 
 pytestmark = [
     pytest.mark.skipif(
@@ -68,9 +65,3 @@ def test_every_second_batch_is_written_on_request(mirrored, train, read, data, t
     written = read(tmp_path / "train")
     assert values(written["batch_loss"])[1] == [2, 4]
     assert all(rate > 0 for rate in values(written["batch_steps_per_second"])[0])
-
-
-def test_a_missing_package_says_how_to_install_it(monkeypatch, tmp_path):
-    monkeypatch.setitem(sys.modules, "tensorboard.summary.writer.event_file_writer", None)
-    with pytest.raises(sx.errors.MissingPackageError, match=r"pip install 'stratax\[tensorboard\]'"):
-        keras.callbacks.TensorBoard(tmp_path).summary.create_file_writer(str(tmp_path))

@@ -1,0 +1,8 @@
+"""Summaries for TensorBoard: numbers, distributions, pictures and models, without TensorFlow.
+
+Layer: beside `stratax.checkpoint`. Keras' TensorBoard callback writes through it where TensorFlow is not installed.
+"""
+
+from stratax import _doors
+
+__getattr__, __dir__, __all__ = _doors.attach(__name__, __file__)

@@ -1,0 +1,2 @@
+from ._writer import Summary as Summary
+from ._writer import Writer as Writer
