@@ -7,12 +7,10 @@ endian; of byte strings first all lengths (int64), then their content. Dtypes st
 import itertools
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from stratax.data.elements._block import Block, Columns, as_objects
-from stratax.data.elements._structure import Row
 
 _SIZE = np.dtype("<i8")
 
@@ -64,8 +62,15 @@ def decode_records(records: Sequence[bytes], dtypes: Sequence[np.dtype]) -> Bloc
     alike = list(itertools.takewhile(lambda record: record.startswith(header), records))
     if not any(dtype.hasobject for dtype in dtypes):
         return _decode_together(alike, header, shapes, dtypes)
-    rows = [_decode_one(record, dtypes) for record in alike]
-    return Columns([_column([row[i] for row in rows]) for i in range(len(dtypes))], len(rows))
+    places = [len(header)] * len(alike)
+    leaves = []
+    for shape, dtype in zip(shapes, dtypes, strict=True):
+        decode = _strings if dtype.hasobject else _numbers
+        column, places = decode(alike, places, math.prod(shape), dtype)
+        leaves.append(column.reshape(len(alike), *shape))
+    if places != list(map(len, alike)):
+        raise ValueError("a record has more bytes than its components")
+    return Columns(leaves, len(alike))
 
 
 def _shapes(record: bytes, count: int) -> tuple[bytes, list[tuple[int, ...]]]:
@@ -101,37 +106,34 @@ def _decode_together(
     return Columns(leaves, len(records))
 
 
-def _decode_one(record: bytes, dtypes: Sequence[np.dtype]) -> Row:
-    header, shapes = _shapes(record, len(dtypes))
-    row: Row = []
-    at = len(header)
-    for shape, dtype in zip(shapes, dtypes, strict=True):
-        count = math.prod(shape)
-        if at + count * (_SIZE if dtype.hasobject else dtype).itemsize > len(record):
-            raise ValueError("the record ends within its values")
-        if dtype.hasobject:
-            value, at = _strings(record, at, count)
-            row.append(value.reshape(shape) if shape else value[0])
-        else:
-            array = np.frombuffer(record, _little(dtype), count, at).astype(dtype).reshape(shape)
-            row.append(array if shape else array[()])
-            at += count * dtype.itemsize
-    if at != len(record):
-        raise ValueError(f"the record has {len(record)} bytes and its components {at}")
-    return row
+def _numbers(
+    records: Sequence[bytes], places: list[int], count: int, dtype: np.dtype
+) -> tuple[np.ndarray, list[int]]:
+    """Return so many numbers of each record from a place on, and the places behind them."""
+    size = count * dtype.itemsize
+    stops = [place + size for place in places]
+    content = b"".join([record[i:j] for record, i, j in zip(records, places, stops, strict=True)])
+    if len(content) != size * len(records):
+        raise ValueError("a record ends within its values")
+    # A copy, as what is made of bytes can't be written to.
+    return np.frombuffer(content, _little(dtype)).astype(dtype), stops
 
 
-def _strings(record: bytes, at: int, count: int) -> tuple[np.ndarray, int]:
-    lengths = np.frombuffer(record, _SIZE, count, at).tolist()
-    at += count * _SIZE.itemsize
-    strings = np.empty(count, object)
-    for i, length in enumerate(lengths):
-        if length < 0 or at + length > len(record):
-            raise ValueError("the record ends within a string")
-        strings[i] = record[at : at + length]
-        at += length
-    return strings, at
-
-
-def _column(values: list[Any]) -> np.ndarray:
-    return as_objects(values) if isinstance(values[0], bytes) else np.stack(values)
+def _strings(
+    records: Sequence[bytes], places: list[int], count: int, dtype: np.dtype
+) -> tuple[np.ndarray, list[int]]:
+    """Return so many byte strings of each record from a place on, and the places behind them."""
+    lengths, places = _numbers(records, places, count, _SIZE)
+    if (lengths < 0).any():
+        raise ValueError("a record has a string of negative length")
+    found: list[bytes] = []
+    stops = []
+    rows = lengths.reshape(len(records), count).tolist()
+    for record, place, sizes in zip(records, places, rows, strict=True):
+        for size in sizes:
+            found.append(record[place : place + size])
+            place += size
+        if place > len(record):
+            raise ValueError("a record ends within a string")
+        stops.append(place)
+    return as_objects(found), stops

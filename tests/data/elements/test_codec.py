@@ -61,6 +61,16 @@ def test_any_bytes_are_an_element_or_refused(content, dtypes):
     assert encode_columns(block.columns(), 1)[1] == [content]
 
 
+@pytest.mark.parametrize("columns", [[np.array([b"ab", b"c"], object), np.arange(2)], [np.arange(2)]])
+def test_a_record_that_is_longer_or_shorter_than_the_others_is_refused(columns):
+    _, (first, second) = encode_columns(columns, 2)
+    dtypes = [column.dtype for column in columns]
+    assert decode_records([first, second], dtypes).count == 2
+    for damaged in ([first, second[:-1]], [first + b"x", second[:-1]], [first, second + b"x"]):
+        with pytest.raises(ValueError, match=r"ends within|more bytes|bytes was expected"):
+            decode_records(damaged, dtypes)
+
+
 @pytest.mark.parametrize("component", [b"text", np.float32(1)])
 def test_sizes_are_not_believed(component):
     column = np.array([component], object if isinstance(component, bytes) else None)
