@@ -7,6 +7,7 @@ import pytest
 from stratax.cluster import (
     LogicalDevice,
     PhysicalDevice,
+    SimulatedDevices,
     device,
     device_kind,
     device_name,
@@ -15,7 +16,7 @@ from stratax.cluster import (
     local_devices,
     resolve_device,
 )
-from stratax.cluster._simulate import SimulatedDevices, _state
+from stratax.cluster._simulate import _state
 from stratax.errors import BadTypeError, DeviceError
 
 

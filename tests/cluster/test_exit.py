@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from stratax.cluster import ExitCode, is_retryable
-from stratax.cluster._exit import code_of
+from stratax.cluster.exits import code_of
 from stratax.errors import ClusterError, ClusterTimeoutError, PeerLostError
 
 

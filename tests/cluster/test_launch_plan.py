@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from stratax.cluster._launch_plan import LaunchPlan, command_of
+from stratax.cluster.launching import LaunchPlan, command_of
 from stratax.errors import BadArgumentError
 
 

@@ -13,8 +13,8 @@ import psutil
 import pytest
 
 from stratax.cluster import _launcher
-from stratax.cluster._launch_plan import LaunchPlan, command_of
-from stratax.cluster._launcher import TIMED_OUT, LocalLauncher, describe
+from stratax.cluster._launcher import TIMED_OUT
+from stratax.cluster.launching import LaunchPlan, LocalLauncher, command_of, describe
 
 pytestmark = pytest.mark.processes
 

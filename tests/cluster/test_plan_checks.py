@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from stratax.cluster._plan_checks import check_least, check_port
+from stratax.cluster.launching import check_least, check_port
 from stratax.errors import BadArgumentError, BadTypeError
 
 

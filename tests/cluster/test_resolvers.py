@@ -7,13 +7,14 @@ import pytest
 
 from stratax.cluster import (
     ClusterResolver,
+    SimulatedDevices,
     TPUClusterResolver,
     experimental_connect_to_cluster,
     experimental_connect_to_host,
     initialize_tpu_system,
     shutdown_tpu_system,
 )
-from stratax.cluster._simulate import SimulatedDevices, _state
+from stratax.cluster._simulate import _state
 from stratax.errors import BadArgumentError, BadTypeError, NoTPUError
 
 

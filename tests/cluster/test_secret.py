@@ -5,7 +5,8 @@ import os
 import pytest
 
 from stratax.cluster import ClusterSpec
-from stratax.cluster._secret import new_secret, read_credentials
+from stratax.cluster._secret import read_credentials
+from stratax.cluster.launching import new_secret
 from stratax.errors import ClusterError
 
 CLUSTER = ClusterSpec({"worker": ["a:1", "b:1"]})

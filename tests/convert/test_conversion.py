@@ -12,7 +12,7 @@ import pytest
 from stratax import convert
 from stratax.convert import _conversion, _listing, _manifest, _shard, _workers
 from stratax.convert._order import divide
-from stratax.data.workers._processes import start_executor
+from stratax.data.workers import start_executor
 from stratax.errors import (
     BadArgumentError,
     DataError,

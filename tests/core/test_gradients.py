@@ -10,8 +10,7 @@ from jax.sharding import PartitionSpec
 from keras.src.utils.tracking import TrackedList
 
 from stratax import errors
-from stratax.core import _capture, _gradients
-from stratax.core._gradients import value_and_grad
+from stratax.core import _capture, _gradients, value_and_grad
 
 
 @pytest.fixture(scope="module")

@@ -9,8 +9,7 @@ import pytest
 from keras.src.backend.common.stateless_scope import get_stateless_scope
 
 from stratax import errors
-from stratax.core import _capture, _reads
-from stratax.core._tape import GradientTape, UnconnectedGradients
+from stratax.core import GradientTape, UnconnectedGradients, _capture, _reads
 from stratax.seams.keras import uninitialized_variables
 
 

@@ -10,8 +10,7 @@ import pytest
 from jax.extend import core as jax_core
 from jax.sharding import PartitionSpec
 
-from stratax.core import _capture
-from stratax.core._tape import GradientTape
+from stratax.core import GradientTape, _capture
 from stratax.core._tape_trace import TapeTrace
 
 pytestmark = pytest.mark.exact

@@ -3,9 +3,9 @@
 import numpy as np
 
 from stratax.data import Dataset, TensorSpec
-from stratax.data.elements._block import Columns
-from stratax.data.plan._node import Node
-from stratax.data.position._cursor import Cursor
+from stratax.data.elements import Columns
+from stratax.data.plan import Node
+from stratax.data.position import Cursor
 
 
 class Records(Node):

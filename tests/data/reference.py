@@ -3,7 +3,7 @@
 import numpy as np
 
 from stratax.data.ops.shuffle._permutation import Permutation
-from stratax.data.plan._node import mix_pass
+from stratax.data.plan import mix_pass
 
 
 def model(chain, n, iteration=0, passes=0):

@@ -9,11 +9,11 @@ import sys
 import pytest
 
 from stratax.cluster import ExitCode, _door, is_retryable
-from stratax.cluster._cluster import DEFAULT_SECONDS
 from stratax.cluster._connection import _PORT_SECONDS
 from stratax.cluster._handshake import HELLO_SIZE, PROOF_SIZE
 from stratax.cluster._launcher import TIMED_OUT
 from stratax.cluster._watchdog import Limits
+from stratax.cluster.phases import DEFAULT_SECONDS
 from tests.cluster.processes import without_gloo
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]

@@ -11,7 +11,8 @@ import pytest
 
 import stratax as sx
 import stratax.tf as tf
-from stratax.data.vectorise._purity import is_pure, prove
+from stratax.data.vectorise import prove
+from stratax.data.vectorise._purity import is_pure
 
 TABLE = np.zeros(3)
 NUMBERS = [1.0, 2.0]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from stratax.data import Dataset, TensorSpec
-from stratax.data.elements._structure import flatten
+from stratax.data.elements import flatten
 
 TEN = Dataset.range(10)
 

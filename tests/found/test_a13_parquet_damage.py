@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from stratax.data import ParquetDataset
-from stratax.data.elements._arrow import as_column
+from stratax.data.elements import as_column
 from stratax.errors import DataError, DataLossError
 
 

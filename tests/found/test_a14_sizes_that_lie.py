@@ -14,9 +14,9 @@ from stratax.data import (
     TFRecordDataset,
     TFRecordWriter,
 )
-from stratax.data.plan._run import Run
+from stratax.data.plan import Run
 from stratax.errors import BadArgumentError, DataLossError
-from stratax.io._streams import open_bytes
+from stratax.io import open_bytes
 
 MADE_UP = "/proc/self/limits"
 needs_proc = pytest.mark.skipif(not os.path.exists(MADE_UP), reason="needs Linux' /proc")

@@ -15,7 +15,8 @@ from stratax import image
 from stratax.data import CsvDataset, TextLineDataset, TFRecordDataset, TFRecordWriter, make_csv_dataset
 from stratax.data.records._tfrecord_reader import header_of
 from stratax.errors import BadArgumentError, DataLossError
-from stratax.io._streams import LocalBytes, open_bytes
+from stratax.io import open_bytes
+from stratax.io._streams import LocalBytes
 
 MEGABYTE = 1 << 20
 

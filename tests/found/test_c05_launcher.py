@@ -9,8 +9,7 @@ import time
 
 import pytest
 
-from stratax.cluster._launch_plan import LaunchPlan, command_of
-from stratax.cluster._launcher import LocalLauncher
+from stratax.cluster.launching import LaunchPlan, LocalLauncher, command_of
 
 pytestmark = pytest.mark.processes
 

@@ -15,8 +15,8 @@ from stratax.errors import (
     FileMissingError,
     MissingPackageError,
 )
-from stratax.io._access import as_file_name, local_path
-from stratax.io._streams import as_compression, guess_compression, open_bytes
+from stratax.io import as_compression, as_file_name, guess_compression, open_bytes
+from stratax.io._access import local_path
 
 CONTENT = bytes(range(256)) * 20
 

@@ -8,7 +8,7 @@ import yaml
 
 from stratax.cluster import ExitCode, KubernetesClusterResolver, TFConfigClusterResolver, is_retryable
 from stratax.errors import BadArgumentError
-from stratax.manifests._kubernetes import KubernetesPlan, kubernetes_manifest, name_for
+from stratax.manifests import KubernetesPlan, kubernetes_manifest, name_for
 
 OLDEST, NEWEST = "1.29", "1.37"
 FULL = {

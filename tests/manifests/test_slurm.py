@@ -16,7 +16,7 @@ import pytest
 
 from stratax.cluster import SlurmClusterResolver, TFConfigClusterResolver, is_retryable
 from stratax.errors import BadArgumentError
-from stratax.manifests._slurm import SlurmPlan, slurm_script
+from stratax.manifests import SlurmPlan, slurm_script
 from tests.cluster.processes import CHECKOUT, free_ports
 
 pytestmark = pytest.mark.processes

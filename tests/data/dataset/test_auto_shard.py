@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stratax.data import AutoShardPolicy, Dataset, Options, TFRecordDataset, TFRecordWriter, as_dataset
-from stratax.data.dataset._auto_shard import auto_shard, is_read_whole, shuffle_seeds
+from stratax.data.dataset import auto_shard, is_read_whole, shuffle_seeds
 from stratax.data.elements._random import element_generator
 from stratax.errors import BadArgumentError, DataError
 

@@ -7,7 +7,7 @@ import pytest
 
 import stratax.tf as tf
 from stratax.data import AUTOTUNE
-from stratax.data.plan._arguments import threads_of
+from stratax.data.plan import threads_of
 from stratax.errors import BadArgumentError
 from tests.data.reference import as_lists
 

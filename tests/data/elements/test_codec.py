@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stratax.data.elements._codec import decode_records, encode_columns
+from stratax.data.elements import decode_records, encode_columns
 
 NAMES = ["bool", "int8", "uint16", "int64", "float16", "float32", "float64", "complex64", "bfloat16"]
 DTYPES = [np.dtype(getattr(ml_dtypes, name, name)) for name in NAMES]

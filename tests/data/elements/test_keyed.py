@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from stratax.data.elements import element_scope, element_uniform
-from stratax.data.elements._keyed import random_integers, uniform
+from stratax.data.elements import element_scope, element_uniform, random_integers, uniform
 
 
 def test_random_integers_are_uniform_functions_of_position():

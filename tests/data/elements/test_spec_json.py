@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from stratax.data import DatasetSpec, TensorSpec
-from stratax.data.elements._spec_json import spec_from_json, spec_to_json
+from stratax.data.elements import spec_from_json, spec_to_json
 from stratax.errors import DataError
 
 Point = collections.namedtuple("Point", "x y")

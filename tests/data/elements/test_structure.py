@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from stratax.data import Dataset
-from stratax.data.elements._structure import flatten, leaf_names, unflatten
+from stratax.data.elements import flatten, leaf_names, unflatten
 
 Point = collections.namedtuple("Point", "x y")
 

@@ -6,8 +6,8 @@ import json
 import numpy as np
 import pytest
 
-from stratax.data import Dataset, TensorSpec
-from stratax.data.foreign._as_dataset import adopted, as_dataset
+from stratax.data import Dataset, TensorSpec, as_dataset
+from stratax.data.foreign import adopted
 from stratax.errors import BadTypeError, DataError
 from tests.data.reference import as_lists
 

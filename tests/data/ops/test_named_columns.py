@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from stratax.data import AutoShardPolicy, Dataset, Options, TensorSpec, make_csv_dataset
-from stratax.data.dataset._auto_shard import auto_shard
-from stratax.data.ops._named_columns import NamedColumns
+from stratax.data.dataset import auto_shard
+from stratax.data.ops import NamedColumns
 
 
 def named(child, apart=None):

@@ -6,7 +6,7 @@ from concurrent.futures import CancelledError
 import pytest
 
 from stratax.data import Dataset
-from stratax.data.plan._run import Run
+from stratax.data.plan import Run
 
 
 def test_nothing_can_be_started_for_an_iterator_that_was_closed():

@@ -5,8 +5,7 @@ import time
 
 import pytest
 
-from stratax.data.position import _background
-from stratax.data.position._background import Background
+from stratax.data.position import Background, _background
 from stratax.errors import DataError
 
 

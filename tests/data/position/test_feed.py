@@ -3,9 +3,8 @@
 import pytest
 
 from stratax.data import Dataset
-from stratax.data.plan._run import Run
-from stratax.data.position._feed import Feed, one
-from stratax.data.position._positions import Positions
+from stratax.data.plan import Run
+from stratax.data.position import Feed, Positions, one
 from stratax.errors import DataError
 from tests.data.counting import records
 from tests.data.pipelines import broken, stream

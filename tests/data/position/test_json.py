@@ -6,7 +6,7 @@ import jax
 import numpy as np
 import pytest
 
-from stratax.data.position._json import from_json, to_json
+from stratax.data.position import from_json, to_json
 from stratax.errors import DataError
 from tests.data.pipelines import PIPELINES
 

@@ -3,7 +3,7 @@
 import pytest
 
 from stratax.data import Dataset
-from stratax.data.plan._run import Run
+from stratax.data.plan import Run
 from stratax.data.position import Feed, ReadAhead, one
 from tests.data.pipelines import broken, stream
 

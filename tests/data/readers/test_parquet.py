@@ -11,9 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 from fsspec.implementations.local import LocalFileSystem
 
-from stratax.data import Dataset, TensorSpec
-from stratax.data.plan._run import Run
-from stratax.data.readers._parquet import ParquetDataset
+from stratax.data import Dataset, ParquetDataset, TensorSpec
+from stratax.data.plan import Run
 from stratax.errors import BadArgumentError, DataError, DataLossError, FileMissingError, MissingPackageError
 
 

@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stratax.data import TFRecordDataset
-from stratax.data.plan._run import Run
-from stratax.data.records._tfrecord_reader import TFRecordFormat, masked_crc
+from stratax.data.plan import Run
+from stratax.data.records import TFRecordFormat
+from stratax.data.records._tfrecord_reader import masked_crc
 from stratax.errors import DataLossError
 
 COMPRESS = {

@@ -22,9 +22,9 @@ from stratax.data import (
     parse_example,
     parse_single_example,
 )
+from stratax.data.records import Origins, TFRecordFormat
 from stratax.data.records import _origins as origins_module
-from stratax.data.records._origins import Origin, Origins
-from stratax.data.records._tfrecord_reader import TFRecordFormat
+from stratax.data.records._origins import Origin
 from stratax.errors import DataError, DataLossError
 
 FEATURES = {"a": FixedLenFeature([], np.int64)}

@@ -7,7 +7,7 @@ import pytest
 
 from stratax.data import TFRecordWriter
 from stratax.data.readers._tfrecord_index import scan
-from stratax.data.records._reads import BadRecordError, read_records
+from stratax.data.records import BadRecordError, read_records
 
 LENGTHS = [0, 1, 5000, 7, 3_000_000, 7, 7, 20]
 

@@ -17,7 +17,7 @@ from stratax.data import (
     TFRecordDataset,
     TFRecordWriter,
 )
-from stratax.data.plan._run import Run
+from stratax.data.plan import Run
 from stratax.errors import DataError, DataLossError, FileMissingError
 
 COUNTS = [5, 1, 3, 0, 4, 2]

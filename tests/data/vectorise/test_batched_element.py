@@ -5,7 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from stratax.data.vectorise._batched_element import BatchedElement, CannotVectorise
+from stratax.data.vectorise import CannotVectorise
+from stratax.data.vectorise._batched_element import BatchedElement
 
 COLUMN = np.arange(24.0).reshape(2, 3, 4)
 

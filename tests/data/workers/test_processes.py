@@ -1,6 +1,6 @@
 import pytest
 
-from stratax.data.workers._processes import reason_of_death
+from stratax.data.workers import reason_of_death
 
 
 @pytest.mark.parametrize(

@@ -9,16 +9,16 @@ import pytest
 from jax import lax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
-from stratax.distribute.collectives._cross_device_ops import (
+from stratax.distribute.collectives import (
     AllReduceCrossDeviceOps,
+    CrossDeviceOps,
     HierarchicalCopyAllReduce,
     NcclAllReduce,
     ReductionToOneDevice,
     RingAllReduce,
 )
-from stratax.distribute.collectives._cross_device_ops_base import CrossDeviceOps
-from stratax.distribute.replicas._reduce_op import ReduceOp
-from stratax.distribute.replicas._values import REPLICA_AXIS, PerReplica, per_replica_from_components
+from stratax.distribute.replicas import REPLICA_AXIS, PerReplica, ReduceOp
+from stratax.distribute.replicas._values import per_replica_from_components
 from stratax.errors import BadArgumentError, BadTypeError, DeviceError, StructureError
 
 pytestmark = pytest.mark.exact

@@ -7,16 +7,8 @@ import pytest
 import stratax as sx
 from stratax import errors
 from stratax.distribute import PerReplica
-from stratax.distribute.input._readers import (
-    Block,
-    ElementReader,
-    GlobalBatches,
-    Kind,
-    ReplicaBatches,
-    Share,
-    batch_size,
-    parts_of,
-)
+from stratax.distribute.input import GlobalBatches, ReplicaBatches, Share
+from stratax.distribute.input._readers import Block, ElementReader, Kind, batch_size, parts_of
 
 
 def rows(count, batch):

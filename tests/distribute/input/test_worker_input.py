@@ -10,8 +10,7 @@ import pytest
 
 from stratax import errors
 from stratax.data import Dataset
-from stratax.distribute.input import _worker_input
-from stratax.distribute.input._readers import Share
+from stratax.distribute.input import Share, _worker_input
 
 SECONDS = 30.0
 

@@ -8,13 +8,8 @@ import numpy as np
 import pytest
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
-from stratax.distribute.replicas._reduce_op import ReduceOp, as_reduce_op
-from stratax.distribute.replicas._values import (
-    REPLICA_AXIS,
-    PerReplica,
-    is_per_replica,
-    per_replica_from_components,
-)
+from stratax.distribute.replicas import REPLICA_AXIS, PerReplica, ReduceOp, as_reduce_op, is_per_replica
+from stratax.distribute.replicas._values import per_replica_from_components
 from stratax.errors import BadArgumentError, BadTypeError, StructureError
 
 

@@ -8,10 +8,11 @@ import stratax as sx
 from stratax import errors
 from stratax.core import _capture
 from stratax.distribute import CentralStorageStrategy, MirroredStrategy, OneDeviceStrategy, Strategy
+from stratax.distribute.strategies import InStep, UpdatesOnce
 from stratax.distribute.strategies._execution import Execution, OverMesh
 from stratax.distribute.strategies._extended import StrategyExtended, on_devices
-from stratax.distribute.strategies._membership import Alone, InStep, Membership
-from stratax.distribute.strategies._placement import OnDevices, Placement, UpdatesOnce
+from stratax.distribute.strategies._membership import Alone, Membership
+from stratax.distribute.strategies._placement import OnDevices, Placement
 from stratax.distribute.strategies._strategy_input import Input
 
 TWO = ["/cpu:0", "/cpu:1"]

@@ -18,12 +18,13 @@ import pytest
 import stratax as sx
 from stratax import errors
 from stratax.core import _autograph, _capture, _function, _variable_store
-from stratax.distribute.replicas import _contexts
-from stratax.distribute.replicas._replica_region import PostponesUpdates, is_seed_state
+from stratax.distribute.replicas import PostponesUpdates, _contexts
+from stratax.distribute.replicas._replica_region import is_seed_state
+from stratax.distribute.strategies import UpdatesOnce
 from stratax.distribute.strategies._execution import Execution
 from stratax.distribute.strategies._extended import StrategyExtended
 from stratax.distribute.strategies._membership import Alone
-from stratax.distribute.strategies._placement import Placement, UpdatesOnce
+from stratax.distribute.strategies._placement import Placement
 from stratax.distribute.strategies._strategy_input import Input
 
 pytestmark = pytest.mark.processes

@@ -10,7 +10,7 @@ import stratax.tf as tf
 from stratax import data
 from stratax.data.examples import _parse
 from stratax.data.ops.map import _grouped_cursor
-from stratax.data.vectorise._batch_program import BatchProgram
+from stratax.data.vectorise import BatchProgram
 from stratax.errors import DataError, DataLossError
 from tests.data.examples.test_parse import floats, int64, record, strings
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from stratax.data import Dataset, TensorSpec
-from stratax.data.ops.map._mapper import Mapper
+from stratax.data.ops import Mapper
 from stratax.errors import DataError
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from stratax.data import AUTOTUNE, Dataset, Options, TensorSpec
-from stratax.data.vectorise._function import WithJAX, WithNumPy
+from stratax.data.vectorise import WithJAX, WithNumPy
 from stratax.errors import BadArgumentError, BadTypeError, DataError
 
 IMAGES = np.random.default_rng(0).integers(0, 256, (50, 4, 3), dtype=np.uint8)

@@ -6,8 +6,7 @@ import json
 import numpy as np
 import pytest
 
-from stratax.data import AUTOTUNE, Dataset, TensorSpec
-from stratax.data.readers.csv._batches import make_csv_dataset
+from stratax.data import AUTOTUNE, Dataset, TensorSpec, make_csv_dataset
 from stratax.errors import BadArgumentError, BadTypeError, DataError, DataLossError, FileMissingError
 
 

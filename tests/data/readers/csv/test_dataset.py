@@ -5,8 +5,7 @@ import pathlib
 import numpy as np
 import pytest
 
-from stratax.data import Dataset, TensorSpec
-from stratax.data.readers.csv._dataset import CsvDataset, decode_csv
+from stratax.data import CsvDataset, Dataset, TensorSpec, decode_csv
 from stratax.errors import BadArgumentError, BadTypeError, DataError
 from stratax.tf import float32, int64
 

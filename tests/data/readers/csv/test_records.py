@@ -9,9 +9,8 @@ import zlib
 import numpy as np
 import pytest
 
-from stratax.data import Dataset
-from stratax.data.plan._run import Run
-from stratax.data.readers.csv._dataset import CsvDataset
+from stratax.data import CsvDataset, Dataset
+from stratax.data.plan import Run
 from stratax.errors import DataLossError, FileMissingError
 
 
