@@ -34,6 +34,8 @@ _OWN = frozenset({_commit.FILE, _INDEX, _ARRAYS, _LOCK})
 _PLACE_ATTEMPTS = 10
 """How often a checkpoint is put in its place while another program does the same."""
 _READ_ATTEMPTS = 3
+_LONGEST_REASON = 500
+"""How much of another library's error a message quotes, in characters."""
 _CLEAR_ATTEMPTS = 20
 _CLEAR_PAUSE_SECONDS = 0.05
 """One second in all for Orbax's threads to end their writes."""
@@ -209,6 +211,7 @@ def remove_stale(folder: pathlib.Path) -> None:
     Args:
         folder: A checkpoint's place. What belongs to other numbers of the same name is removed too.
     """
+    # The names that `_hidden_folder` and `remove` make; eight digits are the four bytes of `token_hex`.
     stem = re.escape(re.sub(r"-\d+$", "", folder.name))
     pattern = re.compile(rf"\.{stem}(-\d+)?\.[0-9a-f]{{8}}\.(writing|removed)")
     for found in list(folder.parent.glob(".*")):
@@ -344,4 +347,4 @@ def dtype_of(name: str) -> np.dtype:
 
 
 def _first_line(error: BaseException) -> str:
-    return f"{type(error).__name__}: {error}".strip().partition("\n")[0][:500]
+    return f"{type(error).__name__}: {error}".strip().partition("\n")[0][:_LONGEST_REASON]

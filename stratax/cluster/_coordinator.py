@@ -30,6 +30,8 @@ _LONGEST_INTRODUCTION = 4 * 1024 * 1024
 """In bytes: it names every address of the cluster."""
 TICK_SECONDS = 0.25
 """How often the tasks are judged; half the time between two heartbeats of a task."""
+_LATE_TICKS = 4
+"""By so many ticks this process is late if it was the one that could not run."""
 _WAITING_SECONDS = 10.0
 """How often those who have come are reminded of who has not."""
 _SERVICE_SECONDS = 60.0
@@ -312,7 +314,7 @@ class Coordinator:
         while self._failure is None:
             await asyncio.sleep(TICK_SECONDS)
             now = time.monotonic()
-            if now - before > 4 * TICK_SECONDS:
+            if now - before > _LATE_TICKS * TICK_SECONDS:
                 # It was this process that could not run: what the others sent meanwhile has yet to be read.
                 for member in self._members.values():
                     member.heard += now - before

@@ -27,6 +27,8 @@ from stratax.errors import ClusterError, ClusterTimeoutError, PeerLostError
 HEARTBEAT_SECONDS = 0.5
 """How often a task sends a heartbeat."""
 
+_LATE_HEARTBEATS = 4
+"""By so many heartbeats this process is late if it was the one that could not run."""
 _FIRST_PAUSE = 0.05
 _LONGEST_PAUSE = 1.0
 """Between two attempts to connect, in seconds: from the first pause on, each is twice the one before."""
@@ -344,7 +346,7 @@ class Link:
             self._write(encode({"t": "heartbeat", **progress.heartbeat()}))
             await asyncio.sleep(HEARTBEAT_SECONDS)
             now = time.monotonic()
-            if now - before > 4 * HEARTBEAT_SECONDS:
+            if now - before > _LATE_HEARTBEATS * HEARTBEAT_SECONDS:
                 # This process could not run: the coordinator's messages have yet to be read.
                 self._heard += now - before
             before = now

@@ -1,4 +1,4 @@
-"""Randomness of functions given to `map`: fixed by the pipeline's seed and the element's place (data layer).
+"""Randomness of functions given to `map`: fixed by the pipeline's seed and the element's position (data layer).
 
 A function that draws random numbers gives the same for an element whenever it is made: in whatever thread or
 process, before a restart or after it. The numbers are a function of (seed of the `map`, iteration, pass, position of

@@ -25,7 +25,7 @@ def as_dataset(source: object) -> Dataset:
 
     Tensors become NumPy arrays on the host, strings `bytes`, and lists of tensors tuples. No library is imported.
 
-    | what | how it is read | its place |
+    | what | how it is read | its position |
     | --- | --- | --- |
     | `grain.MapDataset` | at any position | exact |
     | `grain.IterDataset`, `grain.DataLoader` | in order | exact, by grain's own state |
@@ -37,8 +37,8 @@ def as_dataset(source: object) -> Dataset:
     | a list or another sequence of elements | at any position | exact |
     | any other object that can be iterated again and again | in order | refused |
 
-    Where the place is refused, `get_state()` raises a :class:`~stratax.errors.DataError` that names the source. What is
-    read at any position can be shuffled as a whole.
+    Where the position is refused, `get_state()` raises a :class:`~stratax.errors.DataError` that names the source. What
+    is read at any position can be shuffled as a whole.
 
     Args:
         source: One of these, or a Dataset, which is given back.

@@ -77,7 +77,7 @@ class Window(Node):
 
 
 class WindowCursor(CursorOver):
-    """Holds the elements of the next window; its place is before the first of them.
+    """Holds the elements of the next window; its position is before the first of them.
 
     An element that can't be made fails every window that it belongs to, as in TensorFlow.
 

@@ -111,8 +111,8 @@ class ZipCursor(Cursor):
 
     def set_state(self, state: State) -> None:
         """Go to a position that `get_state` returned."""
-        for feed, place in zip(self._feeds, state["feeds"], strict=True):
-            feed.set_state(place)
+        for feed, position in zip(self._feeds, state["feeds"], strict=True):
+            feed.set_state(position)
 
     def close(self) -> None:
         for feed in self._feeds:

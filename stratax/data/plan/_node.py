@@ -2,7 +2,7 @@
 
 A plan is a tree of nodes. An *indexable* node knows how many elements it has and gathers any of them by position,
 many in one call; a *streaming* node only iterates. An order is a pure function of (seed, iteration, pass, position),
-so the place an iterator has reached is one number.
+so the position of an iterator is one number.
 """
 
 import abc
@@ -121,7 +121,7 @@ class Node(abc.ABC):
 
 
 class Drawing(Node):
-    """A step with a function that may draw random numbers; they belong to an element's place in the whole data.
+    """A step with a function that may draw random numbers; they belong to an element's position in the whole data.
 
     Args:
         child: The node whose elements the function gets.

@@ -25,7 +25,7 @@ class Run:
 
     Attributes:
         num_ignored: How many elements `ignore_errors` has left out.
-        placeless: Why no place can be saved, from each source that was opened and has none.
+        placeless: Why no position can be saved, from each source that was opened and has none.
         origins: Where the last records stand in their files.
     """
 

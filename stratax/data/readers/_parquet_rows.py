@@ -204,7 +204,7 @@ def _opened(name: str) -> Any:
 
 
 class ParquetCursor(OwningCursor):
-    """Reads Parquet files; its place is a file, a row group and a row in it.
+    """Reads Parquet files; its position is a file, a row group and a row in it.
 
     Args:
         node: The source.

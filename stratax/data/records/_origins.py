@@ -1,7 +1,7 @@
 """Where records were read: file, number and byte of one that a function fails on (data layer).
 
 Nothing travels with a record through the pipeline. Only where the last records stand is noted, and when a function
-fails on one it is looked for at those places.
+fails on one it is looked for at those positions.
 """
 
 import contextlib
@@ -28,7 +28,7 @@ _STEP = 1 << 22
 
 
 class Origin(NamedTuple):
-    """The place of a record.
+    """The position of a record.
 
     Attributes:
         filename: The file, as it was named.
@@ -52,7 +52,7 @@ class _Noted(NamedTuple):
 
 
 class Origins:
-    """The places of the records that one iterator read last: some hundred thousand, and it looks for some seconds."""
+    """The positions of the records that one iterator read last: some hundred thousand, looked through for seconds."""
 
     def __init__(self) -> None:
         self._noted: deque[_Noted] = deque()
@@ -137,7 +137,7 @@ def _varint(number: int) -> bytes:
 
 
 class _Search:
-    """Reads at noted places, up to a deadline."""
+    """Reads at noted positions, up to a deadline."""
 
     def __init__(self, deadline: float) -> None:
         self._deadline = deadline
@@ -166,7 +166,7 @@ class _Search:
         return None
 
     def _stands(self, noted: _Noted, offset: int, content: bytes) -> bool:
-        """Return whether a file has this content at a place."""
+        """Return whether a file has this content at a position."""
         start = self._read(noted, offset, min(len(content), _GLANCE))
         if len(start) == len(content) or not content.startswith(start):
             return start == content

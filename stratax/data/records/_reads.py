@@ -1,4 +1,4 @@
-"""Reading records of a TFRecord file at known places, many at once (data layer)."""
+"""Reading records of a TFRecord file at known positions, many at once (data layer)."""
 
 import itertools
 import os

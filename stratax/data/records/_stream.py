@@ -83,7 +83,7 @@ class RecordStream(abc.ABC):
 
     @abc.abstractmethod
     def seek(self, offset: int, record: int) -> None:
-        """Go to a place; called on a stream that was not read."""
+        """Go to a position; called on a stream that was not read."""
 
     @abc.abstractmethod
     def close(self) -> None:

@@ -113,7 +113,7 @@ class FilesCursor(OwningCursor):
         }
 
     def set_state(self, state: State) -> None:
-        """Open the file again and go to the place in it."""
+        """Open the file again and go to the position in it."""
         self._names.set_state(state["names"])
         if state["file"] is not None:
             self._next_file().set_state(state["file"])
@@ -211,14 +211,14 @@ class TurnsCursor(OwningCursor):
         }
 
     def set_state(self, state: State) -> None:
-        """Open the files again and go to the places in them."""
-        for turn, place in enumerate(state["files"]):
-            if place is not None:
+        """Open the files again and go to the positions in them."""
+        for turn, position in enumerate(state["files"]):
+            if position is not None:
                 self._names = self._open_names()
-                self._names.set_state(place["names"])
+                self._names.set_state(position["names"])
                 file = self._next_file(turn)
                 if file is not None:
-                    file.set_state(place["file"])
+                    file.set_state(position["file"])
         self._names = self._open_names()
         self._names.set_state(state["names"])
         self._turn, self._has_all = state["turn"], state["has_all"]

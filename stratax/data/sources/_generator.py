@@ -133,7 +133,7 @@ class Generator(Node):
 
 
 class GeneratorCursor(Cursor):
-    """Reads a Python generator, whose place nobody knows."""
+    """Reads a Python generator, whose position nobody knows."""
 
     def __init__(self, source: Generator) -> None:
         self._source = source

@@ -22,10 +22,10 @@ class NamedFiles(Node):
 
 
 class NamePlace:
-    """A place among the names of files. Where the names come from a source without places, asking for it raises.
+    """A position among the names of files. Where the names come from a source without positions, asking for it raises.
 
     Args:
-        names: Gives the names, from that place on.
+        names: Gives the names, from that position on.
     """
 
     def __init__(self, names: Cursor) -> None:
@@ -37,7 +37,7 @@ class NamePlace:
 
     @property
     def state(self) -> State:
-        """The place.
+        """The position.
 
         Raises:
             DataError: The names have none.
@@ -48,7 +48,7 @@ class NamePlace:
 
 
 class CurrentFile:
-    """The names that a source goes through, one after another; its place is that of the name that was taken last.
+    """The names that a source goes through, one after another; its position is that of the name that was taken last.
 
     Args:
         source: The source.
@@ -71,7 +71,7 @@ class CurrentFile:
             raise
 
     def leave(self) -> None:
-        """Move the place behind the name."""
+        """Move the position behind the name."""
         self._before = NamePlace(self._names)
 
     def get_state(self) -> State:

@@ -14,7 +14,7 @@ _MAX_WAIT = 600.0
 
 
 class OpenFile:
-    """The records of one file, at some place.
+    """The records of one file, at some position.
 
     Args:
         name: The file.
@@ -126,7 +126,7 @@ class OpenFile:
         return {"offset": offset, "record": record, "lost": is_lost}
 
     def set_state(self, state: State) -> None:
-        """Go to a place; called on a file that was not read."""
+        """Go to a position; called on a file that was not read."""
         self._stream.seek(state["offset"], state["record"])
         self._piece = Piece.empty(self._stream.place)
         self._is_lost = state["lost"]

@@ -13,7 +13,7 @@ from stratax.errors import DataError
 class BatchCursor(CursorOver):
     """Groups of consecutive elements. Where one fails, the next group begins behind it, as TensorFlow's does.
 
-    Nothing is held between two groups, so its place is the child's.
+    Nothing is held between two groups, so its position is the child's.
 
     Args:
         child: The stream.

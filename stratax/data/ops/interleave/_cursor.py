@@ -44,14 +44,14 @@ class Inner:
 class OpenInner(Protocol):
     """Makes a Dataset of an element and opens it."""
 
-    def __call__(self, row: Row, number: int, is_ahead: bool, place: State | None = None) -> Inner:
-        """Open it at a place.
+    def __call__(self, row: Row, number: int, is_ahead: bool, position: State | None = None) -> Inner:
+        """Open it at a position.
 
         Args:
             row: The element.
             number: Its number.
             is_ahead: Whether it may be read before its turn.
-            place: Where it was left.
+            position: Where it was left.
         """
 
 

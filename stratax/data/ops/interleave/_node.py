@@ -160,21 +160,21 @@ class Interleave(Drawing):
         gate = threading.Semaphore(self._threads) if 0 < self._threads < self._cycle_length else None
         check = self._structure_check()
 
-        def open_inner(row: Row, number: int, is_ahead: bool, place: State | None = None) -> Inner:
+        def open_inner(row: Row, number: int, is_ahead: bool, position: State | None = None) -> Inner:
             with element_scope(lambda: self.name_of(run, passes, number)):
                 node = self._made(row, number)
             cursor = node.open(run, passes)
             check_inner = functools.partial(check, node, number)
             if not self._threads:
                 inner = Inner(number, Feed(cursor, Lookahead(node)), check_inner)
-                if place is not None:
-                    inner.feed.set_state(place)
+                if position is not None:
+                    inner.feed.set_state(position)
                 return inner
             size = max(self._block_length, _READ_AHEAD, read_ahead(node))
             ahead = ReadAhead(cursor, 2 * size, run, ahead=lambda: size, gate=gate)
             inner = Inner(number, ahead, check_inner)
-            if place is not None:
-                ahead.set_state(place)
+            if position is not None:
+                ahead.set_state(position)
             if is_ahead:
                 ahead.start(size)
             return inner

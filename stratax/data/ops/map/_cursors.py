@@ -117,7 +117,7 @@ class MapCursor(Buffering):
 
 
 class AheadCursor(CursorOver):
-    """Reads on while results are made; its place is behind the last result that was given.
+    """Reads on while results are made; its position is behind the last result that was given.
 
     Args:
         child: The stream.
