@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from stratax._typing import TensorLike
 from stratax.data.elements import as_array
 from stratax.data.vectorise import in_pipeline
 from stratax.ops._text import holds_text
@@ -17,7 +18,7 @@ from stratax.ops._text import holds_text
 _NUMBERS = (bool, int, float, complex)
 
 
-def is_on_host(*operands: Any) -> bool:
+def is_on_host(*operands: object) -> bool:
     """Whether operands are NumPy arrays or Python numbers, with one array at least.
 
     Lists and tuples count as what they hold, NumPy's scalars as arrays. What poses as a NumPy array (the batched
@@ -30,7 +31,7 @@ def is_on_host(*operands: Any) -> bool:
     return bool(arrays) and all(is_numpy(array) for array in arrays)
 
 
-def is_made_on_host(value: Any) -> bool:
+def is_made_on_host(value: object) -> bool:
     """Whether an array of these numbers stays on the host: in a function of a pipeline, unless JAX has some of them."""
     return in_pipeline() and all(
         isinstance(leaf, (*_NUMBERS, np.ndarray, np.generic)) for leaf in _leaves(value)
@@ -46,12 +47,12 @@ def host_array(value: Any, dtype: Any = None) -> Any:
     return (as_array(value) if dtype is None else np.array(value, dtype))[()]
 
 
-def is_numpy(value: Any) -> bool:
+def is_numpy(value: object) -> bool:
     """Whether `value` is a NumPy array or scalar, or poses as an array."""
     return isinstance(value, np.generic) or hasattr(type(value), "__array_ufunc__")
 
 
-def is_traced(value: Any) -> bool:
+def is_traced(value: object) -> bool:
     """Whether the value of `value` is known only when a compiled program runs."""
     if "jax" not in sys.modules:
         return False
@@ -60,7 +61,7 @@ def is_traced(value: Any) -> bool:
     return isinstance(value, Tracer)
 
 
-def _leaves(operand: Any) -> list[Any]:
+def _leaves(operand: TensorLike) -> list[Any]:
     if isinstance(operand, (list, tuple)):
         return [leaf for part in operand for leaf in _leaves(part)]
     return [operand]

@@ -18,7 +18,7 @@ class _KerasOps:
     """Each attribute is a function that calls the one of that name in `keras.ops`."""
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
-        def call(*args: Any, **kwargs: Any) -> Any:
+        def call(*args: object, **kwargs: object) -> Any:
             from keras import ops
 
             from stratax.core.placement import check_fits

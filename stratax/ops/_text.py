@@ -18,7 +18,7 @@ from stratax.errors import BadTypeError
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
-def holds_text(value: Any) -> bool:
+def holds_text(value: object) -> bool:
     """Return whether a value is text: a string, `bytes`, an array of them, or a nested list with one of these in it."""
     if isinstance(value, np.ndarray):
         if value.dtype.kind == "O":
@@ -29,7 +29,7 @@ def holds_text(value: Any) -> bool:
     return isinstance(value, str | bytes)
 
 
-def as_text(name: str, value: Any) -> np.ndarray:
+def as_text(name: str, value: object) -> np.ndarray:
     """Return text as an array of `bytes` objects.
 
     Args:
@@ -48,7 +48,7 @@ def as_text(name: str, value: Any) -> np.ndarray:
     return np.array(array, dtype=object)
 
 
-def _not_text(name: str, value: Any) -> BadTypeError:
+def _not_text(name: str, value: object) -> BadTypeError:
     return BadTypeError(
         "Text goes together with text only. Expected: a string, or strings in lists of equal lengths. "
         f"Received: {name}={shown(value)}."
@@ -71,7 +71,7 @@ def or_text(*parameters: str) -> Callable[[_Function], _Function]:
         places = [list(signature.parameters).index(name) for name in parameters]
 
         @functools.wraps(function)
-        def with_text(*args: Any, **kwargs: Any) -> Any:
+        def with_text(*args: object, **kwargs: object) -> Any:
             operands = [
                 args[i] if i < len(args) else kwargs.get(name)
                 for i, name in zip(places, parameters, strict=True)
@@ -94,7 +94,7 @@ def _operand(name: str, value: Any, is_text: bool) -> Any:
     return _known(name, value)
 
 
-def _known(name: str, value: Any) -> Any:
+def _known(name: str, value: object) -> Any:
     """The other operands on the host, where text is."""
     if not hasattr(value, "__jax_array__") and not hasattr(value, "aval"):
         return value
@@ -108,7 +108,7 @@ def _known(name: str, value: Any) -> Any:
     return np.asarray(value)
 
 
-def _unwrapped(result: Any) -> Any:
+def _unwrapped(result: object) -> Any:
     if isinstance(result, list):
         return [_unwrapped(part) for part in result]
     return result[()] if isinstance(result, np.ndarray) and not result.ndim else result

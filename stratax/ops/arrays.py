@@ -4,11 +4,13 @@ NumPy arrays stay on the host (see `stratax.ops._host`), except in `top_k`; func
 (see `stratax.ops._text`).
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from stratax._shown import shown
+from stratax._typing import Axis, DTypeLike, PyTree, TensorLike
 from stratax.errors import BadArgumentError, BadTypeError
 from stratax.ops._host import host_array, is_made_on_host, is_numpy, is_on_host
 from stratax.ops._keras_ops import ops
@@ -17,11 +19,11 @@ from stratax.ops.creation import on_device, sizes_of
 from stratax.ops.dtypes import as_dtype, device_dtype
 
 
-def _library(*operands: Any) -> Any:
+def _library(*operands: object) -> Any:
     return np if _are_on_host(*operands) else ops
 
 
-def _are_on_host(*operands: Any) -> bool:
+def _are_on_host(*operands: object) -> bool:
     # Where one is text, `or_text` has brought the others to the host.
     return is_on_host(*operands) or any(map(holds_text, operands))
 
@@ -55,7 +57,7 @@ def cast(x: Any, dtype: Any, name: str | None = None) -> Any:
     return ops.cast(x, device_dtype(dtype))
 
 
-def _text_as(x: Any, dtype: Any) -> Any:
+def _text_as(x: TensorLike, dtype: DTypeLike) -> Any:
     if holds_text(x) and as_dtype(dtype).hasobject:
         return as_text("x", x)[()]
     raise BadTypeError(
@@ -65,18 +67,18 @@ def _text_as(x: Any, dtype: Any) -> Any:
 
 
 @or_text("input")
-def identity(input: Any, name: str | None = None) -> Any:
+def identity(input: TensorLike, name: str | None = None) -> Any:
     """The same values, as `tf.identity`: of a variable its value now."""
     return input if _are_on_host(input) else on_device(input)
 
 
 @or_text("input")
-def stop_gradient(input: Any, name: str | None = None) -> Any:
+def stop_gradient(input: TensorLike, name: str | None = None) -> Any:
     """The same values, through which no gradient passes, as `tf.stop_gradient`."""
     return input if _are_on_host(input) else ops.stop_gradient(on_device(input))
 
 
-def shape(input: Any, out_type: Any = "int32", name: str | None = None) -> Any:
+def shape(input: Any, out_type: DTypeLike = "int32", name: str | None = None) -> Any:
     """The sizes of `input`, as `tf.shape`.
 
     Returns:
@@ -92,13 +94,13 @@ def rank(input: Any, name: str | None = None) -> int:
     return len(input.shape) if hasattr(input, "shape") else np.ndim(input)
 
 
-def size(input: Any, out_type: Any = "int32", name: str | None = None) -> Any:
+def size(input: TensorLike, out_type: DTypeLike = "int32", name: str | None = None) -> Any:
     """The number of elements of `input`, a NumPy scalar, as `tf.size`."""
     return as_dtype(out_type).type(np.prod(shape(input), dtype=np.int64))
 
 
 @or_text("tensor")
-def reshape(tensor: Any, shape: Any, name: str | None = None) -> Any:
+def reshape(tensor: TensorLike, shape: TensorLike, name: str | None = None) -> Any:
     """`tensor` with another shape, as `tf.reshape`.
 
     Args:
@@ -116,19 +118,21 @@ def reshape(tensor: Any, shape: Any, name: str | None = None) -> Any:
 
 
 @or_text("input")
-def expand_dims(input: Any, axis: int, name: str | None = None) -> Any:
+def expand_dims(input: TensorLike, axis: int, name: str | None = None) -> Any:
     """`input` with a dimension of size 1 at `axis`, as `tf.expand_dims`."""
     return _library(input).expand_dims(input, axis)
 
 
 @or_text("input")
-def squeeze(input: Any, axis: Any = None, name: str | None = None) -> Any:
+def squeeze(input: TensorLike, axis: Axis = None, name: str | None = None) -> Any:
     """`input` without its dimensions of size 1, or those in `axis`, as `tf.squeeze`."""
     return _library(input).squeeze(input, axis=None if axis is None else sizes_of("axis", axis))
 
 
 @or_text("a")
-def transpose(a: Any, perm: Any = None, conjugate: bool = False, name: str | None = None) -> Any:
+def transpose(
+    a: TensorLike, perm: TensorLike | None = None, conjugate: bool = False, name: str | None = None
+) -> Any:
     """`a` with its dimensions in the order `perm` (None: reversed), as `tf.transpose`."""
     library = _library(a)
     moved = library.transpose(a, None if perm is None else sizes_of("perm", perm))
@@ -136,38 +140,38 @@ def transpose(a: Any, perm: Any = None, conjugate: bool = False, name: str | Non
 
 
 @or_text("input")
-def broadcast_to(input: Any, shape: Any, name: str | None = None) -> Any:
+def broadcast_to(input: TensorLike, shape: TensorLike, name: str | None = None) -> Any:
     """`input` repeated to `shape`, as `tf.broadcast_to`."""
     return _library(input).broadcast_to(input, sizes_of("shape", shape))
 
 
 @or_text("input")
-def tile(input: Any, multiples: Any, name: str | None = None) -> Any:
+def tile(input: TensorLike, multiples: TensorLike, name: str | None = None) -> Any:
     """`input` repeated `multiples[i]` times along dimension i, as `tf.tile`."""
     return _library(input).tile(input, sizes_of("multiples", multiples))
 
 
 @or_text("input")
-def repeat(input: Any, repeats: Any, axis: int | None = None, name: str | None = None) -> Any:
+def repeat(input: TensorLike, repeats: TensorLike, axis: int | None = None, name: str | None = None) -> Any:
     """Every element (or slice along `axis`) of `input` `repeats` times, as `tf.repeat`."""
     return _library(input).repeat(input, repeats, axis=axis)
 
 
 @or_text("tensor")
-def reverse(tensor: Any, axis: Any, name: str | None = None) -> Any:
+def reverse(tensor: TensorLike, axis: Axis, name: str | None = None) -> Any:
     """`tensor` back to front along the dimensions `axis`, as `tf.reverse`."""
     axes = sizes_of("axis", axis)
     return _library(tensor).flip(tensor, axis=axes[0] if len(axes) == 1 else axes)
 
 
 @or_text("values")
-def stack(values: Any, axis: int = 0, name: str = "stack") -> Any:
+def stack(values: PyTree, axis: int = 0, name: str = "stack") -> Any:
     """Arrays of one shape side by side on a new dimension, as `tf.stack`; on the host if all are."""
     return _library(values).stack(list(values), axis=axis)
 
 
 @or_text("value")
-def unstack(value: Any, num: int | None = None, axis: int = 0, name: str = "unstack") -> list[Any]:
+def unstack(value: object, num: int | None = None, axis: int = 0, name: str = "unstack") -> list[Any]:
     """The slices of `value` along a dimension, as a list, as `tf.unstack`; `num` may be left out."""
     if not _are_on_host(value):
         return list(ops.unstack(on_device(value), num, axis))
@@ -175,7 +179,7 @@ def unstack(value: Any, num: int | None = None, axis: int = 0, name: str = "unst
 
 
 @or_text("values")
-def concat(values: Any, axis: int, name: str = "concat") -> Any:
+def concat(values: PyTree, axis: int, name: str = "concat") -> Any:
     """Arrays one after another along a dimension, as `tf.concat`; on the host if all are."""
     return _library(values).concatenate(list(values), axis=int(axis))
 
@@ -217,7 +221,7 @@ def split(
 def gather(
     params: Any,
     indices: Any,
-    validate_indices: Any = None,
+    validate_indices: object = None,
     axis: int | None = None,
     batch_dims: int = 0,
     name: str | None = None,
@@ -251,7 +255,7 @@ def gather(
     return library.take(params, indices, axis=axis)
 
 
-def _check_range(indices: Any, size: int) -> None:
+def _check_range(indices: TensorLike, size: int) -> None:
     """Raises for what NumPy would count from the end, and TensorFlow refuses."""
     known = (
         np.asarray(indices)
@@ -265,7 +269,12 @@ def _check_range(indices: Any, size: int) -> None:
 
 
 @or_text("x", "y")
-def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Any:
+def where(
+    condition: Callable[..., Any],
+    x: TensorLike | None = None,
+    y: TensorLike | None = None,
+    name: str | None = None,
+) -> Any:
     """`x` where `condition` holds, else `y`, as `tf.where`.
 
     Args:
@@ -321,6 +330,6 @@ def one_hot(
     return ops.where(hot, ops.cast(on, device_dtype(kind)), ops.cast(off, device_dtype(kind)))
 
 
-def top_k(input: Any, k: int = 1, sorted: bool = True, name: str | None = None) -> Any:
+def top_k(input: TensorLike, k: int = 1, sorted: bool = True, name: str | None = None) -> Any:
     """The `k` largest elements along the last dimension and their places, on a device, as `tf.math.top_k`."""
     return ops.top_k(on_device(input), k, sorted=sorted)

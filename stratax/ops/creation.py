@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from stratax._shown import shown
+from stratax._typing import DTypeLike, TensorLike
 from stratax.errors import BadArgumentError, BadTypeError
 from stratax.ops._host import host_array, in_pipeline, is_made_on_host, is_on_host, is_traced
 from stratax.ops._keras_ops import ops
@@ -16,7 +17,7 @@ from stratax.ops._text import as_text, holds_text
 from stratax.ops.dtypes import as_dtype, device_dtype
 
 
-def sizes_of(name: str, shape: Any) -> tuple[int, ...]:
+def sizes_of(name: str, shape: TensorLike) -> tuple[int, ...]:
     """A shape given as ints, as an array of ints, or as one int, as a tuple.
 
     Raises:
@@ -28,7 +29,7 @@ def sizes_of(name: str, shape: Any) -> tuple[int, ...]:
     return tuple(int(_known(name, size)) for size in parts)
 
 
-def _known(name: str, value: Any) -> Any:
+def _known(name: str, value: object) -> Any:
     array = None if is_traced(value) or value is None else np.asarray(value)
     if array is None or (array.dtype.kind not in "iu" and array.size):
         raise BadTypeError(
@@ -95,7 +96,7 @@ def on_device(value: Any, dtype: Any = None) -> Any:
     return ops.convert_to_tensor(value, dtype=None if dtype is None else device_dtype(dtype))
 
 
-def constant(value: Any, dtype: Any = None, shape: Any = None, name: str = "Const") -> Any:
+def constant(value: Any, dtype: object = None, shape: Any = None, name: str = "Const") -> Any:
     """An array of given values, as `tf.constant`.
 
     Args:
@@ -133,7 +134,7 @@ def constant(value: Any, dtype: Any = None, shape: Any = None, name: str = "Cons
     return library.reshape(array, sizes)
 
 
-def fill(dims: Any, value: Any, name: str | None = None) -> Any:
+def fill(dims: TensorLike, value: object, name: str | None = None) -> Any:
     """An array of shape `dims` filled with a scalar, as `tf.fill`; on a device if it is a number."""
     if holds_text(value):
         return np.broadcast_to(as_text("value", value), sizes_of("dims", dims)).copy()
@@ -142,7 +143,7 @@ def fill(dims: Any, value: Any, name: str | None = None) -> Any:
     return ops.broadcast_to(on_device(value), sizes_of("dims", dims))
 
 
-def zeros(shape: Any, dtype: Any = "float32", name: str | None = None) -> Any:
+def zeros(shape: TensorLike, dtype: DTypeLike = "float32", name: str | None = None) -> Any:
     """An array of zeros on a device, as `tf.zeros`; of empty strings on the host where `dtype` is `tf.string`."""
     if as_dtype(dtype).hasobject:
         return np.full(sizes_of("shape", shape), b"", object)
@@ -151,7 +152,7 @@ def zeros(shape: Any, dtype: Any = "float32", name: str | None = None) -> Any:
     return ops.zeros(sizes_of("shape", shape), dtype=device_dtype(dtype))
 
 
-def ones(shape: Any, dtype: Any = "float32", name: str | None = None) -> Any:
+def ones(shape: TensorLike, dtype: DTypeLike = "float32", name: str | None = None) -> Any:
     """An array of ones on a device, as `tf.ones`."""
     if in_pipeline():
         return np.ones(sizes_of("shape", shape), as_dtype(dtype))
@@ -159,7 +160,7 @@ def ones(shape: Any, dtype: Any = "float32", name: str | None = None) -> Any:
 
 
 def eye(
-    num_rows: int, num_columns: int | None = None, dtype: Any = "float32", name: str | None = None
+    num_rows: int, num_columns: int | None = None, dtype: DTypeLike = "float32", name: str | None = None
 ) -> Any:
     """An identity matrix on a device, as `tf.eye` without `batch_shape`."""
     if in_pipeline():
@@ -167,7 +168,7 @@ def eye(
     return ops.eye(num_rows, num_columns, dtype=device_dtype(dtype))
 
 
-def linspace(start: Any, stop: Any, num: int, name: str | None = None) -> Any:
+def linspace(start: TensorLike, stop: TensorLike, num: int, name: str | None = None) -> Any:
     """`num` evenly spaced numbers from `start` to `stop`, both included, on a device; as `tf.linspace`."""
     return ops.linspace(start, stop, num)
 
@@ -188,7 +189,7 @@ def ones_like(input: Any, dtype: Any = None, name: str | None = None) -> Any:
     return ops.ones_like(input, dtype=None if dtype is None else device_dtype(dtype))
 
 
-def is_tensor(x: Any) -> bool:
+def is_tensor(x: TensorLike) -> bool:
     """Whether `x` is an array or variable of this library, as `tf.is_tensor`; NumPy arrays are not."""
     import jax
     import keras

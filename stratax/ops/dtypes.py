@@ -1,10 +1,9 @@
 """Dtypes under TensorFlow's names: they are NumPy's (ops layer)."""
 
-from typing import Any
-
 import ml_dtypes
 import numpy as np
 
+from stratax._typing import DTypeLike
 from stratax.data.elements import as_dtype as as_dtype
 
 DType = np.dtype
@@ -19,7 +18,7 @@ bool = np.dtype("bool")
 string = np.dtype(object)
 
 
-def device_dtype(dtype: Any) -> str:
+def device_dtype(dtype: DTypeLike) -> str:
     """The name of the dtype that an array on a device gets where `dtype` is asked for (int64: int32)."""
     import jax
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from stratax._typing import TensorLike
 from stratax.data.elements import check_divisor, quotient_dtype
 from stratax.ops._host import is_on_host, is_traced
 from stratax.ops._keras_ops import ops
@@ -18,7 +19,7 @@ from stratax.ops._text import as_text, holds_text
 def _unary(name: str, numpy_function: Callable[..., Any], what: str, keras_name: str = "") -> Any:
     device_function = getattr(ops, keras_name or name)
 
-    def function(x: Any, name: str | None = None) -> Any:
+    def function(x: TensorLike, name: str | None = None) -> Any:
         return numpy_function(x) if is_on_host(x) else device_function(x)
 
     return _named(function, name, f"{what}, as `tf.math.{name}`.\n\n{_UNARY_DOC}")
@@ -27,7 +28,7 @@ def _unary(name: str, numpy_function: Callable[..., Any], what: str, keras_name:
 def _binary(name: str, numpy_function: Callable[..., Any], what: str, keras_name: str = "") -> Any:
     device_function = getattr(ops, keras_name or name)
 
-    def function(x: Any, y: Any, name: str | None = None) -> Any:
+    def function(x: TensorLike, y: TensorLike, name: str | None = None) -> Any:
         return numpy_function(x, y) if is_on_host(x, y) else device_function(x, y)
 
     return _named(function, name, f"{what}, as `tf.math.{name}`.\n\n{_BINARY_DOC}")
@@ -36,7 +37,7 @@ def _binary(name: str, numpy_function: Callable[..., Any], what: str, keras_name
 def _or_text(function: Callable[..., Any], numpy_function: Callable[..., Any]) -> Any:
     """The same function, which takes two operands of text as well."""
 
-    def with_text(x: Any, y: Any, name: str | None = None) -> Any:
+    def with_text(x: TensorLike, y: TensorLike, name: str | None = None) -> Any:
         if holds_text(x) or holds_text(y):
             return numpy_function(as_text("x", x), as_text("y", y))
         return function(x, y)
@@ -48,7 +49,7 @@ def _or_text(function: Callable[..., Any], numpy_function: Callable[..., Any]) -
 def _division(name: str, numpy_function: Callable[..., Any], what: str, keras_name: str = "") -> Any:
     divide = _binary(name, numpy_function, what, keras_name)
 
-    def function(x: Any, y: Any, name: str | None = None) -> Any:
+    def function(x: TensorLike, y: TensorLike, name: str | None = None) -> Any:
         if not (is_traced(x) or is_traced(y)) and _has_value(x) and _has_value(y):
             check_divisor(divide.__name__, x, y)
         return divide(x, y)
@@ -56,7 +57,7 @@ def _division(name: str, numpy_function: Callable[..., Any], what: str, keras_na
     return _named(function, name, f"{what}, as `tf.math.{name}`.\n\n{_BINARY_DOC}{_DIVISION_DOC}")
 
 
-def _has_value(operand: Any) -> bool:
+def _has_value(operand: TensorLike) -> bool:
     """Whether it can be looked at: a symbolic tensor of Keras has none."""
     return (
         is_on_host(operand)
@@ -93,7 +94,7 @@ def _named(function: Callable[..., Any], name: str, doc: str) -> Callable[..., A
     return function
 
 
-def _rsqrt(x: Any) -> Any:
+def _rsqrt(x: TensorLike) -> Any:
     return np.reciprocal(np.sqrt(x))
 
 
@@ -146,7 +147,7 @@ pow = _binary("pow", np.power, "x to the power of y", "power")
 subtract = _binary("subtract", np.subtract, "x - y")
 
 
-def squared_difference(x: Any, y: Any, name: str | None = None) -> Any:
+def squared_difference(x: TensorLike, y: TensorLike, name: str | None = None) -> Any:
     """(x - y) squared, as `tf.math.squared_difference`.
 
     Args:
@@ -160,7 +161,9 @@ def squared_difference(x: Any, y: Any, name: str | None = None) -> Any:
     return square(subtract(x, y))
 
 
-def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | None = None) -> Any:
+def clip_by_value(
+    t: TensorLike, clip_value_min: TensorLike, clip_value_max: TensorLike, name: str | None = None
+) -> Any:
     """`t` with elements outside of the limits replaced by the nearer limit, as `tf.clip_by_value`.
 
     Args:
@@ -175,11 +178,11 @@ def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | 
     return maximum(minimum(t, clip_value_max), clip_value_min)
 
 
-def _safe_divide(x: Any, y: Any) -> Any:
+def _safe_divide(x: TensorLike, y: TensorLike) -> Any:
     is_zero = np.equal(y, 0)
     return np.where(is_zero, 0, _quotient(x, np.where(is_zero, 1, y)))
 
 
-def _quotient(x: Any, y: Any) -> Any:
+def _quotient(x: TensorLike, y: TensorLike) -> Any:
     dtype = quotient_dtype(x, y)
     return np.true_divide(x, y) if dtype is None else np.true_divide(x, y, dtype=dtype)

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from stratax._typing import TensorLike
 from stratax.ops._host import is_on_host
 from stratax.ops._keras_ops import ops
 from stratax.ops.creation import on_device
@@ -13,7 +14,11 @@ from stratax.ops.reductions import axes_of, reduce_sum
 
 
 def matmul(
-    a: Any, b: Any, transpose_a: bool = False, transpose_b: bool = False, name: str | None = None
+    a: TensorLike,
+    b: TensorLike,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+    name: str | None = None,
 ) -> Any:
     """The matrix product, on a device, as `tf.matmul`.
 
@@ -38,12 +43,12 @@ def matmul(
     )
 
 
-def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Any:
+def tensordot(a: TensorLike, b: TensorLike, axes: object, name: str | None = None) -> Any:
     """The product of `a` and `b` summed over `axes`, on a device, as `tf.tensordot`."""
     return ops.tensordot(on_device(a), on_device(b), axes=axes)
 
 
-def einsum(equation: str, *inputs: Any) -> Any:
+def einsum(equation: str, *inputs: TensorLike) -> Any:
     """Sums of products by Einstein's notation, on a device, as `tf.einsum`."""
     return ops.einsum(equation, *(on_device(operand) for operand in inputs))
 
@@ -76,7 +81,7 @@ def norm(
     return norm_of(tensor, ord=ord, axis=axes_of(axis), keepdims=bool(keepdims))
 
 
-def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = None) -> Any:
+def clip_by_norm(t: TensorLike, clip_norm: TensorLike, axes: object = None, name: str | None = None) -> Any:
     """`t` scaled down to a norm of at most `clip_norm`, as `tf.clip_by_norm`; on a device.
 
     Args:
@@ -102,7 +107,7 @@ def global_norm(t_list: Sequence[Any], name: str | None = None) -> Any:
 
 
 def clip_by_global_norm(
-    t_list: Sequence[Any], clip_norm: Any, use_norm: Any = None, name: str | None = None
+    t_list: Sequence[Any], clip_norm: TensorLike, use_norm: TensorLike | None = None, name: str | None = None
 ) -> tuple[list[Any], Any]:
     """Arrays scaled down together to a norm of at most `clip_norm`, as `tf.clip_by_global_norm`; on a device.
 

@@ -4,13 +4,14 @@ from typing import Any
 
 from keras import random
 
+from stratax._typing import PyTree, TensorLike
 from stratax.core.generators import generator_of
 from stratax.ops._keras_ops import ops
 from stratax.ops.creation import on_device, sizes_of
 
 
 def softmax_cross_entropy_with_logits(
-    labels: Any, logits: Any, axis: int = -1, name: str | None = None
+    labels: TensorLike, logits: TensorLike, axis: int = -1, name: str | None = None
 ) -> Any:
     """The cross entropy of every example, as `tf.nn.softmax_cross_entropy_with_logits`.
 
@@ -34,7 +35,9 @@ def softmax_cross_entropy_with_logits(
     return ops.sum(labels * (0.0 - ops.log_softmax(logits, axis=axis)), axis=axis)
 
 
-def sparse_softmax_cross_entropy_with_logits(labels: Any, logits: Any, name: str | None = None) -> Any:
+def sparse_softmax_cross_entropy_with_logits(
+    labels: TensorLike, logits: TensorLike, name: str | None = None
+) -> Any:
     """The cross entropy of every example, as `tf.nn.sparse_softmax_cross_entropy_with_logits`.
 
     Args:
@@ -50,7 +53,9 @@ def sparse_softmax_cross_entropy_with_logits(labels: Any, logits: Any, name: str
     return -ops.squeeze(ops.take_along_axis(log_probabilities, places, axis=-1), -1)
 
 
-def sigmoid_cross_entropy_with_logits(labels: Any = None, logits: Any = None, name: str | None = None) -> Any:
+def sigmoid_cross_entropy_with_logits(
+    labels: TensorLike | None = None, logits: TensorLike | None = None, name: str | None = None
+) -> Any:
     """The cross entropy of independent yes-or-no answers, as `tf.nn.sigmoid_cross_entropy_with_logits`.
 
     Args:
@@ -61,63 +66,68 @@ def sigmoid_cross_entropy_with_logits(labels: Any = None, logits: Any = None, na
     Returns:
         The losses, of that shape and the logits' dtype.
     """
-    logits = on_device(logits)
-    labels = ops.cast(labels, logits.dtype)
-    return ops.relu(logits) - logits * labels + ops.softplus(-ops.abs(logits))
+    x = on_device(logits)
+    return ops.relu(x) - x * ops.cast(labels, x.dtype) + ops.softplus(-ops.abs(x))
 
 
-def l2_loss(t: Any, name: str | None = None) -> Any:
+def l2_loss(t: TensorLike, name: str | None = None) -> Any:
     """Half the sum of the squares, a scalar, as `tf.nn.l2_loss`."""
     return ops.sum(ops.square(on_device(t))) / 2
 
 
-def relu(features: Any, name: str | None = None) -> Any:
+def relu(features: PyTree, name: str | None = None) -> Any:
     """max(x, 0), as `tf.nn.relu`."""
     return ops.relu(features)
 
 
-def relu6(features: Any, name: str | None = None) -> Any:
+def relu6(features: PyTree, name: str | None = None) -> Any:
     """min(max(x, 0), 6), as `tf.nn.relu6`."""
     return ops.relu6(features)
 
 
-def leaky_relu(features: Any, alpha: float = 0.2, name: str | None = None) -> Any:
+def leaky_relu(features: PyTree, alpha: float = 0.2, name: str | None = None) -> Any:
     """x, and `alpha` * x below 0, as `tf.nn.leaky_relu`."""
     return ops.leaky_relu(features, negative_slope=alpha)
 
 
-def elu(features: Any, name: str | None = None) -> Any:
+def elu(features: PyTree, name: str | None = None) -> Any:
     """x, and exp(x) - 1 below 0, as `tf.nn.elu`."""
     return ops.elu(features)
 
 
-def gelu(features: Any, approximate: bool = False, name: str | None = None) -> Any:
+def gelu(features: PyTree, approximate: bool = False, name: str | None = None) -> Any:
     """X times the normal distribution's share below x, as `tf.nn.gelu`."""
     return ops.gelu(features, approximate=approximate)
 
 
-def silu(features: Any, beta: float = 1.0) -> Any:
+def silu(features: PyTree, beta: float = 1.0) -> Any:
     """X * sigmoid(beta * x), as `tf.nn.silu` and `tf.nn.swish`."""
     features = on_device(features)
     return features * ops.sigmoid(beta * features)
 
 
-def softplus(features: Any, name: str | None = None) -> Any:
+def softplus(features: PyTree, name: str | None = None) -> Any:
     """log(1 + exp(x)), as `tf.nn.softplus`."""
     return ops.softplus(features)
 
 
-def softmax(logits: Any, axis: int | None = None, name: str | None = None) -> Any:
+def softmax(logits: TensorLike, axis: int | None = None, name: str | None = None) -> Any:
     """exp(x) / sum(exp(x)) along a dimension (None: the last), as `tf.nn.softmax`."""
     return ops.softmax(on_device(logits), axis=-1 if axis is None else axis)
 
 
-def log_softmax(logits: Any, axis: int | None = None, name: str | None = None) -> Any:
+def log_softmax(logits: TensorLike, axis: int | None = None, name: str | None = None) -> Any:
     """X - log(sum(exp(x))) along a dimension (None: the last), as `tf.nn.log_softmax`."""
     return ops.log_softmax(on_device(logits), axis=-1 if axis is None else axis)
 
 
-def dropout(x: Any, rate: float, noise_shape: Any = None, seed: Any = None, name: str | None = None) -> Any:
+def dropout(
+    x: TensorLike,
+    rate: float,
+    noise_shape: TensorLike | None = None,
+    seed: int | TensorLike | None = None,
+    name: str | None = None,
+) -> Any:
     """`x` with a share of `rate` of its elements set to 0 and the others scaled up, as `tf.nn.dropout`.
 
     Args:

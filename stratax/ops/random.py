@@ -10,6 +10,7 @@ import keras
 import numpy as np
 
 from stratax._shown import shown
+from stratax._typing import DTypeLike, TensorLike
 from stratax.core.generators import generator_of, reset
 from stratax.errors import BadArgumentError
 from stratax.ops._keras_ops import ops
@@ -31,11 +32,11 @@ def set_seed(seed: int) -> None:
 
 
 def normal(
-    shape: Any,
-    mean: Any = 0.0,
-    stddev: Any = 1.0,
-    dtype: Any = "float32",
-    seed: Any = None,
+    shape: TensorLike,
+    mean: TensorLike = 0.0,
+    stddev: TensorLike = 1.0,
+    dtype: DTypeLike = "float32",
+    seed: int | TensorLike | None = None,
     name: str | None = None,
 ) -> Any:
     """Normally distributed numbers, as `tf.random.normal`.
@@ -65,11 +66,11 @@ def normal(
 
 
 def truncated_normal(
-    shape: Any,
-    mean: Any = 0.0,
-    stddev: Any = 1.0,
-    dtype: Any = "float32",
-    seed: Any = None,
+    shape: TensorLike,
+    mean: TensorLike = 0.0,
+    stddev: TensorLike = 1.0,
+    dtype: DTypeLike = "float32",
+    seed: int | TensorLike | None = None,
     name: str | None = None,
 ) -> Any:
     """Normally distributed numbers at most two standard deviations away; arguments as for :func:`normal`."""
@@ -84,7 +85,7 @@ def truncated_normal(
 def uniform(
     shape: Any,
     minval: Any = 0,
-    maxval: Any = None,
+    maxval: TensorLike | None = None,
     dtype: Any = "float32",
     seed: Any = None,
     name: str | None = None,
@@ -118,7 +119,7 @@ def uniform(
     )
 
 
-def shuffle(value: Any, seed: Any = None, name: str | None = None) -> Any:
+def shuffle(value: object, seed: int | TensorLike | None = None, name: str | None = None) -> Any:
     """`value` with its first dimension in random order, as `tf.random.shuffle`; `seed` as for :func:`normal`."""
     return keras.random.shuffle(on_device(value), seed=generator_of(seed))
 

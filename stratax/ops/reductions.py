@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from stratax._typing import Axis, TensorLike
 from stratax.ops._host import is_on_host
 from stratax.ops._keras_ops import ops
 from stratax.ops.creation import on_device
@@ -41,15 +42,15 @@ Returns:
     An array without the reduced dimensions, where `input_tensor` is."""
 
 
-def _is_nested(value: Any) -> bool:
+def _is_nested(value: object) -> bool:
     return isinstance(value, (list, tuple))
 
 
-def _on_device(value: Any) -> Any:
+def _on_device(value: object) -> Any:
     return on_device(value) if _is_nested(value) or isinstance(value, (int, float)) else value
 
 
-def axes_of(axis: Any) -> Any:
+def axes_of(axis: Axis) -> Any:
     """Return the dimensions to reduce as an int or a tuple of ints; None stays."""
     if axis is None or isinstance(axis, int):
         return axis
@@ -69,15 +70,15 @@ def _mean_on_host(x: Any, axis: Any, keepdims: bool) -> Any:
     return np.mean(x, axis=axis, keepdims=keepdims).astype(x.dtype)
 
 
-def _sum_on_device(x: Any, axis: Any, keepdims: bool) -> Any:
+def _sum_on_device(x: TensorLike, axis: Axis, keepdims: bool) -> Any:
     return _keep_dtype(x, ops.sum(x, axis=axis, keepdims=keepdims))
 
 
-def _prod_on_device(x: Any, axis: Any, keepdims: bool) -> Any:
+def _prod_on_device(x: TensorLike, axis: Axis, keepdims: bool) -> Any:
     return _keep_dtype(x, ops.prod(x, axis=axis, keepdims=keepdims))
 
 
-def _mean_on_device(x: Any, axis: Any, keepdims: bool) -> Any:
+def _mean_on_device(x: TensorLike, axis: Axis, keepdims: bool) -> Any:
     return _keep_dtype(x, ops.mean(x, axis=axis, keepdims=keepdims))
 
 

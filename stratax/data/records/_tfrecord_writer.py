@@ -248,7 +248,7 @@ class TFRecordWriter:
             self._discard()
 
 
-def _as_bytes(record: Any) -> bytes:
+def _as_bytes(record: object) -> bytes:
     if isinstance(record, bytearray | memoryview):
         return bytes(record)
     value = record.item() if hasattr(record, "item") and getattr(record, "ndim", 1) == 0 else record
