@@ -91,6 +91,7 @@ def _hints(
     for position, part in enumerate(path):
         if part < 0:
             around = path[:position]
+            # Negative parts of a path number a loop's bodies, as `_loops` makes them.
             hints[around] = [known[around][-1 - part]]
     return hints
 
@@ -172,6 +173,7 @@ def keys_of(traced: Traced) -> dict[Any, Any]:
             continue
         number += 1
         for index, variable in enumerate(equation.outvars):
+            # By number: up to the loop both traces have the same equations in the same order.
             keys[variable] = (equation.primitive.name, number, index, str(variable.aval))
     return keys
 
@@ -179,4 +181,5 @@ def keys_of(traced: Traced) -> dict[Any, Any]:
 def _source_key(source: object, feeds: Sequence[_capture.StreamFeed]) -> Any:
     if isinstance(source, _capture.FeedLeaf):
         return ("feed", next(i for i, feed in enumerate(feeds) if feed is source.feed), source.index)
+    # The variable outlives both traces, so its id means the same in both.
     return ("variable", id(source))

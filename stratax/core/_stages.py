@@ -14,6 +14,7 @@ from jax.extend import core as jax_core
 
 from stratax.core import _capture, _mesh_types
 
+# The primitives in which replicas compute.
 _REPLICATED = ("shard_map", _mesh_types.without_mesh_p.name)
 
 
@@ -101,6 +102,7 @@ class Stage:
         self._donated = [v for v in inputs if v in (donated or ())]
         self._others = [v for v in inputs if v not in (donated or ())]
         self._results = [v for v in made if v in wanted]
+        # The names of the whole program's arguments and results fit no part of it.
         debug = jaxpr.debug_info._replace(arg_names=None, result_paths=None)
         cut = jaxpr.replace(
             constvars=[],

@@ -364,6 +364,7 @@ class GradientTape:
             return
         if jnp.issubdtype(value.dtype, jnp.inexact):
             _, nodes = self._variables.setdefault(id(variable), (variable, {}))
+            # One variable may have several values under a tape: it may be assigned between two reads.
             nodes[trace.follow(value)] = None
 
     def _is_followed_elsewhere(self, variable: keras.Variable, value: object) -> bool:
@@ -390,6 +391,7 @@ class GradientTape:
 
 def _plain(structure: PyTree) -> Any:
     """Return Keras' tracked lists as plain ones, which JAX takes for structures."""
+    # JAX knows `list` itself as structure, and takes an object of a subclass, as Keras' is, for a leaf.
     return list(structure) if isinstance(structure, list) else structure
 
 

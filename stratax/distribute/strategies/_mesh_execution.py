@@ -188,6 +188,7 @@ class MeshExecution(Execution, OverMesh):
             with replica, entered(self._strategy, context):
                 result = fn(*args, **kwargs)
                 outputs, structure = jax.tree.flatten(_values_of_variables(result))
+                # A leading dimension of 1 on each replica is the replica dimension of the whole.
                 arrays = [jnp.asarray(leaf)[None] for leaf in outputs if _is_array(leaf)]
                 written, merged = replica.merged()
                 kept = {key: replica.final_value(v)[None] for key, v in replica.writes.items() if key in mine}
@@ -200,18 +201,22 @@ class MeshExecution(Execution, OverMesh):
             mesh=self._mesh,
             in_specs=(spread, spread),
             out_specs=(spread, same),
+            # JAX could not prove of every reduction (a ring, one of the user's own) that its result is equal on
+            # all.
             check_vma=False,
         )
         components = [leaves[index].array for index in split]
         spreads = self._carried_spread(region, mapped, components, found)
         local = {key: region.get_current_value(spread) for key, spread in spreads.items()}
         (arrays, kept), (values, postponed) = regions.without_mesh(mapped(components, local))
+        # The last trace is the one that counts: `_carried_spread` may have made one before.
         traced = found[-1]
         for key, value in kept.items():
             region.add_update((spreads[key], value))
         for variable, value in zip(traced.written, values, strict=True):
             region.add_update((variable, value))
         for update, update_arrays in zip(traced.replica.postponed, postponed, strict=True):
+            # Outside of the replicas, once: the arrays are equal on all of them.
             update.make(update_arrays)
         results = iter(arrays)
         placed = [PerReplica(next(results)) if _is_array(leaf) else leaf for leaf in traced.outputs]

@@ -51,6 +51,7 @@ class Slots:
         if not self._stays_stacked(block):
             self._unstack(self._capacity)
         if self._rows is not None:
+            # One at a time, as `fits` says.
             (slot,) = slots
             out = self._rows[slot]
             self._rows[slot] = _owned_rows(block)[0]
@@ -61,7 +62,9 @@ class Slots:
         for column, leaf in zip(self._columns or [], block.columns(), strict=True):
             out = column[slots]
             if len(again):
+                # A slot that is drawn twice in a block gives, the second time, what the first has put in.
                 out[again] = leaf[earlier[again]]
+            # Of a repeated slot NumPy keeps the last value, as one exchange after the other would.
             column[slots] = leaf
             leaves.append(out)
         return Columns(leaves, block.count)

@@ -74,6 +74,7 @@ class ShuffleCursor(CursorOver):
     def _exchanged(self, limit: int) -> Block:
         block = self._pulled(min(limit, _READ))
         steps = np.arange(self._step, self._step + block.count)
+        # The upper half of a product with 32 random bits: uniform but for size / 2**32, without a division.
         slots = self._draws(steps) * self._size >> 32
         out = self._slots.exchange(slots, block)
         self._numbers[slots] = np.arange(self._num_read - block.count, self._num_read)
@@ -110,6 +111,7 @@ class ShuffleCursor(CursorOver):
         """Return the step, the numbers of the elements in the slots, and a position of the child before them."""
         numbers = self._numbers[: self._filled].copy()
         if self._last is not None:
+            # These were given already, and need not be read again.
             numbers[self._last[: self._num_last]] = -1
         if not self._num_read and not self._filled:
             child = self._child.get_state()
@@ -135,7 +137,9 @@ class ShuffleCursor(CursorOver):
         self._numbers = state["slots"].copy()
         self._filled, self._step = len(self._numbers), state["step"]
         order = np.argsort(self._numbers, kind="stable")
+        # Without the slots whose element was given (-1).
         order = order[np.searchsorted(self._numbers[order], 0) :]
+        # Each run of consecutive elements is read at once.
         for run in np.split(order, np.flatnonzero(np.diff(self._numbers[order]) != 1) + 1):
             if len(run):
                 self._refill(run)
