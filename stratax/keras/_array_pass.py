@@ -10,6 +10,7 @@ from keras import tree
 from stratax import errors
 from stratax._shown import shown
 from stratax._typing import PyTree
+from stratax.data.iteration import Stacks
 from stratax.engine import NumberedPasses
 from stratax.seams.keras import ArrayDataAdapter, array_slicing
 
@@ -103,7 +104,7 @@ class ArrayPasses:
         return np.concatenate([permutation(min(size, rows - start)) + start for start in starts])
 
 
-class ArrayPass:
+class ArrayPass(Stacks):
     """The batches of one pass; its position can be saved.
 
     Args:

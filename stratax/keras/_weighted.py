@@ -8,6 +8,7 @@ import numpy as np
 from stratax import errors
 from stratax._shown import shown
 from stratax._typing import PyTree
+from stratax.data.iteration import DatasetIterator, Stacks
 from stratax.seams.keras import data_adapter_utils
 
 
@@ -31,7 +32,7 @@ class Weighted:
         return int(self.dataset.cardinality())
 
 
-class WeightedIterator:
+class WeightedIterator(Stacks):
     """One pass over a :class:`Weighted`, with the position of the dataset's own.
 
     Args:
@@ -39,12 +40,9 @@ class WeightedIterator:
         class_weight: The weight of each class.
     """
 
-    def __init__(self, iterator: Any, class_weight: dict[int, float]) -> None:
+    def __init__(self, iterator: DatasetIterator, class_weight: dict[int, float]) -> None:
         self._iterator = iterator
         self._class_weight = class_weight
-        self.get_state = iterator.get_state
-        self.set_state = iterator.set_state
-        self.close = iterator.close
 
     def __iter__(self) -> "WeightedIterator":
         return self
@@ -62,6 +60,15 @@ class WeightedIterator:
     def next_block(self, k: int) -> tuple[Any, int]:
         """Return the next element, with a leading dimension of 1."""
         return jax.tree.map(lambda leaf: np.asarray(leaf)[None], next(self)), 1
+
+    def get_state(self) -> dict[str, Any]:
+        return self._iterator.get_state()
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        self._iterator.set_state(state)
+
+    def close(self) -> None:
+        self._iterator.close()
 
 
 def refuse_targets(x: PyTree, y: PyTree, sample_weight: PyTree) -> None:

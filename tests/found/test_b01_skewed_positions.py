@@ -18,7 +18,10 @@ import pytest
 import stratax as sx
 from stratax.checkpoint import _store
 from stratax.data import Dataset
-from stratax.distribute.input import _buffered_reader, _readers, _worker_input
+from stratax.data.iteration import runs
+from stratax.data.position import _positions
+from stratax.distribute.input import _own_batches, _sources, _step_feed
+from stratax.distribute.replicas._share import Share
 from stratax.errors import DataError, OutOfRangeError
 
 SECONDS = 30.0
@@ -56,7 +59,7 @@ def in_workers(work):
 @pytest.fixture
 def step_by_step(monkeypatch):
     """A block is one step."""
-    monkeypatch.setattr(_worker_input, "_MOST_STEPS", 1)
+    monkeypatch.setattr(_own_batches, "_MOST_STEPS", 1)
 
 
 def part(index):
@@ -64,39 +67,53 @@ def part(index):
     return Dataset.range(index, 120 + 40 * index, 2).filter(lambda x: (x * 7) % 5 != 3).batch(4)
 
 
-def source_of(index, meeting, dataset, make=_worker_input.own_global_batches):
-    return make(dataset, WORKERS, _readers.Share(processes=WORKERS, index=index), meeting.of(index))
+def source_of(index, meeting, dataset, make=_own_batches.own_global_batches):
+    return make(dataset, WORKERS, Share(processes=WORKERS, index=index), meeting.of(index))
 
 
-def opened(index, meeting, state=None, make=_worker_input.own_global_batches):
+def opened(index, meeting, state=None, make=_own_batches.own_global_batches):
     source = source_of(index, meeting, part(index), make)
     asked, place = meeting.asked[index], None
     if state is not None:
         place, steps = source.behind(state["place"], state["steps"], source.elements_in_step)
         assert steps == 0
-    reader = source.open(place)
+    cursor = source.open(place)
     assert meeting.asked[index] == asked, "to restore means to wait for nobody"
-    return reader
+    return cursor
 
 
-def buffered(reader):
-    return _buffered_reader.BufferedReader(reader, 2, lambda _: contextlib.nullcontext())
+def feed_over(cursor, positions):
+    return _step_feed.StepFeed(cursor, positions, 2, lambda _: contextlib.nullcontext())
+
+
+def agreed_feed(cursor):
+    return feed_over(cursor, _positions.RegularPositions(cursor))
+
+
+def shared_feed(source, position=None):
+    cursor = source.open(position)
+    return feed_over(cursor, source.positions(cursor))
+
+
+def pass_over(feed, count):
+    while count:
+        count -= feed.read(count).count
 
 
 def rows(block):
     return [leaf.ravel().tolist() for leaf in block.leaves]
 
 
-def steps_of(reader):
-    """Where the reader was before each of its steps, and the step's rows."""
+def steps_of(cursor):
+    """Where the cursor was before each of its steps, and the step's rows."""
     found = []
     with contextlib.suppress(StopIteration):
         while True:
-            found.append((reader.place(), rows(reader.next_block(1))))
+            found.append((cursor.get_state(), rows(cursor.read(1))))
     return found
 
 
-@pytest.mark.parametrize("make", [_worker_input.own_global_batches, _worker_input.own_replica_batches])
+@pytest.mark.parametrize("make", [_own_batches.own_global_batches, _own_batches.own_replica_batches])
 def test_places_that_were_noted_before_different_steps_lead_to_the_same_step(make, step_by_step):
     whole = in_workers(lambda index, meeting: steps_of(opened(index, meeting, make=make)))
     last = len(whole[0]) - 1
@@ -122,22 +139,22 @@ def of_worker(monkeypatch):
     """Says which worker this thread is. The clock of worker 0 stands still, that of worker 1 leaps."""
     leaps, workers = itertools.count(0, 100), {}
     monkeypatch.setattr(
-        _buffered_reader.time,
+        _positions.time,
         "perf_counter",
         lambda: next(leaps) if workers.get(threading.get_ident()) else 0.0,
     )
-    monkeypatch.setattr(_buffered_reader, "_SLOW_SECONDS", 1e9)  # Nobody reads ahead.
+    monkeypatch.setattr(_step_feed, "_SLOW_SECONDS", 1e9)  # Nobody reads ahead.
     return lambda index: workers.__setitem__(threading.get_ident(), index)
 
 
 def test_all_workers_note_their_places_before_the_same_step(of_worker):
     def work(index, meeting):
         of_worker(index)
-        reader = buffered(opened(index, meeting))
+        feed = agreed_feed(opened(index, meeting))
         noted = []
         for count in (1, 1, 5, 1, 2, 1, 1):
-            reader.take(count, count)
-            noted.append(reader.place()["steps"])
+            pass_over(feed, count)
+            noted.append(feed.get_state()["skip"])
         return noted
 
     first, second = in_workers(work)
@@ -148,14 +165,14 @@ def test_workers_that_read_the_same_note_the_same_places(of_worker):
     def work(index, meeting):
         of_worker(index)
         dataset = Dataset.range(400).filter(lambda x: x % 3 != 0).batch(4)
-        source = _readers.GlobalBatches(dataset, WORKERS, _readers.Share(processes=WORKERS, index=index))
-        reader = buffered(source.open())
+        source = _sources.SharedGlobalBatches(dataset, WORKERS, Share(processes=WORKERS, index=index))
+        feed = shared_feed(source)
         states = []
         for number in range(40):
             if index:
-                reader.runs(0, 1 + 5 * (number % 2))  # It reads further ahead than the other.
-            reader.take_one()
-            states.append(json.dumps(reader.place()))
+                feed.look(5 * (number % 2), 1)  # It reads further ahead than the other.
+            feed.take()
+            states.append(json.dumps(feed.get_state()))
         return states
 
     first, second = in_workers(work)
@@ -163,28 +180,28 @@ def test_workers_that_read_the_same_note_the_same_places(of_worker):
 
 
 def test_a_place_is_noted_often_and_leads_on_in_the_same_steps():
-    source = _readers.GlobalBatches(Dataset.range(400).batch(4), 2, _readers.Share(processes=2))
-    reader = buffered(source.open())
-    reader.take(40, 40)
-    state = reader.place()
-    assert state["steps"] == 40 % _readers.PLACE_STEPS
-    restored = buffered(source.open(state["place"]))
-    restored.drop(state["steps"])
-    assert restored.place() == state
-    for each in (reader, restored):
-        each.take(10, 10)
-    assert restored.place() == reader.place()
+    source = _sources.SharedGlobalBatches(Dataset.range(400).batch(4), 2, Share(processes=2))
+    feed = shared_feed(source)
+    pass_over(feed, 40)
+    state = feed.get_state()
+    assert state["skip"] == 40 % _sources.POSITION_STEPS
+    restored = shared_feed(source, state["child"])
+    pass_over(restored, state["skip"])
+    assert restored.get_state() == state
+    for each in (feed, restored):
+        pass_over(each, 10)
+    assert restored.get_state() == feed.get_state()
 
 
 def test_no_worker_waits_for_the_others_behind_the_end():
     def work(index, meeting):
-        reader = opened(index, meeting)
-        steps_of(reader)
+        cursor = opened(index, meeting)
+        steps_of(cursor)
         for _ in range(index):  # One asks again, as where it reads ahead and the other does not.
             with pytest.raises(StopIteration):
-                reader.next_block(1)
+                cursor.read(1)
             with pytest.raises(OutOfRangeError, match="The input ran out"):
-                buffered(reader).take_one()
+                runs(agreed_feed(cursor), lambda block: None, 0, 1, up_to=False)
         return meeting.asked[index]
 
     first, second = in_workers(work)
@@ -199,10 +216,10 @@ def test_no_worker_waits_for_the_others_behind_a_failure():
             return x
 
         dataset = Dataset.range(40).map(check).filter(lambda x: x >= 0).batch(4)
-        reader = source_of(index, meeting, dataset).open()
+        cursor = source_of(index, meeting, dataset).open()
         for _ in range(1 + index):
             with pytest.raises((DataError, ValueError), match="bad record"):
-                collections.deque(iter(lambda: reader.next_block(1), None), maxlen=0)
+                collections.deque(iter(lambda: cursor.read(1), None), maxlen=0)
         return meeting.asked[index]
 
     first, second = in_workers(work)
@@ -213,7 +230,7 @@ def test_all_workers_refuse_a_step_that_one_of_them_can_not_take_part_in():
     def work(index, meeting):
         source = source_of(index, meeting, [] if index else [np.arange(4), np.arange(4)])
         with pytest.raises(DataError, match="The dataset of worker 1 has no elements"):
-            source.open().next_block(1)
+            source.open().read(1)
 
     in_workers(work)
 
@@ -224,12 +241,12 @@ def test_a_worker_that_was_interrupted_says_so_when_it_goes_on():
             raise KeyboardInterrupt
         return [value, value]
 
-    source = _worker_input.own_global_batches(part(0), WORKERS, _readers.Share(processes=2), exchange)
-    reader = source.open()
+    source = _own_batches.own_global_batches(part(0), WORKERS, Share(processes=2), exchange)
+    cursor = source.open()
     with pytest.raises(KeyboardInterrupt):
-        reader.next_block(1)
+        cursor.read(1)
     with pytest.raises(DataError, match=r"was interrupted \(KeyboardInterrupt\)"):
-        reader.next_block(1)
+        cursor.read(1)
 
 
 def test_the_number_of_steps_is_told_once_and_for_all():

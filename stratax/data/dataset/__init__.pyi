@@ -4,6 +4,7 @@ from ._auto_shard import shuffle_seeds as shuffle_seeds
 from ._auto_shard import steps_of as steps_of
 from ._auto_shard import with_seeds as with_seeds
 from ._dataset import Dataset as Dataset
+from ._dataset import opened as opened
 from ._passes import Passes as Passes
 from ._passes import count_as as count_as
 from ._passes import count_of_passes as count_of_passes

@@ -20,7 +20,7 @@ from stratax.data.elements import (
     flatten,
     unflatten,
 )
-from stratax.data.iteration import DatasetIterator, Epochs, tracing_region
+from stratax.data.iteration import DatasetIterator, Epochs, Iteration, tracing_region
 from stratax.data.ops import (
     Concatenate,
     Filter,
@@ -608,9 +608,7 @@ class Dataset(Nested):
         return self._iterator()
 
     def _iterator(self) -> DatasetIterator:
-        for node in walk(self._node):
-            if isinstance(node, Concatenate):
-                _ = node.spec
+        _check_specs(self._node)
         return DatasetIterator(self._node, self._epochs, self._options.threading.private_threadpool_size)
 
     def as_numpy_iterator(self) -> DatasetIterator:
@@ -660,3 +658,16 @@ def _check_dataset(where: str, value: object) -> None:
             f"{where} needs a Dataset. Received: {shown(value)} of type {type(value).__name__}. "
             "Make one with Dataset.from_tensor_slices or Dataset.from_tensors."
         )
+
+
+def opened(dataset: Dataset) -> Iteration:
+    """Begin an iteration over a Dataset, for what reads the cursor of its plan."""
+    _check_specs(dataset._node)
+    return Iteration(dataset._node, dataset._epochs, dataset._options.threading.private_threadpool_size)
+
+
+def _check_specs(node: Node) -> None:
+    """Compare the Datasets that are joined, before anything is read of the first one."""
+    for step in walk(node):
+        if isinstance(step, Concatenate):
+            _ = step.spec

@@ -3,6 +3,7 @@ from ._iteration import Iteration as Iteration
 from ._iteration import fingerprint as fingerprint
 from ._iteration import orders_of as orders_of
 from ._iterator import DatasetIterator as DatasetIterator
+from ._stacks import Stacks as Stacks
 from ._stream_elements import ran_out as ran_out
 from ._stream_elements import runs as runs
 from ._stream_elements import stacked as stacked

@@ -1,9 +1,11 @@
 """One iteration over a plan: its cursor, what its nodes share, and its position as JSON (data layer)."""
 
 import threading
+from collections.abc import Callable
 from typing import Any
 
 from stratax._shown import shown
+from stratax.data.elements import Structure
 from stratax.data.ops import Prefetch, depth_at_root
 from stratax.data.plan import IndexCursor, Lookahead, Node, Order, Run, walk
 from stratax.data.position import Cursor, Feed, ReadAhead, State, from_json, to_json
@@ -85,6 +87,11 @@ class Iteration:
         else:
             self.cursor = node.open(self.run)
 
+    @property
+    def structure(self) -> Structure:
+        """The structure of the elements."""
+        return self._node.structure
+
     def feed(self) -> Feed:
         """Return what holds the cursor's elements back until they are used, and reads ahead if the plan says so."""
         ahead = Lookahead(self._node)
@@ -144,8 +151,12 @@ class Iteration:
         self._epochs.continue_after(state["iteration"], by_order)
         return None if state["place"] is None else from_json(state["place"])
 
-    def go_to(self, feed: Cursor, place: State) -> None:
+    def go_to(self, go: Callable[[State], None], place: State) -> None:
         """Bring a feed over the cursor to where :meth:`begin_at` said.
+
+        Args:
+            go: What brings it to a position.
+            place: The position.
 
         Raises:
             DataError: The data have become shorter, or the position does not fit them.
@@ -153,9 +164,9 @@ class Iteration:
         try:
             if self._is_streamed_ahead:
                 inner = place["child"]
-                feed.set_state({"child": inner["child"], "skip": inner["skip"] + place["skip"]})
+                go({"child": inner["child"], "skip": inner["skip"] + place["skip"]})
             else:
-                feed.set_state(place)
+                go(place)
         except BaseException as e:
             if isinstance(e, StrataxError) or not isinstance(e, _MISFITS):
                 raise

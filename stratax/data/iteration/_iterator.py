@@ -9,13 +9,14 @@ from stratax._shown import shown
 from stratax._tracing import TRACING
 from stratax.data.elements import Block, Structure, concatenate_blocks, unflatten
 from stratax.data.iteration._iteration import Epochs, Iteration
+from stratax.data.iteration._stacks import Stacks
 from stratax.data.iteration._stream_elements import described, runs, stacked, tracing_region
 from stratax.data.plan import Node
 from stratax.data.position import Checkpointable
 from stratax.errors import BadArgumentError, OutOfRangeError
 
 
-class DatasetIterator(Checkpointable):
+class DatasetIterator(Checkpointable, Stacks):
     """Iterates over a Dataset once.
 
     A compiled function can call `next` on it, whether the function closes over it or takes it as an argument: every
@@ -226,7 +227,7 @@ class DatasetIterator(Checkpointable):
         self._begin()
         if place is not None:
             try:
-                self._iteration.go_to(self._feed, place)
+                self._iteration.go_to(self._feed.set_state, place)
             except BaseException:
                 self.close()
                 raise

@@ -25,7 +25,7 @@ def tracing_region() -> Any:
 
 
 def runs(
-    feed: Feed, describe: Callable[[Block], Any], skip: int, count: int, *, up_to: bool
+    feed: Feed, describe: Callable[[Any], Any], skip: int, count: int, *, up_to: bool
 ) -> list[tuple[Any, int]]:
     """Return what `Stream.peek_runs` gives, or with `up_to` `Stream.peek_up_to`, of the elements that come from `feed`.
 

@@ -44,7 +44,7 @@ class Run:
         # Reentrant: a thread that holds it may be the one that finds the iterator forgotten, and closes.
         self._lock = threading.RLock()
         self._is_closed = False
-        self._closers: list[Callable[[bool], None]] = []
+        self._closers: list[Callable[[bool], Any]] = []
 
     def child(self, iteration: int) -> "Run":
         """Make a run over a part of the plan that keeps an iteration of its own."""
@@ -81,14 +81,14 @@ class Run:
         self._num_threads += max(1, threads)
         return ThreadPoolExecutor(max(1, threads), thread_name_prefix="stratax-map")
 
-    def on_close(self, closer: Callable[[bool], None]) -> None:
+    def on_close(self, closer: Callable[[bool], Any]) -> None:
         """Have `closer(wait)` called when the iterator is closed; raise CancelledError if it is."""
         with self._lock:
             if self._is_closed:
                 raise CancelledError
             self._closers.append(closer)
 
-    def forget(self, closer: Callable[[bool], None]) -> None:
+    def forget(self, closer: Callable[[bool], Any]) -> None:
         """Undo :meth:`on_close`."""
         with self._lock, contextlib.suppress(ValueError):
             self._closers.remove(closer)

@@ -25,6 +25,10 @@ class Background(Generic[Item]):
         depth: How many things may wait, at least 1.
         size_of: How many things an item stands for.
         interrupt: Ends a wait of what makes items for something else than its source; called when the thread is to end.
+
+    Attributes:
+        depth: How many things may wait.
+        has_begun: Whether there is a thread.
     """
 
     def __init__(
@@ -34,7 +38,7 @@ class Background(Generic[Item]):
         self._size_of = size_of
         self._interrupt = interrupt
         self._changed = threading.Condition()
-        self._items: deque[Item | Exception] = deque()
+        self._items: deque[tuple[Item | Exception, int]] = deque()
         self._waiting = 0
         self._wanted = 1
         self._bound = math.inf
@@ -42,11 +46,7 @@ class Background(Generic[Item]):
         self._stopped = False
         self._starting = threading.RLock()
         self._thread: threading.Thread | None = None
-
-    @property
-    def has_begun(self) -> bool:
-        """Whether there is a thread."""
-        return self._thread is not None
+        self.has_begun = False
 
     def begin(
         self,
@@ -73,6 +73,7 @@ class Background(Generic[Item]):
             if not self._stopped:
                 thread.start()
                 self._thread = thread
+                self.has_begun = True
 
     def take(self, wanted: int | None = None) -> Item:
         """Return the oldest item, or raise what was raised in its place; wait for it if there is none.
@@ -88,11 +89,11 @@ class Background(Generic[Item]):
         with self._changed:
             while not (self._items or self._ended or self._stopped):
                 if not self._changed.wait(_WAIT_SECONDS):
-                    self._check_alive()
+                    self.check_alive()
             if not self._items or self._stopped:
                 raise StopIteration
-            item = self._items.popleft()
-            self._waiting -= self._size(item)
+            item, size = self._items.popleft()
+            self._waiting -= size
             self._changed.notify_all()
         if isinstance(item, Exception):
             raise item
@@ -101,15 +102,19 @@ class Background(Generic[Item]):
     def wait(self, seconds: float) -> bool:
         """Wait so long at most, and return whether :meth:`take` would return or raise at once."""
         with self._changed:
-            return self._changed.wait_for(lambda: bool(self._items) or self._ended or self._stopped, seconds)
+            if not (self._items or self._ended or self._stopped):
+                self._changed.wait(seconds)
+            return bool(self._items) or self._ended or self._stopped
 
-    def _check_alive(self) -> None:
+    def check_alive(self) -> None:
+        """Raise an error if nothing will come any more.
+
+        Raises:
+            DataError: There is no thread.
+        """
         # In a forked process, for instance, there is no thread that could say that it has ended.
         if self._thread is None or not self._thread.is_alive():
             raise DataError("The thread that reads input ended without saying why.")
-
-    def _size(self, item: Item | Exception) -> int:
-        return 1 if isinstance(item, Exception) else self._size_of(item)
 
     def bound_to(self, number: float) -> None:
         """Have no more made than so many things since the beginning; infinity for no bound."""
@@ -155,9 +160,9 @@ class Background(Generic[Item]):
 
     def put(self, item: Item | Exception) -> int:
         """Add an item, and return how many things it stands for."""
-        size = self._size(item)
+        size = 1 if isinstance(item, Exception) else self._size_of(item)
         with self._changed:
-            self._items.append(item)
+            self._items.append((item, size))
             self._waiting += size
             self._changed.notify_all()
         return size

@@ -21,11 +21,14 @@ class Positions:
 
     Args:
         child: The cursor.
+        least_seconds: How much time passes between two of them at least; None for as little as pays.
     """
 
-    def __init__(self, child: Cursor) -> None:
+    def __init__(self, child: Cursor, least_seconds: float | None = None) -> None:
         self._child = child
-        self._noted: deque[tuple[int, State]] = deque()
+        self._least_seconds = _LEAST_SECONDS if least_seconds is None else least_seconds
+        # From which number on a position serves, the number of elements before it, and the position.
+        self._noted: deque[tuple[int, int, State]] = deque()
         self._due = 0.0
         self._error: DataError | None = None
         self._lock = threading.Lock()
@@ -51,18 +54,19 @@ class Positions:
             oldest: The smallest number that :meth:`recall` may be asked for from now on.
         """
         begin = time.perf_counter()
-        if begin >= self._due and self._note_now(number, oldest):
+        if begin >= self._due and self._note_now(number, oldest, number):
             end = time.perf_counter()
-            self._due = end + max(_LEAST_SECONDS, _SHARE * (end - begin))
+            self._due = end + max(self._least_seconds, _SHARE * (end - begin))
 
-    def _note_now(self, number: int, oldest: int) -> bool:
+    def _note_now(self, number: int, oldest: int, serves_from: int) -> bool:
         try:
             state = self._child.get_state()
         except DataError as e:
-            # A source without a position: whoever asks for it will be told.
-            self._error, self._due = e, math.inf
+            # A source without a position: whoever asks for it will be told. Without its frames, which would keep all
+            # that reads from here alive as long as a thread does that notes positions.
+            self._error, self._due = e.with_traceback(None), math.inf
             return False
-        self.note(number, state)
+        self._add(serves_from, number, state)
         self._forget(oldest)
         return True
 
@@ -76,12 +80,15 @@ class Positions:
             oldest: As for :meth:`mark`.
         """
         if self._error is None:
-            self._note_now(number, oldest)
+            self._note_now(number, oldest, number)
 
     def note(self, number: int, state: State) -> None:
         """Note a position that is at hand."""
+        self._add(number, number, state)
+
+    def _add(self, serves_from: int, number: int, state: State) -> None:
         with self._lock:
-            self._noted.append((number, state))
+            self._noted.append((serves_from, number, state))
             self._thin_out()
 
     def _thin_out(self) -> None:
@@ -100,10 +107,10 @@ class Positions:
             DataError: The child can't tell its position.
         """
         if self._error is not None:
-            raise self._error
+            raise DataError(*self._error.args)
         self._forget(number)
         with self._lock:
-            return self._noted[0]
+            return self._noted[0][1:]
 
     def behind(self, number: int, num_read: int | None) -> State:
         """Return the position behind the first `number` elements.
@@ -156,7 +163,8 @@ class RegularPositions(Positions):
 
     def mark(self, number: int, oldest: int) -> None:
         if self._error is None and (self._every is None or number % self._every == 0):
-            self._note_now(number, oldest)
+            # Behind exactly so many elements it serves nobody yet: who reads no further ahead has not noted it.
+            self._note_now(number, oldest, number + 1 if number else 0)
 
     def _thin_out(self) -> None:
         """Keep all: how many are kept at a time depends on how far this process reads ahead."""

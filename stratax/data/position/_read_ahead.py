@@ -6,6 +6,7 @@ from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 from stratax.data.elements import Block
+from stratax.data.position import _background
 from stratax.data.position._background import Background
 from stratax.data.position._cursor import Cursor, State
 from stratax.data.position._feed import Feed, one
@@ -73,7 +74,15 @@ class ReadAhead(Feed):
     def _taken(self, limit: int | None) -> Block:
         """Return the thread's next block."""
         self._trailing.num_passed = self._num_passed
-        return self._queue.take(limit)
+        try:
+            block = self._queue.take(limit)
+        except StopIteration:
+            raise
+        except Exception:
+            self._num_read += 1
+            raise
+        self._num_read += block.count
+        return block
 
     def _skip(self, count: int) -> int:
         return self.drop(count) if self._queue.has_begun else super()._skip(count)
@@ -102,10 +111,14 @@ class ReadAhead(Feed):
 
     def close(self) -> None:
         """End the thread, which closes the child; wait for it, but not for ever."""
-        self._queue.stop()
+        if not self._queue.stop():
+            self._is_stuck(_background.JOIN_SECONDS)
         self._closers.forget(self._queue.stop)
         if not self._queue.has_begun:
             super().close()
+
+    def _is_stuck(self, seconds: float) -> None:
+        """Take note that the thread did not end in so long."""
 
 
 class _Trailing:

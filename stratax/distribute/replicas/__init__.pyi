@@ -18,6 +18,7 @@ from ._replica_region import PostponedUpdate as PostponedUpdate
 from ._replica_region import PostponesUpdates as PostponesUpdates
 from ._replica_region import ReplicaRegion as ReplicaRegion
 from ._replica_region import ReplicaSpread as ReplicaSpread
+from ._share import Share as Share
 from ._uneven import UnevenPerReplica as UnevenPerReplica
 from ._uneven import check_none as check_none
 from ._uneven import from_components as from_components

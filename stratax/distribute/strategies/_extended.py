@@ -7,6 +7,7 @@ import jax
 
 from stratax.core import regions
 from stratax.distribute.collectives import CrossDeviceOps
+from stratax.distribute.input import OnMesh
 from stratax.distribute.strategies._execution import Execution
 from stratax.distribute.strategies._membership import Alone, Membership
 from stratax.distribute.strategies._mesh_execution import MeshExecution
@@ -99,9 +100,10 @@ def on_devices(
         input: How datasets are divided; None: among the devices of this process.
     """
     members = membership or Alone()
+    execution = MeshExecution(strategy, devices, members, cross_device_ops)
     return StrategyExtended(
         placement=placement or OnDevices(copies_on(devices)),
         membership=members,
-        execution=MeshExecution(strategy, devices, members, cross_device_ops),
-        input=input or InputOfReplicas(strategy),
+        execution=execution,
+        input=input or InputOfReplicas(strategy, OnMesh(execution.mesh)),
     )

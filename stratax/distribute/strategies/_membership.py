@@ -6,7 +6,7 @@ import threading
 from typing import Any
 
 from stratax.distribute import _loop
-from stratax.distribute.input import Share
+from stratax.distribute.replicas import Share
 
 
 class Membership(abc.ABC):

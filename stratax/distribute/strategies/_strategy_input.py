@@ -5,7 +5,14 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from stratax.data.foreign import adopted
-from stratax.distribute.input import DistributedDataset, GlobalBatches, InputContext, ReplicaBatches, Source
+from stratax.distribute.input import (
+    DistributedDataset,
+    GlobalBatches,
+    InputContext,
+    Placing,
+    ReplicaBatches,
+    Source,
+)
 
 if TYPE_CHECKING:
     from stratax.distribute.strategies._strategy import Strategy
@@ -13,6 +20,11 @@ if TYPE_CHECKING:
 
 class Input(abc.ABC):
     """Divides datasets among the replicas."""
+
+    @property
+    @abc.abstractmethod
+    def placing(self) -> Placing:
+        """What puts the steps of a `DistributedDataset` where the replicas compute."""
 
     @abc.abstractmethod
     def distribute(self, dataset: object, options: object = None) -> Any:
@@ -36,14 +48,20 @@ class Input(abc.ABC):
 
 
 class InputOfReplicas(Input):
-    """Input of replicas on devices of this process.
+    """Input of replicas that compute in this process.
 
     Args:
         strategy: The strategy.
+        placing: Puts steps where they compute.
     """
 
-    def __init__(self, strategy: "Strategy") -> None:
+    def __init__(self, strategy: "Strategy", placing: Placing) -> None:
         self._strategy = strategy
+        self._placing = placing
+
+    @property
+    def placing(self) -> Placing:
+        return self._placing
 
     @property
     def num_replicas(self) -> int:

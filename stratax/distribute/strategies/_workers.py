@@ -20,17 +20,19 @@ from stratax.cluster import Cluster, phase, phases
 from stratax.core import dispatches
 from stratax.data import Dataset
 from stratax.data.dataset import auto_shard, is_read_whole, shuffle_seeds, steps_of, with_seeds
+from stratax.data.position import State
 from stratax.distribute import _loop, _progress
 from stratax.distribute.collectives import CrossDeviceOps
 from stratax.distribute.input import (
-    GlobalBatches,
-    Place,
-    Reader,
-    Share,
+    OnMeshOfWorkers,
+    Placing,
+    SharedGlobalBatches,
     Source,
+    StepCursor,
     own_global_batches,
     own_replica_batches,
 )
+from stratax.distribute.replicas import Share, mesh_of
 from stratax.distribute.strategies._extended import on_devices
 from stratax.distribute.strategies._membership import InStep
 from stratax.distribute.strategies._strategy import Strategy
@@ -67,11 +69,9 @@ class WorkersStrategy(Strategy):
             super().__init__(on_devices(self, ordered, cross_device_ops))
             return
         workers = Workers(cluster, ordered)
-        super().__init__(
-            on_devices(
-                self, ordered, cross_device_ops, membership=workers, input=InputOfWorkers(self, workers)
-            )
-        )
+        placing = OnMeshOfWorkers(mesh_of(ordered), workers.share)
+        feeding = InputOfWorkers(self, placing, workers)
+        super().__init__(on_devices(self, ordered, cross_device_ops, membership=workers, input=feeding))
 
     @property
     def num_workers(self) -> int:
@@ -192,11 +192,12 @@ class InputOfWorkers(InputOfReplicas):
 
     Args:
         strategy: The strategy.
+        placing: Puts steps on the devices of all workers.
         workers: The workers.
     """
 
-    def __init__(self, strategy: Strategy, workers: Workers) -> None:
-        super().__init__(strategy)
+    def __init__(self, strategy: Strategy, placing: Placing, workers: Workers) -> None:
+        super().__init__(strategy, placing)
         self._workers = workers
 
     def source_of_batches(self, dataset: object) -> Source:
@@ -206,7 +207,7 @@ class InputOfWorkers(InputOfReplicas):
         is_whole = is_read_whole(dataset, self._workers.share.processes)
         part = self._agreed_part(dataset, is_whole=is_whole)
         if is_whole:
-            return GlobalBatches(part, self.num_replicas, self._workers.share)
+            return SharedGlobalBatches(part, self.num_replicas, self._workers.share)
         return own_global_batches(part, self.num_replicas, self._workers.share, self._workers.exchange)
 
     def source_of_replica_batches(self, dataset: object) -> Source:
@@ -241,7 +242,7 @@ class InputOfWorkers(InputOfReplicas):
         return with_seeds(part, dataset, found[0][0])
 
 
-class _SharedBatches(GlobalBatches):
+class _SharedBatches(SharedGlobalBatches):
     """Global batches that every worker makes for itself, of arrays or an iterable of the user's.
 
     Args:
@@ -254,14 +255,14 @@ class _SharedBatches(GlobalBatches):
         super().__init__(dataset, num_replicas, workers.share)
         self._workers = workers
 
-    def open(self, place: Place | None = None) -> Reader:
+    def open(self, position: State | None = None) -> StepCursor:
         """Begin a pass; what is shuffled by the global random state comes in one order in all workers.
 
-        A pass that goes on from a place has begun already, so nobody is waited for.
+        A pass that goes on from a position has begun already, so nobody is waited for.
         """
-        if place is None:
+        if position is None:
             self._workers.agree_on_randomness()
-        return super().open(place)
+        return super().open(position)
 
 
 def _random_digest() -> bytes:

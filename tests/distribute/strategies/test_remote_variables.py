@@ -18,6 +18,7 @@ import pytest
 import stratax as sx
 from stratax import errors
 from stratax.core import _autograph, _capture, _function, _variable_store
+from stratax.distribute.input import OnDefaultDevice
 from stratax.distribute.replicas import PostponesUpdates, _contexts
 from stratax.distribute.replicas._replica_region import is_seed_state
 from stratax.distribute.strategies import UpdatesOnce
@@ -25,7 +26,7 @@ from stratax.distribute.strategies._execution import Execution
 from stratax.distribute.strategies._extended import StrategyExtended
 from stratax.distribute.strategies._membership import Alone
 from stratax.distribute.strategies._placement import Placement
-from stratax.distribute.strategies._strategy_input import Input
+from stratax.distribute.strategies._strategy_input import InputOfReplicas
 
 pytestmark = pytest.mark.processes
 
@@ -169,16 +170,6 @@ class UpdatedElsewhere(RemotePlacement, UpdatesOnce):
     """Variables that workers do not update."""
 
 
-class LocalInput(Input):
-    """The process' own dataset, as it is."""
-
-    def distribute(self, dataset, options=None):
-        return dataset
-
-    def distribute_from_function(self, dataset_fn, options=None):
-        return dataset_fn(sx.distribute.InputContext())
-
-
 class RemoteStrategy(sx.distribute.Strategy):
     def __init__(self, connection):
         self.store = RemoteStore(connection)
@@ -187,7 +178,7 @@ class RemoteStrategy(sx.distribute.Strategy):
                 placement=RemotePlacement(self.store),
                 membership=Alone(),
                 execution=LocalExecution(self),
-                input=LocalInput(),
+                input=InputOfReplicas(self, OnDefaultDevice()),
             )
         )
 
@@ -200,7 +191,7 @@ class AsynchronousStrategy(sx.distribute.Strategy):
                 placement=UpdatedElsewhere(self.store),
                 membership=Alone(),
                 execution=AsynchronousExecution(self),
-                input=LocalInput(),
+                input=InputOfReplicas(self, OnDefaultDevice()),
             )
         )
 
@@ -411,6 +402,77 @@ def test_input_is_the_process_own(strategy):
     assert batch.tolist() == [0, 1]
     assert context[0].num_input_pipelines == 1
     assert strategy.experimental_distribute_values_from_function(lambda c: c.num_replicas_in_sync) == 1
+
+
+def test_a_loop_over_a_distributed_dataset_takes_its_batches_and_can_be_gone_on_with(strategy):
+    def distributed():
+        return strategy.experimental_distribute_dataset(
+            sx.data.Dataset.range(10).filter(lambda x: x >= 0).batch(4)
+        )
+
+    dataset = distributed()
+    assert isinstance(dataset, sx.distribute.DistributedDataset)
+    batches = [batch.tolist() for batch in dataset]
+    assert batches == [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9]]
+    iterator = iter(dataset)
+    assert [next(iterator).tolist(), next(iterator).tolist()] == batches[:2]
+    restored = iter(distributed())
+    restored.set_state(iterator.get_state())
+    assert [batch.tolist() for batch in restored] == batches[2:]
+    assert bool(iterator.get_next_as_optional().has_value())
+    assert not iterator.get_next_as_optional().has_value()
+
+
+def test_a_compiled_function_takes_batches_of_a_distributed_dataset(strategy):
+    with strategy.scope():
+        total = sx.Variable(0.0)
+
+    @sx.function
+    def add_all(dataset):
+        for batch in dataset:
+            strategy.run(lambda x: total.assign_add(x.sum()), args=(batch,))
+
+    add_all(strategy.experimental_distribute_dataset([np.full(3, value, "float32") for value in range(5)]))
+    assert float(total.numpy()) == 30.0
+
+
+def fitted(strategy, dataset, **kwargs):
+    """A Keras model after `fit`, and its history."""
+    keras.utils.set_random_seed(3)
+    with strategy.scope():
+        model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(4, "relu"), keras.layers.Dense(1)])
+        model.compile(keras.optimizers.Adam(0.1), "mse", metrics=["mae"], **kwargs)
+    return model, model.fit(dataset, epochs=2, validation_data=dataset, verbose=0).history
+
+
+@pytest.mark.parametrize("steps_per_execution", [1, 3])
+def test_fit_gives_the_weights_of_one_device(strategy, other, steps_per_execution):
+    dataset = sx.data.Dataset.from_tensor_slices(data()).batch(8)
+    model, history = fitted(strategy, dataset, steps_per_execution=steps_per_execution)
+    expected, expected_history = fitted(
+        sx.distribute.OneDeviceStrategy("/cpu:0"), dataset, steps_per_execution=steps_per_execution
+    )
+    assert history["loss"][-1] < history["loss"][0]
+    assert history.keys() == expected_history.keys()
+    for name, values in history.items():
+        np.testing.assert_allclose(values, expected_history[name], rtol=1e-5)
+    there = other.ask("read", [strategy.store.name(weight) for weight in model.weights])
+    for left, right in zip(there, expected.weights, strict=True):
+        np.testing.assert_allclose(left, right.numpy(), rtol=1e-5, atol=1e-6)
+
+
+def test_fit_takes_arrays_and_a_distributed_dataset(strategy):
+    arrays = sx.data.Dataset.from_tensor_slices(data()).batch(8)
+    _, expected = fitted(strategy, arrays)
+    _, history = fitted(strategy, strategy.experimental_distribute_dataset(arrays))
+    np.testing.assert_allclose(history["loss"], expected["loss"], rtol=1e-5)
+    x, y = data()
+    with strategy.scope():
+        model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(1)])
+        model.compile("sgd", "mse")
+    assert len(model.fit(x, y, batch_size=8, epochs=2, verbose=0).history["loss"]) == 2
+    assert model.predict(x, batch_size=8, verbose=0).shape == (32, 1)
+    assert model.evaluate(x, y, batch_size=8, verbose=0) > 0
 
 
 def test_a_replica_knows_that_it_is_one(strategy):

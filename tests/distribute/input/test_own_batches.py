@@ -10,7 +10,9 @@ import pytest
 
 from stratax import errors
 from stratax.data import Dataset
-from stratax.distribute.input import Share, _worker_input
+from stratax.distribute.input import _own_batches
+from stratax.distribute.input._steps import Kind
+from stratax.distribute.replicas import Share
 
 SECONDS = 30.0
 
@@ -41,18 +43,16 @@ def together(make, datasets, places=None, replicas=2):
 
     def run(index):
         source = make(datasets[index], replicas, Share(processes=workers, index=index), meeting.of(index))
-        reader = source.open(places[index] if places else None)
+        cursor = source.open(places[index] if places else None)
         steps = []
         while True:
             try:
-                block = reader.next_block(1)
+                block = cursor.read(1)
             except StopIteration:
                 return steps
-            rows = [
-                leaf[0].reshape(-1, *leaf.shape[3:]) if block.processes > 1 else leaf[0]
-                for leaf in block.leaves
-            ]
-            steps.append((block.processes, rows, reader.place()))
+            is_spread = block.kind is Kind.SPREAD
+            rows = [leaf[0].reshape(-1, *leaf.shape[3:]) if is_spread else leaf[0] for leaf in block.leaves]
+            steps.append((is_spread, rows, cursor.get_state()))
 
     with ThreadPoolExecutor(workers) as pool:
         return [future.result(SECONDS) for future in [pool.submit(run, index) for index in range(workers)]]
@@ -62,8 +62,8 @@ def values_of(steps):
     """All rows of all workers; a step that does not divide is the same on each."""
     seen = []
     for parts in zip(*steps, strict=True):
-        for processes, rows, _ in parts if parts[0][0] > 1 else parts[:1]:
-            assert processes == parts[0][0]
+        for is_spread, rows, _ in parts if parts[0][0] else parts[:1]:
+            assert is_spread == parts[0][0]
             seen += rows[0].ravel().tolist()
     return seen
 
@@ -73,38 +73,38 @@ def numbers(start, count, dtype="float32"):
 
 
 def test_unequal_amounts_are_used_up_together():
-    steps = together(_worker_input.own_replica_batches, [numbers(0, 11), numbers(100, 4)])
+    steps = together(_own_batches.own_replica_batches, [numbers(0, 11), numbers(100, 4)])
     assert sorted(values_of(steps)) == sorted([*map(float, range(11)), 100.0, 101.0, 102.0, 103.0])
 
 
 def test_a_worker_without_data_gets_its_part_of_the_others():
-    steps = together(_worker_input.own_replica_batches, [numbers(0, 8), numbers(0, 0)])
+    steps = together(_own_batches.own_replica_batches, [numbers(0, 8), numbers(0, 0)])
     assert sorted(values_of(steps)) == list(map(float, range(8)))
     assert all(len(rows[0]) == 1 for _, rows, _ in steps[1])
 
 
 def test_the_dtype_of_exchanged_examples_is_kept():
     data = [numbers(0, 4, ml_dtypes.bfloat16), numbers(0, 2, ml_dtypes.bfloat16)]
-    for steps in together(_worker_input.own_replica_batches, data):
+    for steps in together(_own_batches.own_replica_batches, data):
         assert {rows[0].dtype for _, rows, _ in steps} == {np.dtype(ml_dtypes.bfloat16)}
 
 
 def test_examples_of_several_shapes_can_not_be_one_batch():
     data = [Dataset.from_tensor_slices(np.zeros((4, width))).batch(1) for width in (2, 3)]
     with pytest.raises(errors.DataError, match=r"worker 0: float64\[2\]; worker 1: float64\[3\]"):
-        together(_worker_input.own_replica_batches, data)
+        together(_own_batches.own_replica_batches, data)
 
 
 @pytest.mark.parametrize("taken", range(1, 6))
 def test_workers_go_on_from_their_places(taken):
-    make, data = _worker_input.own_replica_batches, [numbers(0, 11), numbers(100, 4)]
+    make, data = _own_batches.own_replica_batches, [numbers(0, 11), numbers(100, 4)]
     whole = together(make, data)
     rest = together(make, data, [steps[taken - 1][2] for steps in whole])
     assert values_of(rest) == values_of([steps[taken:] for steps in whole])
 
 
 def test_a_place_behind_the_end_of_a_workers_data_is_found():
-    source = _worker_input.own_replica_batches(
+    source = _own_batches.own_replica_batches(
         numbers(0, 4), 4, Share(processes=2), lambda name, value, stop: [value] * 2
     )
     assert source.elements_in_step == 2

@@ -1,5 +1,7 @@
 """How the steps of a dataset become blocks of arrays, and where a pass is."""
 
+import collections
+
 import jax
 import numpy as np
 import pytest
@@ -7,21 +9,25 @@ import pytest
 import stratax as sx
 from stratax import errors
 from stratax.distribute import PerReplica
-from stratax.distribute.input import GlobalBatches, ReplicaBatches, Share
-from stratax.distribute.input._readers import Block, ElementReader, Kind, batch_size, parts_of
+from stratax.distribute.input import GlobalBatches, ReplicaBatches, SharedGlobalBatches
+from stratax.distribute.input._elements import open_elements
+from stratax.distribute.input._sources import parts_of
+from stratax.distribute.input._steps import Kind, Steps, as_elements, batch_size
+from stratax.distribute.replicas import Share
 
 
 def rows(count, batch):
     return sx.data.Dataset.range(count).batch(batch)
 
 
-def blocks(source, count=8, place=None):
-    reader, found = source.open(place), []
+def blocks(source, count=8, position=None):
+    """The blocks of all steps; those of a streaming plan come one by one."""
+    cursor, found = source.open(position), []
     while True:
         try:
-            found.append(reader.next_block(count))
+            found.append(cursor.read(count))
         except StopIteration:
-            reader.close()
+            cursor.close()
             return found
 
 
@@ -44,9 +50,9 @@ def test_one_replica_gets_plain_batches():
 
 
 def test_a_process_reads_the_part_of_its_replicas():
-    (block,) = blocks(GlobalBatches(rows(8, 8), 4, Share(processes=2, index=1)))
+    share = Share(processes=2, index=1)
+    (block,) = blocks(SharedGlobalBatches(rows(8, 8), 4, share))
     assert block.leaves[0].tolist() == [[[4, 5], [6, 7]]]
-    assert block.shape_of(block.leaves[0].shape[1:]) == (4, 2)
 
 
 def test_batches_of_replicas_take_one_for_each_and_what_is_left_comes_whole():
@@ -59,37 +65,37 @@ def test_batches_of_replicas_take_one_for_each_and_what_is_left_comes_whole():
 
 def test_a_pass_goes_on_from_its_place():
     for source in (GlobalBatches(rows(12, 4), 2), ReplicaBatches(rows(12, 2), 2)):
-        reader = source.open()
-        reader.next_block(1)
-        (rest,) = blocks(source, place=reader.place())
+        cursor = source.open()
+        cursor.read(1)
+        (rest,) = blocks(source, position=cursor.get_state())
         assert rest.leaves[0].reshape(-1).tolist() == list(range(4, 12))
 
 
 def test_a_place_of_batches_for_two_replicas_serves_three():
     source = ReplicaBatches(rows(14, 1), 3)
-    place, steps = source.behind({"elements": ElementReader(rows(14, 1)).place(), "used": 1}, 2, 2)
+    elements = open_elements(rows(14, 1), as_elements).get_state()
+    place, steps = source.behind({"elements": elements, "used": 1}, 2, 2)
     assert steps == 0
     assert place["used"] == 5
-    assert blocks(source, place=place)[0].leaves[0].reshape(-1).tolist() == list(range(5, 14))
+    assert blocks(source, position=place)[0].leaves[0].reshape(-1).tolist() == list(range(5, 14))
 
 
 def test_blocks_are_cut_and_put_into_structures():
     structure = jax.tree.structure({"x": 0})
-    block = Block([np.arange(12).reshape(3, 2, 2)], structure, 3, Kind.SPREAD, before={"at": 0})
-    part = block.part(1, 3)
-    assert (part.count, part.before, block.part(0, 1).before) == (2, None, {"at": 0})
-    assert part.key() == block.key()
+    block = Steps([np.arange(12).reshape(3, 2, 2)], 3, structure, Kind.SPREAD)
+    part = block.slice(1, 3)
+    assert (part.count, part.kind, part.leaves[0].tolist()) == (2, Kind.SPREAD, block.leaves[0][1:].tolist())
     wrapped = block.wrap(block.leaves)["x"]
     assert isinstance(wrapped, PerReplica)
     assert not wrapped.solo
-    assert Block([np.zeros((1, 3))], structure, 1, Kind.SOLO).wrap([np.zeros(3)])["x"].solo
+    assert Steps([np.zeros((1, 3))], 1, structure, Kind.SOLO).wrap([np.zeros(3)])["x"].solo
 
 
 def test_the_elements_of_an_iterable_are_stacked_as_long_as_they_have_one_shape():
-    reader = ElementReader([np.zeros(2), np.zeros(2), np.zeros(3)])
-    assert [reader.next_elements(8)[2] for _ in range(2)] == [2, 1]
+    elements = open_elements([np.zeros(2), np.zeros(2), np.zeros(3)], as_elements)
+    assert [elements.read(8).count for _ in range(2)] == [2, 1]
     with pytest.raises(StopIteration):
-        reader.next_elements(8)
+        elements.read(8)
 
 
 def test_elements_before_a_failure_are_not_lost():
@@ -97,22 +103,62 @@ def test_elements_before_a_failure_are_not_lost():
         yield np.zeros(2)
         raise KeyError("source")
 
-    reader = ElementReader(failing())
-    assert reader.next_elements(8)[2] == 1
+    elements = open_elements(failing(), as_elements)
+    assert elements.read(8).count == 1
     with pytest.raises(KeyError, match="source"):
-        reader.next_elements(8)
+        elements.read(8)
+
+
+@pytest.mark.parametrize("fail_at", range(5))
+def test_elements_for_some_replicas_before_a_failure_are_not_lost(fail_at):
+    def failing():
+        for index in range(5):
+            if index == fail_at:
+                raise KeyError("source")
+            yield np.full(2, index)
+
+    seen, cursor = [], ReplicaBatches(failing(), 3).open()
+    with pytest.raises(KeyError, match="source"):
+        collections.deque((seen.extend(cursor.read(1).leaves[0].ravel()) for _ in range(9)), maxlen=0)
+    assert seen == [index for index in range(fail_at) for _ in range(2)]
+
+
+def test_the_components_of_a_dataset_come_in_the_order_of_jax():
+    arrays = {"z": np.arange(4), "a": np.arange(4) + 10}
+    (block,) = blocks(GlobalBatches(sx.data.Dataset.from_tensor_slices(arrays).batch(4), 1))
+    assert {name: leaf.tolist() for name, leaf in block.wrap([leaf[0] for leaf in block.leaves]).items()} == {
+        name: array.tolist() for name, array in arrays.items()
+    }
+
+
+@pytest.mark.parametrize("taken", range(7))
+def test_a_prefetch_that_is_left_to_the_reader_changes_no_position(taken):
+    def batches():
+        return sx.data.Dataset.range(28).filter(lambda x: x >= 0).batch(4).prefetch(3)
+
+    source = GlobalBatches(batches(), 2)
+    cursor, iterator = source.open(), iter(batches())
+    assert (cursor.depth, ReplicaBatches(batches(), 2).open().depth) == (3, 0)
+    for _ in range(taken):
+        cursor.read(1)
+        next(iterator)
+    # What a Dataset's own iterator saves can be gone on with, and the other way round.
+    rest = [block.leaves[0].ravel().tolist() for block in blocks(source, position=iterator.get_state())]
+    again = iter(batches())
+    again.set_state(cursor.get_state())
+    assert rest == [x.tolist() for x in again] == [list(range(4 * i, 4 * i + 4)) for i in range(taken, 7)]
 
 
 def test_an_iterable_that_can_not_be_put_back_has_no_place():
     with pytest.raises(errors.DataError, match=r"can't be put back.*an iterator of type list_iterator"):
-        ElementReader([np.zeros(2)]).place()
+        open_elements([np.zeros(2)], as_elements).get_state()
 
 
 def test_a_structure_that_changes_is_refused():
-    reader = ElementReader([(np.zeros(2),), [np.zeros(2)]])
-    reader.next_elements(1)
+    elements = open_elements([(np.zeros(2),), [np.zeros(2)]], as_elements)
+    elements.read(1)
     with pytest.raises(errors.DataError, match=r"structure of a dataset's elements changed"):
-        reader.next_elements(1)
+        elements.read(1)
 
 
 @pytest.mark.parametrize(

@@ -270,7 +270,7 @@ def test_close_of_a_quick_source_closes_it_too(four):
 
 
 def test_close_does_not_wait_for_ever(four, monkeypatch, input_threads):
-    monkeypatch.setattr("stratax.distribute.input._buffered_reader._CLOSE_SECONDS", 0.05)
+    monkeypatch.setattr("stratax.data.position._background.JOIN_SECONDS", 0.05)
     release = threading.Event()
 
     def stuck():

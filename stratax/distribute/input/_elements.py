@@ -1,0 +1,238 @@
+"""Cursors that turn the elements of a dataset into steps, whatever the dataset is (distribute layer)."""
+
+import abc
+import collections
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import jax
+import numpy as np
+
+from stratax import errors
+from stratax.data.dataset import Dataset, opened
+from stratax.data.elements import Block, unflatten
+from stratax.data.iteration import Stacks
+from stratax.data.plan import Run
+from stratax.data.position import Cursor, Positions, State
+from stratax.distribute.input._steps import AsSteps, Steps
+
+
+def _nothing() -> None:
+    """Interrupt nothing: most cursors wait for their source alone."""
+
+
+class StepCursor(Cursor):
+    """A cursor whose elements are the steps of a strategy.
+
+    Attributes:
+        run: Ends the threads of its pass; whoever opened the cursor closes it.
+        depth: How many steps the dataset itself wants to be read ahead, which is left to who reads from here.
+        interrupt: Ends a wait of :meth:`read` in another thread for something else than the source.
+        waits_for_others: Whether :meth:`read` waits for other workers at the moment, and not for its source.
+    """
+
+    run: Run
+    depth = 0
+    interrupt: Callable[[], None] = staticmethod(_nothing)
+    waits_for_others = False
+
+    @abc.abstractmethod
+    def read(self, limit: int) -> Steps:
+        """Return the next 1 to `limit` steps of one structure; raise StopIteration at the end."""
+
+
+def open_elements(dataset: Any, as_steps: AsSteps, *, leaves_prefetch: bool = False) -> StepCursor:
+    """Begin a pass over a dataset's elements.
+
+    Args:
+        dataset: A `stratax.data.Dataset`, or any iterable of structures of arrays.
+        as_steps: Makes steps of them.
+        leaves_prefetch: Whether a `prefetch` at the end of the dataset is left to who reads from the cursor.
+    """
+    if isinstance(dataset, Dataset):
+        return PlanElements(dataset, as_steps, leaves_prefetch=leaves_prefetch)
+    iterator = iter(dataset)
+    return (StackElements if isinstance(iterator, Stacks) else IterableElements)(iterator, as_steps)
+
+
+class PlanElements(StepCursor):
+    """The elements of a `stratax.data.Dataset`, which come from the cursor of its plan.
+
+    Args:
+        dataset: The Dataset.
+        as_steps: Makes steps of elements.
+        leaves_prefetch: Whether its outermost `prefetch` is left to who reads from here.
+    """
+
+    def __init__(self, dataset: Dataset, as_steps: AsSteps, *, leaves_prefetch: bool) -> None:
+        self._as_steps = as_steps
+        self._leaves_prefetch = leaves_prefetch
+        self._iteration = opened(dataset)
+        self._num_read = 0
+        self._has_ended = False
+        self._treedef: Any = None
+        self._order: list[int] | None = None
+        self._begin()
+
+    def _begin(self) -> None:
+        iteration = self._iteration
+        self.run = iteration.run
+        self.depth = iteration.depth if self._leaves_prefetch else 0
+        self._is_bare = self._leaves_prefetch or not iteration.depth
+        self._child = iteration.cursor if self._is_bare else iteration.feed()
+
+    def read(self, limit: int) -> Steps:
+        if self._has_ended:
+            raise StopIteration
+        try:
+            block = self._child.read(limit)
+        except StopIteration:
+            self._has_ended = True
+            raise
+        except Exception:
+            self._num_read += 1
+            raise
+        self._num_read += block.count
+        return self._as_steps(self._leaves(block), block.count, self._treedef)
+
+    def _leaves(self, block: Block) -> list[np.ndarray]:
+        """Return the components in the order of JAX, which sorts the keys of a dict."""
+        columns = block.columns()
+        if self._order is None:
+            # Only now: to know the structure before there is an element takes a call of a function of the user's.
+            numbers = unflatten(self._iteration.structure, range(len(columns)))
+            self._order, self._treedef = jax.tree.flatten(numbers)
+        return [columns[i] for i in self._order]
+
+    def skip(self, count: int) -> int:
+        """Pass over elements, without making them where that can be avoided."""
+        passed = self._child.skip(count)
+        self._num_read += passed
+        return passed
+
+    def get_state(self) -> State:
+        """Return the position of the Dataset, as its own iterator gives it."""
+        self._iteration.check_has_positions()
+        cursor = self._child
+        place = {"child": cursor.get_state(), "skip": 0} if self._is_bare else cursor.get_state()
+        return self._iteration.position(place, self._num_read)
+
+    def set_state(self, state: State) -> None:
+        """Go to a position that `get_state` returned, or the Dataset's own iterator."""
+        place = self._iteration.begin_at(state)
+        self._child.close()
+        self._num_read = 0
+        self._begin()
+        if place is not None:
+            go_to = Positions(self._child).go_to if self._is_bare else self._child.set_state
+            self._iteration.go_to(go_to, place)
+
+    def close(self) -> None:
+        """Close the cursor of the plan."""
+        self._child.close()
+
+
+class StackElements(StepCursor):
+    """The elements of an iterator that stacks them by itself.
+
+    Args:
+        iterator: The iterator.
+        as_steps: Makes steps of elements.
+    """
+
+    def __init__(self, iterator: Stacks, as_steps: AsSteps) -> None:
+        self.run = Run()
+        self._iterator = iterator
+        self._as_steps = as_steps
+
+    def read(self, limit: int) -> Steps:
+        stacked, count = self._iterator.next_block(limit)
+        leaves, treedef = jax.tree.flatten(stacked)
+        return self._as_steps(leaves, count, treedef)
+
+    def get_state(self) -> State:
+        return self._iterator.get_state()
+
+    def set_state(self, state: State) -> None:
+        self._iterator.set_state(state)
+
+    def close(self) -> None:
+        """Close the iterator."""
+        self._iterator.close()
+
+
+class IterableElements(StepCursor):
+    """The elements of a foreign iterable, as long as they have one shape; its position nobody knows.
+
+    Args:
+        iterator: Gives structures of arrays.
+        as_steps: Makes steps of elements.
+    """
+
+    def __init__(self, iterator: Iterator[Any], as_steps: AsSteps) -> None:
+        self.run = Run()
+        self._iterator = iterator
+        self._as_steps = as_steps
+        self._treedef: Any = None
+        # What was read and does not go with the elements before it: another shape, or an error that is told later.
+        self._held: collections.deque[list[np.ndarray] | Exception] = collections.deque()
+
+    def read(self, limit: int) -> Steps:
+        elements = [self._next()]
+        while len(elements) < limit:
+            try:
+                element = self._next()
+            except StopIteration:
+                break
+            except Exception as error:  # What came before it is not lost: it is raised by the next call.
+                self._held.append(error)
+                break
+            if not _same_shapes(element, elements[0]):
+                self._held.append(element)
+                break
+            elements.append(element)
+        columns = zip(*elements, strict=True)
+        stacked = [column[0][None] if len(column) == 1 else np.stack(column) for column in columns]
+        return self._as_steps(stacked, len(elements), self._treedef)
+
+    def _next(self) -> list[np.ndarray]:
+        if self._held:
+            held = self._held.popleft()
+            if isinstance(held, Exception):
+                raise held
+            return held
+        leaves, treedef = jax.tree.flatten(next(self._iterator))
+        if self._treedef is None:
+            self._treedef = treedef
+        elif treedef != self._treedef:
+            raise errors.DataError(
+                f"The structure of a dataset's elements changed. Expected: {self._treedef}. Received: {treedef}."
+            )
+        return [_host_array(leaf) for leaf in leaves]
+
+    def get_state(self) -> State:
+        raise errors.DataError(
+            "The position of this input can't be saved: its iterator can't be put back. Expected: a "
+            f"stratax.data.Dataset. Received: an iterator of type {type(self._iterator).__name__}."
+        )
+
+    def set_state(self, state: State) -> None:
+        self.get_state()
+
+    def close(self) -> None:
+        """Close the iterator, where it can be closed, as a generator can."""
+        close = getattr(self._iterator, "close", None)
+        if close is not None:
+            close()
+
+
+def _host_array(leaf: Any) -> np.ndarray:
+    """Return a leaf of a foreign dataset (JAX, torch, TensorFlow, a number) as a NumPy array of its own.
+
+    A generator may use one buffer for all its elements, and elements are read before they are used.
+    """
+    return np.asarray(leaf) if isinstance(leaf, jax.Array) else np.array(leaf)
+
+
+def _same_shapes(left: list[np.ndarray], right: list[np.ndarray]) -> bool:
+    return all(a.shape == b.shape and a.dtype == b.dtype for a, b in zip(left, right, strict=True))

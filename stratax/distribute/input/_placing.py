@@ -1,0 +1,127 @@
+"""Putting the arrays of steps where the replicas of a strategy compute (distribute layer)."""
+
+import abc
+import functools
+from typing import Any
+
+import jax
+from jax.sharding import Mesh, NamedSharding, PartitionSpec, Sharding, SingleDeviceSharding
+
+from stratax.core.placement import check_fits, place, place_local
+from stratax.distribute.input._steps import Kind, Steps, wrapped
+from stratax.distribute.replicas import REPLICA_AXIS, Share
+
+
+class Placing(abc.ABC):
+    """Puts the arrays of steps where the replicas of a strategy compute. Each strategy's input has one."""
+
+    @abc.abstractmethod
+    def place(self, arrays: list[Any], kind: Kind, *, is_stacked: bool) -> list[Any]:
+        """Return arrays of one step, or of several, as the strategy's programs take them.
+
+        Args:
+            arrays: Arrays of NumPy: this process's part of them where they are spread over replicas.
+            kind: How they belong to the replicas.
+            is_stacked: Whether a leading dimension counts steps.
+        """
+
+    def whole_shape(self, shape: tuple[int, ...], kind: Kind) -> tuple[int, ...]:
+        """Return the shape, over all processes, of a step's array that has `shape` in this one."""
+        return shape
+
+    def describe(self, steps: Steps) -> Any:
+        """Return a step with `jax.ShapeDtypeStruct` leaves; the same object for steps of one kind."""
+        types = tuple((self.whole_shape(leaf.shape[1:], steps.kind), leaf.dtype) for leaf in steps.leaves)
+        return _described(steps.kind, steps.treedef, types)
+
+    def global_batch(self, steps: Steps) -> Any:
+        """Return a step as it was before it was divided, with `jax.ShapeDtypeStruct` leaves."""
+        leaves = []
+        for leaf in steps.leaves:
+            shape = self.whole_shape(leaf.shape[1:], steps.kind)
+            if steps.kind is Kind.SPREAD:
+                shape = (shape[0] * shape[1], *shape[2:])
+            leaves.append(jax.ShapeDtypeStruct(shape, leaf.dtype))
+        return jax.tree.unflatten(steps.treedef, leaves)
+
+
+class OnMesh(Placing):
+    """Puts steps on the devices of a mesh, each replica's part on its own.
+
+    Args:
+        mesh: The one-dimensional mesh of the replicas.
+    """
+
+    def __init__(self, mesh: Mesh) -> None:
+        whole = NamedSharding(mesh, PartitionSpec())
+        first = SingleDeviceSharding(mesh.devices.flat[0])
+        self._bare: dict[Kind, Sharding] = {
+            Kind.SPREAD: NamedSharding(mesh, PartitionSpec(REPLICA_AXIS)),
+            Kind.SOLO: whole,
+            Kind.PLAIN: first,
+        }
+        spread = NamedSharding(mesh, PartitionSpec(None, REPLICA_AXIS))
+        self._stacked: dict[Kind, Sharding] = {Kind.SPREAD: spread, Kind.SOLO: whole, Kind.PLAIN: first}
+
+    def place(self, arrays: list[Any], kind: Kind, *, is_stacked: bool) -> list[Any]:
+        shardings = self._stacked if is_stacked else self._bare
+        placed: list[Any] = place(arrays, shardings[kind])
+        return placed
+
+
+class OnMeshOfWorkers(OnMesh):
+    """Puts steps on a mesh over several processes, each of which holds the parts of its own replicas.
+
+    Args:
+        mesh: The mesh.
+        share: Which of the replicas are this process's.
+    """
+
+    def __init__(self, mesh: Mesh, share: Share) -> None:
+        super().__init__(mesh)
+        self._num_processes = share.processes
+
+    def place(self, arrays: list[Any], kind: Kind, *, is_stacked: bool) -> list[Any]:
+        if kind is not Kind.SPREAD:
+            return super().place(arrays, kind, is_stacked=is_stacked)
+        sharding = (self._stacked if is_stacked else self._bare)[kind]
+        lead = 1 if is_stacked else 0
+        return [
+            place_local(leaf, sharding, (*leaf.shape[:lead], *self.whole_shape(leaf.shape[lead:], kind)))
+            for leaf in arrays
+        ]
+
+    def whole_shape(self, shape: tuple[int, ...], kind: Kind) -> tuple[int, ...]:
+        return (shape[0] * self._num_processes, *shape[1:]) if kind is Kind.SPREAD else shape
+
+
+class OnDefaultDevice(Placing):
+    """Puts the steps of one replica where JAX computes by itself: for strategies that have no devices of their own."""
+
+    def place(self, arrays: list[Any], kind: Kind, *, is_stacked: bool) -> list[Any]:
+        check_fits(arrays)
+        placed: list[Any] = jax.device_put(arrays)
+        return placed
+
+
+class OnHost(Placing):
+    """Leaves steps on the host, as NumPy arrays.
+
+    Args:
+        placing: Where the strategy would put them.
+    """
+
+    def __init__(self, placing: Placing) -> None:
+        self._placing = placing
+
+    def place(self, arrays: list[Any], kind: Kind, *, is_stacked: bool) -> list[Any]:
+        return arrays
+
+    def whole_shape(self, shape: tuple[int, ...], kind: Kind) -> tuple[int, ...]:
+        return self._placing.whole_shape(shape, kind)
+
+
+@functools.lru_cache(maxsize=256)
+def _described(kind: Kind, treedef: Any, types: tuple[tuple[tuple[int, ...], Any], ...]) -> Any:
+    leaves = [jax.ShapeDtypeStruct(shape, jax.dtypes.canonicalize_dtype(dtype)) for shape, dtype in types]
+    return wrapped(leaves, treedef, kind)

@@ -1,0 +1,126 @@
+"""Steps as blocks of arrays: whether a batch divides among the replicas is decided here (distribute layer)."""
+
+import enum
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import numpy as np
+
+from stratax import errors
+from stratax.data.elements import Columns
+from stratax.distribute.replicas import PerReplica, Share
+
+
+class Kind(enum.Enum):
+    """How the arrays of a step belong to the replicas."""
+
+    SPREAD = "spread"
+    """Each replica has its part: a leading dimension counts replicas."""
+    SOLO = "solo"
+    """The step does not divide: one component, which every replica has."""
+    PLAIN = "plain"
+    """There is one replica: plain arrays."""
+
+
+class Steps(Columns):
+    """Consecutive steps of one structure: a block whose elements are the steps of a strategy.
+
+    Args:
+        leaves: Arrays with a leading dimension that counts steps, then one that counts this process's replicas where
+            the steps are spread.
+        count: How many steps.
+        treedef: The structure of a step.
+        kind: How they belong to the replicas.
+    """
+
+    def __init__(self, leaves: list[Any], count: int, treedef: Any, kind: Kind) -> None:
+        self.leaves = leaves
+        self.count = count
+        self.treedef = treedef
+        self.kind = kind
+
+    def slice(self, start: int, stop: int) -> "Steps":
+        """Return views of some of the steps."""
+        return Steps([leaf[start:stop] for leaf in self.leaves], stop - start, self.treedef, self.kind)
+
+    def wrap(self, arrays: list[Any]) -> Any:
+        """Return the structure of a step, with `arrays` in the places of its own."""
+        return wrapped(arrays, self.treedef, self.kind)
+
+
+def wrapped(arrays: list[Any], treedef: Any, kind: Kind) -> Any:
+    """Return the structure of a step: of `PerReplica`s, except where there is one replica."""
+    if kind is not Kind.PLAIN:
+        solo = kind is Kind.SOLO
+        arrays = [PerReplica.tree_unflatten(solo, (array,)) for array in arrays]
+    return jax.tree.unflatten(treedef, arrays)
+
+
+AsSteps = Callable[[list[np.ndarray], int, Any], Steps]
+"""Makes steps of stacked elements: of their leaves, how many they are, and their structure."""
+
+
+def as_elements(leaves: list[np.ndarray], count: int, treedef: Any) -> Steps:
+    """Return elements as they are, for what makes steps of several of them."""
+    return Steps(leaves, count, treedef, Kind.PLAIN)
+
+
+def of_one_replica(leaves: list[np.ndarray], count: int, treedef: Any) -> Steps:
+    """Return batches as the steps of a strategy with one replica."""
+    check_not_empty(leaves)
+    return Steps(leaves, count, treedef, Kind.PLAIN)
+
+
+def dividing(num_replicas: int, share: Share) -> AsSteps:
+    """Return what divides global batches among the replicas.
+
+    Args:
+        num_replicas: How many replicas there are, in all processes.
+        share: Which of them are this process's.
+    """
+    if num_replicas == 1:
+        return of_one_replica
+    mine = share.of(num_replicas)
+
+    def divided(leaves: list[np.ndarray], count: int, treedef: Any) -> Steps:
+        size = batch_size(leaves, 1)
+        if size % num_replicas:
+            return Steps(leaves, count, treedef, Kind.SOLO)
+        each = size // num_replicas
+        spread = [leaf.reshape(count, num_replicas, each, *leaf.shape[2:])[:, mine] for leaf in leaves]
+        return Steps(spread, count, treedef, Kind.SPREAD)
+
+    return divided
+
+
+def batch_size(leaves: list[Any], dim: int) -> int:
+    """Return the number of examples that all arrays of a batch have in their dimension `dim`.
+
+    Raises:
+        DataError: They are no batches, or empty ones.
+    """
+    size = leaves[0].shape[dim] if leaves and leaves[0].ndim > dim else -1
+    for leaf in leaves:
+        if size < 0 or leaf.ndim <= dim or leaf.shape[dim] != size:
+            shapes = ", ".join(str(tuple(each.shape[dim:])) for each in leaves)
+            raise errors.DataError(
+                "The elements of a dataset that is distributed must be batches: all arrays with one first dimension. "
+                f"Received: arrays of shapes {shapes}. Add `.batch(global_batch_size)`."
+            )
+    if not size:
+        raise _empty()
+    return int(size)
+
+
+def check_not_empty(leaves: list[Any]) -> None:
+    """Refuse empty batches. `leaves` are stacked: their second dimension counts examples, where there are any."""
+    for leaf in leaves:
+        if leaf.ndim > 1 and leaf.shape[1] == 0:
+            raise _empty()
+
+
+def _empty() -> errors.DataError:
+    return errors.DataError(
+        "A batch that is distributed must have at least one example. Received: an empty batch."
+    )

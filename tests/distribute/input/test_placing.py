@@ -1,0 +1,67 @@
+"""Where the arrays of steps are put, and what is said of them before they are there."""
+
+import jax
+import numpy as np
+import pytest
+
+from stratax.distribute import MirroredStrategy
+from stratax.distribute.input._placing import OnDefaultDevice, OnHost, OnMesh, OnMeshOfWorkers
+from stratax.distribute.input._steps import Kind, Steps
+from stratax.distribute.replicas._share import Share
+from stratax.errors import BadArgumentError
+
+STRUCTURE = jax.tree.structure({"x": 0})
+
+
+@pytest.fixture(scope="module")
+def mesh():
+    return MirroredStrategy(["/cpu:0", "/cpu:1"]).mesh
+
+
+def steps(kind, *shape):
+    return Steps([np.arange(np.prod(shape), dtype="float32").reshape(shape)], shape[0], STRUCTURE, kind)
+
+
+@pytest.mark.parametrize("is_stacked", [False, True])
+@pytest.mark.parametrize("kind", list(Kind))
+def test_a_mesh_holds_each_replicas_part_on_its_device(mesh, kind, is_stacked):
+    block = steps(kind, 3, 2, 4)
+    (host,) = block.leaves if is_stacked else [block.leaves[0][0]]
+    (placed,) = OnMesh(mesh).place([host], kind, is_stacked=is_stacked)
+    np.testing.assert_array_equal(placed, host)
+    assert len(placed.devices()) == (1 if kind is Kind.PLAIN else 2)
+    assert placed.is_fully_replicated == (kind is not Kind.SPREAD)
+    if kind is Kind.SPREAD:
+        dim = 1 if is_stacked else 0
+        assert [shard.index[dim] for shard in placed.addressable_shards] == [slice(0, 1), slice(1, 2)]
+
+
+def test_what_is_said_of_a_step_is_one_object_for_steps_of_one_kind(mesh):
+    placing = OnMesh(mesh)
+    described = placing.describe(steps(Kind.SPREAD, 3, 2, 4))
+    assert placing.describe(steps(Kind.SPREAD, 1, 2, 4)) is described
+    assert placing.describe(steps(Kind.SOLO, 1, 2, 4)) is not described
+    assert described["x"].array.shape == (2, 4)
+
+
+def test_several_processes_tell_the_shapes_of_all_of_them(mesh):
+    placing = OnMeshOfWorkers(mesh, Share(processes=3))
+    for each in (placing, OnHost(placing)):
+        assert each.describe(steps(Kind.SPREAD, 1, 2, 4))["x"].array.shape == (6, 4)
+        assert each.describe(steps(Kind.SOLO, 1, 2, 4))["x"].array.shape == (2, 4)
+        assert each.global_batch(steps(Kind.SPREAD, 1, 2, 4))["x"].shape == (24,)
+        assert each.global_batch(steps(Kind.SOLO, 1, 5))["x"].shape == (5,)
+
+
+def test_a_strategy_without_devices_has_its_batches_where_jax_computes():
+    placing = OnDefaultDevice()
+    (placed,) = placing.place([np.arange(3.0)], Kind.PLAIN, is_stacked=False)
+    assert isinstance(placed, jax.Array)
+    assert placed.devices() == {jax.devices()[0]}
+    with pytest.raises(BadArgumentError, match="does not fit into the 32 bits"):
+        placing.place([np.array([1 << 40])], Kind.PLAIN, is_stacked=False)
+
+
+def test_steps_that_stay_on_the_host_are_not_touched(mesh):
+    arrays = [np.zeros(3)]
+    assert OnHost(OnMesh(mesh)).place(arrays, Kind.SPREAD, is_stacked=False) is arrays
