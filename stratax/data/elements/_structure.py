@@ -37,7 +37,11 @@ def _is_data(value: object) -> bool:
 def flatten(value: object, is_leaf: Callable[[Any], bool] = _is_data) -> tuple[Row, Structure]:
     """Separate the leaves of `value` from what puts them together again; by default a list counts as a leaf."""
     leaves, structure = optree.tree_flatten(value, is_leaf, namespace=_NAMESPACE)
-    unknown = {type(leaf): leaf for leaf in leaves if _is_node_of_jax(leaf) and not is_leaf(leaf)}
+    unknown = {
+        type(leaf): leaf
+        for leaf in leaves
+        if type(leaf) is not np.ndarray and _is_node_of_jax(leaf) and not is_leaf(leaf)
+    }
     if not unknown:
         return leaves, structure
     for leaf in unknown.values():
@@ -209,7 +213,11 @@ def as_row(value: object) -> tuple[Row, Structure]:
     if isinstance(value, np.ndarray | np.generic | bytes | int | float):
         return [as_array(value)], _SINGLE
     leaves, structure = flatten(value)
-    return [as_array(leaf) for leaf in leaves], structure
+    # Most are arrays already, of numbers, and this is done for every element.
+    return [
+        leaf if type(leaf) is np.ndarray and leaf.dtype.kind not in "USO" else as_array(leaf)
+        for leaf in leaves
+    ], structure
 
 
 def spec_of_row(row: Row, structure: Structure) -> Any:
