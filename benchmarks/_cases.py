@@ -93,12 +93,16 @@ def all_cases(counts: Sequence[int]) -> list[Case]:
         *(
             Case(
                 name=name,
-                what=f"JPEG decode, resize and augment, 2 {kind}, times as many images/s as tf.data on 2 threads",
+                what=f"JPEG decode, resize and augment, 2 {kind}{how}, times as many images/s as tf.data on 2 threads",
                 program="_images:flowers",
-                options={"workers": 2, "kind": kind},
-                target=Target(0.9, at_least=True),
+                options={"workers": 2, "kind": kind, "is_compiled": not how},
+                target=Target(1.0, at_least=True),
             )
-            for name, kind in (("images-flowers", "threads"), ("images-flowers-processes", "processes"))
+            for name, kind, how in (
+                ("images-flowers", "threads", ""),
+                ("images-flowers-numpy", "threads", " without Numba"),
+                ("images-flowers-processes", "processes", ""),
+            )
         ),
         *_parsing(),
         *_records(),

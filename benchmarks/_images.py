@@ -1,13 +1,18 @@
 """Photographs: decoding, resizing and augmenting them, against tf.data; and what bounds it."""
 
 import contextlib
+import gc
+import importlib.util
 import os
 import pathlib
 import statistics
+import sys
 import tempfile
 import threading
 import time
+import types
 from collections.abc import Callable, Iterator
+from typing import cast
 
 import numpy as np
 
@@ -48,7 +53,7 @@ def run():
 """
 
 
-def flowers(workers: int, kind: str, plan: _measure.Plan) -> _measure.Figure:
+def flowers(workers: int, kind: str, is_compiled: bool, plan: _measure.Plan) -> _measure.Figure:
     """Images a second as a share of tf.data's; the details say what an image takes, and what parts of the work do.
 
     Both are in the middle of training: pipelines that repeat for ever and that have started. What they have made ahead
@@ -57,8 +62,13 @@ def flowers(workers: int, kind: str, plan: _measure.Plan) -> _measure.Figure:
     Args:
         workers: How many threads make images for tf.data, and how many workers do here.
         kind: What those are: `"threads"` or `"processes"`.
+        is_compiled: Whether Numba compiles operations here; else NumPy computes alone.
         plan: How long to measure.
     """
+    _choose(is_compiled)
+    # To look through all that is imported, before every turn, would count as time of the processor.
+    gc.freeze()
+    spent: dict[str, list[tuple[float, int]]] = {"stratax": [], "tf_data": []}
     with _photographs() as paths, tempfile.TemporaryDirectory() as folder:
         listing = pathlib.Path(folder) / "files.txt"
         listing.write_text("\n".join(map(str, paths)), encoding="utf-8")
@@ -73,14 +83,35 @@ def flowers(workers: int, kind: str, plan: _measure.Plan) -> _measure.Figure:
             def ours(count: int) -> None:
                 for _ in range(count * num_batches):
                     next(batches)
+                spent["stratax"].append((time.process_time(), count * num_batches * _BATCH))
 
-            mine, others = _measure.in_turns(ours, theirs, plan=plan, lead=_LEAD)
+            def peers(count: int) -> None:
+                spent["tf_data"].append((theirs(count), count * num_batches * _BATCH))
+
+            mine, others = _measure.in_turns(ours, peers, plan=plan, lead=_LEAD)
     details = {
         "stratax_us": statistics.median(mine) / (num_batches * _BATCH) * 1e6,
         "tf_data_us": statistics.median(others) / (num_batches * _BATCH) * 1e6,
+        **(
+            {f"{side}_processor_us": _processor_time(turns) for side, turns in spent.items()}
+            if kind == "threads"
+            else {}
+        ),
         **_parts(contents, workers),
     }
     return _measure.spread([other / own for own, other in zip(mine, others, strict=True)], details)
+
+
+def _choose(is_compiled: bool) -> None:
+    if not is_compiled:
+        sys.modules["numba"] = cast(types.ModuleType, None)
+    elif importlib.util.find_spec("numba") is None:
+        raise _peer.NotInstalledError("not installed: numba (install the extra image-speed of stratax)")
+
+
+def _processor_time(turns: list[tuple[float, int]]) -> float:
+    """Microseconds of one process for an image, in all turns but the first."""
+    return (turns[-1][0] - turns[0][0]) / sum(images for _, images in turns[1:]) * 1e6
 
 
 def pipeline(contents: list[bytes], workers: int, kind: str) -> Dataset:

@@ -41,6 +41,7 @@ Copy = Annotated[np.ndarray, Layout(None, 3, is_result=True)]
 
 _ZERO, _ONE, _TWO, _THREE, _FOUR, _SIX = (np.float32(n) for n in (0, 1, 2, 3, 4, 6))
 _THIRD, _TWO_THIRDS = np.float32(2 / 6), np.float32(4 / 6)
+_FIRST, _SECOND, _LAST, _NEXT = (np.uintp(n) for n in range(4))
 _BYTE_STEPS, _LARGEST_BYTE = np.float32(255.5), np.float32(255)
 
 
@@ -102,19 +103,22 @@ def interpolate(
                     continue
                 held[row % 2] = row
                 source, target = images[n, row], lines[row % 2]
-                # The number of channels as a constant makes this twice as quick.
+                # Three channels one by one, at numbers that can't be negative: twice as quick as the other loop.
                 if channels == 3:
+                    k = _FIRST
                     for j in range(left.size):
-                        before, after, share = left[j] * 3, right[j] * 3, column_shares[j]
-                        for k in range(3):
-                            first = np.float32(source[before + k])
-                            target[j * 3 + k] = (np.float32(source[after + k]) - first) * share + first
+                        before, after, share = np.uintp(left[j] * 3), np.uintp(right[j] * 3), column_shares[j]
+                        red, green, blue = source[before], source[before + _SECOND], source[before + _LAST]
+                        target[k] = (source[after] - red) * share + red
+                        target[k + _SECOND] = (source[after + _SECOND] - green) * share + green
+                        target[k + _LAST] = (source[after + _LAST] - blue) * share + blue
+                        k += _NEXT
                 else:
                     for j in range(left.size):
                         before, after, share = left[j] * channels, right[j] * channels, column_shares[j]
                         for k in range(channels):
-                            first = np.float32(source[before + k])
-                            target[j * channels + k] = (np.float32(source[after + k]) - first) * share + first
+                            first = source[before + k]
+                            target[j * channels + k] = (source[after + k] - first) * share + first
             above, below, share = lines[upper[i] % 2], lines[lower[i] % 2], row_shares[i]
             for j in range(above.size):
                 result[n, i, j] = (below[j] - above[j]) * share + above[j]

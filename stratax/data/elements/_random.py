@@ -12,7 +12,7 @@ from contextvars import ContextVar, Token
 
 import numpy as np
 
-from stratax.data.elements._keyed import MAX_HASHED, generator, hashed, packed, uniform
+from stratax.data.elements._keyed import MAX_HASHED, generator, hashed, packed, packed_pair, uniform
 
 
 class _Draws:
@@ -39,7 +39,7 @@ class _Draws:
         self.count += 1
         if self._packed is None:
             self._packed = packed(self._named())
-        return hashed(shape, self._packed + packed((self.count, seed)))
+        return hashed(shape, self._packed + packed_pair(self.count, seed))
 
     def _named(self) -> Sequence[int]:
         if self._key is None:

@@ -3,7 +3,7 @@
 import contextlib
 import functools
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError
 from typing import Any, cast
 
@@ -177,32 +177,23 @@ class Map(Drawing):
         pool, calls = run.pool(self._threads, self), self._calls(run)
         columns = self._columns_to_fill(block.count)
 
-        results: list[Row | None] = [None] * block.count
-        failures: dict[int, Exception] = {}
-        todo = iter(range(block.count))
+        def make(i: int) -> Row | None:
+            if run.is_closed:
+                raise CancelledError
+            row = calls.row(block.row(i), int(indices[i]), pass_at(passes, i))
+            return None if _put(row, columns, i) else row
 
-        def work() -> None:
-            # One task for a thread, not for an element: to hand over an element takes as long as to make a small one.
-            for i in todo:
-                try:
-                    if run.is_closed:
-                        raise CancelledError
-                    row = calls.row(block.row(i), int(indices[i]), pass_at(passes, i))
-                    results[i] = None if _put(row, columns, i) else row
-                except Exception as e:
-                    failures[i] = e
-                    _exhaust(todo)
-
+        results: list[Row | None] = []
+        futures = [pool.submit(make, i) for i in range(block.count)]
         try:
-            for future in [pool.submit(work) for _ in range(min(self._threads, block.count))]:
-                future.result()
-        finally:
-            _exhaust(todo)
-        # All before the first that failed were begun before it.
-        count = min(failures, default=block.count)
-        if not failures and columns and not any(results):
-            return Columns(columns, count)
-        return Rows(_rows(results[:count], columns), failure=failures.get(count))
+            results.extend(future.result() for future in futures)
+        except Exception as e:
+            for future in futures:
+                future.cancel()
+            return Rows(_rows(results, columns), failure=e)
+        if columns and not any(results):
+            return Columns(columns, block.count)
+        return Rows(_rows(results, columns))
 
     def _columns_to_fill(self, count: int) -> list[np.ndarray]:
         """Return where the threads put results of one shape, side by side; empty if unknown or not worth it."""
@@ -226,12 +217,6 @@ class Map(Drawing):
             window = _ROWS_PER_THREAD * self._threads
             return ThreadedMapCursor(child, calls, passes, lambda: run.pool(self._threads, self), window)
         return MapCursor(self.child.open(run, passes), Lookahead(self.child), calls, passes)
-
-
-def _exhaust(todo: Iterator[int]) -> None:
-    """Leave nothing to do for the others."""
-    for _ in todo:
-        pass
 
 
 def _is_plain(spec: TensorSpec) -> bool:
