@@ -105,14 +105,14 @@ def interpolate(
                 source, target = images[n, row], lines[row % 2]
                 # Three channels one by one, at numbers that can't be negative: twice as quick as the other loop.
                 if channels == 3:
-                    k = _FIRST
+                    place = _FIRST
                     for j in range(left.size):
                         before, after, share = np.uintp(left[j] * 3), np.uintp(right[j] * 3), column_shares[j]
                         red, green, blue = source[before], source[before + _SECOND], source[before + _LAST]
-                        target[k] = (source[after] - red) * share + red
-                        target[k + _SECOND] = (source[after + _SECOND] - green) * share + green
-                        target[k + _LAST] = (source[after + _LAST] - blue) * share + blue
-                        k += _NEXT
+                        target[place] = (source[after] - red) * share + red
+                        target[place + _SECOND] = (source[after + _SECOND] - green) * share + green
+                        target[place + _LAST] = (source[after + _LAST] - blue) * share + blue
+                        place += _NEXT
                 else:
                     for j in range(left.size):
                         before, after, share = left[j] * channels, right[j] * channels, column_shares[j]
