@@ -137,9 +137,10 @@ class GFile:
             return self._file().read(n)
 
     def readline(self) -> Any:
-        """The next line, with its end; empty behind the last one."""
+        """Read the next line, with its end but without carriage returns; empty behind the last one."""
         with reading(self.name):
-            return self._file().readline()
+            line = self._file().readline()
+        return line.replace(b"\r" if "b" in self.mode else "\r", line[:0])
 
     def readlines(self) -> list[Any]:
         """All lines that are left, with their ends."""

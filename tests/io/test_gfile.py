@@ -87,15 +87,18 @@ def test_a_file_is_written_and_read_from_front_to_back(folder):
         file.write("two")
     with gfile.GFile(path) as file:
         assert (file.name, file.mode, file.size()) == (path, "r", 8)
-        assert file.readline() == "one\r\n"
+        assert file.readline() == "one\n"
         assert list(file) == ["two"]
         file.seek(0)
         assert file.read(3) == "one"
         assert file.tell() == 3
-        assert file.readlines() == ["\r\n", "two"]
+        assert file.readlines() == ["\n", "two"]
     with gfile.GFile(path, "ab") as file:
         file.write(b"!")
     assert gfile.GFile(path, "rb").read() == b"one\r\ntwo!"
+    assert list(gfile.GFile(path, "rb")) == [b"one\n", b"two!"]
+    gfile.write_file(path, b"a\r\nb\rc\r\r\n\r\nlast\r")
+    assert gfile.GFile(path).readlines() == ["a\n", "bc\n", "\n", "last"]  # TensorFlow 2.21's.
     gfile.GFile(path, "w").close()
     assert gfile.stat(path).length == 0
     assert gfile.stat(path).mtime_nsec > 1e18
