@@ -114,6 +114,7 @@ def _call_builtin(
     _iterators.check_call(function, args, kwargs)
     if _capture.current_region() and (stream := _iterated.combined(function, args, kwargs)) is not None:
         return stream
+    # These look at their caller's frame, which in rewritten code is another function's.
     if function is super and not args:
         return py_builtins.super_in_original_context(function, args, scope)
     if function is locals:
@@ -150,6 +151,7 @@ def _leads_to_users(function: types.FunctionType) -> bool:
 
 _PATHS = {name: sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
 _INSTALLED = ("site-packages", "dist-packages")
+# Libraries that JAX traces as they are: their loops are not the user's.
 _NEVER = ("keras", "jax", "jaxlib", "numpy", "stratax", "malt")
 
 
@@ -286,6 +288,7 @@ def _load_or_undefined(load: Callable[[], Any], name: str) -> Any:
     """Return the value of `self.x` or `d[k]`, if it has one."""
     try:
         return load()
+    # What a loop or branch assigns may have no value before it.
     except (KeyError, AttributeError, NameError, IndexError, TypeError):
         return _locals.Undefined(name)
 

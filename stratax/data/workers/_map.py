@@ -21,8 +21,11 @@ from stratax.data.workers._task import Part, Task
 from stratax.errors import BadArgumentError, WorkerError
 
 _TASKS_PER_PROCESS = 2
+"""One that a process works on, and one that it finds when it has done."""
 _ROWS_AHEAD = 64
+"""At most how many elements are read ahead for each process."""
 _BYTES_AHEAD = 1 << 26
+"""At most how many bytes of results they make in all, unless that keeps processes idle."""
 
 
 class WorkerMap(Map):
@@ -232,6 +235,7 @@ class WorkerMapCursor(AheadCursor):
         failure: Exception | None = None
         missing, until = pool.rows_per_task, time.monotonic() + TASK_SECONDS
         while missing > 0 and (not blocks or time.monotonic() < until):
+            # Before each reading: behind it, the child's position is that of the next element.
             self._positions.mark(self._num_read + sum(block.count for block in blocks), self._num_given)
             try:
                 blocks.append(self._child.read(missing))

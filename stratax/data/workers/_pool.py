@@ -23,10 +23,15 @@ from stratax.data.workers._task import Part, Result, Task, is_ready, make, set_u
 from stratax.errors import BadTypeError, WorkerError
 
 START_SECONDS = 120.0
+"""How long the first worker may take to start."""
 STALL_SECONDS = 900.0
+"""How long a task that is waited for may give nothing."""
 POLL_SECONDS = 1.0
+"""How often a wait looks whether the processes have started and still give something."""
 TASK_SECONDS = 0.02
+"""How long a task is meant to take: long beside its sending."""
 _TASK_BYTES = 1 << 23
+"""At most how many bytes of results a task is meant to make."""
 _MOST_ROWS = 256
 
 
@@ -105,8 +110,10 @@ class WorkerPool:
                     self._free.remove(memory)
                     return memory
             if self._free:
+                # Too small: the results have grown.
                 self._free.pop().close()
             self._num_memories += 1
+            # The next power of two: results that grow a little still fit.
             return Memory(1 << (needed - 1).bit_length(), self._num_memories)
 
     def drop(self, future: "Future[Result]") -> None:

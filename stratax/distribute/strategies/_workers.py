@@ -64,6 +64,7 @@ class WorkersStrategy(Strategy):
     def __init__(
         self, cluster: Cluster, devices: Sequence[jax.Device], cross_device_ops: CrossDeviceOps | None = None
     ) -> None:
+        # So that the replicas of a worker are one slice of all (`Share.of`).
         ordered = sorted(devices, key=lambda device: device.process_index)
         if not has_peers(cluster):
             super().__init__(on_devices(self, ordered, cross_device_ops))
@@ -219,6 +220,7 @@ class InputOfWorkers(InputOfReplicas):
         How a dataset is divided, and whether it can be, depends on the files that a worker sees. The workers tell one
         another before anybody reads.
         """
+        # Kept until all have exchanged what they found: who raised before would leave the others waiting.
         failure: errors.DataError | None = None
         part = dataset
         try:
