@@ -217,6 +217,7 @@ class StepLoop:
                     self.was_stopped = True
                     break
             else:
+                # No stop has broken off the blocks: the pass is over, unless the last step was reached first.
                 if until is None or self.step < until:
                     self._end_pass(steps, current)
                     # All workers are at the end of the pass, so a wish is met here and not a step later.

@@ -37,7 +37,7 @@ _KEEP_BATCHES = Map | NamedColumns | Prefetch
 """Steps that make one batch of each."""
 
 _COST = " Every worker reads all the files then."
-_told: set[str] = set()
+_warned: set[str] = set()
 
 
 def auto_shard(
@@ -211,8 +211,9 @@ class _Division:
             f"The auto_shard_policy AUTO chose {policy}: {reason}.{cost} "
             "Set options.experimental_distribute.auto_shard_policy to choose yourself."
         )
-        if self._index == 0 and message not in _told:
-            _told.add(message)
+        # One worker says it for all.
+        if self._index == 0 and message not in _warned:
+            _warned.add(message)
             warnings.warn(message, UserWarning, stacklevel=5)
 
     def _check_files(self, files: FileShards) -> None:
@@ -255,6 +256,7 @@ class _Division:
         size = node.batch_size
         if size is None:
             return part(node)
+        # Batches of unknown making are taken apart and made anew, smaller.
         return make_batch(make_unbatch(part(node)), self._share(size), drop_remainder=False)
 
     def _below(self, node: Node, part: Callable[[Node], Node]) -> Node | None:
@@ -282,6 +284,7 @@ class _Division:
         if length == UNKNOWN_CARDINALITY:
             return False
         last = 0 if length == INFINITE_CARDINALITY else length % size
+        # A last batch with fewer rows than there are workers would leave one of them without a batch.
         return last == 0 or last >= self._number
 
     def _zip(self, node: Zip, part: Callable[[Node], Node]) -> Node | None:
