@@ -114,7 +114,7 @@ class CheckpointManager:
         check_interval: bool = True,
         options: CheckpointOptions | None = None,
     ) -> str | None:
-        """Saves, and removes what is too old.
+        """Save, and remove what is too old.
 
         Args:
             checkpoint_number: The number, an int or a variable; None for one more than the last time.

@@ -151,7 +151,7 @@ def listing(values: Sequence[Any]) -> str:
 
 
 def share_failure(action: str, error: BaseException | None, timeout: float) -> BaseException | None:
-    """Tell all tasks of a failure in one of them.
+    """Notify all tasks of a failure in one of them.
 
     Args:
         action: What all tasks do now.
@@ -181,8 +181,8 @@ def _first_failure(failures: Sequence[Any], own: BaseException | None) -> BaseEx
 
 
 @contextlib.contextmanager
-def telling_the_others(token: str) -> Iterator[None]:
-    """Tell the other tasks when the chief's work in a block is done, or how it failed; in a thread of the chief.
+def notifying_the_others(token: str) -> Iterator[None]:
+    """Notify the other tasks when the chief's work in a block is done, or how it failed; in a thread of the chief.
 
     Args:
         token: What the work is called.
@@ -196,7 +196,7 @@ def telling_the_others(token: str) -> Iterator[None]:
     finally:
         cluster = _group()
         if cluster is not None:
-            # Who is lost can't be told. The program learns of it from the next thing that the tasks do together.
+            # Who is lost can't be notified. The program learns of it from the next thing that the tasks do together.
             with contextlib.suppress(errors.PeerLostError, errors.ClusterTimeoutError):
                 cluster.broadcast(_NEWS + token, json.dumps(failure).encode())
 

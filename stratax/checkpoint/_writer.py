@@ -54,7 +54,7 @@ def begin(
 
     def write_or_wait() -> None:
         if work is not None:
-            with _together.telling_the_others(destination.token):
+            with _together.notifying_the_others(destination.token):
                 work()
         else:
             _together.wait_for_chief(destination.token, chief)

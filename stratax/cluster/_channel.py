@@ -61,7 +61,7 @@ class Channel:
 
 
 async def open_channel(host: str, port: int, key: bytes, kind: bytes) -> Channel:
-    """Connects, and has the other side prove that it knows the key.
+    """Connect, and have the other side prove that it knows the key.
 
     Args:
         host: The host of the coordinator.

@@ -104,6 +104,7 @@ class GradientRegion(_capture.Region):
 
     def add_update(self, update: tuple[keras.Variable, Any]) -> None:
         variable, value = update
+        # A value of the trace around the differentiated function, which need not be a region's.
         if isinstance(value, jax.core.Tracer) and value._trace is self._enclosing_trace:
             self.writes[id(variable)] = variable
             self._values[id(variable)] = value
@@ -184,6 +185,7 @@ def _differentiate(
             arrays, static["aux"] = _partition(aux)
             loss = _checked_loss(loss)
         written[:] = region.writes.values()
+        # What is assigned inside leaves as an auxiliary result: JAX lets no tracer out otherwise.
         return loss, (arrays, [region.final_value(variable) for variable in written])
 
     (loss, (arrays, new_values)), gradients = jax.value_and_grad(pure, has_aux=True)(at)

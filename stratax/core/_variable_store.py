@@ -107,6 +107,7 @@ class _Stored:
     def __reduce__(self) -> Any:
         """Make a copy, or what is unpickled, keep its value in itself: a store belongs to this process."""
         state = {key: value for key, value in self.__dict__.items() if key not in (_STORE, _HAS_VALUE)}
+        # Behind the made class and `_Stored` comes the class that the variable had.
         return _make, (type(self).__mro__[2], {**state, "_value": self._value})
 
 
@@ -137,6 +138,7 @@ def keep(variable: keras.Variable, store: VariableStore) -> None:
     value = variable.__dict__.pop("_value", None)
     variable.__dict__.update({_STORE: store, _HAS_VALUE: False})
     cls: Any = type(variable)
+    # Keras sets `_value` in the instance, and only a property of the class comes before that.
     variable.__class__ = _stored_class(cls)
     _in_use[0] = True
     if value is not None:

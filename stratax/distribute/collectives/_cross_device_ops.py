@@ -72,7 +72,7 @@ class AllReduceCrossDeviceOps(CrossDeviceOps):
     def reduce_in_replica(
         self, op: ReduceOp, arrays: Sequence[jax.Array], axis_name: str, num_replicas: int
     ) -> list[jax.Array]:
-        """Packs, sums with `sum_buffers`, unpacks, and divides for a mean; see `CrossDeviceOps`."""
+        """Pack, sum with `sum_buffers`, unpack, and divide for a mean; see `CrossDeviceOps`."""
         sums = [_summable(array) for array in arrays]
         if num_replicas > 1 and sums:
             packs = self.plan(sums)
@@ -212,6 +212,7 @@ class ReductionToOneDevice(AllReduceCrossDeviceOps):
             every = lax.all_gather(buffer, axis_name)
             total = jax.eval_shape(accumulate, every)
             total = lax.cond(is_root, accumulate, lambda _: jnp.zeros(total.shape, total.dtype), every)
+            # All but one give zeros: the sum hands the total out.
             return lax.psum(total, axis_name)
 
         return [sum_buffer(buffer) for buffer in buffers]
@@ -246,6 +247,7 @@ def _ring_sum(buffer: jax.Array, axis_name: str, num_replicas: int) -> jax.Array
     for _ in range(1, num_replicas):
         part = lax.ppermute(part, axis_name, onward)
         complete.append(part)
+    # Reversed, the chunks are in order but for a rotation.
     rotated = jnp.flip(jnp.stack(complete), axis=0)
     return _unpadded(jnp.roll(rotated, here + 2, axis=0), buffer)
 
