@@ -1,7 +1,5 @@
 """A plan's source that reads the records of files, one file after another or several in turn (data layer)."""
 
-from concurrent.futures import ThreadPoolExecutor
-
 from stratax.data.elements import UNKNOWN_CARDINALITY, Block, TensorSpec
 from stratax.data.plan import Node, OwningCursor, Run
 from stratax.data.position import Cursor, State
@@ -139,7 +137,6 @@ class TurnsCursor(OwningCursor):
         self._open_names = lambda: source.names.open(run, passes)
         self._names = self._open_names()
         self._form = source.form
-        self._pool = ThreadPoolExecutor(source.num_parallel, thread_name_prefix="stratax-read")
         self._files: list[OpenFile | None] = [None] * source.num_parallel
         self._befores: list[NamePlace | None] = [None] * source.num_parallel
         self._turn = 0
@@ -187,14 +184,14 @@ class TurnsCursor(OwningCursor):
         except StopIteration:
             self._has_all = True
             return None
-        file = OpenFile(name, self._form, self._run.origins, self._pool)
+        file = OpenFile(name, self._form, self._run.origins, reads_ahead=True)
         self._files[turn], self._befores[turn] = file, before
         return file
 
-    def _leave(self, turn: int) -> None:
+    def _leave(self, turn: int, *, wait: bool = True) -> None:
         file = self._files[turn]
         if file is not None:
-            file.close()
+            file.close(wait=wait)
         self._files[turn] = self._befores[turn] = None
 
     def get_state(self) -> State:
@@ -226,6 +223,5 @@ class TurnsCursor(OwningCursor):
     def let_go(self, wait: bool = True) -> None:
         """Close the files and end the threads."""
         for turn in range(len(self._files)):
-            self._leave(turn)
+            self._leave(turn, wait=wait)
         self._names.close()
-        self._pool.shutdown(wait=wait, cancel_futures=True)

@@ -1,12 +1,10 @@
 """One open file of records: gives them out of the pieces in which they are read (data layer)."""
 
-from concurrent.futures import Executor, Future
-
 import numpy as np
 
 from stratax._shown import shown
 from stratax.data.elements import Block, Columns
-from stratax.data.position import State
+from stratax.data.position import Background, State
 from stratax.data.records import Origins, Piece, RecordFormat
 from stratax.errors import DataError, DataLossError
 
@@ -20,18 +18,15 @@ class OpenFile:
         name: The file.
         form: How to read it.
         origins: Notes where the records stand.
-        ahead: Where the next piece is read while this one is used; None to read when it is asked for.
+        reads_ahead: Whether a thread reads the next piece while this one is used.
     """
 
-    def __init__(
-        self, name: str, form: RecordFormat, origins: Origins, ahead: Executor | None = None
-    ) -> None:
+    def __init__(self, name: str, form: RecordFormat, origins: Origins, *, reads_ahead: bool = False) -> None:
         self._name = name
         self._form = form
         self._origins = origins
         self._stream = form.open(name)
-        self._ahead = ahead
-        self._next: Future[Piece] | None = None
+        self._queue: Background[Piece] | None = Background(1, _one_piece) if reads_ahead else None
         self._piece = Piece.empty(self._stream.place)
         self._at = 0
         self._is_lost = False
@@ -66,11 +61,18 @@ class OpenFile:
         return as_block(self.take(min(limit, self.at_hand)))
 
     def _read(self) -> Piece:
-        if self._ahead is None:
+        queue = self._queue
+        if queue is None:
             return self._read_piece()
-        piece = self._read_piece() if self._next is None else self._waited(self._next)
-        self._next = self._ahead.submit(self._read_piece)
-        return piece
+        if not queue.has_begun:
+            # From now on the stream is the thread's.
+            queue.begin(lambda _: self._read_piece(), self._stream.close, name="stratax-read", wanted=1)
+        if not queue.wait(_MAX_WAIT):
+            raise DataError(
+                f"Reading a file did not go on for {_MAX_WAIT:.0f} s. Received: filename={shown(self._name)}. "
+                "See whether the disk or the network that it is on still answers."
+            )
+        return queue.take()
 
     def _read_piece(self) -> Piece:
         try:
@@ -89,20 +91,10 @@ class OpenFile:
             failure.__cause__ = e
             return Piece.empty((offset, record), failure)
 
-    def _waited(self, future: Future[Piece]) -> Piece:
-        try:
-            return future.result(_MAX_WAIT)
-        except TimeoutError as e:
-            raise DataError(
-                f"Reading a file did not go on for {_MAX_WAIT:.0f} s. Received: filename={shown(self._name)}. "
-                "See whether "
-                "the disk or the network that it is on still answers."
-            ) from e
-
     def skip(self, count: int) -> int:
         """Pass over records, failures included; fewer than `count` at the end of the file."""
         passed = self._skip_held(count)
-        while passed < count and self._next is not None:
+        while passed < count and self._queue is not None and self._queue.has_begun:
             try:
                 self._piece, self._at = self._read(), 0
             except StopIteration:
@@ -133,11 +125,20 @@ class OpenFile:
         if self._is_lost:
             self._stream.close()
 
-    def close(self) -> None:
-        """Close the file, after what is being read ahead."""
-        if self._next is not None and not self._next.cancel():
-            self._next.exception(_MAX_WAIT)
-        self._stream.close()
+    def close(self, *, wait: bool = True) -> None:
+        """Close the file, after what is being read ahead.
+
+        Args:
+            wait: Whether to wait for that.
+        """
+        if self._queue is not None:
+            self._queue.stop(wait)
+        if self._queue is None or not self._queue.has_begun:
+            self._stream.close()
+
+
+def _one_piece(_: Piece) -> int:
+    return 1
 
 
 def as_block(records: list[bytes]) -> Columns:
