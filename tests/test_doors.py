@@ -123,6 +123,22 @@ def test_a_stub_is_read_as_python_reads_it_and_has_each_name_once(stub):
     assert _doors.read_table(door_of(stub), str(stub)) == parsed(stub)
 
 
+@pytest.mark.parametrize("stub", STUBS, ids=DOORS)
+def test_a_name_of_another_package_is_taken_from_its_door(stub):
+    package = door_of(stub).split(".")[:2]
+    # The modules of the root (`train`, `tpu`) are a choice of what packages have.
+    others = [
+        origin
+        for origin in _doors.read_table(door_of(stub), str(stub)).values()
+        if origin.module.startswith("stratax.") and origin.module.split(".")[:2] != package
+    ]
+    allowed = ("stratax._version",)
+    past = [each for each in others if "._" in each.module and each.module not in allowed]
+    # `stratax.tf.image` has what stands in the table of `stratax.image`.
+    is_whole = door_of(stub) == "stratax.tf.image"
+    assert is_whole or past == []
+
+
 @pytest.mark.parametrize("name", DOORS)
 def test_every_name_of_a_door_is_there(name):
     door = importlib.import_module(name)

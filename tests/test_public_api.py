@@ -27,6 +27,25 @@ def test_every_name_in_all_exists_once(module):
     assert len(set(names)) == len(names)
 
 
+@pytest.mark.parametrize(
+    ("module", "expected"),
+    [
+        ("stratax.core", True),
+        ("stratax.core.regions", False),
+        ("stratax.data.plan", False),
+        ("stratax.data._x", False),
+        ("stratax.ops", False),
+        ("stratax.ops.linalg", False),
+        ("stratax.tf.data.experimental", True),
+        ("stratax.tf._names", False),
+        ("stratax.convert.beam", True),
+        ("stratax._doors", False),
+    ],
+)
+def test_a_module_is_for_users_or_for_other_packages_by_its_place(module, expected):
+    assert public_api.is_for_users(module) is expected
+
+
 def test_every_public_function_and_class_has_a_docstring():
     documented = (
         path for path, value in public_values() if isinstance(value, type) or inspect.isroutine(value)
