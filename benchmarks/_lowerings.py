@@ -67,6 +67,7 @@ def _statistics(x: Any) -> Any:
 
 PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[tuple[int, ...], ...]]] = {
     "depthwise": (_depthwise, (_IMAGES, (3, 3, 1, 32))),
+    "depthwise-gradient": (functools.partial(_filter_gradient, groups=32), (_IMAGES, (3, 3, 1, 32))),
     "groups": (functools.partial(_convolution, groups=4), (_IMAGES, (3, 3, 8, 32))),
     "groups-gradient": (functools.partial(_filter_gradient, groups=4), (_IMAGES, (3, 3, 8, 32))),
     "one-pixel-gradient": (_filter_gradient, (_IMAGES, (1, 1, 32, 64))),

@@ -223,6 +223,36 @@ def test_installing_twice_is_installing_once():
     assert mlir._platform_specific_lowerings["cpu"][jax.lax.conv_general_dilated_p] is before
 
 
+@pytest.mark.parametrize("options", [{}, {"window_strides": (1, 1), "rhs_dilation": (2, 1)}])
+@pytest.mark.parametrize("dims", [NHWC, NCHW], ids=["last", "first"])
+def test_depthwise_filter_gradients_are_accumulated_over_images(dims, options):
+    shapes = ((3, 9, 8, 4), (3, 2, 1, 4)) if dims == NHWC else ((3, 4, 9, 8), (4, 1, 3, 2))
+    x, w = _values(*shapes)
+    options = {"feature_group_count": 4} | options
+
+    def gradient(x, w):
+        y, pull_back = jax.vjp(lambda w: _conv(x, w, dims, **options), w)
+        return pull_back(y)
+
+    assert "stablehlo.convolution" not in _text(gradient, x, w)
+    np.testing.assert_allclose(
+        jax.jit(gradient)(x, w)[0], _expected(x, w, dims, options)[2], rtol=0, atol=1e-4
+    )
+
+
+def test_a_depthwise_gradient_that_would_need_much_memory_is_left_to_xla():
+    x, w = (
+        jax.ShapeDtypeStruct((1, 900, 900, 32), np.float32),
+        jax.ShapeDtypeStruct((3, 3, 1, 32), np.float32),
+    )
+
+    def gradient(x, w):
+        y, pull_back = jax.vjp(lambda w: _conv(x, w, NHWC, window_strides=(1, 1), feature_group_count=32), w)
+        return pull_back(y)
+
+    assert "stablehlo.convolution" in _text(gradient, x, w)
+
+
 def test_convolutions_of_few_features_are_sums_over_taps():
     x, w = _values((8, 24, 24, 3), (3, 3, 3, 4))
     assert "stablehlo.convolution" not in _text(lambda x, w: _conv(x, w, NHWC), x, w)
