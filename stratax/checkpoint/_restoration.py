@@ -42,6 +42,7 @@ class Restoration:
         self._left: set[str] = {*index.shapes, *index.inputs}
         self._kept: dict[str, np.ndarray] = {}
         self._notice = _Notice()
+        # Of an object of its own: a finalizer that held this one would keep it alive.
         weakref.finalize(self, self._notice.warn)
 
     @property
