@@ -130,38 +130,6 @@ def test_a_damaged_commit_file_is_noticed(tmp_path):
     assert latest_checkpoint(tmp_path) is None
 
 
-@pytest.mark.parametrize("has_lock", [True, False])
-def test_what_a_killed_process_left_is_neither_listed_nor_kept(tmp_path, has_lock):
-    left = tmp_path / ".ckpt-7.0123abcd.writing"
-    left.mkdir()
-    if has_lock:
-        (left / "lock").touch()
-    (tmp_path / "ckpt-9").mkdir()
-    assert latest_checkpoint(tmp_path) is None
-    manager = manager_of(tmp_path)
-    manager.save()
-    manager.sync()
-    assert not left.exists()
-    with pytest.raises(errors.FileMissingError, match="not a checkpoint, or not a whole one"):
-        manager.checkpoint.restore(tmp_path / "ckpt-9")
-    with pytest.raises(errors.FileMissingError, match="there is nothing"):
-        manager.checkpoint.restore(tmp_path / "ckpt-8")
-
-
-def test_a_checkpoint_takes_the_place_of_another_whole(tmp_path):
-    checkpoint = Checkpoint(v=sx.Variable(1.0))
-    path = checkpoint.write(tmp_path / "ckpt")
-    checkpoint.v.assign(2.0)
-    checkpoint.write(tmp_path / "ckpt")
-    checkpoint.v.assign(3.0)
-    checkpoint.read(path)
-    assert float(checkpoint.v) == 2.0
-    os.rename(path, tmp_path / ".ckpt.replaced")  # Where it is for a moment.
-    checkpoint.v.assign(3.0)
-    checkpoint.read(path)
-    assert float(checkpoint.v) == 2.0
-
-
 def test_a_replacement_that_was_cut_off_is_listed_too(tmp_path):
     path = manager_of(tmp_path).checkpoint.write(tmp_path / "best")
     assert latest_checkpoint(tmp_path) == path
@@ -169,17 +137,6 @@ def test_a_replacement_that_was_cut_off_is_listed_too(tmp_path):
     assert latest_checkpoint(tmp_path) == path
     assert sx.train.load_checkpoint(tmp_path).has_tensor("v")
     assert sx.train.checkpoint_exists(path)
-
-
-@pytest.mark.parametrize("make", [lambda path: path.touch(), lambda path: (path / "sub").mkdir(parents=True)])
-def test_nothing_but_a_checkpoint_is_replaced_by_one(tmp_path, make):
-    make(tmp_path / "mine")
-    checkpoint = Checkpoint(v=sx.Variable(1.0))
-    checkpoint.write(tmp_path / "mine")
-    with pytest.raises(errors.CheckpointError, match="what is there is no checkpoint, and would be lost"):
-        checkpoint.sync()
-    assert os.listdir(tmp_path) == ["mine"]
-    assert (tmp_path / "mine").is_file() or (tmp_path / "mine" / "sub").is_dir()
 
 
 def test_what_another_program_removes_meanwhile_is_passed_over_in_silence(tmp_path, monkeypatch, caplog):
@@ -198,15 +155,6 @@ def test_what_another_program_removes_meanwhile_is_passed_over_in_silence(tmp_pa
     monkeypatch.setattr(_commit, "located", located_and_gone)
     assert names(manager.checkpoints) == ["ckpt-2"]
     assert not caplog.records
-
-
-def test_where_the_file_system_has_no_locks_checkpoints_are_written_all_the_same(tmp_path, monkeypatch):
-    def no_locks(*arguments):
-        raise OSError(errno.ENOSYS, "Function not implemented")
-
-    monkeypatch.setattr("fcntl.flock", no_locks)
-    path = manager_of(tmp_path).save()
-    assert latest_checkpoint(tmp_path) == path
 
 
 @pytest.mark.parametrize(

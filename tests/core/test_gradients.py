@@ -10,7 +10,7 @@ from jax.sharding import PartitionSpec
 from keras.src.utils.tracking import TrackedList
 
 from stratax import errors
-from stratax.core import _capture, _gradients, value_and_grad
+from stratax.core import _gradients, value_and_grad
 
 
 @pytest.fixture(scope="module")
@@ -208,35 +208,6 @@ def test_it_nests_over_an_inner_derivative_of_an_argument():
     value, gradient = value_and_grad(penalty, weight)(2.0)
     assert float(value) == 144.0
     assert float(gradient) == 96.0
-
-
-def test_a_region_outside_captures_what_is_read_and_gets_what_is_written():
-    weight, scale = keras.Variable(3.0), keras.Variable(2.0, trainable=False)
-
-    def loss(x):
-        scale.assign_add(1.0)
-        return weight * scale * x
-
-    def body(x):
-        value, gradient = value_and_grad(loss, weight)(x)
-        return value, gradient, scale.value
-
-    region = _capture.ProgramRegion()
-
-    def traced(x):
-        with region:
-            return body(x)
-
-    closed = jax.make_jaxpr(traced)(4.0)
-    assert set(map(id, region.inputs)) == {id(weight), id(scale)}
-    assert list(region.writes.values()) == [scale]
-    program = _capture.lift_inputs(closed, len(region.inputs))
-    given = {id(weight): 5.0, id(scale): 1.0}
-    value, gradient, new_scale = program(
-        *[jnp.float32(given[id(v)]) for v in region.inputs], jnp.float32(4.0)
-    )
-    assert (float(value), float(gradient), float(new_scale)) == (40.0, 8.0, 2.0)
-    assert (float(weight.value), float(scale.value)) == (3.0, 2.0)
 
 
 def test_inside_a_mapped_replica_the_gradients_stay_local():

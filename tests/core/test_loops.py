@@ -181,60 +181,6 @@ def test_a_computed_number_of_iterations_compiles():
     assert float(double(jnp.float32(2.0))) == 16.0
 
 
-def test_locals_of_any_structure_are_carried():
-    @core.function
-    def run(x):
-        state = {"sum": jnp.zeros(2), "pair": (0, [1.0])}
-        for i in core.range(3):
-            state = {"sum": state["sum"] + x, "pair": (state["pair"][0] + i, [state["pair"][1][0] * 2])}
-        return state
-
-    result = run(jnp.array([1.0, 2.0]))
-    np.testing.assert_array_equal(result["sum"], [3.0, 6.0])
-    assert int(result["pair"][0]) == 3
-    assert float(result["pair"][1][0]) == 8.0
-
-
-@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
-def test_a_python_number_takes_the_dtype_that_the_loop_gives_it(dtype):
-    @core.function
-    def total(x):
-        result = 0
-        for _ in core.range(3):
-            result += x
-        return result
-
-    result = total(jnp.ones((), dtype))
-    assert result.dtype == dtype
-    assert float(result) == 3.0
-
-
-def test_a_local_first_assigned_in_the_loop_has_the_last_value_after_it():
-    @core.function
-    def last(n):
-        for i in core.range(n):
-            value = i * 10
-        return value
-
-    assert int(last(4)) == 30
-    assert int(last(jnp.int32(4))) == 30
-    assert int(last(jnp.int32(0))) == 0
-    with pytest.raises(UnboundLocalError, match="'value' is used before it has a value"):
-        last(0)
-
-
-def test_objects_that_the_loop_leaves_alone_stay_what_they_are():
-    @core.function
-    def run(x):
-        name, number = "a", 2
-        for _ in core.range(3):
-            x, name, number = x * number, name, number
-        return x, name, number
-
-    x, name, number = run(jnp.float32(1.0))
-    assert (float(x), name, int(number)) == (8.0, "a", 2)
-
-
 def test_loops_nest():
     variable = core.Variable(0.0)
 
@@ -670,22 +616,6 @@ def test_arrays_are_filled_element_by_element():
         return values
 
     np.testing.assert_array_equal(squares(jnp.int32(4)), [0, 1, 4, 9, 0])
-
-
-def test_random_keys_are_carried():
-    @core.function
-    def run(seed):
-        key, total = jax.random.key(seed), 0.0
-        for _ in core.range(3):
-            key, now = jax.random.split(key)
-            total += jax.random.uniform(now)
-        return total
-
-    expected, key = 0.0, jax.random.key(0)
-    for _ in range(3):
-        key, now = jax.random.split(key)
-        expected += jax.random.uniform(now)
-    np.testing.assert_allclose(run(jnp.uint32(0)), expected, rtol=1e-6)
 
 
 def test_a_loop_over_stacked_rows_keeps_the_last_result_or_all_and_updates_variables():

@@ -9,7 +9,7 @@ from stratax import errors
 from stratax.core import _capture
 from stratax.distribute import CentralStorageStrategy, MirroredStrategy, OneDeviceStrategy, Strategy
 from stratax.distribute.strategies import InStep, UpdatesOnce
-from stratax.distribute.strategies._execution import Execution, OverMesh
+from stratax.distribute.strategies._execution import Execution
 from stratax.distribute.strategies._extended import StrategyExtended, on_devices
 from stratax.distribute.strategies._membership import Alone, Membership
 from stratax.distribute.strategies._placement import OnDevices, Placement
@@ -55,14 +55,6 @@ def test_one_process_is_in_step_with_nobody_and_is_the_chief(strategy):
     assert not membership.loop().is_shared
 
 
-def test_the_mesh_is_the_execution_s(strategy):
-    execution = strategy.extended.execution
-    assert isinstance(execution, OverMesh)
-    assert strategy.mesh is execution.mesh
-    assert strategy.devices == tuple(execution.mesh.devices.flat)
-    assert strategy.cross_device_ops is execution.cross_device_ops
-
-
 def test_only_storage_apart_from_the_replicas_is_updated_once():
     updates_once = {
         name: isinstance(make().extended.placement, UpdatesOnce) for name, make in STRATEGIES.items()
@@ -79,25 +71,6 @@ def test_a_program_has_its_variables_where_the_placement_says():
     assert storage.device_set == {jax.devices()[2]}
     placement, storage = traced_placement(OneDeviceStrategy("/cpu:1"))
     assert placement == storage == jax.sharding.SingleDeviceSharding(jax.devices()[1])
-
-
-def test_outside_of_programs_there_is_nothing_to_place(strategy):
-    strategy.extended.place_program()
-    with pytest.raises(errors.StrategyError, match=r"Replicas were run outside of a compiled program"):
-        strategy.extended.call_for_each_replica(lambda: 1)
-
-
-def test_the_call_that_tensorflow_has_runs_replicas_in_a_program():
-    strategy = MirroredStrategy(TWO)
-
-    @sx.function
-    def program():
-        ids = strategy.extended.call_for_each_replica(
-            lambda: sx.distribute.get_replica_context().replica_id_in_sync_group
-        )
-        return strategy.reduce("sum", ids, axis=None)
-
-    assert int(program()) == 1
 
 
 @pytest.mark.parametrize("extended", [None, [jnp.zeros(())], StrategyExtended])

@@ -1,6 +1,4 @@
-"""`run`, `reduce`, `gather` and the rest of `Strategy`, and everything that they refuse."""
-
-import dataclasses
+"""What `Strategy` has for its users, and everything that its methods refuse."""
 
 import jax
 import jax.numpy as jnp
@@ -46,61 +44,8 @@ def context():
 # run
 
 
-def test_run_gives_each_replica_its_component(four, ids):
-    result = four.run(lambda x, by, plus=0.0: x * by + plus, args=(ids, 10.0), kwargs={"plus": ids})
-    assert [float(v) for v in four.experimental_local_results(result)] == [0, 11, 22, 33]
-    assert [v.devices() for v in result.values] == [{d} for d in four.devices]
-
-
-def test_run_under_one_device_gives_plain_arrays_on_it(one):
-    result = one.run(lambda x: x + 1, args=(np.ones(2, "float32"),))
-    assert isinstance(result, jax.Array)
-    v = sx.Variable(1.0)
-    doubled = one.run(lambda: v.assign(v * 2))
-    assert doubled.devices() == {one.devices[0]}
-    assert float(v.value) == 2
-
-
-def test_run_takes_and_gives_structures(four, ids):
-    def fn(tree):
-        return {"sum": tree["x"] + tree["y"][0], "none": None, "text": "t", "pair": (tree["x"], 3)}
-
-    result = four.run(fn, args=({"x": ids, "y": [1.0]},))
-    assert result["none"] is None
-    assert result["text"] == "t"
-    assert isinstance(result["pair"][0], PerReplica)
-    rows = four.experimental_local_results(result)
-    assert [float(row["sum"]) for row in rows] == [1, 2, 3, 4]
-    assert [int(row["pair"][1]) for row in rows] == [3, 3, 3, 3]
-
-
 def test_run_v2_is_the_older_name(four):
     assert len(four.experimental_run_v2(lambda: 1.0).values) == 4
-
-
-def test_run_of_one_function_compiles_once_inside_and_outside_of_functions(four, ids):
-    traces = []
-
-    def fn(x):
-        traces.append(x)
-        return x + 1
-
-    for _ in range(3):
-        four.run(fn, args=(ids,))
-    assert len(traces) == 1
-    outer = sx.function(lambda x: four.run(fn, args=(x,)))
-    for _ in range(3):
-        outer(ids)
-    assert len(traces) == 2
-
-
-def test_run_with_many_functions_is_no_retracing(four, recwarn):
-    for function in [lambda x, k=k: x + k for k in range(2)]:
-        four.run(function, args=(1.0,))
-    bodies = [lambda: 1, lambda: 2, lambda: 3, lambda: 4, lambda: 5, lambda: 6, lambda: 7]
-    for body in bodies:
-        four.run(body)
-    assert not [w for w in recwarn if "traced" in str(w.message)]
 
 
 def test_layers_that_are_built_by_a_later_run_are_created_then(four):
@@ -108,10 +53,6 @@ def test_layers_that_are_built_by_a_later_run_are_created_then(four):
     for layer in (first, second):
         assert len(four.run(lambda x, layer=layer: layer(x), args=(np.ones((1, 2), "float32"),)).values) == 4
         assert layer.kernel.value.shape == (2, 1)
-
-
-def test_one_device_unpacks_a_per_replica_of_one_component(one):
-    assert one.run(lambda x: x, args=(PerReplica(jnp.ones((1, 3))),)).shape == (3,)
 
 
 @pytest.mark.parametrize(
@@ -191,21 +132,6 @@ def test_strategies_can_not_be_nested(four, one):
         four.run(lambda: one.run(lambda: 1.0))
 
 
-def test_gradients_go_through_run_by_value_and_grad_and_a_tape_belongs_into_the_replica(four, ids):
-    v = sx.Variable(2.0)
-
-    def loss():
-        return four.reduce("sum", four.run(lambda x: v * v * x, args=(ids,)), axis=None)
-
-    for call in (sx.value_and_grad(loss, v), sx.function(lambda: sx.value_and_grad(loss, v)())):
-        assert [float(n) for n in call()] == [24, 24]
-    with (
-        sx.GradientTape(),
-        pytest.raises(errors.StrategyError, match="(?s)inside a GradientTape.*Move the tape"),
-    ):
-        loss()
-
-
 # contexts
 
 
@@ -253,63 +179,7 @@ def test_variables_made_in_a_scope_are_on_every_device(four):
     assert dense.kernel.value.devices() == set(four.devices)
 
 
-# reduce, gather, local results
-
-
-@pytest.mark.parametrize("compiled", [False, True])
-def test_reduce_combines_components_and_within_them(four, ids, compiled):
-    value = four.run(lambda x: jnp.stack([x, 10 * x]), args=(ids,))
-
-    def reduce(op, axis):
-        call = lambda v: four.reduce(op, {"v": v}, axis=axis)["v"]  # noqa: E731
-        return np.asarray((sx.function(call) if compiled else call)(value))
-
-    np.testing.assert_allclose(reduce(ReduceOp.SUM, None), [6, 60])
-    np.testing.assert_allclose(reduce("mean", None), [1.5, 15])
-    np.testing.assert_allclose(reduce("SUM", 0), 66)
-    np.testing.assert_allclose(reduce(ReduceOp.MEAN, -1), 66 / 8)
-
-
-def test_reduce_takes_a_numpy_axis_and_one_devices_values(four, ids, one):
-    value = four.run(lambda x: jnp.stack([x, x]), args=(ids,))
-    assert float(four.reduce("sum", value, axis=np.int64(0))) == 12
-    assert float(one.reduce("sum", jnp.array([1.0, 2.0]), axis=0)) == 3
-    assert float(one.reduce("sum", 2.0, axis=None)) == 2
-    assert float(four.reduce("mean", 2.0, axis=None)) == 2
-
-
-@pytest.mark.parametrize(
-    ("op", "axis", "error", "message"),
-    [
-        ("max", None, errors.BadArgumentError, "reduce_op must be ReduceOp.SUM.*'max'"),
-        (3, None, errors.BadArgumentError, "reduce_op=3"),
-        ("sum", 1, errors.BadArgumentError, "-1 <= axis < 1.*Received: axis=1"),
-        ("sum", -2, errors.BadArgumentError, "Received: axis=-2"),
-        ("sum", "0", errors.BadTypeError, "axis must be an int. Received: axis='0'"),
-        ("sum", True, errors.BadTypeError, "axis must be an int. Received: axis=True"),
-    ],
-)
-def test_reduce_refuses(four, op, axis, error, message):
-    value = PerReplica(jnp.ones((4, 2)))
-    with pytest.raises(error, match=f"(?s){message}"):
-        four.reduce(op, value, axis=axis)
-
-
-def test_reduce_refuses_a_sum_of_what_is_not_per_replica(four):
-    with pytest.raises(errors.BadArgumentError, match="needs one value for each replica.*value=1.0"):
-        four.reduce("sum", 1.0, axis=None)
-
-
-def test_gather_concatenates_in_the_order_of_the_replicas(four, ids):
-    value = four.run(lambda x: jnp.full((1, 2), x), args=(ids,))
-    assert np.asarray(four.gather(value, axis=0)).tolist() == [[0, 0], [1, 1], [2, 2], [3, 3]]
-    assert np.asarray(sx.function(lambda v: four.gather(v, axis=-1))(value)).tolist() == [
-        [0, 0, 1, 1, 2, 2, 3, 3]
-    ]
-    tree = four.gather({"a": value, "plain": np.ones(2)}, axis=0)
-    assert tree["plain"].shape == (2,)
-    with pytest.raises(errors.BadArgumentError, match="axis is out of range"):
-        four.gather(ids, axis=0)
+# local results
 
 
 def test_local_results_are_one_for_each_replica(four, ids):
@@ -376,32 +246,7 @@ def test_merge_call_means_the_same_for_a_remainder(four, rows):
     assert float(v.value) == (rows - 1) / 2
 
 
-# values from functions
-
-
-def test_values_are_made_for_each_replica(four, one):
-    seen = []
-
-    def make(c):
-        seen.append(dataclasses.astuple(c))
-        return {"id": np.int32(c.replica_id_in_sync_group), "n": [np.ones(2, "float32")]}
-
-    value = four.experimental_distribute_values_from_function(make)
-    assert seen == [(0, 4), (1, 4), (2, 4), (3, 4)]
-    assert [int(v) for v in value["id"].values] == [0, 1, 2, 3]
-    assert [v.devices() for v in value["n"][0].values] == [{d} for d in four.devices]
-    assert one.experimental_distribute_values_from_function(lambda c: c.num_replicas_in_sync) == 1
-
-
-def test_values_of_different_structures_or_shapes_are_refused(four):
-    with pytest.raises(errors.StructureError, match="same structure for every replica"):
-        four.experimental_distribute_values_from_function(
-            lambda c: [1.0] * (1 + c.replica_id_in_sync_group % 2)
-        )
-    with pytest.raises(errors.StructureError, match="same number of dimensions and the same dtype"):
-        four.experimental_distribute_values_from_function(
-            lambda c: np.ones([2] * (1 + c.replica_id_in_sync_group))
-        )
+# datasets
 
 
 def test_numpy_datasets_are_rows(four):

@@ -155,29 +155,6 @@ def test_waits_have_a_limit_and_say_what_they_wait_for(tmp_path, held, monkeypat
     assert load_checkpoint(path).get_tensor("v") == 1.0
 
 
-def test_a_reader_says_so_when_its_checkpoint_was_replaced(tmp_path):
-    path = checkpoint_of(1.0).write(tmp_path / "ckpt")
-    reader = load_checkpoint(path)
-    checkpoint_of(2.0).write(path)
-    with pytest.raises(errors.FileMissingError, match="replaced or removed after it was opened"):
-        reader.get_tensor("v")
-
-
-def test_what_is_replaced_while_it_is_restored_is_read_anew_whole(tmp_path, monkeypatch):
-    path = checkpoint_of(1.0).write(tmp_path / "ckpt", WAIT)
-    read, writes = _store.read_arrays, iter([2.0])
-
-    def replaced_first(index, keys):
-        for value in writes:  # In the moment between the index and the arrays, as another process might.
-            checkpoint_of(value).write(path, WAIT)
-        return read(index, keys)
-
-    monkeypatch.setattr(_store, "read_arrays", replaced_first)
-    found = sx.Variable(0.0)
-    Checkpoint(v=found).read(path)
-    assert float(found) == 2.0
-
-
 def test_what_runs_in_a_write_may_read_it_while_the_next_one_waits(tmp_path):
     seen, began = [], threading.Event()
 
@@ -212,18 +189,3 @@ go.set()
     environment = {**os.environ, "PYTHONPATH": str(CHECKOUT)}
     done = subprocess.run([sys.executable, "-c", program], env=environment, timeout=120, check=False)
     assert done.returncode == 0
-
-
-def test_threads_that_write_one_path_leave_a_whole_checkpoint(tmp_path):
-    def write(value):
-        with contextlib.suppress(errors.FileMissingError):
-            load_checkpoint(tmp_path)
-        checkpoint_of(value).write(tmp_path / "ckpt", WAIT)
-
-    threads = [threading.Thread(target=write, args=(float(value),)) for value in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert load_checkpoint(tmp_path / "ckpt").get_tensor("v") in range(6)
-    assert os.listdir(tmp_path) == ["ckpt"]

@@ -1,16 +1,17 @@
 """A variable belongs to the scope that its own thread created it in, whatever other threads do meanwhile."""
 
 import copy
+import gc
 import pickle
 import threading
+import weakref
 
 import keras
 import numpy as np
 import pytest
 
 import stratax as sx
-from stratax.distribute.keras_hooks import _keras_hooks
-from stratax.distribute.strategies import _ownership
+from stratax.distribute.strategies import _ownership, default_strategy, own, owner
 
 SECONDS = 60
 
@@ -102,14 +103,46 @@ def test_variables_of_a_program_belong_to_the_strategy_that_runs_it(strategies):
     assert _ownership.owner(layer.kernel) is strategies[0]
 
 
-def test_hooks_are_put_in_place_once():
-    functions = [
-        (keras.layers.BatchNormalization, "__init__"),
-        (keras.layers.BatchNormalization, "_moments"),
-        (keras.metrics.Mean, "update_state"),
-        (keras.Variable, "_initialize_layout"),
-        (keras.optimizers.Optimizer, "apply"),
-    ]
-    before = [getattr(owner, name) for owner, name in functions]
-    _keras_hooks.install()
-    assert [getattr(owner, name) for owner, name in functions] == before
+def test_nothing_belongs_to_the_default_strategy(strategies):
+    variable = sx.Variable(1.0)
+    assert owner(variable) is None
+    own(variable, strategies[0])
+    assert owner(variable) is strategies[0]
+    own(variable, default_strategy())
+    assert owner(variable) is None
+
+
+def test_what_a_scope_that_fails_has_created_is_placed_and_no_scope_is_left(strategies):
+    made = []
+
+    def fails():
+        with strategies[0].scope():
+            made.append(sx.Variable(1.0))
+            raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine"):
+        fails()
+    assert devices_of(made[0]) == set(strategies[0].devices)
+    assert devices_of(sx.Variable(1.0)).isdisjoint(strategies[1].devices)
+    assert _ownership._scopes.stack == []
+
+
+def test_a_variable_that_is_gone_when_its_scope_ends_is_not_waited_for(strategies):
+    with strategies[0].scope():
+        kept, gone = sx.Variable(1.0), sx.Variable(2.0)
+        reference = weakref.ref(gone)
+        del gone
+        gc.collect()
+        assert reference() is None
+    assert devices_of(kept) == set(strategies[0].devices)
+
+
+def test_the_state_of_the_default_generator_belongs_to_nobody(strategies, monkeypatch):
+    with strategies[0].scope():
+        own_generator = keras.random.SeedGenerator(1)
+        with monkeypatch.context() as patch:
+            patch.setattr(_ownership.generators, "is_made_now", lambda: True)
+            default = keras.random.SeedGenerator(1)
+    assert owner(own_generator.state) is strategies[0]
+    assert owner(default.state) is None
+    assert devices_of(own_generator.state) == set(strategies[0].devices) != devices_of(default.state)

@@ -1,10 +1,4 @@
-"""Files that callbacks write appear whole or not at all, and the one before stays until then."""
-
-import os
-import pathlib
-import socket
-import subprocess
-import sys
+"""Backups and other files that callbacks write appear whole or not at all, and the one before stays until then."""
 
 import keras
 import numpy as np
@@ -76,22 +70,6 @@ def test_the_file_behind_a_link_is_replaced(models, tmp_path):
     fit(models["none"], keras.callbacks.ModelCheckpoint(tmp_path / "a.weights.h5", save_weights_only=True))
     assert (tmp_path / "a.weights.h5").is_symlink()
     assert [path.name for path in (tmp_path / "disk").iterdir()] == ["a.weights.h5"]
-
-
-def test_what_a_killed_process_has_left_is_removed_and_what_a_living_one_writes_is_not(tmp_path):
-    process = subprocess.Popen([sys.executable, "-S", "-c", ""])
-    process.wait()
-    gone = process.pid
-    dead = tmp_path / f".{socket.gethostname()}.{gone}-1.tmp.a.h5"
-    other = tmp_path / f".{socket.gethostname()}.{os.getppid()}-1.tmp.a.h5"
-    elsewhere = tmp_path / f".another-host.{gone}-1.tmp.a.h5"
-    for path in (dead, other, elsewhere):
-        path.touch()
-    with _whole_files.replaced_file(str(tmp_path / "a.h5")) as path:
-        assert pathlib.Path(path).parent == tmp_path
-        pathlib.Path(path).write_text("new")
-    assert (tmp_path / "a.h5").read_text() == "new"
-    assert sorted(tmp_path.iterdir()) == sorted([tmp_path / "a.h5", other, elsewhere])
 
 
 class Stop(keras.callbacks.Callback):

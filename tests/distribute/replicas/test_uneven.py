@@ -1,9 +1,12 @@
 """Components that differ along an axis are gathered and reduced along it, on one machine and on several workers."""
 
+import json
+
 import numpy as np
 import pytest
 
 import stratax as sx
+from stratax.distribute.replicas import PerReplica, UnevenPerReplica, from_components, gather, specs_of
 from stratax.errors import BadTypeError, StructureError
 from tests.cluster.processes import run_tasks
 
@@ -95,3 +98,49 @@ def test_several_workers_tell_one_another_the_sizes_first():
         ]:
             assert found[name] == [[k, k] for k, size in enumerate(sizes) for _ in range(size)], name
         assert "along axis 1 must be alike" in found["error"]
+
+
+def test_specs_are_those_of_the_components_here(strategy, uneven):
+    even = from_components([np.zeros((1, 2), np.int32)] * 2, strategy.mesh)
+    assert specs_of(uneven) == [[[1, 2], "int32"], [[2, 2], "int32"]]
+    assert specs_of(even) == [[[1, 2], "int32"]] * 2
+    assert specs_of(PerReplica(np.zeros((3, 2)), solo=True)) is None
+    assert specs_of(np.zeros(2)) is None
+    assert json.loads(json.dumps(specs_of(uneven))) == specs_of(uneven)
+
+
+def test_components_lie_on_their_replicas_devices_and_are_a_per_replica_where_they_are_alike(
+    strategy, uneven
+):
+    assert isinstance(uneven, UnevenPerReplica)
+    assert [value.devices() for value in uneven.values] == [{device} for device in strategy.devices]
+    assert isinstance(from_components([np.zeros(2), np.ones(2)], strategy.mesh), PerReplica)
+    with pytest.raises(ValueError, match="zip"):
+        from_components([np.zeros(1), np.zeros(2), np.zeros(3)], strategy.mesh)
+
+
+def test_what_is_gathered_is_on_every_replica_s_device(strategy, uneven):
+    found = gather(
+        uneven, specs_of(uneven), -2, strategy.mesh, lambda value, axis: pytest.fail("nobody else")
+    )
+    assert found.devices() == set(strategy.devices)
+    assert found.tolist() == [[0, 1], [0, 1], [2, 3]]
+
+
+@pytest.mark.parametrize(("sizes", "padded_to"), [([1, 3, 2, 0], 4), ([4, 1, 1, 1], 4), ([0, 0, 0, 0], 0)])
+def test_components_of_other_workers_come_padded_to_a_power_of_two_and_are_cut_again(
+    strategy, sizes, padded_to
+):
+    """The first two components are this worker's; the other's are made up where they would be gathered."""
+    parts = [np.full((2, size), index, np.float32) for index, size in enumerate(sizes)]
+    own = UnevenPerReplica(parts[:2], strategy.mesh)
+    asked = []
+
+    def gather_alike(value, dim):
+        asked.append((value.shape, dim))
+        rest = [np.pad(part, ((0, 0), (0, padded_to - part.shape[1]))) for part in parts[2:]]
+        return np.concatenate([*(np.asarray(each) for each in value.values), *rest], dim)
+
+    found = gather(own, [[list(part.shape), "float32"] for part in parts], 1, strategy.mesh, gather_alike)
+    assert asked == [((2, padded_to), 1)]
+    np.testing.assert_array_equal(found, np.concatenate(parts, 1))

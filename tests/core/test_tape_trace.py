@@ -164,23 +164,6 @@ def test_the_compiled_step_holds_the_forward_pass_once(name):
     assert_close(jax.jit(under_tape(model))(*state, x, y), jax.jit(by_hand(model))(*state, x, y))
 
 
-def test_a_region_reports_its_reads_to_the_tape():
-    weight, scale = keras.Variable(3.0), keras.Variable(2.0, trainable=False)
-    region = _capture.ProgramRegion()
-
-    def body(x):
-        with region:
-            with GradientTape() as tape:
-                y = weight * weight * scale * x
-            scale.assign_add(1.0)
-            return tape.gradient(y, [weight])[0], scale.value
-
-    closed = jax.make_jaxpr(body)(2.0)
-    assert [id(v) for v in region.inputs] == [id(weight), id(scale)]
-    program = _capture.lift_inputs(closed, 2)
-    assert [float(v) for v in program(jnp.float32(5.0), jnp.float32(1.0), jnp.float32(2.0))] == [20.0, 2.0]
-
-
 @jax.custom_vjp
 def reverse(x):
     return x
