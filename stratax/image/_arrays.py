@@ -10,6 +10,7 @@ import array_api_compat
 import numpy as np
 
 from stratax._shown import shown
+from stratax._typing import TensorLike
 from stratax.data.elements import as_array, as_plain
 from stratax.errors import BadArgumentError
 from stratax.ops.creation import sizes_of
@@ -20,7 +21,7 @@ Namespace = Any
 _NUMPY = array_api_compat.array_namespace(np.empty(0))
 
 
-def as_image(image: Any) -> tuple[Any, Namespace]:
+def as_image(image: TensorLike) -> tuple[Any, Namespace]:
     """An operand as an array, and the module whose functions compute with it.
 
     Args:
@@ -43,7 +44,7 @@ def as_image(image: Any) -> tuple[Any, Namespace]:
     return np.asarray(as_array(image)), np
 
 
-def is_numpy(image: Any) -> bool:
+def is_numpy(image: TensorLike) -> bool:
     """Whether NumPy computes with it, and into arrays that are given to it."""
     return isinstance(image, np.ndarray)
 
@@ -76,7 +77,7 @@ def check_channels(image: Any, count: int, name: str = "image") -> None:
         )
 
 
-def two_sizes(size: Any) -> tuple[int, int]:
+def two_sizes(size: TensorLike) -> tuple[int, int]:
     """A height and a width that were given as a sequence or array of two integers.
 
     Raises:

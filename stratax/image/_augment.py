@@ -7,6 +7,7 @@ import array_api_compat
 import numpy as np
 
 from stratax._shown import shown
+from stratax._typing import TensorLike
 from stratax.errors import BadArgumentError
 from stratax.image._arrays import as_image, check_image
 from stratax.image._color import adjust_brightness, adjust_contrast, adjust_hue, adjust_saturation
@@ -15,17 +16,17 @@ from stratax.image._geometry import flip_left_right, flip_up_down
 from stratax.ops.creation import sizes_of
 
 
-def flipped_left_right(image: Any, draw: Draw) -> Any:
+def flipped_left_right(image: TensorLike, draw: Draw) -> Any:
     """Each image mirrored or not."""
     return _chosen(image, flip_left_right, draw)
 
 
-def flipped_up_down(image: Any, draw: Draw) -> Any:
+def flipped_up_down(image: TensorLike, draw: Draw) -> Any:
     """Each image upside down or not."""
     return _chosen(image, flip_up_down, draw)
 
 
-def _chosen(image: Any, flip: Callable[[Any], Any], draw: Draw) -> Any:
+def _chosen(image: TensorLike, flip: Callable[[Any], Any], draw: Draw) -> Any:
     image, xp = as_image(image)
     check_image(image)
     number = draw((image.shape[0], 1, 1, 1) if image.ndim == 4 else ())
@@ -56,7 +57,7 @@ def cropped(value: Any, size: Any, draw: Draw) -> Any:
     return value[tuple(slice(a, a + n) for a, n in zip(starts, sizes, strict=True))]
 
 
-def _cropped_on_device(value: Any, sizes: tuple[int, ...], numbers: Any, room: np.ndarray) -> Any:
+def _cropped_on_device(value: Any, sizes: tuple[int, ...], numbers: TensorLike, room: np.ndarray) -> Any:
     import jax  # It is there already: the value is its array.
 
     # A product of float32 can be rounded up to the next whole number.
@@ -89,7 +90,7 @@ def with_hue(image: Any, max_delta: Any, draw: Draw) -> Any:
     return adjust_hue(image, _between(-max_delta, max_delta, draw))
 
 
-def with_contrast(image: Any, lower: Any, upper: Any, draw: Draw) -> Any:
+def with_contrast(image: TensorLike, lower: TensorLike, upper: TensorLike, draw: Draw) -> Any:
     """Contrast multiplied by a factor between two.
 
     Raises:
@@ -99,7 +100,7 @@ def with_contrast(image: Any, lower: Any, upper: Any, draw: Draw) -> Any:
     return adjust_contrast(image, _between(lower, upper, draw))
 
 
-def with_saturation(image: Any, lower: Any, upper: Any, draw: Draw) -> Any:
+def with_saturation(image: TensorLike, lower: TensorLike, upper: TensorLike, draw: Draw) -> Any:
     """Saturation multiplied by a factor between two.
 
     Raises:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from stratax._shown import shown
+from stratax._typing import TensorLike
 from stratax.errors import BadArgumentError, BadTypeError
 from stratax.image import _compiled, _loops
 from stratax.image._arrays import Namespace, as_image, check_channels, is_numpy
@@ -17,7 +18,7 @@ from stratax.image._dtypes import convert_image_dtype, name_of, to_float
 _GRAY = (0.2989, 0.5870, 0.1140)
 
 
-def adjust_brightness(image: Any, delta: Any) -> Any:
+def adjust_brightness(image: TensorLike, delta: TensorLike) -> Any:
     """An image with `delta` added to every value, as `tf.image.adjust_brightness`.
 
     Args:
@@ -38,7 +39,7 @@ def adjust_brightness(image: Any, delta: Any) -> Any:
     return _back(floats + _number(delta, floats, xp), image)
 
 
-def adjust_contrast(images: Any, contrast_factor: Any) -> Any:
+def adjust_contrast(images: TensorLike, contrast_factor: TensorLike) -> Any:
     """Images whose values lie `contrast_factor` times as far from their mean, as `tf.image.adjust_contrast`.
 
     Args:
@@ -83,7 +84,7 @@ def _stretched(floats: np.ndarray, factor: np.ndarray) -> np.ndarray:
     return stretched
 
 
-def adjust_gamma(image: Any, gamma: Any = 1, gain: Any = 1) -> Any:
+def adjust_gamma(image: TensorLike, gamma: Any = 1, gain: TensorLike = 1) -> Any:
     """`gain * image**gamma`, as `tf.image.adjust_gamma`.
 
     Args:
@@ -104,7 +105,7 @@ def adjust_gamma(image: Any, gamma: Any = 1, gain: Any = 1) -> Any:
     return _back(_number(gain, floats, xp) * floats ** _number(gamma, floats, xp), image)
 
 
-def adjust_saturation(image: Any, saturation_factor: Any, name: str | None = None) -> Any:
+def adjust_saturation(image: TensorLike, saturation_factor: TensorLike, name: str | None = None) -> Any:
     """An image with more or less color, as `tf.image.adjust_saturation`.
 
     Args:
@@ -135,7 +136,7 @@ def adjust_saturation(image: Any, saturation_factor: Any, name: str | None = Non
     )
 
 
-def adjust_hue(image: Any, delta: Any, name: str | None = None) -> Any:
+def adjust_hue(image: TensorLike, delta: Any, name: str | None = None) -> Any:
     """An image whose colors are turned around the color wheel, as `tf.image.adjust_hue`.
 
     Args:
@@ -167,7 +168,7 @@ def adjust_hue(image: Any, delta: Any, name: str | None = None) -> Any:
     )
 
 
-def per_image_standardization(image: Any) -> Any:
+def per_image_standardization(image: TensorLike) -> Any:
     """Images with mean 0 and variance 1, as `tf.image.per_image_standardization`.
 
     Args:
@@ -189,7 +190,7 @@ def per_image_standardization(image: Any) -> Any:
     return centered / xp.maximum(deviation, least)
 
 
-def rgb_to_grayscale(images: Any, name: str | None = None) -> Any:
+def rgb_to_grayscale(images: TensorLike, name: str | None = None) -> Any:
     """Images in gray, as `tf.image.rgb_to_grayscale`.
 
     Args:
@@ -209,7 +210,7 @@ def rgb_to_grayscale(images: Any, name: str | None = None) -> Any:
     return convert_image_dtype(red + green + blue, images.dtype)
 
 
-def grayscale_to_rgb(images: Any, name: str | None = None) -> Any:
+def grayscale_to_rgb(images: TensorLike, name: str | None = None) -> Any:
     """Gray images with three equal channels, as `tf.image.grayscale_to_rgb`.
 
     Args:
@@ -227,7 +228,7 @@ def grayscale_to_rgb(images: Any, name: str | None = None) -> Any:
     return xp.concatenate([images] * 3, axis=-1)
 
 
-def rgb_to_hsv(images: Any, name: str | None = None) -> Any:
+def rgb_to_hsv(images: TensorLike, name: str | None = None) -> Any:
     """Hue, saturation and value of colors, as `tf.image.rgb_to_hsv`.
 
     Args:
@@ -247,7 +248,7 @@ def rgb_to_hsv(images: Any, name: str | None = None) -> Any:
     return xp.stack([hue, _saturation(value, least, xp), value], axis=-1)
 
 
-def hsv_to_rgb(images: Any, name: str | None = None) -> Any:
+def hsv_to_rgb(images: TensorLike, name: str | None = None) -> Any:
     """Red, green and blue of colors, as `tf.image.hsv_to_rgb`: the inverse of :func:`rgb_to_hsv`.
 
     Args:
@@ -266,7 +267,7 @@ def hsv_to_rgb(images: Any, name: str | None = None) -> Any:
     return xp.stack([(rest + saturation * weight) * value for weight in _wheel(hue, xp)], axis=-1)
 
 
-def _colors(images: Any) -> tuple[Any, Namespace]:
+def _colors(images: TensorLike) -> tuple[Any, Namespace]:
     images, xp = as_image(images)
     check_channels(images, 3, "images")
     if np.dtype(images.dtype).kind in "iub":
@@ -285,7 +286,7 @@ def _check_three(image: Any, name: str) -> None:
         )
 
 
-def _is_known(value: Any) -> bool:
+def _is_known(value: object) -> bool:
     """Whether a parameter is a number, and not one that is traced or one for each image."""
     return isinstance(value, int | float | np.number)
 

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from stratax._shown import cut
+from stratax._typing import TensorLike
 from stratax.image._loops import Layout
 
 Loop = Callable[..., None]
@@ -31,7 +32,7 @@ _compiling = threading.Lock()
 _logger = logging.getLogger("stratax")
 
 
-def loop_for(function: Loop, image: Any) -> Loop | None:
+def loop_for(function: Loop, image: TensorLike) -> Loop | None:
     """Return a loop of `_loops` as machine code.
 
     Args:
@@ -76,7 +77,7 @@ def _compile(function: Loop, dtype: str) -> Loop:
         return _jit(signature)(function)
 
 
-def _jit(*arguments: Any, **options: Any) -> Any:
+def _jit(*arguments: object, **options: object) -> Any:
     # NumPy's answer to a division by zero, not Python's.
     return numba().njit(*arguments, nogil=True, error_model="numpy", **options)
 

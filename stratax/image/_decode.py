@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from stratax._shown import cut, shown
+from stratax._typing import DTypeLike, TensorLike
 from stratax.data.elements import as_dtype
 from stratax.errors import BadArgumentError
 from stratax.image import _animations, _pillow
@@ -29,7 +30,7 @@ _KINDS = ("JPEG", "PNG", "BMP", "GIF", "WebP")
 
 
 def decode_jpeg(
-    contents: Any,
+    contents: bytes | TensorLike,
     channels: int = 0,
     ratio: int = 1,
     fancy_upscaling: bool = True,
@@ -91,8 +92,8 @@ def decode_jpeg(
 
 
 def decode_and_crop_jpeg(
-    contents: Any,
-    crop_window: Any,
+    contents: bytes | TensorLike,
+    crop_window: TensorLike,
     channels: int = 0,
     ratio: int = 1,
     fancy_upscaling: bool = True,
@@ -148,9 +149,9 @@ def decode_and_crop_jpeg(
 
 
 def decode_png(
-    contents: Any,
+    contents: bytes | TensorLike,
     channels: int = 0,
-    dtype: Any = "uint8",
+    dtype: DTypeLike = "uint8",
     name: str | None = None,
     *,
     max_pixels: int = MAX_PIXELS,
@@ -186,7 +187,7 @@ def decode_png(
 
 
 def decode_bmp(
-    contents: Any, channels: int = 0, name: str | None = None, *, max_pixels: int = MAX_PIXELS
+    contents: bytes | TensorLike, channels: int = 0, name: str | None = None, *, max_pixels: int = MAX_PIXELS
 ) -> np.ndarray:
     """The image in the bytes of a BMP file, as `tf.io.decode_bmp`.
 
@@ -212,7 +213,9 @@ def decode_bmp(
     return _pillow.decode(data, channels, "decode_bmp", max_pixels)
 
 
-def decode_gif(contents: Any, name: str | None = None, *, max_pixels: int = MAX_PIXELS) -> np.ndarray:
+def decode_gif(
+    contents: bytes | TensorLike, name: str | None = None, *, max_pixels: int = MAX_PIXELS
+) -> np.ndarray:
     """The images in the bytes of a GIF file, as `tf.io.decode_gif`.
 
     Args:
@@ -234,9 +237,9 @@ def decode_gif(contents: Any, name: str | None = None, *, max_pixels: int = MAX_
 
 
 def decode_webp(
-    contents: Any,
+    contents: bytes | TensorLike,
     channels: int = 0,
-    dtype: Any = "uint8",
+    dtype: DTypeLike = "uint8",
     name: str | None = None,
     *,
     max_pixels: int = MAX_PIXELS,
@@ -267,9 +270,9 @@ def decode_webp(
 
 
 def decode_image(
-    contents: Any,
+    contents: bytes | TensorLike,
     channels: int | None = None,
-    dtype: Any = "uint8",
+    dtype: DTypeLike = "uint8",
     name: str | None = None,
     expand_animations: bool = True,
     *,
@@ -312,12 +315,14 @@ def decode_image(
     return convert_image_dtype(_decode_any(data, count, own, "decode_image", max_pixels), target)
 
 
-def is_jpeg(contents: Any, name: str | None = None) -> bool:
+def is_jpeg(contents: bytes | TensorLike, name: str | None = None) -> bool:
     """Whether bytes begin as those of a JPEG file do, as `tf.io.is_jpeg`."""
     return kind_of(as_bytes(contents)) == "JPEG"
 
 
-def extract_jpeg_shape(contents: Any, output_type: Any = "int32", name: str | None = None) -> np.ndarray:
+def extract_jpeg_shape(
+    contents: bytes | TensorLike, output_type: Any = "int32", name: str | None = None
+) -> np.ndarray:
     """Height, width and channels of a JPEG file, whose pixels are not decoded, as `tf.io.extract_jpeg_shape`.
 
     Args:

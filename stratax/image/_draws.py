@@ -8,6 +8,7 @@ import array_api_compat
 import numpy as np
 
 from stratax._shown import shown
+from stratax._typing import TensorLike
 from stratax.data.elements import element_uniform, uniform
 from stratax.errors import BadArgumentError, BadTypeError
 from stratax.image._arrays import is_numpy
@@ -16,7 +17,7 @@ Draw = Callable[[tuple[int, ...]], Any]
 """Gives numbers from 0 up to but not 1, in a shape."""
 
 
-def draw_of(image: Any, seed: Any) -> Draw:
+def draw_of(image: TensorLike, seed: TensorLike | None) -> Draw:
     """For NumPy arrays from the pipeline, for JAX arrays from the generator of `tf.random`.
 
     Args:
@@ -46,7 +47,7 @@ def _as_integer(seed: Any) -> int:
         ) from e
 
 
-def stateless_draw_of(image: Any, seed: Any) -> Draw:
+def stateless_draw_of(image: TensorLike, seed: Any) -> Draw:
     """A function of `seed` alone.
 
     Args:

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from stratax._typing import DTypeLike, TensorLike
 from stratax.data.elements import as_dtype
 from stratax.errors import BadArgumentError
 from stratax.image import _compiled, _loops
@@ -12,7 +13,7 @@ from stratax.image._arrays import Namespace, as_image
 
 
 @functools.cache
-def is_floating(dtype: Any) -> bool:
+def is_floating(dtype: DTypeLike) -> bool:
     """Whether a dtype is floating point; bfloat16 is."""
     return np.dtype(dtype).kind == "f" or np.dtype(dtype).name in ("bfloat16", "float8_e4m3fn", "float8_e5m2")
 
@@ -23,7 +24,9 @@ def name_of(dtype: np.dtype) -> str:
     return dtype.name
 
 
-def convert_image_dtype(image: Any, dtype: Any, saturate: bool = False, name: str | None = None) -> Any:
+def convert_image_dtype(
+    image: TensorLike, dtype: DTypeLike, saturate: bool = False, name: str | None = None
+) -> Any:
     """An image with another dtype, scaled to the new dtype's range, as `tf.image.convert_image_dtype`.
 
     Images of floats range from 0 to 1, images of integers from 0 to their dtype's largest number.
@@ -68,7 +71,7 @@ def _check_kind(which: str, dtype: np.dtype) -> None:
         )
 
 
-def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> Any:
+def saturate_cast(value: TensorLike, dtype: DTypeLike, name: str | None = None) -> Any:
     """`value` with another dtype; what that can't hold becomes its nearest, as `tf.saturate_cast`."""
     value, xp = as_image(value)
     return _saturated(value, as_dtype(dtype), xp)

@@ -1,17 +1,16 @@
 """The bytes of image files from images (image layer)."""
 
-from typing import Any
-
 import numpy as np
 
 from stratax._shown import shown
+from stratax._typing import TensorLike
 from stratax.errors import BadArgumentError
 from stratax.image import _pillow
 from stratax.image._files import check_choice
 
 
 def encode_jpeg(
-    image: Any,
+    image: TensorLike,
     format: str = "",
     quality: int = 95,
     progressive: bool = False,
@@ -69,7 +68,7 @@ def encode_jpeg(
     )
 
 
-def encode_png(image: Any, compression: int = -1, name: str | None = None) -> bytes:
+def encode_png(image: TensorLike, compression: int = -1, name: str | None = None) -> bytes:
     """The bytes of a PNG file that shows an image, as `tf.io.encode_png`.
 
     Args:
@@ -91,7 +90,7 @@ def encode_png(image: Any, compression: int = -1, name: str | None = None) -> by
     return _pillow.encode(pixels, "PNG", **({} if compression == -1 else {"compress_level": compression}))
 
 
-def _pixels(image: Any, dtypes: tuple[str, ...], channels: tuple[int, ...], who: str) -> np.ndarray:
+def _pixels(image: TensorLike, dtypes: tuple[str, ...], channels: tuple[int, ...], who: str) -> np.ndarray:
     """The image as a NumPy array, if it is one that the kind of file can hold.
 
     Raises:

@@ -65,7 +65,7 @@ def _looks(contents: bytes) -> str:
     return "look like no kind of image that is known here"
 
 
-def as_bytes(contents: Any) -> bytes:
+def as_bytes(contents: object) -> bytes:
     """The bytes of a file, which may come as a NumPy scalar.
 
     Raises:

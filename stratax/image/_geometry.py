@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 
 from stratax._shown import shown
+from stratax._typing import TensorLike
 from stratax.errors import BadArgumentError
 from stratax.image import _compiled, _loops
 from stratax.image._arrays import as_image, check_image, is_numpy
 from stratax.ops.creation import sizes_of
 
 
-def flip_left_right(image: Any) -> Any:
+def flip_left_right(image: TensorLike) -> Any:
     """An image mirrored: its columns in reverse order, as `tf.image.flip_left_right`.
 
     Args:
@@ -42,14 +43,14 @@ def _mirrored(image: np.ndarray) -> np.ndarray:
     return mirrored
 
 
-def flip_up_down(image: Any) -> Any:
+def flip_up_down(image: TensorLike) -> Any:
     """An image upside down: its rows in reverse order; otherwise as :func:`flip_left_right`."""
     image, _ = as_image(image)
     check_image(image)
     return image[..., ::-1, :, :]
 
 
-def transpose(image: Any, name: str | None = None) -> Any:
+def transpose(image: TensorLike, name: str | None = None) -> Any:
     """An image mirrored at its diagonal: rows become columns, as `tf.image.transpose`.
 
     Args:
@@ -67,7 +68,7 @@ def transpose(image: Any, name: str | None = None) -> Any:
     return image.transpose((1, 0, 2) if image.ndim == 3 else (0, 2, 1, 3))
 
 
-def rot90(image: Any, k: int = 1, name: str | None = None) -> Any:
+def rot90(image: TensorLike, k: int = 1, name: str | None = None) -> Any:
     """An image turned by `k` times 90 degrees against the clock, as `tf.image.rot90`.
 
     Args:
@@ -91,7 +92,7 @@ def rot90(image: Any, k: int = 1, name: str | None = None) -> Any:
 
 
 def crop_to_bounding_box(
-    image: Any, offset_height: int, offset_width: int, target_height: int, target_width: int
+    image: TensorLike, offset_height: int, offset_width: int, target_height: int, target_width: int
 ) -> Any:
     """A part of an image, as `tf.image.crop_to_bounding_box`.
 
@@ -129,7 +130,7 @@ def crop_to_bounding_box(
 
 
 def pad_to_bounding_box(
-    image: Any, offset_height: int, offset_width: int, target_height: int, target_width: int
+    image: TensorLike, offset_height: int, offset_width: int, target_height: int, target_width: int
 ) -> Any:
     """An image with zeros around it, as `tf.image.pad_to_bounding_box`.
 
@@ -162,7 +163,9 @@ def pad_to_bounding_box(
     return xp.pad(image, [(0, 0)] * (image.ndim - 3) + around)
 
 
-def _box(top: Any, left: Any, rows: Any, columns: Any) -> tuple[int, int, int, int]:
+def _box(
+    top: TensorLike, left: TensorLike, rows: TensorLike, columns: TensorLike
+) -> tuple[int, int, int, int]:
     (top,) = sizes_of("offset_height", top)
     (left,) = sizes_of("offset_width", left)
     (rows,) = sizes_of("target_height", rows)
@@ -175,7 +178,7 @@ def _box(top: Any, left: Any, rows: Any, columns: Any) -> tuple[int, int, int, i
     return top, left, rows, columns
 
 
-def central_crop(image: Any, central_fraction: float) -> Any:
+def central_crop(image: TensorLike, central_fraction: float) -> Any:
     """The middle of an image, as `tf.image.central_crop`.
 
     Args:
@@ -201,7 +204,7 @@ def central_crop(image: Any, central_fraction: float) -> Any:
     return image[..., top : height - top, left : width - left, :]
 
 
-def resize_with_crop_or_pad(image: Any, target_height: int, target_width: int) -> Any:
+def resize_with_crop_or_pad(image: TensorLike, target_height: int, target_width: int) -> Any:
     """An image cut at its edges, or with zeros around it, to a size, as `tf.image.resize_with_crop_or_pad`.
 
     Args:

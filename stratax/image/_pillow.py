@@ -109,7 +109,7 @@ def decode_sixteen_bits(data: bytes, channels: int, who: str, max_pixels: int = 
     return _spread_gray(array, channels or 1)
 
 
-def encode(pixels: np.ndarray, format: str, **options: Any) -> bytes:
+def encode(pixels: np.ndarray, format: str, **options: object) -> bytes:
     """The bytes of a file that shows `[height, width, channels]`.
 
     Raises:

@@ -7,12 +7,13 @@ come from the generator that `tf.random.set_seed` seeds, in a compiled function 
 
 from typing import Any
 
+from stratax._typing import TensorLike
 from stratax.image import _augment
 from stratax.image._arrays import as_image
 from stratax.image._draws import draw_of
 
 
-def random_flip_left_right(image: Any, seed: Any = None) -> Any:
+def random_flip_left_right(image: TensorLike, seed: int | None = None) -> Any:
     """Every image mirrored with a chance of one half, as `tf.image.random_flip_left_right`.
 
     In a pipeline its randomness is that of the element which is being made, so a seed of the pipeline fixes it.
@@ -37,7 +38,7 @@ def random_flip_left_right(image: Any, seed: Any = None) -> Any:
     return _augment.flipped_left_right(image, draw_of(image, seed))
 
 
-def random_flip_up_down(image: Any, seed: Any = None) -> Any:
+def random_flip_up_down(image: TensorLike, seed: int | None = None) -> Any:
     """Every image turned upside down with a chance of one half, as `tf.image.random_flip_up_down`.
 
     Args:
@@ -54,7 +55,7 @@ def random_flip_up_down(image: Any, seed: Any = None) -> Any:
     return _augment.flipped_up_down(image, draw_of(image, seed))
 
 
-def random_brightness(image: Any, max_delta: Any, seed: Any = None) -> Any:
+def random_brightness(image: TensorLike, max_delta: TensorLike, seed: int | None = None) -> Any:
     """An image made brighter or darker, as `tf.image.random_brightness`.
 
     Args:
@@ -72,7 +73,7 @@ def random_brightness(image: Any, max_delta: Any, seed: Any = None) -> Any:
     return _augment.with_brightness(image, max_delta, draw_of(image, seed))
 
 
-def random_contrast(image: Any, lower: Any, upper: Any, seed: Any = None) -> Any:
+def random_contrast(image: TensorLike, lower: TensorLike, upper: TensorLike, seed: int | None = None) -> Any:
     """Images with more or less contrast, as `tf.image.random_contrast`.
 
     Args:
@@ -91,7 +92,9 @@ def random_contrast(image: Any, lower: Any, upper: Any, seed: Any = None) -> Any
     return _augment.with_contrast(image, lower, upper, draw_of(image, seed))
 
 
-def random_saturation(image: Any, lower: Any, upper: Any, seed: Any = None) -> Any:
+def random_saturation(
+    image: TensorLike, lower: TensorLike, upper: TensorLike, seed: int | None = None
+) -> Any:
     """An image with more or less color, as `tf.image.random_saturation`.
 
     Args:
@@ -110,7 +113,7 @@ def random_saturation(image: Any, lower: Any, upper: Any, seed: Any = None) -> A
     return _augment.with_saturation(image, lower, upper, draw_of(image, seed))
 
 
-def random_hue(image: Any, max_delta: Any, seed: Any = None) -> Any:
+def random_hue(image: TensorLike, max_delta: TensorLike, seed: int | None = None) -> Any:
     """An image whose colors are turned around the color wheel, as `tf.image.random_hue`.
 
     Args:
@@ -128,7 +131,7 @@ def random_hue(image: Any, max_delta: Any, seed: Any = None) -> Any:
     return _augment.with_hue(image, max_delta, draw_of(image, seed))
 
 
-def random_crop(value: Any, size: Any, seed: Any = None, name: str | None = None) -> Any:
+def random_crop(value: TensorLike, size: TensorLike, seed: int | None = None, name: str | None = None) -> Any:
     """A part of an array, all places being equally likely, as `tf.image.random_crop`.
 
     Args:

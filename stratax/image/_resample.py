@@ -6,6 +6,7 @@ from typing import Any, Literal
 import array_api_compat
 import numpy as np
 
+from stratax._typing import TensorLike
 from stratax.image import _compiled, _loops
 from stratax.image._arrays import is_numpy
 from stratax.image._kernels import Taps
@@ -91,7 +92,7 @@ def _weighed(image: Any, taps: Taps, axis: int, xp: Any) -> Any:
     return total
 
 
-def _product(matrix: np.ndarray, image: Any) -> Any:
+def _product(matrix: np.ndarray, image: TensorLike) -> Any:
     if array_api_compat.is_jax_array(image):
         import jax  # It is there already: the image is its array.
 

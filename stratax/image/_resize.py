@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from stratax._shown import shown
+from stratax._typing import TensorLike
 from stratax.errors import BadArgumentError
 from stratax.image import _kernels, _resample
 from stratax.image._arrays import as_image, check_image, two_sizes
@@ -51,8 +52,8 @@ _FEW_PIXELS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
 
 
 def resize(
-    images: Any,
-    size: Any,
+    images: TensorLike,
+    size: TensorLike,
     method: Any = ResizeMethod.BILINEAR,
     preserve_aspect_ratio: bool = False,
     antialias: bool = False,
@@ -99,7 +100,7 @@ def resize(
 
 def resize_images(
     images: Any,
-    size: Any,
+    size: TensorLike,
     method: Any = 0,
     align_corners: bool = False,
     preserve_aspect_ratio: bool = False,
@@ -136,8 +137,8 @@ def resize_images(
 
 
 def resize_bilinear(
-    images: Any,
-    size: Any,
+    images: TensorLike,
+    size: TensorLike,
     align_corners: bool = False,
     name: str | None = None,
     half_pixel_centers: bool = False,
@@ -163,8 +164,8 @@ def resize_bilinear(
 
 
 def resize_bicubic(
-    images: Any,
-    size: Any,
+    images: TensorLike,
+    size: TensorLike,
     align_corners: bool = False,
     name: str | None = None,
     half_pixel_centers: bool = False,
@@ -174,8 +175,8 @@ def resize_bicubic(
 
 
 def resize_nearest_neighbor(
-    images: Any,
-    size: Any,
+    images: TensorLike,
+    size: TensorLike,
     align_corners: bool = False,
     name: str | None = None,
     half_pixel_centers: bool = False,
@@ -184,14 +185,16 @@ def resize_nearest_neighbor(
     return _placed("nearest", images, size, align_corners, half_pixel_centers)
 
 
-def resize_area(images: Any, size: Any, align_corners: bool = False, name: str | None = None) -> Any:
+def resize_area(
+    images: TensorLike, size: TensorLike, align_corners: bool = False, name: str | None = None
+) -> Any:
     """Images of another size made of the means of what a pixel covers; otherwise as :func:`resize_bilinear`."""
     images, xp, rows, columns = _checked(images, size)
     return _area(images, rows, columns, align_corners, xp)
 
 
 def resize_with_pad(
-    image: Any,
+    image: TensorLike,
     target_height: int,
     target_width: int,
     method: Any = ResizeMethod.BILINEAR,
@@ -226,7 +229,9 @@ def resize_with_pad(
     return pad_to_bounding_box(resized, top, left, rows, columns)
 
 
-def _checked(images: Any, size: Any, preserve_aspect_ratio: bool = False) -> tuple[Any, Any, int, int]:
+def _checked(
+    images: TensorLike, size: TensorLike, preserve_aspect_ratio: bool = False
+) -> tuple[Any, Any, int, int]:
     images, xp = as_image(images)
     check_image(images, "images")
     if not is_floating(images.dtype) and np.dtype(images.dtype).kind not in "biu":
@@ -255,7 +260,9 @@ def _method(method: Any) -> str:
     return str(method)
 
 
-def _placed(method: str, images: Any, size: Any, align_corners: bool, half_pixel_centers: bool) -> Any:
+def _placed(
+    method: str, images: TensorLike, size: TensorLike, align_corners: bool, half_pixel_centers: bool
+) -> Any:
     """One of TensorFlow 1's operations, which take any way of placing pixels.
 
     Raises:
@@ -270,13 +277,15 @@ def _placed(method: str, images: Any, size: Any, align_corners: bool, half_pixel
     return _few_pixels(method, images, rows, columns, align_corners, half_pixel_centers, xp)
 
 
-def _few_pixels(method: str, images: Any, rows: int, columns: int, align: bool, half: bool, xp: Any) -> Any:
+def _few_pixels(
+    method: str, images: Any, rows: int, columns: int, align: bool, half: bool, xp: object
+) -> Any:
     height, width = images.shape[-3:-1]
     kernel, apply = _FEW_PIXELS[method]
     return apply(images, kernel(height, rows, align, half), kernel(width, columns, align, half), xp)
 
 
-def _area(images: Any, rows: int, columns: int, align: bool, xp: Any) -> Any:
+def _area(images: Any, rows: int, columns: int, align: bool, xp: object) -> Any:
     height, width = images.shape[-3:-1]
     return _resample.weigh(
         images, _kernels.area(height, rows, align), _kernels.area(width, columns, align), xp

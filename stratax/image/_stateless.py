@@ -6,12 +6,13 @@ different numbers, and neither are TensorFlow's.
 
 from typing import Any
 
+from stratax._typing import TensorLike
 from stratax.image import _augment
 from stratax.image._arrays import as_image
 from stratax.image._draws import stateless_draw_of
 
 
-def stateless_random_flip_left_right(image: Any, seed: Any) -> Any:
+def stateless_random_flip_left_right(image: TensorLike, seed: TensorLike) -> Any:
     """Every image mirrored with a chance of one half, as `tf.image.stateless_random_flip_left_right`.
 
     Args:
@@ -37,7 +38,7 @@ def stateless_random_flip_left_right(image: Any, seed: Any) -> Any:
     return _augment.flipped_left_right(image, stateless_draw_of(image, seed))
 
 
-def stateless_random_flip_up_down(image: Any, seed: Any) -> Any:
+def stateless_random_flip_up_down(image: TensorLike, seed: TensorLike) -> Any:
     """Every image turned upside down with a chance of one half, as `tf.image.stateless_random_flip_up_down`.
 
     Args:
@@ -55,7 +56,7 @@ def stateless_random_flip_up_down(image: Any, seed: Any) -> Any:
     return _augment.flipped_up_down(image, stateless_draw_of(image, seed))
 
 
-def stateless_random_brightness(image: Any, max_delta: Any, seed: Any) -> Any:
+def stateless_random_brightness(image: TensorLike, max_delta: TensorLike, seed: TensorLike) -> Any:
     """An image made brighter or darker, as `tf.image.stateless_random_brightness`.
 
     Args:
@@ -74,7 +75,9 @@ def stateless_random_brightness(image: Any, max_delta: Any, seed: Any) -> Any:
     return _augment.with_brightness(image, max_delta, stateless_draw_of(image, seed))
 
 
-def stateless_random_contrast(image: Any, lower: Any, upper: Any, seed: Any) -> Any:
+def stateless_random_contrast(
+    image: TensorLike, lower: TensorLike, upper: TensorLike, seed: TensorLike
+) -> Any:
     """Images with more or less contrast, as `tf.image.stateless_random_contrast`.
 
     Args:
@@ -94,7 +97,9 @@ def stateless_random_contrast(image: Any, lower: Any, upper: Any, seed: Any) -> 
     return _augment.with_contrast(image, lower, upper, stateless_draw_of(image, seed))
 
 
-def stateless_random_saturation(image: Any, lower: Any, upper: Any, seed: Any) -> Any:
+def stateless_random_saturation(
+    image: TensorLike, lower: TensorLike, upper: TensorLike, seed: TensorLike
+) -> Any:
     """An image with more or less color, as `tf.image.stateless_random_saturation`.
 
     Args:
@@ -114,7 +119,7 @@ def stateless_random_saturation(image: Any, lower: Any, upper: Any, seed: Any) -
     return _augment.with_saturation(image, lower, upper, stateless_draw_of(image, seed))
 
 
-def stateless_random_hue(image: Any, max_delta: Any, seed: Any) -> Any:
+def stateless_random_hue(image: TensorLike, max_delta: TensorLike, seed: TensorLike) -> Any:
     """An image whose colors are turned around the color wheel, as `tf.image.stateless_random_hue`.
 
     Args:
@@ -133,7 +138,9 @@ def stateless_random_hue(image: Any, max_delta: Any, seed: Any) -> Any:
     return _augment.with_hue(image, max_delta, stateless_draw_of(image, seed))
 
 
-def stateless_random_crop(value: Any, size: Any, seed: Any, name: str | None = None) -> Any:
+def stateless_random_crop(
+    value: TensorLike, size: TensorLike, seed: TensorLike, name: str | None = None
+) -> Any:
     """A part of an array, all places being equally likely, as `tf.image.stateless_random_crop`.
 
     Args:

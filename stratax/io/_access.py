@@ -23,7 +23,7 @@ from stratax.errors import (
 FileName = str | bytes | os.PathLike[str]
 
 
-def as_file_name(name: Any) -> str:
+def as_file_name(name: object) -> str:
     """A path or URL as text.
 
     Raises:

@@ -15,7 +15,7 @@ def sealed(body: dict[str, Any]) -> bytes:
     return json.dumps({**body, _KEY: _checksum(body)}, indent=1).encode()
 
 
-def unsealed(content: bytes, **kind: Any) -> dict[str, Any]:
+def unsealed(content: bytes, **kind: object) -> dict[str, Any]:
     """Return what :func:`sealed` was given.
 
     Args:

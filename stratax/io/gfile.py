@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import IO, Any, NamedTuple
 
 from stratax._shown import shown
+from stratax._typing import StrPath
 from stratax.errors import BadArgumentError, BadTypeError
 from stratax.io import _whole as _whole_files
 from stratax.io import unfinished
@@ -28,7 +29,7 @@ from stratax.io._glob import glob
 _MODES = frozenset({"r", "rb", "w", "wb", "a", "ab", "r+", "rb+", "w+", "wb+", "a+", "ab+"})
 
 
-def read_file(filename: Any, name: str | None = None) -> bytes:
+def read_file(filename: StrPath, name: str | None = None) -> bytes:
     """The content of a file, as `tf.io.read_file`.
 
     Args:
@@ -49,7 +50,7 @@ def read_file(filename: Any, name: str | None = None) -> bytes:
     return _whole_files.read_file(_settled(filename))
 
 
-def write_file(filename: Any, contents: str | bytes, name: str | None = None) -> None:
+def write_file(filename: StrPath, contents: str | bytes, name: str | None = None) -> None:
     """Puts a file there whole, and makes the folders that it is in, as `tf.io.write_file`.
 
     Args:
@@ -107,7 +108,7 @@ class GFile:
         (['one', 'two'], 7)
     """
 
-    def __init__(self, name: Any, mode: str = "r") -> None:
+    def __init__(self, name: object, mode: str = "r") -> None:
         if mode not in _MODES:
             raise BadArgumentError(
                 f"mode is 'r', 'w' or 'a', with 'b' for bytes and '+' for both. Received: mode={shown(mode)}."
@@ -205,7 +206,7 @@ def _open(name: str, mode: str) -> IO[Any]:
     return opened
 
 
-def exists(path: Any) -> bool:
+def exists(path: StrPath) -> bool:
     """Whether there is a file or folder, as `tf.io.gfile.exists`."""
     name = _settled(path)
     if not name:  # For fsspec an empty name is that of the current folder.
@@ -214,14 +215,14 @@ def exists(path: Any) -> bool:
     return bool(filesystem.exists(inner))
 
 
-def isdir(path: Any) -> bool:
+def isdir(path: StrPath) -> bool:
     """Whether there is a folder, as `tf.io.gfile.isdir`."""
     name = _settled(path)
     filesystem, inner = remote_path(name)
     return bool(name) and bool(filesystem.isdir(inner))
 
 
-def listdir(path: Any) -> list[str]:
+def listdir(path: StrPath) -> list[str]:
     """The names of what is in a folder, sorted, as `tf.io.gfile.listdir`.
 
     Raises:
@@ -261,7 +262,7 @@ def walk(
         yield name.rstrip("/") + folder.removeprefix(inner.rstrip("/")), sorted(folders), sorted(files)
 
 
-def stat(path: Any) -> FileStatistics:
+def stat(path: StrPath) -> FileStatistics:
     """The size of a file and when it was changed, as `tf.io.gfile.stat`.
 
     Raises:
@@ -276,7 +277,7 @@ def stat(path: Any) -> FileStatistics:
     return FileStatistics(int(info["size"] or 0), int(changed * 1e9), is_folder)
 
 
-def mkdir(path: Any) -> None:
+def mkdir(path: StrPath) -> None:
     """Makes a folder in one that is there, as `tf.io.gfile.mkdir`; leaves one that is there itself.
 
     Raises:
@@ -293,7 +294,7 @@ def mkdir(path: Any) -> None:
         filesystem.mkdir(inner, create_parents=False)
 
 
-def makedirs(path: Any) -> None:
+def makedirs(path: StrPath) -> None:
     """Makes a folder and those above it, if they are not there, as `tf.io.gfile.makedirs`.
 
     Raises:
@@ -302,7 +303,7 @@ def makedirs(path: Any) -> None:
     _whole_files.make_folder(as_file_name(path))
 
 
-def remove(path: Any) -> None:
+def remove(path: StrPath) -> None:
     """Removes a file, as `tf.io.gfile.remove`.
 
     Raises:
@@ -318,7 +319,7 @@ def remove(path: Any) -> None:
         filesystem.rm_file(inner)
 
 
-def rmtree(path: Any) -> None:
+def rmtree(path: StrPath) -> None:
     """Removes a folder with all that is in it, as `tf.io.gfile.rmtree`.
 
     Raises:
@@ -383,7 +384,7 @@ def join(path: str, *paths: str) -> str:
     return _whole_files.join(path, *paths)
 
 
-def _settled(path: Any) -> str:
+def _settled(path: StrPath) -> str:
     """The name of a file or folder, once this process has written what it is just writing there."""
     name = as_file_name(path)
     if (local := local_path(name)) is not None:
@@ -391,7 +392,7 @@ def _settled(path: Any) -> str:
     return name
 
 
-def _there(path: Any) -> str:
+def _there(path: StrPath) -> str:
     """The name of a file, folder or link that is there.
 
     Raises:
@@ -423,7 +424,7 @@ def _check_free(name: str, fix: str) -> None:
         )
 
 
-def matching_files(pattern: Any, name: str | None = None) -> list[bytes]:
+def matching_files(pattern: object, name: str | None = None) -> list[bytes]:
     """The paths that fit a pattern, or one of several, sorted, as `tf.io.matching_files`.
 
     Args:

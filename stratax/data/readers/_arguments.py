@@ -29,7 +29,7 @@ def names_node(filenames: Any) -> Node:
     return listed_names("FileNames", [as_file_name(name) for name in filenames])
 
 
-def as_buffer_size(buffer_size: Any, default: int) -> int:
+def as_buffer_size(buffer_size: object, default: int) -> int:
     """Return how many bytes to read at once: `default` for None or 0.
 
     Raises:
@@ -38,7 +38,7 @@ def as_buffer_size(buffer_size: Any, default: int) -> int:
     return as_count("buffer_size", buffer_size, 0) or default if buffer_size is not None else default
 
 
-def as_parallel_reads(num_parallel_reads: Any) -> int:
+def as_parallel_reads(num_parallel_reads: object) -> int:
     """Return how many files to read at a time.
 
     Raises:

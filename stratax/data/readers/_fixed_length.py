@@ -1,7 +1,6 @@
 """FixedLengthRecordDataset: records of one length, behind a header (data layer)."""
 
 import dataclasses
-from typing import Any
 
 import numpy as np
 
@@ -48,7 +47,7 @@ class FixedLengthRecordDataset(Dataset):
 
     def __init__(
         self,
-        filenames: Any,
+        filenames: object,
         record_bytes: int,
         header_bytes: int | None = None,
         footer_bytes: int | None = None,

@@ -1,7 +1,6 @@
 """`ParquetDataset`: the columns of Parquet files (data layer)."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from stratax._shown import shown
 from stratax.data.dataset import Dataset
@@ -43,7 +42,7 @@ class ParquetDataset(Dataset):
     """
 
     def __init__(
-        self, filenames: Any, columns: Sequence[str] | None = None, *, num_rows: int = _ROWS
+        self, filenames: object, columns: Sequence[str] | None = None, *, num_rows: int = _ROWS
     ) -> None:
         _ = _parquet()
         chosen = None if columns is None else [str(name) for name in columns]

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from stratax._shown import cut, shown
+from stratax._typing import PyTree
 from stratax.data.elements import (
     UNKNOWN_CARDINALITY,
     Block,
@@ -79,7 +80,7 @@ class ParquetRows(NamedFiles):
         finally:
             run.close()
 
-    def learn(self, spec: Any) -> Any:
+    def learn(self, spec: PyTree) -> Any:
         """Learn the spec from the first file that could be opened, whose `spec` is that if there was none before."""
         if self._spec is None:
             self._spec = spec

@@ -1,7 +1,6 @@
 """TFRecordDataset: the records of TFRecord files (data layer)."""
 
 from collections.abc import Iterator
-from typing import Any
 
 from stratax._shown import shown
 from stratax.data.dataset import Dataset
@@ -52,7 +51,7 @@ class TFRecordDataset(Dataset):
 
     def __init__(
         self,
-        filenames: Any,
+        filenames: object,
         compression_type: str | None = None,
         buffer_size: int | None = None,
         num_parallel_reads: int | None = None,

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from stratax._shown import shown
+from stratax._typing import StrPath
 from stratax.data.elements import Block, flatten, spec_kind
 from stratax.data.ops import below_batches
 from stratax.data.plan import Node, OwningCursor, Passes, Run, walk
@@ -18,7 +19,7 @@ from stratax.errors import DataError
 from stratax.io import as_file_name, local_path
 
 
-def make_file_cache(node: Node, filename: Any) -> Node:
+def make_file_cache(node: Node, filename: StrPath) -> Node:
     """`cache(filename)`, below the batches of an indexable plan."""
     path = as_file_name(filename)
     return below_batches(node, lambda child: FileCache(child, path))

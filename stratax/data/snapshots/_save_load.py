@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from stratax._shown import shown
+from stratax._typing import PyTree
 from stratax.data.elements import DatasetSpec, Nested, Structure, TensorSpec, flatten, spec_kind
 from stratax.data.iteration import DatasetIterator
 from stratax.data.plan import Node, check_callable
@@ -24,11 +25,11 @@ _BLOCK = 256
 
 def save(
     elements: DatasetIterator,
-    spec: Any,
+    spec: PyTree,
     path: str | os.PathLike[str],
     compression: str | None,
     shard_func: Callable[..., Any] | None,
-    checkpoint_args: Any,
+    checkpoint_args: object,
 ) -> None:
     """Writes all elements of an iterator; see `Dataset.save`."""
     if checkpoint_args is not None:
@@ -88,7 +89,7 @@ def _shard_of(shard_func: Callable[..., Any], structure: Structure, row: list[An
 
 def load(
     path: str | os.PathLike[str],
-    element_spec: Any,
+    element_spec: PyTree,
     compression: str | None,
     reader_func: Callable[[Any], Any] | None,
     wrap: Callable[[Node], Nested],
@@ -122,7 +123,7 @@ def load(
     return found
 
 
-def _checked_spec(snapshot: Snapshot, element_spec: Any) -> Any:
+def _checked_spec(snapshot: Snapshot, element_spec: PyTree) -> Any:
     wanted, saved = flatten(element_spec)[0], flatten(snapshot.spec)[0]
     agree = len(wanted) == len(saved) and all(
         isinstance(a, TensorSpec) and a.dtype == b.dtype and a.is_compatible_with(b)

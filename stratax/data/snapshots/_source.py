@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from stratax._shown import shown
+from stratax._typing import PyTree
 from stratax.data.elements import Block, concatenate_blocks, decode_records, flatten
 from stratax.data.plan import Node, Passes, Run
 from stratax.data.position import Cursor, Feed, State, one
@@ -134,7 +135,7 @@ class _Elements(Node):
     label = "Load"
     batch_size = None
 
-    def __init__(self, snapshot: Snapshot, spec: Any) -> None:
+    def __init__(self, snapshot: Snapshot, spec: PyTree) -> None:
         self._snapshot = snapshot
         self._spec = spec
 
@@ -158,7 +159,7 @@ class SnapshotSource(_Elements):
 
     is_indexable = True
 
-    def __init__(self, snapshot: Snapshot, spec: Any) -> None:
+    def __init__(self, snapshot: Snapshot, spec: PyTree) -> None:
         super().__init__(snapshot, spec)
         self._index: np.ndarray | None = None
         self._lock = threading.Lock()
@@ -266,7 +267,7 @@ class SnapshotCursor(Cursor):
         self._records.close()
 
 
-def source_of(snapshot: Snapshot, spec: Any, shards: Sequence[Shard] | None = None) -> Node:
+def source_of(snapshot: Snapshot, spec: PyTree, shards: Sequence[Shard] | None = None) -> Node:
     """The node that reads a folder, or some of its files."""
     if shards is not None:
         snapshot = dataclasses.replace(snapshot, shards=tuple(shards))

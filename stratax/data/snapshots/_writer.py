@@ -13,6 +13,7 @@ import crc32c
 import numpy as np
 
 from stratax._shown import shown
+from stratax._typing import PyTree
 from stratax.data.elements import DatasetSpec, TensorSpec, encode_columns, flatten, spec_to_json, unflatten
 from stratax.data.records import FRAME_BYTES, TFRecordOptions, TFRecordWriter
 from stratax.data.snapshots._run_folder import RunFolder
@@ -72,7 +73,7 @@ class SnapshotWriter:
         compression: "", "GZIP" or "ZLIB".
     """
 
-    def __init__(self, path: str, spec: Any, compression: str = "") -> None:
+    def __init__(self, path: str, spec: PyTree, compression: str = "") -> None:
         self._path = path
         self._specs, self._structure = flatten(spec)
         spec_to_json(spec)

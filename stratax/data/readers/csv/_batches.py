@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from stratax._shown import shown
+from stratax._typing import StrPath
 from stratax.data.dataset import Dataset
 from stratax.data.elements import AUTOTUNE
 from stratax.data.ops import NamedColumns
@@ -24,7 +25,7 @@ from stratax.io import as_compression, as_file_name, glob
 
 
 def make_csv_dataset(
-    file_pattern: Any,
+    file_pattern: StrPath,
     batch_size: int,
     column_names: Sequence[str] | None = None,
     column_defaults: Sequence[Any] | None = None,
@@ -116,7 +117,7 @@ def make_csv_dataset(
     keys = [names[i] for i in selected]
     _check_label(label_name, keys)
 
-    def read(filename: Any) -> Dataset:
+    def read(filename: StrPath) -> Dataset:
         rows: Dataset = CsvDataset(
             filename,
             defaults,
@@ -245,7 +246,7 @@ def _check_label(label_name: str | None, keys: Sequence[str]) -> None:
         )
 
 
-def _matching(file_pattern: Any) -> list[str]:
+def _matching(file_pattern: StrPath) -> list[str]:
     patterns = [file_pattern] if isinstance(file_pattern, str | bytes | os.PathLike) else file_pattern
     found: list[str] = []
     for pattern in map(as_file_name, patterns):

@@ -63,7 +63,7 @@ class CsvDataset(Dataset):
 
     def __init__(
         self,
-        filenames: Any,
+        filenames: object,
         record_defaults: Sequence[Any],
         compression_type: str | None = None,
         buffer_size: int | None = None,
@@ -88,7 +88,7 @@ class CsvDataset(Dataset):
 
 
 def decode_csv(
-    records: Any,
+    records: object,
     record_defaults: Sequence[Any],
     field_delim: str = ",",
     use_quote_delim: bool = True,
@@ -126,7 +126,7 @@ def decode_csv(
     return [column.reshape(texts.shape)[()] for column in layout.convert(parsed)]
 
 
-def _parse_one(layout: CsvFormat, text: Any, number: int) -> list[str]:
+def _parse_one(layout: CsvFormat, text: object, number: int) -> list[str]:
     raw = text if isinstance(text, bytes) else str(text).encode()
     record = [""]
     try:
@@ -229,7 +229,7 @@ def _increasing(name: str, columns: Sequence[int]) -> list[int]:
     return numbers
 
 
-def _field(index: int, default: Any) -> CsvField:
+def _field(index: int, default: object) -> CsvField:
     dtype = _named_dtype(default)
     if dtype is None:
         value = as_array(default)
@@ -245,7 +245,7 @@ def _field(index: int, default: Any) -> CsvField:
     return CsvField(index=index, dtype=dtype, default=default)
 
 
-def _named_dtype(default: Any) -> np.dtype | None:
+def _named_dtype(default: object) -> np.dtype | None:
     """The dtype that an entry of record_defaults stands for; None if it is a value."""
     if hasattr(default, "as_numpy_dtype"):
         return np.dtype(default.as_numpy_dtype)
