@@ -64,6 +64,7 @@ class Iteration:
     Attributes:
         run: What the nodes share; it ends all threads of the iteration.
         cursor: Gives the elements; what the plan's outermost `prefetch` would do is left to who reads from it.
+        ahead: Gives how many elements may be read at once though fewer are asked for.
         depth: How many elements that `prefetch` wants to be read ahead; 0 for none.
     """
 
@@ -71,6 +72,7 @@ class Iteration:
         self._node = node
         self._epochs = epochs
         self._max_threads = max_threads
+        self.ahead = Lookahead(node)
         self._is_streamed_ahead = isinstance(node, Prefetch) and not node.is_indexable and node.depth > 0
         self._start(epochs.next(), epochs.seeds, 0)
 
@@ -94,10 +96,9 @@ class Iteration:
 
     def feed(self) -> Feed:
         """Return what holds the cursor's elements back until they are used, and reads ahead if the plan says so."""
-        ahead = Lookahead(self._node)
         if self.depth:
-            return ReadAhead(self.cursor, self.depth, self.run, ahead=ahead)
-        return Feed(self.cursor, ahead)
+            return ReadAhead(self.cursor, self.depth, self.run, ahead=self.ahead)
+        return Feed(self.cursor, self.ahead)
 
     def position(self, place: State, num_passed: int) -> dict[str, Any]:
         """Return a position as JSON can hold it.

@@ -221,7 +221,15 @@ class Feed(Buffering):
 
     def row(self) -> Row:
         """Hand the next element on, as the leaves of one."""
-        block, at = self.take()
+        block = self._block
+        if block is None:
+            return self.read(1).row(0)
+        # As `_advance`, in place: who takes elements one by one feels every call.
+        at = self._offset
+        self._num_passed += 1
+        self._offset = at + 1
+        if at + 1 == block.count:
+            self._block = None
         return block.row(at)
 
     def skip(self, count: int) -> int:

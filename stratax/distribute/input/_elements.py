@@ -13,7 +13,7 @@ from stratax.data.dataset import Dataset, opened
 from stratax.data.elements import Block, unflatten
 from stratax.data.iteration import Stacks
 from stratax.data.plan import Run
-from stratax.data.position import Cursor, Positions, State
+from stratax.data.position import Cursor, Positions, State, one
 from stratax.distribute.input._steps import AsSteps, Steps
 
 
@@ -27,12 +27,14 @@ class StepCursor(Cursor):
     Attributes:
         run: Ends the threads of its pass; whoever opened the cursor closes it.
         depth: How many steps the dataset itself wants to be read ahead, which is left to who reads from here.
+        ahead: Gives how many may be read at once though fewer are asked for, where that is unobservable.
         interrupt: Ends a wait of :meth:`read` in another thread for something else than the source.
         waits_for_others: Whether :meth:`read` waits for other workers at the moment, and not for its source.
     """
 
     run: Run
     depth = 0
+    ahead: Callable[[], int] = staticmethod(one)
     interrupt: Callable[[], None] = staticmethod(_nothing)
     waits_for_others = False
 
@@ -78,6 +80,7 @@ class PlanElements(StepCursor):
         iteration = self._iteration
         self.run = iteration.run
         self.depth = iteration.depth if self._leaves_prefetch else 0
+        self.ahead = iteration.ahead
         self._is_bare = self._leaves_prefetch or not iteration.depth
         self._child = iteration.cursor if self._is_bare else iteration.feed()
 

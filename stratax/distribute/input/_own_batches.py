@@ -13,7 +13,7 @@ import jax
 import numpy as np
 
 from stratax import errors
-from stratax.data.position import Buffering, Positions, RegularPositions, State, one
+from stratax.data.position import Buffering, Positions, RegularPositions, State
 from stratax.distribute.input._agreement import (
     Exchange,
     Offer,
@@ -140,7 +140,7 @@ class AgreedSteps(Buffering, StepCursor):
     """
 
     def __init__(self, local: StepCursor, rounds: Rounds, divide: AsSteps, treedef: Any) -> None:
-        super().__init__(local, one)
+        super().__init__(local, local.ahead)
         self._local = local
         self._rounds = rounds
         self._divide = divide

@@ -9,7 +9,7 @@ import numpy as np
 from stratax import errors
 from stratax._shown import shown
 from stratax.data.dataset import Dataset
-from stratax.data.position import Buffering, Positions, RegularPositions, State, one
+from stratax.data.position import Buffering, Positions, RegularPositions, State
 from stratax.distribute.input._elements import StepCursor, open_elements
 from stratax.distribute.input._steps import (
     Kind,
@@ -197,7 +197,7 @@ class ReplicaSteps(Buffering, StepCursor):
     _block: Steps | None
 
     def __init__(self, elements: StepCursor, num_replicas: int) -> None:
-        super().__init__(elements, one)
+        super().__init__(elements, elements.ahead)
         self._elements = elements
         self._num_replicas = num_replicas
         self.run = elements.run

@@ -40,7 +40,9 @@ class StepFeed(ReadAhead):
     thread_name = "stratax-input"
 
     def __init__(self, cursor: StepCursor, positions: Positions, num_blocks: int, waiting: Waiting) -> None:
-        super().__init__(cursor, 1, cursor.run, positions=positions, interrupt=cursor.interrupt)
+        super().__init__(
+            cursor, 1, cursor.run, ahead=cursor.ahead, positions=positions, interrupt=cursor.interrupt
+        )
         self.run = cursor.run
         self._cursor = cursor
         self._num_blocks = num_blocks
@@ -50,10 +52,10 @@ class StepFeed(ReadAhead):
         self.wait_seconds = 0.0
 
     def start(self, limit: int) -> None:
-        """Start the thread, which reads blocks of `limit` steps from now on."""
+        """Start the thread, which reads blocks of `limit` steps from now on, or of more where that is unobservable."""
         # As many blocks wait, and one more is in the hands of the thread.
         self._queue.depth = self._cursor.depth + (self._num_blocks + 1) * limit
-        super().start(limit)
+        super().start(max(limit, self._ahead()))
 
     def limit_ahead(self, steps: float) -> None:
         """Read no more than so many steps ahead of those that were taken, unless they are asked for."""
