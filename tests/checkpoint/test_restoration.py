@@ -1,6 +1,7 @@
 """Live variables get a checkpoint's values, all of them or none, now or when they come to exist."""
 
 import logging
+import pathlib
 import warnings
 
 import keras
@@ -9,8 +10,9 @@ import pytest
 
 import stratax as sx
 from stratax import errors
-from stratax.checkpoint import _restoration
+from stratax.checkpoint import _restoration, _store
 from stratax.core import arrivals
+from stratax.data import Dataset
 from stratax.train import Checkpoint, CheckpointOptions
 from tests.checkpoint.models import X, Y, assert_equal, built, network, trained, values
 
@@ -194,3 +196,126 @@ def test_values_that_nothing_took_are_told_of_when_another_is_restored(tmp_path,
         assert not caplog.records
         checkpoint.restore(path).expect_partial()
     assert "no variable has taken b" in caplog.text
+
+
+ALIASES = {"model/layers/0": "first", "model/head": "model/layers/1"}
+
+
+@pytest.mark.parametrize(
+    ("key_path", "expected"),
+    [
+        ("model/layers/0/kernel", "first/kernel"),
+        ("model/head/bias", "model/layers/1/bias"),
+        ("model/layers/1/bias", "model/layers/1/bias"),
+        ("model/layers/01", "model/layers/01"),
+        ("optimizer/momentums/@model/layers/0/kernel", "optimizer/momentums/@first/kernel"),
+    ],
+)
+def test_what_a_key_path_leads_to_has_one_saved_key_path(key_path, expected):
+    assert _restoration._resolved(key_path, ALIASES) == expected
+
+
+def test_every_key_path_of_an_object_is_a_candidate_also_for_slots():
+    others = _restoration._by_first(ALIASES | {"again": "first"})
+    assert others == {"first": ["model/layers/0", "again"], "model/layers/1": ["model/head"]}
+    assert list(_restoration._candidates("first/kernel", others)) == [
+        "first/kernel",
+        "model/layers/0/kernel",
+        "again/kernel",
+    ]
+    assert list(_restoration._candidates("m/@model/layers/1", others)) == [
+        "m/@model/layers/1",
+        "m/@model/head",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("key", "expected"),
+    [
+        ("model/kernel", True),
+        ("model/layers/3/kernel", True),
+        ("model/optimizer/momentums/@model/kernel", False),
+        ("lazy/kernel", False),
+        ("other/kernel", False),
+    ],
+)
+def test_only_a_layer_that_is_built_gets_no_more_variables(key, expected):
+    there = {"model", "lazy"}
+    assert _restoration._can_not_come(key, there, complete={"model"}) is expected
+
+
+def test_a_listing_shows_the_first_few():
+    assert _restoration.listing([]) == "none"
+    assert _restoration.listing(["a", "b"]) == "a, b"
+    assert _restoration.listing([str(number) for number in range(15)]).endswith("10, 11 and 3 more")
+
+
+def restored(folder, inputs, **variables):
+    """A checkpoint with these positions of input, and an object with one iterator and variables to restore."""
+    contents = _store.Contents(arrays={}, names={}, aliases={}, inputs={"iterator": inputs}, random=None)
+    _store.write(folder / "ckpt", contents)
+    iterator = iter(Dataset.range(10))
+    root = Checkpoint(**({"iterator": iterator} | variables))
+    _restoration.Restoration(root, _store.read_index(folder / "ckpt")).start(partial=False)
+    return iterator
+
+
+def test_input_that_several_tasks_read_in_parts_can_not_go_on_in_another_number_of_them(tmp_path):
+    state = iter(Dataset.range(10)).get_state()
+    with pytest.raises(errors.DataError, match=r"'iterator' was read by 2 tasks.*nothing of what 1 tasks"):
+        restored(tmp_path, [state, state])
+
+
+def test_a_variable_is_not_given_a_position(tmp_path):
+    state = iter(Dataset.range(10)).get_state()
+    with pytest.raises(errors.RestoreError, match=r"iterator is a variable, the value is of the other kind"):
+        restored(tmp_path, [state], iterator=sx.Variable(0))
+
+
+def test_slots_of_optimizers_may_be_left_out(tmp_path):
+    def made(value):
+        weight, optimizer = sx.Variable([value]), keras.optimizers.SGD(0.5, momentum=0.9)
+        optimizer.build([weight])
+        return weight, optimizer, Checkpoint(weight=weight, optimizer=optimizer)
+
+    weight, optimizer, checkpoint = made(1.0)
+    optimizer.apply([np.float32([2.0])], [weight])
+    path = checkpoint.write(tmp_path / "ckpt", CheckpointOptions(enable_async=False))
+    again, other, root = made(7.0)
+    restoration = _restoration.Restoration(root, _store.read_index(pathlib.Path(path)), slots=False)
+    restoration.start(partial=False)
+    assert restoration.unmatched() == restoration.left == []
+    assert restoration.settle()
+    assert (float(again[0]), int(other.iterations)) == (0.0, 1)
+    assert [float(v[0]) for v in other.variables if "momentum" in v.path] == [0.0]
+    assert restoration.num_given == len(other.variables)  # The weight is one more, the slot is not given.
+
+
+def test_values_that_nothing_took_are_told_of_at_the_end_unless_that_was_expected(tmp_path, caplog):
+    path = Checkpoint(a=sx.Variable(1.0), b=sx.Variable(1.0)).write(
+        tmp_path / "ckpt", CheckpointOptions(enable_async=False)
+    )
+    for is_expected in (True, False):
+        root = Checkpoint(a=sx.Variable(0.0))
+        restoration = _restoration.Restoration(root, _store.read_index(pathlib.Path(path)))
+        restoration.start(partial=True)
+        assert restoration.left == ["b"]
+        if is_expected:
+            restoration.expect_partial()
+        with caplog.at_level(logging.WARNING, logger="stratax"):
+            restoration.forget()
+            restoration.forget()
+    assert [record.message for record in caplog.records if "no variable has taken b" in record.message]
+    assert len(caplog.records) == 1
+
+
+def test_tasks_that_read_the_same_go_on_from_one_place_however_many_they_are(tmp_path):
+    strategy = sx.distribute.MirroredStrategy(["/cpu:0", "/cpu:1"])
+    dataset = strategy.experimental_distribute_dataset(Dataset.range(64).batch(4))
+    noted = iter(dataset).get_state()
+    states = [noted | {"steps": 5}, noted | {"steps": 3, "place": noted["place"] | {"position": 2}}]
+    contents = _store.Contents(arrays={}, names={}, aliases={}, inputs={"iterator": states}, random=None)
+    _store.write(tmp_path / "ckpt", contents)
+    iterator = iter(dataset)
+    sx.train.Checkpoint(iterator=iterator).restore(tmp_path / "ckpt")
+    assert strategy.gather(next(iterator), axis=0).tolist() == [20, 21, 22, 23]

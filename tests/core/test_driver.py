@@ -4,13 +4,16 @@ import os
 import signal
 import threading
 import time
+import types
 
+import jax
 import keras
 import numpy as np
 import pytest
 
 import stratax as sx
-from stratax.core import _driven
+from stratax import errors
+from stratax.core import _driven, _driver
 from stratax.distribute import CentralStorageStrategy, MirroredStrategy, OneDeviceStrategy
 
 N = 3 * _driven.WINDOW_STEPS + 5
@@ -252,3 +255,57 @@ def test_replicas_with_metrics_and_remainders_are_single_steps(kind, expected):
     w, metric = train(kind(), many=True)
     np.testing.assert_allclose(w, expected[0], atol=1e-5)
     assert metric == pytest.approx(expected[1], rel=1e-4)
+
+
+def test_a_loop_that_runs_out_says_after_how_many_iterations_and_keeps_them():
+    v = sx.Variable(0.0)
+
+    @sx.function
+    def steps(iterator, n):
+        for _ in sx.range(n):
+            v.assign_add(next(iterator) + next(iterator))
+
+    iterator = iter(sx.Dataset.range(141, output_type=np.float32))
+    with pytest.raises(
+        sx.OutOfRangeError, match=r"after 70 iterations: the next one takes 2.* and 1 are left"
+    ):
+        steps(iterator, np.int32(80))
+    assert float(v.value) == sum(range(140))
+    assert float(next(iterator)) == 140
+    with pytest.raises(
+        sx.OutOfRangeError, match=r"after 0 iterations\. Variables have the values of the last"
+    ):
+        steps(iterator, np.int32(80))
+
+
+def a_loop(test=None):
+    """What `_capacity` asks of a loop."""
+    return types.SimpleNamespace(test=test)
+
+
+def test_blocks_have_few_sizes_since_a_window_is_compiled_for_each():
+    step = types.SimpleNamespace(capacities=[])
+    counts = [64, 5, 8, 3, 2, 64, 1]
+    assert [_driver._capacity(a_loop(), step, count, 64) for count in counts] == [64, 64, 64, 64, 64, 64, 64]
+    step = types.SimpleNamespace(capacities=[])
+    assert [_driver._capacity(a_loop(), step, count, 50) for count in [1, 3, 2, 40, 30]] == [1, 4, 4, 50, 50]
+    assert step.capacities == [1, 4, 50]
+    assert _driver._capacity(a_loop(test=0), step, 3, 16) == 16
+
+
+def test_a_value_that_was_not_kept_for_a_loop_is_named_by_its_type():
+    jaxpr = jax.make_jaxpr(lambda x: x * 2.0)(np.ones((2, 3), "float32")).jaxpr
+    ((variable,), (equation,)) = jaxpr.invars, jaxpr.eqns
+    literal = equation.invars[1]
+    assert _driver.value_of(variable, {variable: 7}) == 7
+    assert (float(_driver.value_of(literal, {})), _driver.value_of(literal, {}).dtype) == (2.0, np.float32)
+    with pytest.raises(errors.TracingError, match=r"was not kept for it.*float32\[2,3\].*drop_remainder"):
+        _driver.value_of(variable, {})
+
+
+def test_scalars_are_read_on_the_host_also_of_arrays_that_every_device_has():
+    assert _driver.on_host(3).tolist() == 3
+    mesh = MirroredStrategy(["/cpu:0", "/cpu:1"]).mesh
+    everywhere = jax.device_put(np.int32(4), jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec()))
+    assert _driver.on_host(everywhere).tolist() == 4
+    _driver.wait("no array")

@@ -15,8 +15,6 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-import stratax as sx
-from stratax.checkpoint import _store
 from stratax.data import Dataset
 from stratax.data.iteration import runs
 from stratax.data.position import _positions
@@ -258,15 +256,3 @@ def test_the_number_of_steps_is_told_once_and_for_all():
         assert meeting.asked[index] == asked
 
     in_workers(work)
-
-
-def test_tasks_that_read_the_same_go_on_from_one_place_however_many_they_are(tmp_path):
-    strategy = sx.distribute.MirroredStrategy(["/cpu:0", "/cpu:1"])
-    dataset = strategy.experimental_distribute_dataset(Dataset.range(64).batch(4))
-    noted = iter(dataset).get_state()
-    states = [noted | {"steps": 5}, noted | {"steps": 3, "place": noted["place"] | {"position": 2}}]
-    contents = _store.Contents(arrays={}, names={}, aliases={}, inputs={"iterator": states}, random=None)
-    _store.write(tmp_path / "ckpt", contents)
-    iterator = iter(dataset)
-    sx.train.Checkpoint(iterator=iterator).restore(tmp_path / "ckpt")
-    assert strategy.gather(next(iterator), axis=0).tolist() == [20, 21, 22, 23]

@@ -189,3 +189,134 @@ go.set()
     environment = {**os.environ, "PYTHONPATH": str(CHECKOUT)}
     done = subprocess.run([sys.executable, "-c", program], env=environment, timeout=120, check=False)
     assert done.returncode == 0
+
+
+SECONDS = 60
+
+
+class Works:
+    """Begins writes that wait for an event each, and notes in which order their work is done."""
+
+    def __init__(self):
+        self.done = []
+        self.events = []
+
+    def begin(self, path, error=None):
+        event = threading.Event()
+        self.events.append(event)
+
+        def work():
+            event.wait(SECONDS)
+            self.done.append(str(path))
+            if error is not None:
+                raise error
+
+        return event, unfinished.begin(path, work, leave=lambda error: None)
+
+
+@pytest.fixture
+def works():
+    made = Works()
+    yield made
+    for event in made.events:
+        event.set()
+    for write in list(unfinished._writes):
+        write.finish()
+
+
+def test_writes_that_touch_one_another_end_in_their_order_and_others_do_not_wait(works, tmp_path):
+    first, one = works.begin(tmp_path / "a")
+    second, beside = works.begin(tmp_path / "b")
+    below, deep = works.begin(tmp_path / "a" / "c" / "d")
+    other, elsewhere = works.begin(tmp_path / "x" / "y")
+    for event in (second, below, other):
+        event.set()
+    elsewhere.wait()
+    assert works.done == [str(tmp_path / "x" / "y")]
+    assert one.is_running
+    assert not elsewhere.is_running
+    first.set()
+    for write in (one, beside, deep):
+        write.wait()
+    assert set(works.done[1:]) == {str(write.path) for write in (one, beside, deep)}
+    assert works.done[1] == str(one.path)
+
+
+@pytest.mark.parametrize("place", ["folder/ckpt", "folder", "folder/ckpt/file", "folder/beside", "."])
+def test_who_reads_what_a_write_touches_waits_for_it(works, tmp_path, place):
+    event, write = works.begin(tmp_path / "folder" / "ckpt")
+    timer = threading.Timer(0.05, event.set)
+    timer.start()
+    assert unfinished.wait_for(tmp_path / place) is None
+    assert not write.is_running
+    timer.join()
+
+
+def test_who_reads_something_else_does_not_wait(works, tmp_path):
+    _, write = works.begin(tmp_path / "folder" / "ckpt")
+    assert unfinished.wait_for(tmp_path / "other" / "ckpt") is None
+    assert write.is_running
+
+
+def test_a_failure_is_given_to_who_reads_exactly_this_path_until_its_writer_was_told(works, tmp_path):
+    event, write = works.begin(tmp_path / "a", ValueError("mine"))
+    event.set()
+    assert unfinished.wait_for(tmp_path) is None
+    for _ in range(2):
+        assert str(unfinished.wait_for(tmp_path / "a")) == "mine"
+    assert str(write.error) == "mine"
+    assert str(write.finish()) == "mine"
+    assert (write.finish(), write.error, unfinished.wait_for(tmp_path / "a")) == (None, None, None)
+
+
+def test_a_failure_is_of_no_interest_to_readers_once_a_later_write_has_succeeded(works, tmp_path):
+    for error in (ValueError("mine"), None):
+        event, _ = works.begin(tmp_path / "a", error)
+        event.set()
+    assert unfinished.wait_for(tmp_path / "a") is None
+    assert [str(write.error) for write in unfinished._writes] == ["mine"]  # Its writer is still told.
+
+
+def test_a_failure_does_not_keep_the_next_write_of_the_folder_from_its_work(works, tmp_path):
+    first, _ = works.begin(tmp_path / "a", ValueError("mine"))
+    second, write = works.begin(tmp_path / "a")
+    first.set()
+    second.set()
+    assert write.finish() is None
+    assert works.done == [str(tmp_path / "a")] * 2
+
+
+def test_what_runs_in_a_write_can_begin_no_other_and_not_wait_for_itself(tmp_path):
+    caught = []
+
+    def work():
+        for call in (lambda: unfinished.begin(tmp_path / "b", print, leave=print), lambda: write[0].wait()):
+            with pytest.raises(errors.CheckpointError, match=r"by what runs while one is written"):
+                call()
+            caught.append(1)
+        assert unfinished.wait_for(tmp_path / "a") is None
+
+    began, write = threading.Event(), []
+    write.append(unfinished.begin(tmp_path / "a", lambda: began.wait(SECONDS) and work(), leave=print))
+    began.set()
+    assert write[0].finish() is None
+    assert caught == [1, 1]
+
+
+def test_at_the_end_of_the_program_failures_are_written_out_and_the_first_one_decides_how_it_ends(
+    tmp_path, capsys
+):
+    left = []
+    for name in ("a", "b", "c"):
+
+        def work(name=name):
+            if name != "b":
+                raise ValueError(f"no room for {name}")
+
+        unfinished.begin(
+            tmp_path / name, work, leave=lambda error, name=name: left.append((name, str(error)))
+        )
+    unfinished._at_exit()
+    assert capsys.readouterr().err == "stratax: no room for a\nstratax: no room for c\n"
+    assert left == [("a", "no room for a")]
+    assert unfinished._writes == []
