@@ -14,6 +14,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import crc32c
 import h5py
 import keras
 import numpy as np
@@ -25,8 +26,9 @@ from stratax.distribute import Strategy, keras_hooks
 from stratax.engine import InputPosition, Resumption, StepInput
 from stratax.io import local_path, replaced_file, write_file
 
-_VERSION = 1
+_VERSION = 2
 _GROUP = "stratax"
+_CHECKSUM = "stratax_checksum"
 
 
 class Backup:
@@ -109,6 +111,8 @@ class Backup:
                 for name, variables in _others(model).items():
                     for index, variable in enumerate(variables):
                         group[f"{name}/{index}"] = variable.numpy()
+                # At the file, not at the group: if the group's name is damaged, the file still tells that it had one.
+                file.attrs[_CHECKSUM] = _checksum(file)
             if callback.double_checkpoint:
                 _keep(callback._weights_path, callback._prev_weights_path)
                 _keep(callback._training_metadata_path, callback._prev_training_metadata_path)
@@ -202,7 +206,7 @@ class Backup:
             if _GROUP not in file:
                 return _of_keras(metadata)
             group = file[_GROUP]
-            state = json.loads(group["state"][()].tobytes())
+            state = _state(group)
             for name, variables in _others(model).items():
                 _assign(variables, group.get(name, {}))
         if state["version"] != _VERSION:
@@ -210,7 +214,7 @@ class Backup:
                 f"The backup was written by another version of Stratax. Expected: version {_VERSION}. Received: "
                 f"version {shown(state['version'])} in {shown(weights)}. Use that version, or remove the file."
             )
-        return dict(state)
+        return state
 
 
 def _others(model: keras.Model) -> dict[str, list[keras.Variable]]:
@@ -244,10 +248,41 @@ def _damage(path: str) -> str | None:
     """Return what is wrong with a file of weights, all of which is read; None if nothing is."""
     try:
         with h5py.File(path, "r") as file:
-            file.visititems(lambda _, found: found[()] is None if isinstance(found, h5py.Dataset) else None)
-    except (OSError, KeyError, RuntimeError, ValueError) as error:
+            found, expected = _checksum(file), file.attrs.get(_CHECKSUM)
+            if expected is None and (_GROUP not in file or _state(file[_GROUP])["version"] != _VERSION):
+                # Of Keras alone, which keeps no checksum, or of another version, which is refused when it is loaded.
+                return None
+    # HDF5 reports damage by whatever it has hit upon.
+    except (OSError, KeyError, RuntimeError, ValueError, TypeError, OverflowError, MemoryError) as error:
         return f"{type(error).__name__}: {error}"
-    return None
+    return None if found == expected else "its checksum is wrong"
+
+
+def _state(group: h5py.Group) -> dict[str, Any]:
+    return dict(json.loads(group["state"][()].tobytes()))
+
+
+def _checksum(file: h5py.File) -> int:
+    """Return a number that changes with any name, array or attribute below the root of a file."""
+    total = 0
+
+    def add(content: bytes) -> None:
+        nonlocal total
+        total = crc32c.crc32c(content, total)
+
+    def visit(name: str | bytes, found: h5py.Dataset | h5py.Group) -> None:
+        # h5py goes on only as long as the answer is None.
+        add(repr(name).encode())
+        for key in sorted(found.attrs):
+            value = np.asarray(found.attrs[key])
+            add(f"{key}{value.dtype}{value.tolist()}".encode())
+        if isinstance(found, h5py.Dataset):
+            values = np.asarray(found[()])
+            add(f"{values.dtype}{values.shape}".encode())
+            add(values.tobytes() if values.dtype != object else repr(values.tolist()).encode())
+
+    file.visititems(visit)
+    return total
 
 
 @contextlib.contextmanager

@@ -1,5 +1,6 @@
 """Backups and other files that callbacks write appear whole or not at all, and the one before stays until then."""
 
+import h5py
 import keras
 import numpy as np
 import pytest
@@ -96,6 +97,50 @@ def test_a_damaged_backup_is_an_error_that_says_what_to_do(models, tmp_path):
         fit(models["a strategy"], keras.callbacks.BackupAndRestore(tmp_path), epochs=5)
 
 
+def test_a_changed_bit_anywhere_in_a_backup_is_noticed_or_changes_no_value(models, tmp_path):
+    interrupted(models["a strategy"], tmp_path)
+    path = tmp_path / "latest.weights.h5"
+    content = path.read_bytes()
+
+    def values():
+        found = {}
+        with h5py.File(path, "r") as file:
+            file.visititems(
+                lambda name, node: found.update({name: node[()]} if isinstance(node, h5py.Dataset) else {})
+            )
+        return found
+
+    whole, noticed, wrong = values(), 0, []
+    assert sx.keras._backup._damage(str(path)) is None
+    assert len(whole) > 5
+    random = np.random.default_rng(0)
+    for place in [*range(700, 800), *random.choice(len(content), 300, replace=False)]:
+        changed = bytearray(content)
+        changed[place] ^= 1 << random.integers(8)
+        path.write_bytes(changed)
+        if sx.keras._backup._damage(str(path)) is not None:
+            noticed += 1
+            continue
+        read = values()
+        same = read.keys() == whole.keys() and all(np.array_equal(read[name], whole[name]) for name in whole)
+        wrong += [] if same else [place]
+    assert wrong == []
+    # Most of a file this small is unused space of HDF5.
+    assert noticed > 10
+
+
+def test_the_last_of_a_backups_arrays_is_read_before_it_is_taken_for_whole(models, tmp_path):
+    interrupted(models["a strategy"], tmp_path)
+    path = tmp_path / "latest.weights.h5"
+    arrays = []
+    with h5py.File(path, "r+") as file:
+        file.visititems(lambda _, node: arrays.append(node.name) if isinstance(node, h5py.Dataset) else None)
+        last = file[[name for name in arrays if file[name].size and file[name].dtype == np.float32][-1]]
+        last[...] = last[()] + 1
+    with pytest.raises(sx.errors.DataLossError, match="its checksum is wrong"):
+        fit(models["a strategy"], keras.callbacks.BackupAndRestore(tmp_path), epochs=5)
+
+
 def test_the_backup_before_a_damaged_one_is_restored(models, tmp_path):
     model = models["a strategy"]
     interrupted(model, tmp_path / "whole")
@@ -120,7 +165,7 @@ def test_a_backup_of_keras_alone_goes_on_with_its_epoch(models, tmp_path):
 
 def test_a_backup_of_another_version_is_refused(models, tmp_path, monkeypatch):
     interrupted(models["a strategy"], tmp_path)
-    monkeypatch.setattr(sx.keras._backup, "_VERSION", 2)
+    monkeypatch.setattr(sx.keras._backup, "_VERSION", 3)
     with pytest.raises(sx.errors.DataError, match="written by another version"):
         fit(models["a strategy"], keras.callbacks.BackupAndRestore(tmp_path), epochs=5)
 
