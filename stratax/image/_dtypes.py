@@ -57,10 +57,14 @@ def convert_image_dtype(
     if image.dtype == target:
         return image
     if is_floating(image.dtype):
-        return image.astype(target) if is_floating(target) else _from_float(image, target, saturate, xp)
+        return (
+            image.astype(target)
+            if is_floating(target)
+            else _from_float(image, target, saturate=saturate, xp=xp)
+        )
     if is_floating(target):
         return _to_float(image, target)
-    return _between_integers(image, target, saturate, xp)
+    return _between_integers(image, target, saturate=saturate, xp=xp)
 
 
 def _check_kind(which: str, dtype: np.dtype) -> None:
@@ -102,7 +106,7 @@ def _step(dtype: np.dtype, target: np.dtype) -> Any:
     return target.type(1.0 / np.iinfo(dtype).max)
 
 
-def _from_float(image: Any, target: np.dtype, saturate: bool, xp: Namespace) -> Any:
+def _from_float(image: Any, target: np.dtype, xp: Namespace, *, saturate: bool) -> Any:
     if saturate and target == np.uint8 and (loop := _compiled.loop_for(_loops.to_bytes, image)):
         result = np.empty(image.shape, np.uint8)
         loop(np.ascontiguousarray(image).reshape(-1), result.reshape(-1))
@@ -115,7 +119,7 @@ def _from_float(image: Any, target: np.dtype, saturate: bool, xp: Namespace) -> 
     return _saturated(scaled, target, xp) if saturate else _wrapped(scaled, target)
 
 
-def _between_integers(image: Any, target: np.dtype, saturate: bool, xp: Namespace) -> Any:
+def _between_integers(image: Any, target: np.dtype, xp: Namespace, *, saturate: bool) -> Any:
     largest_in, largest_out = int(np.iinfo(image.dtype).max), int(np.iinfo(target).max)
 
     def cast(value: Any) -> Any:

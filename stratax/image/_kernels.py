@@ -38,25 +38,25 @@ class Taps:
         return whole
 
 
-def positions(size: int, count: int, align_corners: bool, half_pixel_centers: bool) -> np.ndarray:
+def positions(size: int, count: int, *, align_corners: bool, half_pixel_centers: bool) -> np.ndarray:
     """Where the centers of `count` pixels lie on an axis of `size`, in float32."""
-    scale = _scale(size, count, align_corners)
+    scale = _scale(size, count, align_corners=align_corners)
     numbers = np.arange(count, dtype=np.float32)
     if half_pixel_centers:
         return (numbers + _HALF) * scale - _HALF
     return numbers * scale
 
 
-def _scale(size: int, count: int, align_corners: bool) -> np.float32:
+def _scale(size: int, count: int, *, align_corners: bool) -> np.float32:
     if align_corners and count > 1:
         return np.float32(size - 1) / np.float32(count - 1)
     return np.float32(size) / np.float32(count)
 
 
 @functools.lru_cache(maxsize=1024)
-def nearest(size: int, count: int, align_corners: bool, half_pixel_centers: bool) -> np.ndarray:
+def nearest(size: int, count: int, *, align_corners: bool, half_pixel_centers: bool) -> np.ndarray:
     """The pixel that each of `count` takes from an axis of `size`."""
-    scale = _scale(size, count, align_corners)
+    scale = _scale(size, count, align_corners=align_corners)
     numbers = np.arange(count, dtype=np.float32)
     places = (numbers + _HALF) * scale if half_pixel_centers else numbers * scale
     # Halves go up: the C function round, not Python's.
@@ -65,9 +65,9 @@ def nearest(size: int, count: int, align_corners: bool, half_pixel_centers: bool
 
 
 @functools.lru_cache(maxsize=1024)
-def linear(size: int, count: int, align_corners: bool, half_pixel_centers: bool) -> Taps:
+def linear(size: int, count: int, *, align_corners: bool, half_pixel_centers: bool) -> Taps:
     """The two pixels around each place; the weights are those of the second."""
-    places = positions(size, count, align_corners, half_pixel_centers)
+    places = positions(size, count, align_corners=align_corners, half_pixel_centers=half_pixel_centers)
     below = np.floor(places)
     pair = np.stack([np.maximum(below, 0), np.minimum(np.ceil(places), size - 1)], axis=1)
     share = places - below
@@ -75,12 +75,12 @@ def linear(size: int, count: int, align_corners: bool, half_pixel_centers: bool)
 
 
 @functools.lru_cache(maxsize=1024)
-def cubic(size: int, count: int, align_corners: bool, half_pixel_centers: bool) -> Taps:
+def cubic(size: int, count: int, *, align_corners: bool, half_pixel_centers: bool) -> Taps:
     """The four pixels around each place, weighted by a cubic curve that is looked up in a table, as in TensorFlow.
 
     With centers at half pixels, pixels outside of the image count nothing; else the one at the edge stands for them.
     """
-    places = positions(size, count, align_corners, half_pixel_centers)
+    places = positions(size, count, align_corners=align_corners, half_pixel_centers=half_pixel_centers)
     below = np.floor(places)
     entries = np.rint((places - below) * np.float32(_TABLE_SIZE)).astype(np.intp)
     near, far = _cubic_table(-0.5 if half_pixel_centers else -0.75)
@@ -104,9 +104,9 @@ def _cubic_table(a: float) -> tuple[np.ndarray, np.ndarray]:
 
 
 @functools.lru_cache(maxsize=1024)
-def area(size: int, count: int, align_corners: bool) -> Taps:
+def area(size: int, count: int, *, align_corners: bool) -> Taps:
     """All pixels under each, weighted by how much of them it covers."""
-    scale = _scale(size, count, align_corners)
+    scale = _scale(size, count, align_corners=align_corners)
     begins = np.arange(count, dtype=np.float32) * scale
     ends = np.arange(1, count + 1, dtype=np.float32) * scale
     first = np.floor(begins).astype(np.intp)
@@ -122,7 +122,7 @@ def area(size: int, count: int, align_corners: bool) -> Taps:
 
 
 @functools.lru_cache(maxsize=1024)
-def spread(method: str, size: int, count: int, antialias: bool) -> Taps:
+def spread(method: str, size: int, count: int, *, antialias: bool) -> Taps:
     """A kernel around each place, which `antialias` widens where the image gets smaller.
 
     Args:

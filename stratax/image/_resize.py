@@ -83,17 +83,17 @@ def resize(
         >>> image.resize(np.arange(8, dtype=np.uint8).reshape(2, 4, 1), (1, 2))[..., 0]
         array([[2.5, 4.5]], dtype=float32)
     """
-    images, xp, rows, columns = _checked(images, size, preserve_aspect_ratio)
+    images, xp, rows, columns = _checked(images, size, preserve_aspect_ratio=preserve_aspect_ratio)
     chosen = _method(method)
     if chosen == "area":
-        return _area(images, rows, columns, False, xp)
+        return _area(images, rows, columns, align=False, xp=xp)
     if chosen == "nearest" or (chosen in _FEW_PIXELS and not antialias):
-        return _few_pixels(chosen, images, rows, columns, False, True, xp)
+        return _few_pixels(chosen, images, rows, columns, align=False, half=True, xp=xp)
     height, width = images.shape[-3:-1]
     return _resample.weigh(
         images,
-        _kernels.spread(chosen, height, rows, antialias),
-        _kernels.spread(chosen, width, columns, antialias),
+        _kernels.spread(chosen, height, rows, antialias=antialias),
+        _kernels.spread(chosen, width, columns, antialias=antialias),
         xp,
     )
 
@@ -126,13 +126,13 @@ def resize_images(
         BadArgumentError: If `images` has another rank or no real numbers, or `size` or `method` is none.
         BadTypeError: If `size` is not integers, or is traced.
     """
-    images, xp, rows, columns = _checked(images, size, preserve_aspect_ratio)
+    images, xp, rows, columns = _checked(images, size, preserve_aspect_ratio=preserve_aspect_ratio)
     # TensorFlow 1 numbered the first four.
     chosen = _method(_METHODS[method] if method in range(4) else method)
     if chosen == "area":
-        return _area(images, rows, columns, align_corners, xp)
+        return _area(images, rows, columns, align=align_corners, xp=xp)
     if chosen in _FEW_PIXELS:
-        return _few_pixels(chosen, images, rows, columns, align_corners, False, xp)
+        return _few_pixels(chosen, images, rows, columns, align=align_corners, half=False, xp=xp)
     return resize(images, (rows, columns), chosen, antialias=True)
 
 
@@ -160,7 +160,9 @@ def resize_bilinear(
             pixels are asked for.
         BadTypeError: If `size` is not integers, or is traced.
     """
-    return _placed("bilinear", images, size, align_corners, half_pixel_centers)
+    return _placed(
+        "bilinear", images, size, align_corners=align_corners, half_pixel_centers=half_pixel_centers
+    )
 
 
 def resize_bicubic(
@@ -171,7 +173,9 @@ def resize_bicubic(
     half_pixel_centers: bool = False,
 ) -> Any:
     """Images of another size by cubic interpolation; otherwise as :func:`resize_bilinear`."""
-    return _placed("bicubic", images, size, align_corners, half_pixel_centers)
+    return _placed(
+        "bicubic", images, size, align_corners=align_corners, half_pixel_centers=half_pixel_centers
+    )
 
 
 def resize_nearest_neighbor(
@@ -182,7 +186,9 @@ def resize_nearest_neighbor(
     half_pixel_centers: bool = False,
 ) -> Any:
     """Images of another size made of their nearest pixels, of the same dtype; otherwise as :func:`resize_bilinear`."""
-    return _placed("nearest", images, size, align_corners, half_pixel_centers)
+    return _placed(
+        "nearest", images, size, align_corners=align_corners, half_pixel_centers=half_pixel_centers
+    )
 
 
 def resize_area(
@@ -190,7 +196,7 @@ def resize_area(
 ) -> Any:
     """Images of another size made of the means of what a pixel covers; otherwise as :func:`resize_bilinear`."""
     images, xp, rows, columns = _checked(images, size)
-    return _area(images, rows, columns, align_corners, xp)
+    return _area(images, rows, columns, align=align_corners, xp=xp)
 
 
 def resize_with_pad(
@@ -230,7 +236,7 @@ def resize_with_pad(
 
 
 def _checked(
-    images: TensorLike, size: TensorLike, preserve_aspect_ratio: bool = False
+    images: TensorLike, size: TensorLike, *, preserve_aspect_ratio: bool = False
 ) -> tuple[Any, Any, int, int]:
     images, xp = as_image(images)
     check_image(images, "images")
@@ -261,7 +267,7 @@ def _method(method: Any) -> str:
 
 
 def _placed(
-    method: str, images: TensorLike, size: TensorLike, align_corners: bool, half_pixel_centers: bool
+    method: str, images: TensorLike, size: TensorLike, *, align_corners: bool, half_pixel_centers: bool
 ) -> Any:
     """One of TensorFlow 1's operations, which take any way of placing pixels.
 
@@ -274,19 +280,23 @@ def _placed(
             "Either the corners are aligned or pixels are squares around their centers. Received: "
             "align_corners=True, half_pixel_centers=True. Set one of them to False."
         )
-    return _few_pixels(method, images, rows, columns, align_corners, half_pixel_centers, xp)
+    return _few_pixels(method, images, rows, columns, align=align_corners, half=half_pixel_centers, xp=xp)
 
 
 def _few_pixels(
-    method: str, images: Any, rows: int, columns: int, align: bool, half: bool, xp: object
+    method: str, images: Any, rows: int, columns: int, xp: object, *, align: bool, half: bool
 ) -> Any:
     height, width = images.shape[-3:-1]
     kernel, apply = _FEW_PIXELS[method]
-    return apply(images, kernel(height, rows, align, half), kernel(width, columns, align, half), xp)
+    corners = {"align_corners": align, "half_pixel_centers": half}
+    return apply(images, kernel(height, rows, **corners), kernel(width, columns, **corners), xp)
 
 
-def _area(images: Any, rows: int, columns: int, align: bool, xp: object) -> Any:
+def _area(images: Any, rows: int, columns: int, xp: object, *, align: bool) -> Any:
     height, width = images.shape[-3:-1]
     return _resample.weigh(
-        images, _kernels.area(height, rows, align), _kernels.area(width, columns, align), xp
+        images,
+        _kernels.area(height, rows, align_corners=align),
+        _kernels.area(width, columns, align_corners=align),
+        xp,
     )

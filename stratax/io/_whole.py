@@ -47,7 +47,7 @@ def open_beside(path: str, buffer_size: int = -1) -> BinaryIO:
     return open(os.path.join(folder, f".{prefix}.{uuid.uuid4().hex}.tmp"), "xb", buffering=buffer_size)
 
 
-def publish(file: BinaryIO, path: str, replace: bool = True) -> bool:
+def publish(file: BinaryIO, path: str, *, replace: bool = True) -> bool:
     """Puts a file from :func:`open_beside` under its name, safely on the disk; False if another may not be replaced."""
     file.flush()
     os.fsync(file.fileno())
@@ -124,12 +124,12 @@ def _is_running(pid: int) -> bool:
     return True
 
 
-def write_file(name: str, content: bytes, replace: bool = True) -> bool:
+def write_file(name: str, content: bytes, *, replace: bool = True) -> bool:
     """Puts a file there whole; False if one is there that is not to be replaced."""
     path = local_path(name)
     if path is not None:
         with writing(name):
-            return _write_local(path, content, replace)
+            return _write_local(path, content, replace=replace)
     filesystem, inner = remote_path(name)
     with writing(name):
         if not replace and filesystem.exists(inner):
@@ -138,11 +138,11 @@ def write_file(name: str, content: bytes, replace: bool = True) -> bool:
         return True
 
 
-def _write_local(path: str, content: bytes, replace: bool) -> bool:
+def _write_local(path: str, content: bytes, *, replace: bool) -> bool:
     file = open_beside(path)
     try:
         file.write(content)
-        return publish(file, path, replace)
+        return publish(file, path, replace=replace)
     finally:
         discard(file)
 

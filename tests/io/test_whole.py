@@ -85,7 +85,7 @@ def test_what_is_published_is_there_and_what_is_discarded_afterwards_stays(tmp_p
     for content, replace, expected in [(b"1", False, True), (b"2", False, False), (b"3", True, True)]:
         file = io.open_beside(str(path))
         file.write(content)
-        assert io.publish(file, str(path), replace) is expected
+        assert io.publish(file, str(path), replace=replace) is expected
         io.discard(file)
     assert path.read_bytes() == b"3"
     assert os.listdir(tmp_path) == ["a"]

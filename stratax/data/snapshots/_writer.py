@@ -109,7 +109,7 @@ class SnapshotWriter:
             self._shards[number] = _ShardWriter(self._folder, number, self._compression)
         return self._shards[number]
 
-    def commit(self, replace: bool, key: Sequence[int | None] = ()) -> Snapshot:
+    def commit(self, key: Sequence[int | None] = (), *, replace: bool) -> Snapshot:
         """Makes what was written the content of the folder.
 
         Args:
@@ -130,7 +130,7 @@ class SnapshotWriter:
             "shards": shards,
         }
         before = self._content() if replace else None
-        is_content = write_file(join(self._path, SPEC_FILE), sealed(description), replace)
+        is_content = write_file(join(self._path, SPEC_FILE), sealed(description), replace=replace)
         self._is_open = False
         if not is_content:
             remove_folder(self._folder)

@@ -77,7 +77,13 @@ class CsvDataset(Dataset):
         max_record_bytes: int = MAX_LINE_BYTES,
     ) -> None:
         layout = make_layout(
-            record_defaults, header, field_delim, use_quote_delim, na_value, select_cols, exclude_cols
+            record_defaults,
+            header=header,
+            field_delim=field_delim,
+            use_quote_delim=use_quote_delim,
+            na_value=na_value,
+            select_cols=select_cols,
+            exclude_cols=exclude_cols,
         )
         layout = dataclasses.replace(
             layout, max_record_bytes=as_count("max_record_bytes", max_record_bytes, 1)
@@ -118,7 +124,15 @@ def decode_csv(
         >>> decode_csv(b"3,x", [0, ""])
         [np.int32(3), b'x']
     """
-    layout = make_layout(record_defaults, False, field_delim, use_quote_delim, na_value, select_cols, None)
+    layout = make_layout(
+        record_defaults,
+        header=False,
+        field_delim=field_delim,
+        use_quote_delim=use_quote_delim,
+        na_value=na_value,
+        select_cols=select_cols,
+        exclude_cols=None,
+    )
     texts = np.asarray(records, dtype=object)
     parsed = [_parse_one(layout, text, i) for i, text in enumerate(texts.reshape(-1))]
     if not parsed:
@@ -147,12 +161,13 @@ def _parse_one(layout: CsvFormat, text: object, number: int) -> list[str]:
 
 def make_layout(
     record_defaults: Sequence[Any],
-    header: bool,
     field_delim: str,
-    use_quote_delim: bool,
     na_value: str,
     select_cols: Sequence[int] | None,
     exclude_cols: Sequence[int] | None,
+    *,
+    header: bool,
+    use_quote_delim: bool,
 ) -> CsvFormat:
     """Checks the arguments that say how records stand in a file."""
     indices, num_columns = _columns(len(record_defaults), select_cols, exclude_cols)
