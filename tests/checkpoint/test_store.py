@@ -161,6 +161,9 @@ def test_checkpoints_of_a_folder_are_numbered_in_the_order_in_which_they_were_wr
     for name in ("b", "a", "b"):
         _store.write(tmp_path / name, EMPTY)
     assert [_store.read_index(tmp_path / name).commit.sequence for name in ("a", "b")] == [2, 3]
+    _store.remove(tmp_path / "a")
+    _store.write(tmp_path / "c", EMPTY)
+    assert _store.read_index(tmp_path / "c").commit.sequence == 4
 
 
 def test_arrays_of_a_checkpoint_that_was_replaced_are_not_read_as_those_of_the_next(tmp_path):

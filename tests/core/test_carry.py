@@ -85,14 +85,17 @@ def test_random_keys_are_carried():
 def test_a_local_that_is_none_and_not_looked_at_is_as_if_first_assigned_and_may_stay_none():
     @core.function
     def run(x, n):
-        last = nothing = None
+        last = nothing = never = None
         for i in core.range(n):
             last, nothing = x + i, None
-        return last, nothing
+            if is_wanted:
+                never = x
+        return last, nothing, never
 
+    is_wanted = False
     for n in (3, jnp.int32(3)):
-        last, nothing = run(jnp.float32(10.0), n)
-        assert (float(last), nothing) == (12.0, None)
+        last, nothing, never = run(jnp.float32(10.0), n)
+        assert (float(last), nothing, never) == (12.0, None, None)
 
 
 def test_without_an_iteration_what_is_carried_is_what_it_was():

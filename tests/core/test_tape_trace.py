@@ -1,6 +1,7 @@
 """GradientTape against jax.grad: models, transformations, and the programs that come out."""
 
 import collections
+import gc
 
 import jax
 import jax.numpy as jnp
@@ -10,8 +11,8 @@ import pytest
 from jax.extend import core as jax_core
 from jax.sharding import PartitionSpec
 
-from stratax.core import GradientTape, _capture
-from stratax.core._tape_trace import TapeTrace
+from stratax.core import GradientTape, _capture, _tape_trace
+from stratax.core._tape_trace import TapeTrace, play_back
 
 pytestmark = pytest.mark.exact
 
@@ -341,3 +342,90 @@ def test_the_tape_relies_on_these_internals_of_jax():
     with jax_core.set_current_trace(trace):
         reverse(W), cubed(W)
     assert seen == [["out_trees", "symbolic_zeros"], ["symbolic_zeros"]]
+
+
+def recorded(fn, *watched):
+    """What a trace recorded of a function, the nodes of what it followed, and the function's result."""
+    records = []
+    trace = TapeTrace(_capture.current_trace(), records)
+    nodes = [trace.follow(value) for value in watched]
+    with jax_core.set_current_trace(trace):
+        result = fn(*watched)
+    return trace, records, nodes, result
+
+
+def test_only_what_depends_on_a_followed_value_is_recorded_and_results_are_plain_arrays():
+    x, other = jnp.float32(3.0), jnp.float32(5.0)
+    _, records, nodes, (y, z) = recorded(lambda x: (jnp.multiply(x, other), jnp.multiply(other, other)), x)
+    assert (float(y), float(z)) == (15.0, 25.0)
+    assert not isinstance(y, jax.core.Tracer)
+    assert [record.inputs for record in records] == [nodes]
+
+
+def test_cotangents_go_through_the_records_between_targets_and_sources_and_no_others():
+    x, z = jnp.float32(3.0), jnp.float32(2.0)
+    trace, records, (x_node, z_node), (y, _) = recorded(
+        lambda x, z: (jnp.multiply(x, x), jnp.log(jnp.multiply(z, -1.0))), x, z
+    )
+    seeds = [(trace.node_of(y), jnp.float32(10.0))]
+    found = play_back(records, seeds, [x_node, z_node], consume=False)
+    assert {node: float(value) for node, value in found.items()} == {x_node: 60.0}
+    assert len(records) == 3
+    assert play_back(records, seeds, [z_node], consume=False) == {}
+    twice = [*seeds, (trace.node_of(y), jnp.float32(1.0)), (x_node, jnp.float32(100.0))]
+    found = play_back(records, twice, [x_node, trace.node_of(y)], consume=True)
+    assert {node: float(value) for node, value in found.items()} == {x_node: 166.0, trace.node_of(y): 11.0}
+    assert records == []
+
+
+def test_what_is_gone_is_not_followed_and_its_identity_is_free():
+    x = jnp.float32(3.0) + 1
+    trace, _, (node,), _ = recorded(lambda x: None, x)
+    assert trace.node_of(x) is trace.follow(x) is node
+    key = id(x)
+    del x
+    gc.collect()
+    assert node.reference() is None
+    assert key not in trace._nodes
+    kept = jnp.float32(4.0)
+    trace.follow(kept)
+    trace.forget_all()
+    assert trace.node_of(kept) is None
+
+
+def test_what_gives_back_the_very_same_array_is_an_operation_all_the_same():
+    x = jnp.float32(3.0)
+    trace, records, (node,), y = recorded(reverse, x)
+    assert y is not x
+    found = play_back(records, [(trace.node_of(y), jnp.float32(1.0))], [node], consume=True)
+    assert float(found[node]) == -1.0
+
+
+def test_results_that_are_no_floats_have_no_cotangents_and_keep_their_places():
+    x = jnp.float32([1.0, 3.0, 2.0])
+    trace, records, (node,), (values, places) = recorded(lambda x: jax.lax.top_k(x, 2), x)
+    assert (values.tolist(), places.tolist()) == ([3.0, 2.0], [1, 2])
+    assert trace.node_of(places) is None
+    found = play_back(records, [(trace.node_of(values), jnp.float32([10.0, 1.0]))], [node], consume=True)
+    assert found[node].tolist() == [0.0, 10.0, 1.0]
+
+
+def test_what_has_no_slope_is_not_followed_any_further():
+    trace, records, _, y = recorded(jnp.floor, jnp.float32(3.5))
+    assert trace.node_of(y) is None
+    assert records == []
+
+
+def test_a_followed_array_that_jitted_functions_close_over_is_found():
+    x = jnp.float32([3.0, 1.0])
+    inner = jax.jit(lambda y: x * y)
+    outer = jax.jit(lambda y: inner(y) + 1)
+    trace, records, (node,), y = recorded(lambda x: outer(jnp.float32(2.0)), x)
+    found = play_back(records, [(trace.node_of(y), jnp.ones(2))], [node], consume=True)
+    assert found[node].tolist() == [2.0, 2.0]
+
+
+def test_a_trace_that_computes_at_once_is_told_from_one_that_is_compiled():
+    seen = [_tape_trace.is_eager(_capture.current_trace())]
+    jax.make_jaxpr(lambda x: seen.append(_tape_trace.is_eager(_capture.current_trace())) or x)(1.0)
+    assert seen == [True, False]

@@ -1,11 +1,16 @@
 """Training that was interrupted goes on as if it had not been: the same examples in the same order, bit for bit."""
 
+import json
+
 import keras
 import numpy as np
 import pytest
 from keras import layers
 
 import stratax as sx
+from stratax import engine
+from stratax.engine import _resumption
+from tests.engine.conftest import mirrored
 
 pytestmark = pytest.mark.exact
 
@@ -287,3 +292,81 @@ def test_another_input_may_go_on_behind_an_epoch(kinds, trained, tmp_path):
     args, kwargs = INPUTS[kinds[1]](tmp_path, trained.strategy)
     history = trained.fit(args, kwargs, keras.callbacks.BackupAndRestore(tmp_path / "backup"))
     assert history.epoch == [2, 3]
+
+
+def numbered(dataset=None):
+    """Input of the numbers 0 to 21 in batches of 4."""
+    dataset = sx.data.Dataset.range(ROWS).batch(BATCH) if dataset is None else dataset
+    return engine.StepInput.of_dataset(mirrored(2), dataset)
+
+
+def of_generator():
+    """The same numbers, whose source can't be put back."""
+    numbers = sx.data.Dataset.from_generator(lambda: iter(range(ROWS)), output_types="int64")
+    return numbered(numbers.batch(BATCH))
+
+
+def take(iterator, count):
+    """The first number of each of the next steps."""
+    found = []
+    for _ in range(count):
+        iterator.available(1)
+        _, batch = iterator.take_pending()
+        found.append(int(mirrored(2).gather(batch, axis=0)[0]))
+    return found
+
+
+def resumption_of(state):
+    saved = json.loads(json.dumps(state))
+    return engine.Resumption(position=saved, epoch=0, steps=saved["steps"], logs={}, restore=lambda: None)
+
+
+def test_a_position_in_a_pass_leads_to_the_next_step():
+    with numbered() as steps, numbered() as again:
+        position = engine.InputPosition(steps)
+        assert take(steps.open(), 2) == [0, 4]
+        state = position.get_state(within_pass=True)
+        iterator = _resumption.resumed(again, resumption_of(state))
+        assert (iterator.steps_taken, again.current) == (2, iterator)
+        assert take(iterator, 2) == take(steps.current, 2) == [8, 12]
+
+
+def test_behind_a_pass_and_before_the_first_one_there_is_nothing_to_go_on_with():
+    with numbered() as steps:
+        position = engine.InputPosition(steps)
+        before = position.get_state(within_pass=True)
+        take(steps.open(), 2)
+        behind = position.get_state(within_pass=False)
+        for state in (before, behind):
+            assert (state["steps"], state["iterator"]) == (0, None)
+
+
+def test_steps_of_input_that_can_not_be_put_back_are_read_anew_and_that_is_said_once():
+    with of_generator() as steps, of_generator() as again:
+        position = engine.InputPosition(steps)
+        take(steps.open(), 3)
+        with pytest.warns(RuntimeWarning, match="holds how many batches of this input were used") as caught:
+            states = [position.get_state(within_pass=True) for _ in range(2)]
+        assert len(caught) == 1
+        assert [(state["steps"], state["iterator"]) for state in states] == [(3, None)] * 2
+        iterator = _resumption.resumed(again, resumption_of(states[0]))
+        assert iterator.steps_taken == 3
+        assert take(iterator, 1) == [12]
+
+
+def test_an_order_that_comes_from_the_global_generators_is_that_of_the_interrupted_pass():
+    class Shuffled:
+        def __iter__(self):
+            return iter(np.random.permutation(ROWS)[: 2 * BATCH].reshape(2, BATCH))
+
+    with numbered(Shuffled()) as steps, numbered(Shuffled()) as again:
+        steps.notes_random = True
+        np.random.seed(3)
+        first, second = take(steps.open(), 2)
+        with pytest.warns(RuntimeWarning, match="not the position in it"):
+            state = engine.InputPosition(steps).get_state(within_pass=True)
+        np.random.seed(4)
+        state["steps"] = 1
+        iterator = _resumption.resumed(again, resumption_of(state))
+        assert first != second
+        assert take(iterator, 1) == [second]

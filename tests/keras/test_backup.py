@@ -1,5 +1,8 @@
 """Backups and other files that callbacks write appear whole or not at all, and the one before stays until then."""
 
+import json
+import pathlib
+
 import h5py
 import keras
 import numpy as np
@@ -8,6 +11,8 @@ from keras import layers
 
 import stratax as sx
 from stratax.io import _whole as _whole_files
+from stratax.io import replaced_file
+from stratax.keras import _backup
 
 X = np.linspace(0, 1, 16, dtype="float32").reshape(8, 2)
 Y = X[:, :1]
@@ -187,3 +192,79 @@ def test_a_backup_at_a_url_is_refused(models, tmp_path):
     backup.backup_dir = "gs://bucket/backup"  # Which Keras takes where TensorFlow is installed.
     with pytest.raises(sx.errors.BadArgumentError, match=r"backup_dir must be a folder.*gs://bucket/backup"):
         fit(models["a strategy"], backup)
+
+
+def test_a_backup_holds_weights_that_keras_alone_can_load(models, tmp_path):
+    interrupted(models["a strategy"], tmp_path)
+    expected = models["a strategy"].get_weights()
+    models["none"].load_weights(tmp_path / "latest.weights.h5")
+    for ours, theirs in zip(models["none"].get_weights(), expected, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+    with h5py.File(tmp_path / "latest.weights.h5") as file:
+        state = json.loads(file["stratax"]["state"][()].tobytes())
+    assert (state["epoch"], state["steps"], state["logs"]) == (3, 0, {})
+    assert json.loads((tmp_path / "training_metadata.json").read_text())["epoch"] == 3
+
+
+def test_what_is_wrong_with_a_file_of_weights_is_told(tmp_path):
+    path = tmp_path / "a.h5"
+    with h5py.File(path, "w") as file:
+        file["group/values"] = np.arange(1000)
+    assert _backup._damage(str(path)) is None
+    whole = path.read_bytes()
+    for content in (whole[:-500], whole[: len(whole) // 2], b"no such file at all", b""):
+        path.write_bytes(content)
+        assert "Error" in _backup._damage(str(path))
+
+
+@pytest.mark.parametrize("has_links", [True, False])
+def test_the_backup_before_is_kept_under_a_second_name_that_the_next_one_leaves_alone(
+    has_links, tmp_path, monkeypatch
+):
+    def link(source, destination):
+        raise PermissionError("no links here")
+
+    if not has_links:
+        monkeypatch.setattr(_backup.os, "link", link)
+    path, copy = tmp_path / "latest", tmp_path / "before"
+    _backup._keep(str(path), str(copy))
+    assert not copy.exists()
+    for content, kept in [("first", "first"), ("second", "second")]:
+        with replaced_file(str(path)) as hidden:
+            pathlib.Path(hidden).write_text(content)
+        _backup._keep(str(path), str(copy))
+        assert copy.read_text() == kept
+    with replaced_file(str(path)) as hidden:
+        pathlib.Path(hidden).write_text("third")
+    assert (path.read_text(), copy.read_text()) == ("third", "second")
+
+
+@pytest.mark.parametrize(
+    ("content", "epoch"), [('{"epoch": 3, "batch": 1}', 3), ("{", 0), ('{"batch": 1}', 0), (None, 0)]
+)
+def test_without_its_second_file_a_backup_of_keras_alone_goes_on_with_the_first_epoch(
+    content, epoch, tmp_path
+):
+    path = tmp_path / "metadata.json"
+    if content is not None:
+        path.write_text(content)
+    assert _backup._of_keras(str(path)) == {"epoch": epoch}
+
+
+def test_metrics_are_restored_if_they_are_those_that_were_saved():
+    variables = [sx.Variable(0.0), sx.Variable([0.0, 0.0])]
+    saved = {"0": np.float32(5.0), "1": np.float32([6.0, 7.0])}
+    for other in ({}, {"0": saved["0"]}, {"0": saved["1"], "1": saved["0"]}):
+        _backup._assign(variables, other)
+    assert [variable.numpy().tolist() for variable in variables] == [0.0, [0.0, 0.0]]
+    _backup._assign(variables, saved)
+    assert [variable.numpy().tolist() for variable in variables] == [5.0, [6.0, 7.0]]
+
+
+def test_logs_are_kept_as_json_can_hold_them():
+    logs = {"loss": np.float32(0.5), "each": np.float32([1, 2]), "count": 3}
+    assert {name: _backup._number(value) for name, value in logs.items()} == {
+        "loss": 0.5,
+        "each": [1.0, 2.0],
+        "count": 3,
+    }

@@ -7,6 +7,7 @@ import pytest
 import stratax as sx
 from stratax import errors
 from stratax.distribute import MirroredStrategy, OneDeviceStrategy, PerReplica, ReduceOp
+from stratax.distribute.strategies import _combining
 
 
 @pytest.fixture(scope="module")
@@ -123,12 +124,19 @@ def test_reductions_of_one_structure_are_compiled_once(four, ids):
     assert compiled.num_programs == before + 2
 
 
-def test_a_part_of_a_structure_that_has_several_shapes_is_gathered_and_the_rest_is_not(four, ids):
+def test_a_part_of_a_structure_that_has_several_shapes_is_gathered_and_the_rest_is_not(
+    four, ids, monkeypatch
+):
+    gathered, gather = [], _combining.gather
+    monkeypatch.setattr(
+        _combining, "gather", lambda leaf, *rest: gathered.append(leaf) or gather(leaf, *rest)
+    )
     uneven = four.experimental_distribute_values_from_function(
         lambda c: np.full((1 + c.replica_id_in_sync_group, 1), c.replica_id_in_sync_group, np.float32)
     )
     even = four.run(lambda x: jnp.full((2,), x), args=(ids,))
     total = four.reduce("sum", (uneven, even), axis=0)
+    assert gathered == [uneven]
     assert [value.tolist() for value in total] == [[0 + 2 + 6 + 12], 12]
     mean = four.reduce("mean", (uneven, even), axis=0)
     assert [value.tolist() for value in mean] == [[2], 1.5]

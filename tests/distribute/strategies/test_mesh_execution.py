@@ -245,14 +245,13 @@ def test_a_remainder_is_computed_by_one_replica_that_stands_for_all(four, remain
     count = sx.Variable(0.0, aggregation="sum", trainable=False)
 
     def fn(x, scale, *, text):
-        seen.append(
-            (sx.distribute.get_replica_context().num_replicas_in_sync, four.num_replicas_in_sync, text)
-        )
+        context = sx.distribute.get_replica_context()
+        seen.append((context.num_replicas_in_sync, context.stands_for, four.num_replicas_in_sync, text))
         count.assign_add(x.sum())
         return {"rows": x * scale, "text": text}
 
     result = four.run(fn, args=(remainder, 10.0), kwargs={"text": "t"})
-    assert (seen, result["text"]) == ([(1, 1, "t")], "t")
+    assert (seen, result["text"]) == ([(1, 4, 1, "t")], "t")
     assert result["rows"].solo
     assert [value.tolist() for value in result["rows"].values] == [[0, 10, 20]]
     assert float(count.value) == 3.0
