@@ -388,7 +388,9 @@ def test_what_is_gone_is_not_followed_and_its_identity_is_free():
     assert node.reference() is None
     assert key not in trace._nodes
     kept = jnp.float32(4.0)
-    trace.follow(kept)
+    trace._nodes[id(kept)] = node  # As if it had got the identity of the one before.
+    assert trace.node_of(kept) is None
+    assert trace.follow(kept) is trace.node_of(kept) is not node
     trace.forget_all()
     assert trace.node_of(kept) is None
 
