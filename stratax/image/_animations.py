@@ -51,7 +51,7 @@ def decode_gif(data: bytes, who: str, max_pixels: int, only_first: bool = False)
 
 
 def _without_disposal(data: bytes) -> tuple[bytes, list[_Frame]]:
-    """The file with every image left where it is painted, and where each of them lies."""
+    """Return the file with every image left where it is painted, and where each of them lies."""
     content, frames = bytearray(data), []
     for kind, position in _blocks(data):
         if kind == _IMAGE:
@@ -62,7 +62,7 @@ def _without_disposal(data: bytes) -> tuple[bytes, list[_Frame]]:
 
 
 def _blocks(data: bytes) -> Iterator[tuple[int, int]]:
-    """The kind and position of each block; none behind the point where the file is damaged or cut off."""
+    """Return the kind and position of each block; none behind the point where the file is damaged or cut off."""
     try:
         position = _GIF_HEADER + _palette_bytes(data[10])
         while (kind := data[position]) != _END:

@@ -22,7 +22,7 @@ _NUMPY = array_api_compat.array_namespace(np.empty(0))
 
 
 def as_image(image: TensorLike) -> tuple[Any, Namespace]:
-    """An operand as an array, and the module whose functions compute with it.
+    """Return an operand as an array, and the module whose functions compute with it.
 
     Args:
         image: An array of NumPy or JAX, a Keras variable, or nested lists of numbers (which become NumPy's).
@@ -45,12 +45,12 @@ def as_image(image: TensorLike) -> tuple[Any, Namespace]:
 
 
 def is_numpy(image: TensorLike) -> bool:
-    """Whether NumPy computes with it, and into arrays that are given to it."""
+    """Return whether NumPy computes with it, and into arrays that are given to it."""
     return isinstance(image, np.ndarray)
 
 
 def check_image(image: Any, name: str = "image") -> None:
-    """Raises unless an array is one image, `[height, width, channels]`, or a batch of them.
+    """Raise unless an array is one image, `[height, width, channels]`, or a batch of them.
 
     Raises:
         BadArgumentError: It has another rank.
@@ -64,7 +64,7 @@ def check_image(image: Any, name: str = "image") -> None:
 
 
 def check_channels(image: Any, count: int, name: str = "image") -> None:
-    """Raises unless the last axis has `count` entries.
+    """Raise unless the last axis has `count` entries.
 
     Raises:
         BadArgumentError: It has another size, or there is no axis.
@@ -78,7 +78,7 @@ def check_channels(image: Any, count: int, name: str = "image") -> None:
 
 
 def two_sizes(size: TensorLike) -> tuple[int, int]:
-    """A height and a width that were given as a sequence or array of two integers.
+    """Return a height and a width that were given as a sequence or array of two integers.
 
     Raises:
         BadTypeError: They are not known while a program is traced.

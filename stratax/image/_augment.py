@@ -36,7 +36,7 @@ def _chosen(image: TensorLike, flip: Callable[[Any], Any], draw: Draw) -> Any:
 
 
 def cropped(value: Any, size: Any, draw: Draw) -> Any:
-    """A part of a given size, all places being equally likely.
+    """Return a part of a given size, all places being equally likely.
 
     Raises:
         BadArgumentError: The size has another rank, or is larger.

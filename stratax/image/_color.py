@@ -19,7 +19,7 @@ _GRAY = (0.2989, 0.5870, 0.1140)
 
 
 def adjust_brightness(image: TensorLike, delta: TensorLike) -> Any:
-    """An image with `delta` added to every value, as `tf.image.adjust_brightness`.
+    """Return an image with `delta` added to every value, as `tf.image.adjust_brightness`.
 
     Args:
         image: An array of any shape.
@@ -40,7 +40,7 @@ def adjust_brightness(image: TensorLike, delta: TensorLike) -> Any:
 
 
 def adjust_contrast(images: TensorLike, contrast_factor: TensorLike) -> Any:
-    """Images whose values lie `contrast_factor` times as far from their mean, as `tf.image.adjust_contrast`.
+    """Return images whose values lie `contrast_factor` times as far from their mean, as `tf.image.adjust_contrast`.
 
     Args:
         images: Shape `[..., height, width, channels]`. Every channel of every image has its own mean.
@@ -106,7 +106,7 @@ def adjust_gamma(image: TensorLike, gamma: Any = 1, gain: TensorLike = 1) -> Any
 
 
 def adjust_saturation(image: TensorLike, saturation_factor: TensorLike, name: str | None = None) -> Any:
-    """An image with more or less color, as `tf.image.adjust_saturation`.
+    """Return an image with more or less color, as `tf.image.adjust_saturation`.
 
     Args:
         image: Red, green and blue in its last axis.
@@ -137,7 +137,7 @@ def adjust_saturation(image: TensorLike, saturation_factor: TensorLike, name: st
 
 
 def adjust_hue(image: TensorLike, delta: Any, name: str | None = None) -> Any:
-    """An image whose colors are turned around the color wheel, as `tf.image.adjust_hue`.
+    """Return an image whose colors are turned around the color wheel, as `tf.image.adjust_hue`.
 
     Args:
         image: Red, green and blue in its last axis.
@@ -169,7 +169,7 @@ def adjust_hue(image: TensorLike, delta: Any, name: str | None = None) -> Any:
 
 
 def per_image_standardization(image: TensorLike) -> Any:
-    """Images with mean 0 and variance 1, as `tf.image.per_image_standardization`.
+    """Return images with mean 0 and variance 1, as `tf.image.per_image_standardization`.
 
     Args:
         image: Shape `[..., height, width, channels]`; integers are not scaled to 1 first.
@@ -191,7 +191,7 @@ def per_image_standardization(image: TensorLike) -> Any:
 
 
 def rgb_to_grayscale(images: TensorLike, name: str | None = None) -> Any:
-    """Images in gray, as `tf.image.rgb_to_grayscale`.
+    """Return images in gray, as `tf.image.rgb_to_grayscale`.
 
     Args:
         images: Red, green and blue in the last axis.
@@ -287,7 +287,7 @@ def _check_three(image: Any, name: str) -> None:
 
 
 def _is_known(value: object) -> bool:
-    """Whether a parameter is a number, and not one that is traced or one for each image."""
+    """Return whether a parameter is a number, and not one that is traced or one for each image."""
     return isinstance(value, int | float | np.number)
 
 
@@ -323,7 +323,7 @@ def _saturation(value: Any, least: Any, xp: Namespace) -> Any:
 
 
 def _planes(image: Any) -> list[Any]:
-    """The channels; of NumPy's arrays copies, since values that lie side by side are computed with faster."""
+    """Return the channels; of NumPy's arrays copies, since values that lie side by side are computed with faster."""
     planes = [image[..., i] for i in range(3)]
     return [np.ascontiguousarray(plane) for plane in planes] if is_numpy(image) else planes
 
@@ -352,7 +352,7 @@ def _hue(planes: list[Any], spread: Any, xp: Namespace) -> Any:
 
 
 def _wheel(hue: Any, xp: Namespace) -> list[Any]:
-    """How much of red, green and blue the brightest color of a hue has."""
+    """Return how much of red, green and blue the brightest color of a hue has."""
     sixths = hue * 6
     red = xp.clip(xp.abs(sixths - 3) - 1, 0, 1)
     green = xp.clip(2 - xp.abs(sixths - 2), 0, 1)

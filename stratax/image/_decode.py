@@ -41,7 +41,7 @@ def decode_jpeg(
     *,
     max_pixels: int = MAX_PIXELS,
 ) -> np.ndarray:
-    """The image in the bytes of a JPEG file, as `tf.io.decode_jpeg`: the same numbers, to the bit.
+    """Return the image in the bytes of a JPEG file, as `tf.io.decode_jpeg`: the same numbers, to the bit.
 
     As in TensorFlow, the bytes of a PNG, BMP or GIF file (its first image) are taken too, and those of a WebP file,
     which give all its images (see :func:`decode_webp`). Runs on the host; while it
@@ -104,7 +104,7 @@ def decode_and_crop_jpeg(
     *,
     max_pixels: int = MAX_PIXELS,
 ) -> np.ndarray:
-    """A part of the image in the bytes of a JPEG file, as `tf.io.decode_and_crop_jpeg`.
+    """Return a part of the image in the bytes of a JPEG file, as `tf.io.decode_and_crop_jpeg`.
 
     Here all of it is decoded first.
 
@@ -156,7 +156,7 @@ def decode_png(
     *,
     max_pixels: int = MAX_PIXELS,
 ) -> np.ndarray:
-    """The image in the bytes of a PNG file, as `tf.io.decode_png`.
+    """Return the image in the bytes of a PNG file, as `tf.io.decode_png`.
 
     As in TensorFlow, the bytes of a JPEG, BMP or GIF file (its first image) are taken too, and those of a WebP file,
     which give all its images (see :func:`decode_webp`).
@@ -189,7 +189,7 @@ def decode_png(
 def decode_bmp(
     contents: bytes | TensorLike, channels: int = 0, name: str | None = None, *, max_pixels: int = MAX_PIXELS
 ) -> np.ndarray:
-    """The image in the bytes of a BMP file, as `tf.io.decode_bmp`.
+    """Return the image in the bytes of a BMP file, as `tf.io.decode_bmp`.
 
     Args:
         contents: The bytes of the file.
@@ -216,7 +216,7 @@ def decode_bmp(
 def decode_gif(
     contents: bytes | TensorLike, name: str | None = None, *, max_pixels: int = MAX_PIXELS
 ) -> np.ndarray:
-    """The images in the bytes of a GIF file, as `tf.io.decode_gif`.
+    """Return the images in the bytes of a GIF file, as `tf.io.decode_gif`.
 
     Args:
         contents: The bytes of the file.
@@ -244,7 +244,7 @@ def decode_webp(
     *,
     max_pixels: int = MAX_PIXELS,
 ) -> np.ndarray:
-    """The images in the bytes of a WebP file, as `tf.io.decode_webp`.
+    """Return the images in the bytes of a WebP file, as `tf.io.decode_webp`.
 
     Args:
         contents: The bytes of the file.
@@ -278,7 +278,7 @@ def decode_image(
     *,
     max_pixels: int = MAX_PIXELS,
 ) -> np.ndarray:
-    """The image in the bytes of a JPEG, PNG, GIF, BMP or WebP file, as `tf.io.decode_image`.
+    """Return the image in the bytes of a JPEG, PNG, GIF, BMP or WebP file, as `tf.io.decode_image`.
 
     Args:
         contents: The bytes of the file.
@@ -316,7 +316,7 @@ def decode_image(
 
 
 def is_jpeg(contents: bytes | TensorLike, name: str | None = None) -> bool:
-    """Whether bytes begin as those of a JPEG file do, as `tf.io.is_jpeg`."""
+    """Return whether bytes begin as those of a JPEG file do, as `tf.io.is_jpeg`."""
     return kind_of(as_bytes(contents)) == "JPEG"
 
 
@@ -356,7 +356,7 @@ class _JpegOptions:
 
 
 def _is_deep(data: bytes) -> bool:
-    """Whether it is a PNG file with 16 bits for each value."""
+    """Return whether it is a PNG file with 16 bits for each value."""
     return kind_of(data) == "PNG" and data[_PNG_DEPTH_AT : _PNG_DEPTH_AT + 1] == b"\x10"
 
 
@@ -415,7 +415,7 @@ def _decode_as(
 
 
 def _decode_inks(data: bytes, channels: int, options: _JpegOptions, who: str) -> np.ndarray:
-    """A picture for printing: the color of the inks on black, which Adobe's files store inverted."""
+    """Return a picture for printing: the color of the inks on black, which Adobe's files store inverted."""
     height, width, _, _ = package("simplejpeg").decode_jpeg_header(data)
     check_claim(height, width, data, who, options.max_pixels)
     inks = _decode_as(data, (height, width), "CMYK", options, who).astype(np.uint16)

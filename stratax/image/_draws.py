@@ -48,7 +48,7 @@ def _as_integer(seed: Any) -> int:
 
 
 def stateless_draw_of(image: TensorLike, seed: Any) -> Draw:
-    """A function of `seed` alone.
+    """Return a function of `seed` alone.
 
     Args:
         image: The array.

@@ -14,7 +14,7 @@ from stratax.image._arrays import Namespace, as_image
 
 @functools.cache
 def is_floating(dtype: DTypeLike) -> bool:
-    """Whether a dtype is floating point; bfloat16 is."""
+    """Return whether a dtype is floating point; bfloat16 is."""
     return np.dtype(dtype).kind == "f" or np.dtype(dtype).name in ("bfloat16", "float8_e4m3fn", "float8_e5m2")
 
 
@@ -27,7 +27,7 @@ def name_of(dtype: np.dtype) -> str:
 def convert_image_dtype(
     image: TensorLike, dtype: DTypeLike, saturate: bool = False, name: str | None = None
 ) -> Any:
-    """An image with another dtype, scaled to the new dtype's range, as `tf.image.convert_image_dtype`.
+    """Return an image with another dtype, scaled to the new dtype's range, as `tf.image.convert_image_dtype`.
 
     Images of floats range from 0 to 1, images of integers from 0 to their dtype's largest number.
 
@@ -82,7 +82,7 @@ def saturate_cast(value: TensorLike, dtype: DTypeLike, name: str | None = None) 
 
 
 def to_float(image: Any) -> Any:
-    """An image as floats to compute with: those of 16 and 32 bits as they are, all others as float32 from 0 to 1."""
+    """Return an image as floats to compute with: of 16 and 32 bits as they are, others as float32 from 0 to 1."""
     if name_of(np.dtype(image.dtype)) in ("float32", "float16", "bfloat16"):
         return image
     return convert_image_dtype(image, np.float32)
@@ -131,7 +131,7 @@ def _between_integers(image: Any, target: np.dtype, xp: Namespace, *, saturate: 
 
 
 def _wrapped(value: Any, target: np.dtype) -> Any:
-    """A cast of floats without checks, and without NumPy's warning that some, or what is no number, do not fit."""
+    """Return a cast of floats without checks and without NumPy's warning that some of them do not fit."""
     with np.errstate(invalid="ignore"):
         return value.astype(target)
 
@@ -149,7 +149,7 @@ def _saturated(value: Any, target: np.dtype, xp: Namespace) -> Any:
 
 
 def _float_limits(limits: np.iinfo, dtype: np.dtype) -> tuple[Any, Any]:
-    """The smallest and largest float that a cast to the integer dtype keeps."""
+    """Return the smallest and largest float that a cast to the integer dtype keeps."""
     low, high = dtype.type(limits.min), dtype.type(limits.max)
     if float(high) > limits.max:
         high = np.nextafter(high, dtype.type(0))

@@ -22,7 +22,7 @@ def encode_jpeg(
     xmp_metadata: str = "",
     name: str | None = None,
 ) -> bytes:
-    """The bytes of a JPEG file that shows an image, as `tf.io.encode_jpeg`.
+    """Return the bytes of a JPEG file that shows an image, as `tf.io.encode_jpeg`.
 
     Args:
         image: uint8, shape `[height, width, channels]` with 1 or 3 channels.
@@ -69,7 +69,7 @@ def encode_jpeg(
 
 
 def encode_png(image: TensorLike, compression: int = -1, name: str | None = None) -> bytes:
-    """The bytes of a PNG file that shows an image, as `tf.io.encode_png`.
+    """Return the bytes of a PNG file that shows an image, as `tf.io.encode_png`.
 
     Args:
         image: uint8, shape `[height, width, channels]` with 1 to 4 channels, or uint16 with 1.
@@ -91,7 +91,7 @@ def encode_png(image: TensorLike, compression: int = -1, name: str | None = None
 
 
 def _pixels(image: TensorLike, dtypes: tuple[str, ...], channels: tuple[int, ...], who: str) -> np.ndarray:
-    """The image as a NumPy array, if it is one that the kind of file can hold.
+    """Return the image as a NumPy array, if it is one that the kind of file can hold.
 
     Raises:
         BadArgumentError: It is not.

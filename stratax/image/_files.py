@@ -33,7 +33,7 @@ MAX_PIXELS = 1 << 28
 
 
 def kind_of(contents: bytes) -> str | None:
-    """The kind of file: `JPEG`, `PNG`, `GIF`, `BMP`, `WebP`, ...; None if it looks like none that is known."""
+    """Return the kind of file: `JPEG`, `PNG`, `GIF`, `BMP`, `WebP`, ...; None if it looks like none that is known."""
     for beginning, kind in _BEGINNINGS:
         if contents.startswith(beginning):
             return kind
@@ -48,7 +48,7 @@ def kind_of(contents: bytes) -> str | None:
 
 
 def describe(contents: bytes) -> str:
-    """The length, the first bytes and the kind, for a message."""
+    """Return the length, the first bytes and the kind, for a message."""
     if not contents:
         return "no bytes at all"
     return f"{len(contents)} bytes that begin with {contents[:_SHOWN_BYTES]!r} and {_looks(contents)}"
@@ -66,7 +66,7 @@ def _looks(contents: bytes) -> str:
 
 
 def as_bytes(contents: object) -> bytes:
-    """The bytes of a file, which may come as a NumPy scalar.
+    """Return the bytes of a file, which may come as a NumPy scalar.
 
     Raises:
         BadTypeError: It is something else.
@@ -83,7 +83,7 @@ def as_bytes(contents: object) -> bytes:
 
 
 def check_kind(contents: bytes, kinds: Container[str], expected: str, who: str) -> None:
-    """Raises unless the bytes are those of one of some kinds of file.
+    """Raise unless the bytes are those of one of some kinds of file.
 
     Raises:
         DataLossError: They look like another kind, or none.
@@ -96,7 +96,7 @@ def check_kind(contents: bytes, kinds: Container[str], expected: str, who: str) 
 
 
 def damaged(contents: bytes, who: str, reason: str) -> DataLossError:
-    """The error of a file that begins well but can't be read."""
+    """Return the error of a file that begins well but can't be read."""
     return DataLossError(
         f"{who} can't read the image: {reason}. Expected: a whole, undamaged file. "
         f"Received: contents={describe(contents)}. Leave the file out, or fetch it again."
@@ -106,7 +106,7 @@ def damaged(contents: bytes, who: str, reason: str) -> DataLossError:
 def check_claim(
     height: int, width: int, contents: bytes, who: str, max_pixels: int = MAX_PIXELS, images: int = 1
 ) -> None:
-    """Raises if a header promises more than the file can hold or is allowed to, before memory is taken on its word.
+    """Raise if a header promises more than the file can hold or is allowed to, before memory is taken on its word.
 
     Raises:
         DataLossError: No kind of compression packs so many pixels into so few bytes, or they are beyond the limit.
@@ -123,7 +123,7 @@ def check_claim(
 
 
 def check_choice(name: str, value: Any, choices: Any) -> None:
-    """Raises unless a value is one of some.
+    """Raise unless a value is one of some.
 
     Raises:
         BadArgumentError: It is none of them.

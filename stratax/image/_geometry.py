@@ -16,7 +16,7 @@ from stratax.ops.creation import sizes_of
 
 
 def flip_left_right(image: TensorLike) -> Any:
-    """An image mirrored: its columns in reverse order, as `tf.image.flip_left_right`.
+    """Return an image mirrored: its columns in reverse order, as `tf.image.flip_left_right`.
 
     Args:
         image: Shape `[height, width, channels]`, or a batch of those.
@@ -33,7 +33,7 @@ def flip_left_right(image: TensorLike) -> Any:
 
 
 def _mirrored(image: np.ndarray) -> np.ndarray:
-    """A copy: of a view, everything later would handle single pixels. Channel by channel that is 4 times as quick."""
+    """Return a copy: a view's pixels would be handled one by one. Channel by channel it is 4 times as quick."""
     mirrored = np.empty_like(image, order="C")
     if image.ndim == 3 and (loop := _compiled.loop_for(_loops.mirror, image)):
         loop(image, mirrored)
@@ -44,14 +44,14 @@ def _mirrored(image: np.ndarray) -> np.ndarray:
 
 
 def flip_up_down(image: TensorLike) -> Any:
-    """An image upside down: its rows in reverse order; otherwise as :func:`flip_left_right`."""
+    """Return an image upside down: its rows in reverse order; otherwise as :func:`flip_left_right`."""
     image, _ = as_image(image)
     check_image(image)
     return image[..., ::-1, :, :]
 
 
 def transpose(image: TensorLike, name: str | None = None) -> Any:
-    """An image mirrored at its diagonal: rows become columns, as `tf.image.transpose`.
+    """Return an image mirrored at its diagonal: rows become columns, as `tf.image.transpose`.
 
     Args:
         image: Shape `[height, width, channels]`, or a batch of those.
@@ -69,7 +69,7 @@ def transpose(image: TensorLike, name: str | None = None) -> Any:
 
 
 def rot90(image: TensorLike, k: int = 1, name: str | None = None) -> Any:
-    """An image turned by `k` times 90 degrees against the clock, as `tf.image.rot90`.
+    """Return an image turned by `k` times 90 degrees against the clock, as `tf.image.rot90`.
 
     Args:
         image: Shape `[height, width, channels]`, or a batch of those.
@@ -94,7 +94,7 @@ def rot90(image: TensorLike, k: int = 1, name: str | None = None) -> Any:
 def crop_to_bounding_box(
     image: TensorLike, offset_height: int, offset_width: int, target_height: int, target_width: int
 ) -> Any:
-    """A part of an image, as `tf.image.crop_to_bounding_box`.
+    """Return a part of an image, as `tf.image.crop_to_bounding_box`.
 
     Args:
         image: Shape `[height, width, channels]`, or a batch of those.
@@ -132,7 +132,7 @@ def crop_to_bounding_box(
 def pad_to_bounding_box(
     image: TensorLike, offset_height: int, offset_width: int, target_height: int, target_width: int
 ) -> Any:
-    """An image with zeros around it, as `tf.image.pad_to_bounding_box`.
+    """Return an image with zeros around it, as `tf.image.pad_to_bounding_box`.
 
     Args:
         image: Shape `[height, width, channels]`, or a batch of those.
@@ -179,7 +179,7 @@ def _box(
 
 
 def central_crop(image: TensorLike, central_fraction: float) -> Any:
-    """The middle of an image, as `tf.image.central_crop`.
+    """Return the middle of an image, as `tf.image.central_crop`.
 
     Args:
         image: Shape `[height, width, channels]`, or a batch of those.
@@ -205,7 +205,7 @@ def central_crop(image: TensorLike, central_fraction: float) -> Any:
 
 
 def resize_with_crop_or_pad(image: TensorLike, target_height: int, target_width: int) -> Any:
-    """An image cut at its edges, or with zeros around it, to a size, as `tf.image.resize_with_crop_or_pad`.
+    """Return an image cut at its edges, or with zeros around it, to a size, as `tf.image.resize_with_crop_or_pad`.
 
     Args:
         image: Shape `[height, width, channels]`, or a batch of those.

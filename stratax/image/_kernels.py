@@ -32,14 +32,14 @@ class Taps:
     weights: np.ndarray
 
     def matrix(self) -> np.ndarray:
-        """The weights of all pixels, most of them 0: shape `[pixels of the result, size]`, float32."""
+        """Return the weights of all pixels, most of them 0: shape `[pixels of the result, size]`, float32."""
         whole = np.zeros((len(self.indices), self.size), np.float32)
         np.add.at(whole, (np.arange(len(self.indices))[:, None], self.indices), self.weights)
         return whole
 
 
 def positions(size: int, count: int, *, align_corners: bool, half_pixel_centers: bool) -> np.ndarray:
-    """Where the centers of `count` pixels lie on an axis of `size`, in float32."""
+    """Return where the centers of `count` pixels lie on an axis of `size`, in float32."""
     scale = _scale(size, count, align_corners=align_corners)
     numbers = np.arange(count, dtype=np.float32)
     if half_pixel_centers:
@@ -55,7 +55,7 @@ def _scale(size: int, count: int, *, align_corners: bool) -> np.float32:
 
 @functools.lru_cache(maxsize=1024)
 def nearest(size: int, count: int, *, align_corners: bool, half_pixel_centers: bool) -> np.ndarray:
-    """The pixel that each of `count` takes from an axis of `size`."""
+    """Return the pixel that each of `count` takes from an axis of `size`."""
     scale = _scale(size, count, align_corners=align_corners)
     numbers = np.arange(count, dtype=np.float32)
     places = (numbers + _HALF) * scale if half_pixel_centers else numbers * scale
@@ -66,7 +66,7 @@ def nearest(size: int, count: int, *, align_corners: bool, half_pixel_centers: b
 
 @functools.lru_cache(maxsize=1024)
 def linear(size: int, count: int, *, align_corners: bool, half_pixel_centers: bool) -> Taps:
-    """The two pixels around each place; the weights are those of the second."""
+    """Return the two pixels around each place; the weights are those of the second."""
     places = positions(size, count, align_corners=align_corners, half_pixel_centers=half_pixel_centers)
     below = np.floor(places)
     pair = np.stack([np.maximum(below, 0), np.minimum(np.ceil(places), size - 1)], axis=1)
@@ -76,7 +76,7 @@ def linear(size: int, count: int, *, align_corners: bool, half_pixel_centers: bo
 
 @functools.lru_cache(maxsize=1024)
 def cubic(size: int, count: int, *, align_corners: bool, half_pixel_centers: bool) -> Taps:
-    """The four pixels around each place, weighted by a cubic curve that is looked up in a table, as in TensorFlow.
+    """Return the four pixels around each place, weighted by a cubic curve out of a table, as in TensorFlow.
 
     With centers at half pixels, pixels outside of the image count nothing; else the one at the edge stands for them.
     """
@@ -96,7 +96,7 @@ def cubic(size: int, count: int, *, align_corners: bool, half_pixel_centers: boo
 
 @functools.cache
 def _cubic_table(a: float) -> tuple[np.ndarray, np.ndarray]:
-    """The curve from 0 to 1 and from 1 to 2."""
+    """Return the curve from 0 to 1 and from 1 to 2."""
     x = np.arange(_TABLE_SIZE + 1) / _TABLE_SIZE
     near = ((a + 2) * x - (a + 3)) * x * x + 1
     far = ((a * (x + 1) - 5 * a) * (x + 1) + 8 * a) * (x + 1) - 4 * a
@@ -123,7 +123,7 @@ def area(size: int, count: int, *, align_corners: bool) -> Taps:
 
 @functools.lru_cache(maxsize=1024)
 def spread(method: str, size: int, count: int, *, antialias: bool) -> Taps:
-    """A kernel around each place, which `antialias` widens where the image gets smaller.
+    """Return a kernel around each place, which `antialias` widens where the image gets smaller.
 
     Args:
         method: A name in `KERNELS`.

@@ -11,7 +11,7 @@ _INSTALLED_AS = {"simplejpeg": "simplejpeg", "PIL.Image": "pillow", "PIL.ImageSe
 
 @functools.cache
 def package(module: str) -> Any:
-    """A module of a package for images, imported when it is first needed.
+    """Return a module of a package for images, imported when it is first needed.
 
     Raises:
         MissingPackageError: It is not installed.

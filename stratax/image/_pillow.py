@@ -38,7 +38,7 @@ def open_image(data: bytes, who: str, max_pixels: int = MAX_PIXELS) -> Any:
 
 @contextlib.contextmanager
 def errors_of(data: bytes, who: str) -> Iterator[None]:
-    """Turns what Pillow raises for files that it can't read into an error of the family."""
+    """Turn what Pillow raises for files that it can't read into an error of the family."""
     try:
         yield
     except StrataxError:
@@ -52,7 +52,7 @@ def errors_of(data: bytes, who: str) -> Iterator[None]:
 
 
 def decode(data: bytes, channels: int, who: str, max_pixels: int = MAX_PIXELS) -> np.ndarray:
-    """An image of any kind that Pillow knows, with 8 bits for each value.
+    """Return an image of any kind that Pillow knows, with 8 bits for each value.
 
     Args:
         data: The bytes of the file.
@@ -89,7 +89,7 @@ def decode(data: bytes, channels: int, who: str, max_pixels: int = MAX_PIXELS) -
 
 
 def decode_sixteen_bits(data: bytes, channels: int, who: str, max_pixels: int = MAX_PIXELS) -> np.ndarray:
-    """A PNG image of 16 bits for each value.
+    """Return a PNG image of 16 bits for each value.
 
     Returns:
         uint16, shape `[height, width, channels]`.
@@ -110,7 +110,7 @@ def decode_sixteen_bits(data: bytes, channels: int, who: str, max_pixels: int = 
 
 
 def encode(pixels: np.ndarray, format: str, **options: object) -> bytes:
-    """The bytes of a file that shows `[height, width, channels]`.
+    """Return the bytes of a file that shows `[height, width, channels]`.
 
     Raises:
         BadArgumentError: Such a file can't hold it.
@@ -128,12 +128,12 @@ def encode(pixels: np.ndarray, format: str, **options: object) -> bytes:
 
 
 def _has_plain_opacity(data: bytes) -> bool:
-    """Whether a BMP file has 32 bits for a pixel and does not say what the last 8 are; Pillow ignores those."""
+    """Return whether a BMP file has 32 bits for a pixel and does not say what the last 8 are; Pillow ignores those."""
     return data[_BMP_DEPTH_AT] == 32 and not any(data[_BMP_STORAGE_AT : _BMP_STORAGE_AT + 4])
 
 
 def _bmp_with_opacity(data: bytes, height: int, width: int) -> np.ndarray:
-    """The pixels with the last 8 bits as opacity, which TensorFlow takes them for."""
+    """Return the pixels with the last 8 bits as opacity, which TensorFlow takes them for."""
     first = int.from_bytes(data[_BMP_PIXELS_AT : _BMP_PIXELS_AT + 4], "little")
     rows = np.frombuffer(data, np.uint8, height * width * 4, first).reshape(height, width, 4)
     is_upside_down = int.from_bytes(data[_BMP_HEIGHT_AT : _BMP_HEIGHT_AT + 4], "little", signed=True) > 0
@@ -153,7 +153,7 @@ def _own_channels(picture: Any) -> int:
 
 
 def gray_of(colors: np.ndarray) -> np.ndarray:
-    """The gray of colors as libpng makes it, rounded down, with a dimension of one channel."""
+    """Return the gray of colors as libpng makes it, rounded down, with a dimension of one channel."""
     return (colors @ np.array(_GRAY_WEIGHTS, np.uint32) >> 15).astype(np.uint8)[..., None]
 
 

@@ -10,7 +10,7 @@ _CHECKSUM_SIZE = 4
 
 
 def check_whole(data: bytes, who: str) -> None:
-    """Checks the checksums of a PNG file up to its end mark, as libpng does and Pillow does not.
+    """Check the checksums of a PNG file up to its end mark, as libpng does and Pillow does not.
 
     Pillow stops as soon as it has all pixels: it misses the checksum of the last of them, and the end of the file.
     Chunks that a reader may ignore are not checked, which is libpng's rule.

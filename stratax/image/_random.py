@@ -56,7 +56,7 @@ def random_flip_up_down(image: TensorLike, seed: int | None = None) -> Any:
 
 
 def random_brightness(image: TensorLike, max_delta: TensorLike, seed: int | None = None) -> Any:
-    """An image made brighter or darker, as `tf.image.random_brightness`.
+    """Return an image made brighter or darker, as `tf.image.random_brightness`.
 
     Args:
         image: An array of any shape; all of it changes alike.
@@ -74,7 +74,7 @@ def random_brightness(image: TensorLike, max_delta: TensorLike, seed: int | None
 
 
 def random_contrast(image: TensorLike, lower: TensorLike, upper: TensorLike, seed: int | None = None) -> Any:
-    """Images with more or less contrast, as `tf.image.random_contrast`.
+    """Return images with more or less contrast, as `tf.image.random_contrast`.
 
     Args:
         image: Shape `[..., height, width, channels]`; all images change alike.
@@ -95,7 +95,7 @@ def random_contrast(image: TensorLike, lower: TensorLike, upper: TensorLike, see
 def random_saturation(
     image: TensorLike, lower: TensorLike, upper: TensorLike, seed: int | None = None
 ) -> Any:
-    """An image with more or less color, as `tf.image.random_saturation`.
+    """Return an image with more or less color, as `tf.image.random_saturation`.
 
     Args:
         image: Red, green and blue in its last axis.
@@ -114,7 +114,7 @@ def random_saturation(
 
 
 def random_hue(image: TensorLike, max_delta: TensorLike, seed: int | None = None) -> Any:
-    """An image whose colors are turned around the color wheel, as `tf.image.random_hue`.
+    """Return an image whose colors are turned around the color wheel, as `tf.image.random_hue`.
 
     Args:
         image: Red, green and blue in its last axis.
@@ -132,7 +132,7 @@ def random_hue(image: TensorLike, max_delta: TensorLike, seed: int | None = None
 
 
 def random_crop(value: TensorLike, size: TensorLike, seed: int | None = None, name: str | None = None) -> Any:
-    """A part of an array, all places being equally likely, as `tf.image.random_crop`.
+    """Return a part of an array, all places being equally likely, as `tf.image.random_crop`.
 
     Args:
         value: An array of any shape.

@@ -17,7 +17,7 @@ _QUICKLY: Literal["wrap"] = "wrap"
 
 
 def take_pixels(image: Any, rows: np.ndarray, columns: np.ndarray, xp: Any) -> Any:
-    """The pixels at some rows and columns of `[..., height, width, channels]`."""
+    """Return the pixels at some rows and columns of `[..., height, width, channels]`."""
     return xp.take(xp.take(image, rows, axis=-3), columns, axis=-2)
 
 
@@ -57,7 +57,7 @@ def _between(lines: np.ndarray, columns: Taps, channels: int) -> np.ndarray:
 
 @functools.lru_cache(maxsize=1024)
 def _places(taps: Taps, channels: int) -> tuple[np.ndarray, np.ndarray]:
-    """Where a line holds the two values that each value is made of, and the share of the second.
+    """Return where a line holds the two values that each value is made of, and the share of the second.
 
     Single values of a line are gathered faster than pixels of three.
     """

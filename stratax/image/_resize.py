@@ -59,7 +59,7 @@ def resize(
     antialias: bool = False,
     name: str | None = None,
 ) -> Any:
-    """Images of another size, as `tf.image.resize`.
+    """Return images of another size, as `tf.image.resize`.
 
     Args:
         images: Shape `[height, width, channels]`, or a batch of those; any numeric dtype.
@@ -106,7 +106,7 @@ def resize_images(
     preserve_aspect_ratio: bool = False,
     name: str | None = None,
 ) -> Any:
-    """Images of another size as TensorFlow 1 made them (`tf.compat.v1.image.resize`).
+    """Return images of another size as TensorFlow 1 made them (`tf.compat.v1.image.resize`).
 
     Its pixels are points at their upper left corners, which shifts images by up to half a pixel.
 
@@ -143,7 +143,7 @@ def resize_bilinear(
     name: str | None = None,
     half_pixel_centers: bool = False,
 ) -> Any:
-    """Images of another size by linear interpolation, as `tf.compat.v1.image.resize_bilinear`.
+    """Return images of another size by linear interpolation, as `tf.compat.v1.image.resize_bilinear`.
 
     Args:
         images: Shape `[height, width, channels]`, or a batch of those; any numeric dtype.
@@ -172,7 +172,7 @@ def resize_bicubic(
     name: str | None = None,
     half_pixel_centers: bool = False,
 ) -> Any:
-    """Images of another size by cubic interpolation; otherwise as :func:`resize_bilinear`."""
+    """Return images of another size by cubic interpolation; otherwise as :func:`resize_bilinear`."""
     return _placed(
         "bicubic", images, size, align_corners=align_corners, half_pixel_centers=half_pixel_centers
     )
@@ -185,7 +185,7 @@ def resize_nearest_neighbor(
     name: str | None = None,
     half_pixel_centers: bool = False,
 ) -> Any:
-    """Images of another size made of their nearest pixels, of the same dtype; otherwise as :func:`resize_bilinear`."""
+    """Return images made of their nearest pixels, in their dtype; otherwise as :func:`resize_bilinear`."""
     return _placed(
         "nearest", images, size, align_corners=align_corners, half_pixel_centers=half_pixel_centers
     )
@@ -194,7 +194,7 @@ def resize_nearest_neighbor(
 def resize_area(
     images: TensorLike, size: TensorLike, align_corners: bool = False, name: str | None = None
 ) -> Any:
-    """Images of another size made of the means of what a pixel covers; otherwise as :func:`resize_bilinear`."""
+    """Return images of another size made of the means of what a pixel covers; otherwise as :func:`resize_bilinear`."""
     images, xp, rows, columns = _checked(images, size)
     return _area(images, rows, columns, align=align_corners, xp=xp)
 
@@ -206,7 +206,7 @@ def resize_with_pad(
     method: Any = ResizeMethod.BILINEAR,
     antialias: bool = False,
 ) -> Any:
-    """An image as large as fits a size, with zeros around it, as `tf.image.resize_with_pad`.
+    """Return an image as large as fits a size, with zeros around it, as `tf.image.resize_with_pad`.
 
     Args:
         image: Shape `[height, width, channels]`, or a batch of those.

@@ -57,7 +57,7 @@ def stateless_random_flip_up_down(image: TensorLike, seed: TensorLike) -> Any:
 
 
 def stateless_random_brightness(image: TensorLike, max_delta: TensorLike, seed: TensorLike) -> Any:
-    """An image made brighter or darker, as `tf.image.stateless_random_brightness`.
+    """Return an image made brighter or darker, as `tf.image.stateless_random_brightness`.
 
     Args:
         image: An array of any shape; all of it changes alike.
@@ -78,7 +78,7 @@ def stateless_random_brightness(image: TensorLike, max_delta: TensorLike, seed: 
 def stateless_random_contrast(
     image: TensorLike, lower: TensorLike, upper: TensorLike, seed: TensorLike
 ) -> Any:
-    """Images with more or less contrast, as `tf.image.stateless_random_contrast`.
+    """Return images with more or less contrast, as `tf.image.stateless_random_contrast`.
 
     Args:
         image: Shape `[..., height, width, channels]`; all images change alike.
@@ -100,7 +100,7 @@ def stateless_random_contrast(
 def stateless_random_saturation(
     image: TensorLike, lower: TensorLike, upper: TensorLike, seed: TensorLike
 ) -> Any:
-    """An image with more or less color, as `tf.image.stateless_random_saturation`.
+    """Return an image with more or less color, as `tf.image.stateless_random_saturation`.
 
     Args:
         image: Red, green and blue in its last axis.
@@ -120,7 +120,7 @@ def stateless_random_saturation(
 
 
 def stateless_random_hue(image: TensorLike, max_delta: TensorLike, seed: TensorLike) -> Any:
-    """An image whose colors are turned around the color wheel, as `tf.image.stateless_random_hue`.
+    """Return an image whose colors are turned around the color wheel, as `tf.image.stateless_random_hue`.
 
     Args:
         image: Red, green and blue in its last axis.
@@ -141,7 +141,7 @@ def stateless_random_hue(image: TensorLike, max_delta: TensorLike, seed: TensorL
 def stateless_random_crop(
     value: TensorLike, size: TensorLike, seed: TensorLike, name: str | None = None
 ) -> Any:
-    """A part of an array, all places being equally likely, as `tf.image.stateless_random_crop`.
+    """Return a part of an array, all places being equally likely, as `tf.image.stateless_random_crop`.
 
     Args:
         value: An array of any shape.

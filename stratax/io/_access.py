@@ -24,7 +24,7 @@ FileName = str | bytes | os.PathLike[str]
 
 
 def as_file_name(name: object) -> str:
-    """A path or URL as text.
+    """Return a path or URL as text.
 
     Raises:
         BadTypeError: It is not a string, bytes or a path.
@@ -46,14 +46,14 @@ def as_file_name(name: object) -> str:
 
 
 def local_path(name: str) -> str | None:
-    """The path in this machine's file system, None for a URL of something else."""
+    """Return the path in this machine's file system, None for a URL of something else."""
     if name.startswith("file://"):
         return name.removeprefix("file://")
     return None if "://" in name else name
 
 
 def remote_path(name: str) -> tuple[Any, str]:
-    """The file system of fsspec that a URL is of, and the path in it.
+    """Return the file system of fsspec that a URL is of, and the path in it.
 
     Raises:
         BadArgumentError: fsspec knows no such kind of URL.
@@ -77,7 +77,7 @@ def remote_path(name: str) -> tuple[Any, str]:
 
 
 def file_missing(name: str) -> FileMissingError:
-    """The error for a file that is not there."""
+    """Return the error for a file that is not there."""
     return FileMissingError(
         f"There is no such file. Received: filename={shown(name)}. Check the path, or list_files.",
         filename=name,
@@ -85,7 +85,7 @@ def file_missing(name: str) -> FileMissingError:
 
 
 def is_directory(name: str) -> DataLossError:
-    """The error for a directory where a file was expected."""
+    """Return the error for a directory where a file was expected."""
     return DataLossError(
         f"A file was expected and a directory is there. Received: filename={shown(name)}. "
         "Name the files in it, for instance with list_files(name + '/*').",
@@ -95,7 +95,7 @@ def is_directory(name: str) -> DataLossError:
 
 @contextlib.contextmanager
 def reading(name: str) -> Iterator[None]:
-    """Where a file is opened to be read: what the system or the store says against it becomes an error of the family.
+    """Turn what the system or the store says against reading a file into an error of the family.
 
     Raises:
         FileMissingError: There is no such file.
@@ -134,7 +134,7 @@ def reading(name: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def writing(name: str) -> Iterator[None]:
-    """Where a file or folder is made or written: what the system says against it becomes an error of the family.
+    """Turn what the system says against making a file or folder into an error of the family.
 
     Raises:
         FileMissingError: The folder that it is to be in is not there.
@@ -164,10 +164,10 @@ def writing(name: str) -> Iterator[None]:
 
 
 def _errors_of(name: str) -> type[Exception]:
-    """What is raised where a file can't be reached: stores have classes of their own."""
+    """Return what is raised where a file can't be reached: stores have classes of their own."""
     return OSError if local_path(name) is not None else Exception
 
 
 def reason_of(error: Exception) -> str:
-    """What the system says, without the file's name."""
+    """Return what the system says, without the file's name."""
     return (isinstance(error, OSError) and error.strerror) or cut(f"{type(error).__name__}: {error}")

@@ -11,7 +11,7 @@ from stratax.io._access import as_file_name, local_path, reading, remote_path
 
 
 def glob(pattern: Any) -> list[str]:
-    """The paths that fit a pattern, or one of several, as `tf.io.gfile.glob`; sorted.
+    """Return the paths that fit a pattern, or one of several, as `tf.io.gfile.glob`; sorted.
 
     Args:
         pattern: A path or URL, or a list of them, with `*`, `?`, `[...]` and `[^...]`, which do not stand for a `/`.
@@ -35,7 +35,7 @@ def glob(pattern: Any) -> list[str]:
 
 
 def is_list(pattern: Any) -> bool:
-    """Whether it is several patterns."""
+    """Return whether it is several patterns."""
     return isinstance(pattern, list | tuple) or np.ndim(pattern) > 0
 
 

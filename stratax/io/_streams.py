@@ -53,16 +53,16 @@ class ByteStream(abc.ABC):
 
     @abc.abstractmethod
     def skip(self, count: int) -> int:
-        """Passes over `count` bytes; gives how many there were."""
+        """Pass over `count` bytes; gives how many there were."""
 
     def _fail(self, error: Exception) -> bytes:
-        """Ends the content where it can't be read."""
+        """End the content where it can't be read."""
         self.damage, self.is_unreadable = reason_of(error), True
         return b""
 
     @abc.abstractmethod
     def close(self) -> None:
-        """Lets go of the file."""
+        """Let go of the file."""
 
 
 class LocalBytes(ByteStream):
@@ -90,7 +90,7 @@ class LocalBytes(ByteStream):
         return left if left > 0 else None
 
     def more(self, tail: bytes, count: int) -> bytes:
-        """Reads a short tail again, which costs less than moving what comes after it."""
+        """Read a short tail again, which costs less than moving what comes after it."""
         again = len(tail) if len(tail) < count and self._has_positions else 0
         try:
             content = self._read(again, count)
@@ -107,13 +107,13 @@ class LocalBytes(ByteStream):
         return self._file.read(count)
 
     def skip(self, count: int) -> int:
-        """Moves the position as far as the size is known, and reads on from there."""
+        """Move the position as far as the size is known, and reads on from there."""
         passed = min(count, self.remaining or 0)
         self._position += passed
         return passed + _skip_by_reading(self, count - passed)
 
     def close(self) -> None:
-        """Closes the file."""
+        """Close the file."""
         self._file.close()
 
 
@@ -137,7 +137,7 @@ class RemoteBytes(ByteStream):
         return None if self._size is None else max(0, self._size - self._position)
 
     def more(self, tail: bytes, count: int) -> bytes:
-        """Reads on."""
+        """Read on."""
         try:
             content: bytes = self._file.read(count)
         except Exception as e:  # Stores have classes of their own.
@@ -146,7 +146,7 @@ class RemoteBytes(ByteStream):
         return tail + content
 
     def skip(self, count: int) -> int:
-        """Moves the position where the size is known, else reads on."""
+        """Move the position where the size is known, else reads on."""
         if self._size is None:
             return _skip_by_reading(self, count)
         passed = min(count, self._size - self._position)
@@ -155,7 +155,7 @@ class RemoteBytes(ByteStream):
         return passed
 
     def close(self) -> None:
-        """Closes the file."""
+        """Close the file."""
         self._file.close()
 
 
@@ -188,7 +188,7 @@ class Decompressed(ByteStream):
         return None
 
     def more(self, tail: bytes, count: int) -> bytes:
-        """Decompresses on, never more than asked for."""
+        """Decompress on, never more than asked for."""
         pieces = [tail]
         missing = count
         while missing and (piece := self._piece(missing)):
@@ -230,16 +230,16 @@ class Decompressed(ByteStream):
             self.damage = f"the {self._compression} content is cut off"
 
     def skip(self, count: int) -> int:
-        """Decompresses on."""
+        """Decompress on."""
         return _skip_by_reading(self, count)
 
     def close(self) -> None:
-        """Closes the file."""
+        """Close the file."""
         self._source.close()
 
 
 def _up_to_damage(machine: Any, content: bytes, limit: int) -> bytes:
-    """What can be decompressed of damaged content."""
+    """Return what can be decompressed of damaged content."""
     pieces: list[bytes] = []
     try:
         for i in range(len(content)):
@@ -252,7 +252,7 @@ def _up_to_damage(machine: Any, content: bytes, limit: int) -> bytes:
 
 
 def open_bytes(name: str, compression: str = "") -> ByteStream:
-    """The content of a file.
+    """Return the content of a file.
 
     Args:
         name: A path or URL.
@@ -269,7 +269,7 @@ def open_bytes(name: str, compression: str = "") -> ByteStream:
 
 
 def guess_compression(start: bytes) -> str:
-    """What kind of compressed content begins like this; "" for none that is known."""
+    """Return what kind of compressed content begins like this; "" for none that is known."""
     if start[:2] == b"\x1f\x8b":
         return "GZIP"
     is_zlib = len(start) >= 2 and start[0] == 0x78 and int.from_bytes(start[:2], "big") % 31 == 0

@@ -15,7 +15,7 @@ _LONGEST_PREFIX = 100
 
 
 def join(folder: str, *names: str) -> str:
-    """A path or URL below another."""
+    """Return a path or URL below another."""
     return (
         "/".join([folder.rstrip("/") or "/", *names])
         if local_path(folder) is None
@@ -24,7 +24,7 @@ def join(folder: str, *names: str) -> str:
 
 
 def read_file(name: str) -> bytes:
-    """The content of a file, which is read whole; errors are those of :func:`reading`."""
+    """Return the content of a file, which is read whole; errors are those of :func:`reading`."""
     path = local_path(name)
     if path is not None:
         with reading(name), open(path, "rb") as file:
@@ -35,7 +35,7 @@ def read_file(name: str) -> bytes:
 
 
 def open_beside(path: str, buffer_size: int = -1) -> BinaryIO:
-    """A new file in a file's folder, under a hidden name that no pattern for that one fits; `name` tells it.
+    """Open a new file in a file's folder, under a hidden name that no pattern for that one fits; `name` tells it.
 
     Args:
         path: The file that it will be renamed to, on this machine.
@@ -48,7 +48,7 @@ def open_beside(path: str, buffer_size: int = -1) -> BinaryIO:
 
 
 def publish(file: BinaryIO, path: str, *, replace: bool = True) -> bool:
-    """Puts a file from :func:`open_beside` under its name, safely on the disk; False if another may not be replaced."""
+    """Put a file from :func:`open_beside` under its name, safely on the disk; False if another may not be replaced."""
     file.flush()
     os.fsync(file.fileno())
     file.close()
@@ -56,7 +56,7 @@ def publish(file: BinaryIO, path: str, *, replace: bool = True) -> bool:
 
 
 def discard(file: BinaryIO) -> None:
-    """Closes and removes a file from :func:`open_beside`; nothing is left of it if it was published."""
+    """Close and removes a file from :func:`open_beside`; nothing is left of it if it was published."""
     try:
         file.close()
     except OSError:
@@ -69,7 +69,7 @@ def discard(file: BinaryIO) -> None:
 
 @contextlib.contextmanager
 def new_file(path: str) -> Iterator[BinaryIO]:
-    """A file of this machine to be written, which appears whole when the block ends, and not at all if it fails."""
+    """Open a file of this machine to be written, which appears whole when the block ends, or not at all."""
     file = open_beside(path)
     try:
         yield file
@@ -80,7 +80,7 @@ def new_file(path: str) -> Iterator[BinaryIO]:
 
 @contextlib.contextmanager
 def replaced_file(path: str) -> Iterator[str]:
-    """Yields a hidden path beside a file of this machine; what is written there takes its place when the block ends.
+    """Yield a hidden path beside a file of this machine; what is written there takes its place when the block ends.
 
     The hidden name ends as the file's own, for writers that choose a format by it. What a killed process of this
     machine has left of the same file is removed.
@@ -125,7 +125,7 @@ def _is_running(pid: int) -> bool:
 
 
 def write_file(name: str, content: bytes, *, replace: bool = True) -> bool:
-    """Puts a file there whole; False if one is there that is not to be replaced."""
+    """Put a file there whole; False if one is there that is not to be replaced."""
     path = local_path(name)
     if path is not None:
         with writing(name):
@@ -164,7 +164,7 @@ def _place(temporary: str, path: str, replace: bool) -> bool:
 
 
 def size_of(name: str) -> int:
-    """How many bytes a file has."""
+    """Return how many bytes a file has."""
     path = local_path(name)
     if path is not None:
         with reading(name):
@@ -175,7 +175,7 @@ def size_of(name: str) -> int:
 
 
 def make_folder(name: str) -> None:
-    """Makes a folder and those above it, if they are not there."""
+    """Make a folder and those above it, if they are not there."""
     path = local_path(name)
     if path is not None:
         with writing(name):
@@ -187,7 +187,7 @@ def make_folder(name: str) -> None:
 
 
 def remove_folder(name: str) -> None:
-    """Removes a folder with what is in it, if it is there."""
+    """Remove a folder with what is in it, if it is there."""
     path = local_path(name)
     if path is not None:
         shutil.rmtree(path, ignore_errors=True)

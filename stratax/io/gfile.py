@@ -30,7 +30,7 @@ _MODES = frozenset({"r", "rb", "w", "wb", "a", "ab", "r+", "rb+", "w+", "wb+", "
 
 
 def read_file(filename: StrPath, name: str | None = None) -> bytes:
-    """The content of a file, as `tf.io.read_file`.
+    """Return the content of a file, as `tf.io.read_file`.
 
     Args:
         filename: A path or URL; also `bytes`, as the functions of a pipeline get it.
@@ -51,7 +51,7 @@ def read_file(filename: StrPath, name: str | None = None) -> bytes:
 
 
 def write_file(filename: StrPath, contents: str | bytes, name: str | None = None) -> None:
-    """Puts a file there whole, and makes the folders that it is in, as `tf.io.write_file`.
+    """Put a file there whole, and makes the folders that it is in, as `tf.io.write_file`.
 
     Args:
         filename: A path or URL.
@@ -148,7 +148,7 @@ class GFile:
         return list(self)
 
     def write(self, file_content: str | bytes) -> None:
-        """Writes text, in UTF-8, or bytes, whatever the mode says."""
+        """Write text, in UTF-8, or bytes, whatever the mode says."""
         if not isinstance(file_content, str | bytes):
             raise BadTypeError(
                 f"file_content must be str or bytes. Received: file_content={shown(file_content)}."
@@ -163,25 +163,25 @@ class GFile:
             file.write(file_content)
 
     def seek(self, offset: int, whence: int = 0) -> None:
-        """Goes to a place: from the beginning (`whence` 0), from here (1) or from the end (2)."""
+        """Go to a place: from the beginning (`whence` 0), from here (1) or from the end (2)."""
         self._file().seek(offset, whence)
 
     def tell(self) -> int:
-        """The place, in bytes from the beginning."""
+        """Return the place, in bytes from the beginning."""
         return int(self._file().tell())
 
     def size(self) -> int:
-        """The size of the file in bytes."""
+        """Return the size of the file in bytes."""
         return stat(self.name).length
 
     def flush(self) -> None:
-        """Hands on what was written."""
+        """Hand on what was written."""
         if self._opened is not None:
             with writing(self.name):
                 self._opened.flush()
 
     def close(self) -> None:
-        """Ends the use of the file. A file that is written is there even if nothing was."""
+        """End the use of the file. A file that is written is there even if nothing was."""
         if self._opened is None and self.mode[0] == "w":
             self._file()
         opened, self._opened = self._opened, None
@@ -198,7 +198,7 @@ class GFile:
 
 
 def _open(name: str, mode: str) -> IO[Any]:
-    """Opens a file with the store's own function, or the system's: fsspec asks for a size, which not every file has."""
+    """Open a file with the store's own function, or the system's: fsspec asks for a size, which not every file has."""
     filesystem, path = remote_path(name)
     if local_path(name) is not None:
         return open(path, mode)
@@ -207,7 +207,7 @@ def _open(name: str, mode: str) -> IO[Any]:
 
 
 def exists(path: StrPath) -> bool:
-    """Whether there is a file or folder, as `tf.io.gfile.exists`."""
+    """Return whether there is a file or folder, as `tf.io.gfile.exists`."""
     name = _settled(path)
     if not name:  # For fsspec an empty name is that of the current folder.
         return False
@@ -216,14 +216,14 @@ def exists(path: StrPath) -> bool:
 
 
 def isdir(path: StrPath) -> bool:
-    """Whether there is a folder, as `tf.io.gfile.isdir`."""
+    """Return whether there is a folder, as `tf.io.gfile.isdir`."""
     name = _settled(path)
     filesystem, inner = remote_path(name)
     return bool(name) and bool(filesystem.isdir(inner))
 
 
 def listdir(path: StrPath) -> list[str]:
-    """The names of what is in a folder, sorted, as `tf.io.gfile.listdir`.
+    """Return the names of what is in a folder, sorted, as `tf.io.gfile.listdir`.
 
     Raises:
         FileMissingError: If there is no such folder.
@@ -239,7 +239,7 @@ def listdir(path: StrPath) -> list[str]:
 def walk(
     top: Any, topdown: bool = True, onerror: Callable[[Exception], object] | None = None
 ) -> Iterator[tuple[str, list[str], list[str]]]:
-    """What is in a folder and in those below it, as `tf.io.gfile.walk`: each folder, its folders and its files.
+    """Return what is in a folder and in those below it, as `tf.io.gfile.walk`: each folder, its folders and its files.
 
     Links to folders are followed.
 
@@ -263,7 +263,7 @@ def walk(
 
 
 def stat(path: StrPath) -> FileStatistics:
-    """The size of a file and when it was changed, as `tf.io.gfile.stat`.
+    """Return the size of a file and when it was changed, as `tf.io.gfile.stat`.
 
     Raises:
         FileMissingError: If there is none.
@@ -278,7 +278,7 @@ def stat(path: StrPath) -> FileStatistics:
 
 
 def mkdir(path: StrPath) -> None:
-    """Makes a folder in one that is there, as `tf.io.gfile.mkdir`; leaves one that is there itself.
+    """Make a folder in one that is there, as `tf.io.gfile.mkdir`; leaves one that is there itself.
 
     Raises:
         BadArgumentError: If a file of this name is there.
@@ -295,7 +295,7 @@ def mkdir(path: StrPath) -> None:
 
 
 def makedirs(path: StrPath) -> None:
-    """Makes a folder and those above it, if they are not there, as `tf.io.gfile.makedirs`.
+    """Make a folder and those above it, if they are not there, as `tf.io.gfile.makedirs`.
 
     Raises:
         FileAccessError: If it can't be made.
@@ -304,7 +304,7 @@ def makedirs(path: StrPath) -> None:
 
 
 def remove(path: StrPath) -> None:
-    """Removes a file, as `tf.io.gfile.remove`.
+    """Remove a file, as `tf.io.gfile.remove`.
 
     Raises:
         FileMissingError: If there is none.
@@ -320,7 +320,7 @@ def remove(path: StrPath) -> None:
 
 
 def rmtree(path: StrPath) -> None:
-    """Removes a folder with all that is in it, as `tf.io.gfile.rmtree`.
+    """Remove a folder with all that is in it, as `tf.io.gfile.rmtree`.
 
     Raises:
         FileMissingError: If there is none.
@@ -333,7 +333,7 @@ def rmtree(path: StrPath) -> None:
 
 
 def copy(src: Any, dst: Any, overwrite: bool = False) -> None:
-    """Copies a file, also from one file system to another, as `tf.io.gfile.copy`.
+    """Copy a file, also from one file system to another, as `tf.io.gfile.copy`.
 
     Args:
         src: Which.
@@ -355,7 +355,7 @@ def copy(src: Any, dst: Any, overwrite: bool = False) -> None:
 
 
 def rename(src: Any, dst: Any, overwrite: bool = False) -> None:
-    """Gives a file or folder another path, as `tf.io.gfile.rename`.
+    """Give a file or folder another path, as `tf.io.gfile.rename`.
 
     Args:
         src: Which.
@@ -380,12 +380,12 @@ def rename(src: Any, dst: Any, overwrite: bool = False) -> None:
 
 
 def join(path: str, *paths: str) -> str:
-    """A path or URL below another, as `tf.io.gfile.join`."""
+    """Return a path or URL below another, as `tf.io.gfile.join`."""
     return _whole_files.join(path, *paths)
 
 
 def _settled(path: StrPath) -> str:
-    """The name of a file or folder, once this process has written what it is just writing there."""
+    """Return the name of a file or folder, once this process has written what it is just writing there."""
     name = as_file_name(path)
     if (local := local_path(name)) is not None:
         unfinished.wait_for(local)
@@ -393,7 +393,7 @@ def _settled(path: StrPath) -> str:
 
 
 def _there(path: StrPath) -> str:
-    """The name of a file, folder or link that is there.
+    """Return the name of a file, folder or link that is there.
 
     Raises:
         FileMissingError: If there is none.
@@ -425,7 +425,7 @@ def _check_free(name: str, fix: str) -> None:
 
 
 def matching_files(pattern: object, name: str | None = None) -> list[bytes]:
-    """The paths that fit a pattern, or one of several, sorted, as `tf.io.matching_files`.
+    """Return the paths that fit a pattern, or one of several, sorted, as `tf.io.matching_files`.
 
     Args:
         pattern: See `glob`.

@@ -68,7 +68,7 @@ class Write:
         return self._error
 
     def wait(self) -> None:
-        """Waits until the work has ended; says nothing of its failure.
+        """Wait until the work has ended; says nothing of its failure.
 
         Raises:
             CheckpointError: If it does not come to an end.
@@ -78,7 +78,7 @@ class Write:
             write._join()
 
     def finish(self) -> BaseException | None:
-        """Waits until the work has ended.
+        """Wait until the work has ended.
 
         Returns:
             Why it failed, once; None if it did not.
@@ -130,7 +130,7 @@ _writes: list[Write] = []
 
 
 def begin(path: str | os.PathLike, work: Callable[[], None], leave: Leave) -> Write:
-    """Begins to write in a thread, after the earlier writes of this process that touch the same files.
+    """Begin to write in a thread, after the earlier writes of this process that touch the same files.
 
     Args:
         path: What is written.
@@ -153,7 +153,7 @@ def begin(path: str | os.PathLike, work: Callable[[], None], leave: Leave) -> Wr
 
 
 def wait_for(path: str | os.PathLike) -> BaseException | None:
-    """Waits until this process writes nothing at a path, below it, above it, or beside it in the same folder.
+    """Wait until this process writes nothing at a path, below it, above it, or beside it in the same folder.
 
     What is beside it counts because a manager of checkpoints removes old ones when a new one is whole.
 

@@ -19,7 +19,7 @@ _NUMBERS = (bool, int, float, complex)
 
 
 def is_on_host(*operands: object) -> bool:
-    """Whether operands are NumPy arrays or Python numbers, with one array at least.
+    """Return whether operands are NumPy arrays or Python numbers, with one array at least.
 
     Lists and tuples count as what they hold, NumPy's scalars as arrays. What poses as a NumPy array (the batched
     stand-ins of `Dataset.map`) is one. Text is never one (see `stratax.ops._text`).
@@ -32,14 +32,14 @@ def is_on_host(*operands: object) -> bool:
 
 
 def is_made_on_host(value: object) -> bool:
-    """Whether an array of these numbers stays on the host: in a function of a pipeline, unless JAX has some of them."""
+    """Return whether an array of these numbers stays on the host: in a pipeline's function, if JAX has none of them."""
     return in_pipeline() and all(
         isinstance(leaf, (*_NUMBERS, np.ndarray, np.generic)) for leaf in _leaves(value)
     )
 
 
 def host_array(value: Any, dtype: Any = None) -> Any:
-    """An array of numbers on the host; without a `dtype` TensorFlow's for Python's numbers, such as int32 and float32.
+    """Return an array of numbers on the host; the default dtypes are TensorFlow's for Python's numbers.
 
     Raises:
         OverflowError: A number does not fit into the dtype.
@@ -48,12 +48,12 @@ def host_array(value: Any, dtype: Any = None) -> Any:
 
 
 def is_numpy(value: object) -> bool:
-    """Whether `value` is a NumPy array or scalar, or poses as an array."""
+    """Return whether `value` is a NumPy array or scalar, or poses as an array."""
     return isinstance(value, np.generic) or hasattr(type(value), "__array_ufunc__")
 
 
 def is_traced(value: object) -> bool:
-    """Whether the value of `value` is known only when a compiled program runs."""
+    """Return whether the value of `value` is known only when a compiled program runs."""
     if "jax" not in sys.modules:
         return False
     from jax.core import Tracer

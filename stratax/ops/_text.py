@@ -95,7 +95,7 @@ def _operand(name: str, value: Any, is_text: bool) -> Any:
 
 
 def _known(name: str, value: object) -> Any:
-    """The other operands on the host, where text is."""
+    """Return the other operands on the host, where text is."""
     if not hasattr(value, "__jax_array__") and not hasattr(value, "aval"):
         return value
     import jax

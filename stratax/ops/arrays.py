@@ -29,7 +29,7 @@ def _are_on_host(*operands: object) -> bool:
 
 
 def cast(x: Any, dtype: Any, name: str | None = None) -> Any:
-    """`x` with another dtype, as `tf.cast`.
+    """Return `x` with another dtype, as `tf.cast`.
 
     Args:
         x: An array, on a device or on the host, or a number.
@@ -68,18 +68,18 @@ def _text_as(x: TensorLike, dtype: DTypeLike) -> Any:
 
 @or_text("input")
 def identity(input: TensorLike, name: str | None = None) -> Any:
-    """The same values, as `tf.identity`: of a variable its value now."""
+    """Return the same values, as `tf.identity`: of a variable its value now."""
     return input if _are_on_host(input) else on_device(input)
 
 
 @or_text("input")
 def stop_gradient(input: TensorLike, name: str | None = None) -> Any:
-    """The same values, through which no gradient passes, as `tf.stop_gradient`."""
+    """Return the same values, through which no gradient passes, as `tf.stop_gradient`."""
     return input if _are_on_host(input) else ops.stop_gradient(on_device(input))
 
 
 def shape(input: Any, out_type: DTypeLike = "int32", name: str | None = None) -> Any:
-    """The sizes of `input`, as `tf.shape`.
+    """Return the sizes of `input`, as `tf.shape`.
 
     Returns:
         A NumPy array on the host, since shapes are always known; of a symbolic Keras tensor a tuple, with None for
@@ -90,12 +90,12 @@ def shape(input: Any, out_type: DTypeLike = "int32", name: str | None = None) ->
 
 
 def rank(input: Any, name: str | None = None) -> int:
-    """The number of dimensions of `input`, an int, as `tf.rank`."""
+    """Return the number of dimensions of `input`, an int, as `tf.rank`."""
     return len(input.shape) if hasattr(input, "shape") else np.ndim(input)
 
 
 def size(input: TensorLike, out_type: DTypeLike = "int32", name: str | None = None) -> Any:
-    """The number of elements of `input`, a NumPy scalar, as `tf.size`."""
+    """Return the number of elements of `input`, a NumPy scalar, as `tf.size`."""
     return as_dtype(out_type).type(np.prod(shape(input), dtype=np.int64))
 
 
@@ -166,13 +166,13 @@ def reverse(tensor: TensorLike, axis: Axis, name: str | None = None) -> Any:
 
 @or_text("values")
 def stack(values: PyTree, axis: int = 0, name: str = "stack") -> Any:
-    """Arrays of one shape side by side on a new dimension, as `tf.stack`; on the host if all are."""
+    """Return arrays of one shape side by side on a new dimension, as `tf.stack`; on the host if all are."""
     return _library(values).stack(list(values), axis=axis)
 
 
 @or_text("value")
 def unstack(value: object, num: int | None = None, axis: int = 0, name: str = "unstack") -> list[Any]:
-    """The slices of `value` along a dimension, as a list, as `tf.unstack`; `num` may be left out."""
+    """Return the slices of `value` along a dimension, as a list, as `tf.unstack`; `num` may be left out."""
     if not _are_on_host(value):
         return list(ops.unstack(on_device(value), num, axis))
     return list(np.moveaxis(np.asarray(value), axis, 0))
@@ -180,7 +180,7 @@ def unstack(value: object, num: int | None = None, axis: int = 0, name: str = "u
 
 @or_text("values")
 def concat(values: PyTree, axis: int, name: str = "concat") -> Any:
-    """Arrays one after another along a dimension, as `tf.concat`; on the host if all are."""
+    """Return arrays one after another along a dimension, as `tf.concat`; on the host if all are."""
     return _library(values).concatenate(list(values), axis=int(axis))
 
 
@@ -188,7 +188,7 @@ def concat(values: PyTree, axis: int, name: str = "concat") -> Any:
 def split(
     value: Any, num_or_size_splits: Any, axis: int = 0, num: int | None = None, name: str = "split"
 ) -> list[Any]:
-    """The parts of `value` along a dimension, as `tf.split`.
+    """Return the parts of `value` along a dimension, as `tf.split`.
 
     Args:
         value: An array, on a device or on the host.
@@ -226,7 +226,7 @@ def gather(
     batch_dims: int = 0,
     name: str | None = None,
 ) -> Any:
-    """The slices of `params` that `indices` says, as `tf.gather`.
+    """Return the slices of `params` that `indices` says, as `tf.gather`.
 
     Args:
         params: An array, on a device or on the host.
@@ -256,7 +256,7 @@ def gather(
 
 
 def _check_range(indices: TensorLike, size: int) -> None:
-    """Raises for what NumPy would count from the end, and TensorFlow refuses."""
+    """Raise for what NumPy would count from the end, and TensorFlow refuses."""
     known = (
         np.asarray(indices)
         if isinstance(indices, np.ndarray | np.generic | int | list | tuple)
@@ -275,7 +275,7 @@ def where(
     y: TensorLike | None = None,
     name: str | None = None,
 ) -> Any:
-    """`x` where `condition` holds, else `y`, as `tf.where`.
+    """Return `x` where `condition` holds, else `y`, as `tf.where`.
 
     Args:
         condition: Booleans.
@@ -306,7 +306,7 @@ def one_hot(
     dtype: Any = None,
     name: str | None = None,
 ) -> Any:
-    """Vectors that are `on_value` at an index and `off_value` elsewhere, as `tf.one_hot`.
+    """Return vectors that are `on_value` at an index and `off_value` elsewhere, as `tf.one_hot`.
 
     Args:
         indices: Whole numbers; outside of 0 to `depth` - 1 a vector is all `off_value`.
@@ -331,5 +331,5 @@ def one_hot(
 
 
 def top_k(input: TensorLike, k: int = 1, sorted: bool = True, name: str | None = None) -> Any:
-    """The `k` largest elements along the last dimension and their places, on a device, as `tf.math.top_k`."""
+    """Return the `k` largest elements along the last dimension and their places, on a device, as `tf.math.top_k`."""
     return ops.top_k(on_device(input), k, sorted=sorted)

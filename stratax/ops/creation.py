@@ -18,7 +18,7 @@ from stratax.ops.dtypes import as_dtype, device_dtype
 
 
 def sizes_of(name: str, shape: TensorLike) -> tuple[int, ...]:
-    """A shape given as ints, as an array of ints, or as one int, as a tuple.
+    """Return a shape given as ints, as an array of ints, or as one int, as a tuple.
 
     Raises:
         BadTypeError: It is none of these, or known only when a compiled program runs.
@@ -40,7 +40,7 @@ def _known(name: str, value: object) -> Any:
 
 
 def convert_to_tensor(value: Any, dtype: Any = None, dtype_hint: Any = None, name: str | None = None) -> Any:
-    """An array on the device for anything that can be one, as `tf.convert_to_tensor`.
+    """Return an array on the device for anything that can be one, as `tf.convert_to_tensor`.
 
     Args:
         value: A number, a nested list of numbers or arrays, a NumPy or JAX array, a variable (its value); or text.
@@ -97,7 +97,7 @@ def on_device(value: Any, dtype: Any = None) -> Any:
 
 
 def constant(value: Any, dtype: object = None, shape: Any = None, name: str = "Const") -> Any:
-    """An array of given values, as `tf.constant`.
+    """Return an array of given values, as `tf.constant`.
 
     Args:
         value: A number or a nested list of numbers, or an array; or text.
@@ -135,7 +135,7 @@ def constant(value: Any, dtype: object = None, shape: Any = None, name: str = "C
 
 
 def fill(dims: TensorLike, value: object, name: str | None = None) -> Any:
-    """An array of shape `dims` filled with a scalar, as `tf.fill`; on a device if it is a number."""
+    """Return an array of shape `dims` filled with a scalar, as `tf.fill`; on a device if it is a number."""
     if holds_text(value):
         return np.broadcast_to(as_text("value", value), sizes_of("dims", dims)).copy()
     if is_made_on_host(value):
@@ -144,7 +144,7 @@ def fill(dims: TensorLike, value: object, name: str | None = None) -> Any:
 
 
 def zeros(shape: TensorLike, dtype: DTypeLike = "float32", name: str | None = None) -> Any:
-    """An array of zeros on a device, as `tf.zeros`; of empty strings on the host where `dtype` is `tf.string`."""
+    """Return zeros on a device, as `tf.zeros`; empty strings on the host where `dtype` is `tf.string`."""
     if as_dtype(dtype).hasobject:
         return np.full(sizes_of("shape", shape), b"", object)
     if in_pipeline():
@@ -153,7 +153,7 @@ def zeros(shape: TensorLike, dtype: DTypeLike = "float32", name: str | None = No
 
 
 def ones(shape: TensorLike, dtype: DTypeLike = "float32", name: str | None = None) -> Any:
-    """An array of ones on a device, as `tf.ones`."""
+    """Return an array of ones on a device, as `tf.ones`."""
     if in_pipeline():
         return np.ones(sizes_of("shape", shape), as_dtype(dtype))
     return ops.ones(sizes_of("shape", shape), dtype=device_dtype(dtype))
@@ -162,7 +162,7 @@ def ones(shape: TensorLike, dtype: DTypeLike = "float32", name: str | None = Non
 def eye(
     num_rows: int, num_columns: int | None = None, dtype: DTypeLike = "float32", name: str | None = None
 ) -> Any:
-    """An identity matrix on a device, as `tf.eye` without `batch_shape`."""
+    """Return an identity matrix on a device, as `tf.eye` without `batch_shape`."""
     if in_pipeline():
         return np.eye(num_rows, num_columns, dtype=as_dtype(dtype))
     return ops.eye(num_rows, num_columns, dtype=device_dtype(dtype))
@@ -174,7 +174,7 @@ def linspace(start: TensorLike, stop: TensorLike, num: int, name: str | None = N
 
 
 def zeros_like(input: Any, dtype: Any = None, name: str | None = None) -> Any:
-    """Zeros of the shape and, unless `dtype` says otherwise, the dtype of `input`, where it is."""
+    """Return zeros of the shape and, unless `dtype` says otherwise, the dtype of `input`, where it is."""
     if holds_text(input):
         return np.full(as_text("input", input).shape, b"", object)[()]
     if is_on_host(input):
@@ -183,14 +183,14 @@ def zeros_like(input: Any, dtype: Any = None, name: str | None = None) -> Any:
 
 
 def ones_like(input: Any, dtype: Any = None, name: str | None = None) -> Any:
-    """Ones of the shape and, unless `dtype` says otherwise, the dtype of `input`, where it is."""
+    """Return ones of the shape and, unless `dtype` says otherwise, the dtype of `input`, where it is."""
     if is_on_host(input):
         return np.ones_like(input, dtype=dtype)
     return ops.ones_like(input, dtype=None if dtype is None else device_dtype(dtype))
 
 
 def is_tensor(x: TensorLike) -> bool:
-    """Whether `x` is an array or variable of this library, as `tf.is_tensor`; NumPy arrays are not."""
+    """Return whether `x` is an array or variable of this library, as `tf.is_tensor`; NumPy arrays are not."""
     import jax
     import keras
 

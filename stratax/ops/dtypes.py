@@ -19,7 +19,7 @@ string = np.dtype(object)
 
 
 def device_dtype(dtype: DTypeLike) -> str:
-    """The name of the dtype that an array on a device gets where `dtype` is asked for (int64: int32)."""
+    """Return the name of the dtype that an array on a device gets where `dtype` is asked for (int64: int32)."""
     import jax
 
     return str(jax.dtypes.canonicalize_dtype(as_dtype(dtype)))

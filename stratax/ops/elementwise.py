@@ -35,7 +35,7 @@ def _binary(name: str, numpy_function: Callable[..., Any], what: str, keras_name
 
 
 def _or_text(function: Callable[..., Any], numpy_function: Callable[..., Any]) -> Any:
-    """The same function, which takes two operands of text as well."""
+    """Return the same function, which takes two operands of text as well."""
 
     def with_text(x: TensorLike, y: TensorLike, name: str | None = None) -> Any:
         if holds_text(x) or holds_text(y):
@@ -58,7 +58,7 @@ def _division(name: str, numpy_function: Callable[..., Any], what: str, keras_na
 
 
 def _has_value(operand: TensorLike) -> bool:
-    """Whether it can be looked at: a symbolic tensor of Keras has none."""
+    """Return whether it can be looked at: a symbolic tensor of Keras has none."""
     return (
         is_on_host(operand)
         or isinstance(operand, (int, float, list, tuple))

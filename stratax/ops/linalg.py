@@ -20,7 +20,7 @@ def matmul(
     transpose_b: bool = False,
     name: str | None = None,
 ) -> Any:
-    """The matrix product, on a device, as `tf.matmul`.
+    """Return the matrix product, on a device, as `tf.matmul`.
 
     Args:
         a: Matrices, shape `(..., m, k)`.
@@ -44,12 +44,12 @@ def matmul(
 
 
 def tensordot(a: TensorLike, b: TensorLike, axes: object, name: str | None = None) -> Any:
-    """The product of `a` and `b` summed over `axes`, on a device, as `tf.tensordot`."""
+    """Return the product of `a` and `b` summed over `axes`, on a device, as `tf.tensordot`."""
     return ops.tensordot(on_device(a), on_device(b), axes=axes)
 
 
 def einsum(equation: str, *inputs: TensorLike) -> Any:
-    """Sums of products by Einstein's notation, on a device, as `tf.einsum`."""
+    """Sum of products by Einstein's notation, on a device, as `tf.einsum`."""
     return ops.einsum(equation, *(on_device(operand) for operand in inputs))
 
 
@@ -60,7 +60,7 @@ def norm(
     keepdims: bool | None = None,
     name: str | None = None,
 ) -> Any:
-    """The norm of vectors, as `tf.norm`.
+    """Return the norm of vectors, as `tf.norm`.
 
     Args:
         tensor: An array.
@@ -101,7 +101,7 @@ def clip_by_norm(t: TensorLike, clip_norm: TensorLike, axes: object = None, name
 
 
 def global_norm(t_list: Sequence[Any], name: str | None = None) -> Any:
-    """The norm of several arrays as if they were one, as `tf.linalg.global_norm`; None entries are left out."""
+    """Return the norm of several arrays as if they were one, as `tf.linalg.global_norm`; None entries are left out."""
     arrays = [on_device(array) for array in t_list if array is not None]
     return ops.sqrt(sum((ops.sum(ops.square(array)) for array in arrays), start=on_device(0.0)))
 
@@ -109,7 +109,7 @@ def global_norm(t_list: Sequence[Any], name: str | None = None) -> Any:
 def clip_by_global_norm(
     t_list: Sequence[Any], clip_norm: TensorLike, use_norm: TensorLike | None = None, name: str | None = None
 ) -> tuple[list[Any], Any]:
-    """Arrays scaled down together to a norm of at most `clip_norm`, as `tf.clip_by_global_norm`; on a device.
+    """Return arrays scaled down together to a norm of at most `clip_norm`, as `tf.clip_by_global_norm`; on a device.
 
     Args:
         t_list: Arrays, such as gradients; None entries stay.

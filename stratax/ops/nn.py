@@ -13,7 +13,7 @@ from stratax.ops.creation import on_device, sizes_of
 def softmax_cross_entropy_with_logits(
     labels: TensorLike, logits: TensorLike, axis: int = -1, name: str | None = None
 ) -> Any:
-    """The cross entropy of every example, as `tf.nn.softmax_cross_entropy_with_logits`.
+    """Return the cross entropy of every example, as `tf.nn.softmax_cross_entropy_with_logits`.
 
     Args:
         labels: Probabilities, shape `(..., classes)`. Gradients pass through them too.
@@ -38,7 +38,7 @@ def softmax_cross_entropy_with_logits(
 def sparse_softmax_cross_entropy_with_logits(
     labels: TensorLike, logits: TensorLike, name: str | None = None
 ) -> Any:
-    """The cross entropy of every example, as `tf.nn.sparse_softmax_cross_entropy_with_logits`.
+    """Return the cross entropy of every example, as `tf.nn.sparse_softmax_cross_entropy_with_logits`.
 
     Args:
         labels: The classes' numbers, shape `(...)`.
@@ -56,7 +56,7 @@ def sparse_softmax_cross_entropy_with_logits(
 def sigmoid_cross_entropy_with_logits(
     labels: TensorLike | None = None, logits: TensorLike | None = None, name: str | None = None
 ) -> Any:
-    """The cross entropy of independent yes-or-no answers, as `tf.nn.sigmoid_cross_entropy_with_logits`.
+    """Return the cross entropy of independent yes-or-no answers, as `tf.nn.sigmoid_cross_entropy_with_logits`.
 
     Args:
         labels: Probabilities.
@@ -128,7 +128,7 @@ def dropout(
     seed: int | TensorLike | None = None,
     name: str | None = None,
 ) -> Any:
-    """`x` with a share of `rate` of its elements set to 0 and the others scaled up, as `tf.nn.dropout`.
+    """Return `x` with a share of `rate` of its elements set to 0 and the others scaled up, as `tf.nn.dropout`.
 
     Args:
         x: An array.

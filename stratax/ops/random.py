@@ -19,7 +19,7 @@ from stratax.ops.dtypes import as_dtype, device_dtype
 
 
 def set_seed(seed: int) -> None:
-    """Fixes what every later random number follows from, as `tf.random.set_seed`.
+    """Fix what every later random number follows from, as `tf.random.set_seed`.
 
     It seeds Keras (weights, dropout), NumPy and Python, and so the order of a `Dataset.shuffle` without a seed.
     TensorFlow's seeds TensorFlow alone.

@@ -104,7 +104,7 @@ reduce_variance = _reduction("reduce_variance", np.var, ops.var, "Variances of e
 
 
 def argmax(input: Any, axis: int | None = None, output_type: Any = "int64", name: str | None = None) -> Any:
-    """Where the largest elements are along a dimension, as `tf.argmax`.
+    """Return where the largest elements are along a dimension, as `tf.argmax`.
 
     Args:
         input: An array, on a device or on the host.
@@ -119,7 +119,7 @@ def argmax(input: Any, axis: int | None = None, output_type: Any = "int64", name
 
 
 def argmin(input: Any, axis: int | None = None, output_type: Any = "int64", name: str | None = None) -> Any:
-    """Where the smallest elements are along a dimension, as `tf.argmin`; see :func:`argmax`."""
+    """Return where the smallest elements are along a dimension, as `tf.argmin`; see :func:`argmax`."""
     return _arg(np.argmin, ops.argmin, input, axis, output_type)
 
 
@@ -133,7 +133,7 @@ def _arg(numpy_function: Any, device_function: Any, x: Any, axis: int | None, dt
 def cumsum(
     x: Any, axis: int = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
 ) -> Any:
-    """Sums of the elements up to each, along a dimension, as `tf.cumsum`.
+    """Sum of the elements up to each, along a dimension, as `tf.cumsum`.
 
     Args:
         x: An array, on a device or on the host.

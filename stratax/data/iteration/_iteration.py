@@ -39,13 +39,13 @@ class Epochs:
             return self._next
 
     def next(self) -> int:
-        """The number of the iteration that starts now."""
+        """Return the number of the iteration that starts now."""
         with self._lock:
             self._next += 1
             return self._next - 1
 
     def continue_after(self, iteration: int, seeds: dict[int, int]) -> None:
-        """The next iterations will come after `iteration`, in the orders of `seeds`."""
+        """Let the next iterations come after `iteration`, in the orders of `seeds`."""
         with self._lock:
             self._next = iteration + 1
             self.seeds = seeds
@@ -200,11 +200,11 @@ def _is_state(state: Any) -> bool:
 
 
 def orders_of(node: Node) -> list[Order]:
-    """What identifies the sources of randomness of a plan, each once."""
+    """Return what identifies the sources of randomness of a plan, each once."""
     unique = {id(step.order): step.order for step in walk(node) if step.order is not None}
     return list(unique.values())
 
 
 def fingerprint(node: Node) -> str:
-    """What two plans have in common in which a position means the same."""
+    """Return what two plans have in common in which a position means the same."""
     return " < ".join(step.describe() for step in walk(node))

@@ -62,13 +62,13 @@ class DatasetIterator(Checkpointable, Stacks):
         return self
 
     def __next__(self) -> Any:
-        """The next element: NumPy arrays (scalars for rank 0) on the host, which the caller may change."""
+        """Return the next element: NumPy arrays (scalars for rank 0) on the host, which the caller may change."""
         if TRACING.depth and (region := tracing_region()) is not None:
             return region.next_element(self)
         return self._element(self._unless_closed(self._feed.row))
 
     def get_next(self) -> Any:
-        """The next element, as `next` gives it.
+        """Return the next element, as `next` gives it.
 
         Raises:
             OutOfRangeError: There are no more elements.
@@ -89,7 +89,7 @@ class DatasetIterator(Checkpointable, Stacks):
         return self._signature
 
     def peek_runs(self, skip: int, count: int) -> list[tuple[Any, int]]:
-        """The structures of coming elements, run-length coded; none is taken."""
+        """Return the structures of coming elements, run-length coded; none is taken."""
         if self._is_closed:
             raise OutOfRangeError(
                 "The iterator has no more elements, or was closed. Make a new one with iter(dataset)."
@@ -97,7 +97,7 @@ class DatasetIterator(Checkpointable, Stacks):
         return runs(self._feed, self._described, skip, count, up_to=False)
 
     def peek_up_to(self, skip: int, count: int) -> list[tuple[Any, int]]:
-        """The same of as many elements as there are."""
+        """Return the same of as many elements as there are."""
         if self._is_closed:
             return []
         return runs(self._feed, self._described, skip, count, up_to=True)
@@ -108,22 +108,22 @@ class DatasetIterator(Checkpointable, Stacks):
         return self._element(columns)
 
     def take(self) -> Any:
-        """The next element, which :meth:`peek_runs` has shown."""
+        """Return the next element, which :meth:`peek_runs` has shown."""
         return self._element(self._unless_closed(self._feed.row))
 
     def take_block(self, count: int, capacity: int) -> Any:
-        """The next `count` elements, which :meth:`peek_runs` has shown, stacked and padded to `capacity`."""
+        """Return the next `count` elements, which :meth:`peek_runs` has shown, stacked and padded to `capacity`."""
         block = self.peek_block(0, count, capacity)
         self.pass_over(count)
         return block
 
     def pass_over(self, count: int) -> None:
-        """Takes elements that :meth:`peek_runs` has shown."""
+        """Take elements that :meth:`peek_runs` has shown."""
         while count:
             count -= self._feed.read(count).count
 
     def get_next_as_optional(self) -> Any:
-        """The next element if there is one, in an object with `has_value()` and `get_value()`."""
+        """Return the next element if there is one, in an object with `has_value()` and `get_value()`."""
         from stratax.core import functions
 
         return functions.next_optional(self)
@@ -169,7 +169,7 @@ class DatasetIterator(Checkpointable, Stacks):
         return block
 
     def _unless_closed(self, read: Callable[[], Any]) -> Any:
-        """What `read` gives; the end closes the iterator."""
+        """Return what `read` gives; the end closes the iterator."""
         if self._is_closed:
             raise StopIteration
         try:
@@ -184,7 +184,7 @@ class DatasetIterator(Checkpointable, Stacks):
             raise
 
     def _more(self, limit: int, first: Block) -> Block | None:
-        """What follows, if it is of the same shape; else it stays for the next reading, as does a failure."""
+        """Return what follows, if it is of the same shape; else it stays for the next reading, as does a failure."""
         try:
             block = self._feed.peek(limit)
         except Exception:
@@ -195,7 +195,7 @@ class DatasetIterator(Checkpointable, Stacks):
         return block
 
     def get_state(self) -> dict[str, Any]:
-        """The position as a small dict that JSON can hold.
+        """Return the position as a small dict that JSON can hold.
 
         Returns:
             What :meth:`set_state` takes, in this process or another, of an iterator over an equal pipeline.
@@ -208,7 +208,7 @@ class DatasetIterator(Checkpointable, Stacks):
         return self._iteration.position(place, self._feed.num_passed)
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """Goes to a position that :meth:`get_state` gave.
+        """Go to a position that :meth:`get_state` gave.
 
         In an indexable plan this takes no time. A stream is read again from a place shortly before: what is in the
         buffer of a `shuffle` is made again, for instance.
@@ -233,7 +233,7 @@ class DatasetIterator(Checkpointable, Stacks):
                 raise
 
     def close(self) -> None:
-        """Ends the iteration and its background threads, and waits for them."""
+        """End the iteration and its background threads, and waits for them."""
         self._is_closed = True
         self._iteration.run.close()
         self._feed.close()

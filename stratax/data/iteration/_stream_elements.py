@@ -18,7 +18,7 @@ _Kind = tuple[tuple[tuple[int, ...], Any], ...]
 
 
 def tracing_region() -> Any:
-    """The part of a compiled function that is being traced on this thread, where `TRACING` says that there is one."""
+    """Return what is being traced of a compiled function on this thread, where `TRACING` says that there is one."""
     from stratax.core import regions
 
     return regions.current_region()

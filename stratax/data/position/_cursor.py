@@ -22,18 +22,18 @@ class Cursor(abc.ABC):
 
     @abc.abstractmethod
     def read(self, limit: int) -> Block:
-        """The next 1 to `limit` elements of one shape; raises StopIteration at the end, and again if asked again."""
+        """Return the next 1 to `limit` elements of one shape; raise StopIteration at the end, however often asked."""
 
     @abc.abstractmethod
     def get_state(self) -> State:
-        """The place behind the last element that :meth:`read` gave; quick, whatever lies below."""
+        """Return the place behind the last element that :meth:`read` gave; quick, whatever lies below."""
 
     @abc.abstractmethod
     def set_state(self, state: State) -> None:
-        """Goes to a place that :meth:`get_state` of an equal node's cursor gave; called on a cursor not yet read."""
+        """Go to a place that :meth:`get_state` of an equal node's cursor gave; called on a cursor not yet read."""
 
     def skip(self, count: int) -> int:
-        """Passes over the next `count` elements, without making them where that can be avoided.
+        """Pass over the next `count` elements, without making them where that can be avoided.
 
         Returns:
             How many were passed, those that would have raised included; fewer than `count` only at the end.
@@ -53,10 +53,10 @@ class Cursor(abc.ABC):
         return passed
 
     def close(self) -> None:  # noqa: B027  # Sources need not hold anything.
-        """Lets go of files and threads; the cursor is not used any more."""
+        """Let go of files and threads; the cursor is not used any more."""
 
     def rows(self) -> Iterator[Row]:
-        """The remaining elements one by one."""
+        """Return the remaining elements one by one."""
         while True:
             try:
                 block = self.read(1)

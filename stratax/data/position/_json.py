@@ -13,7 +13,7 @@ _TAG = "int64"
 
 
 def to_json(state: Any) -> Any:
-    """A tree of dicts, lists, numbers, strings and int64 arrays with the arrays as tagged base64."""
+    """Return a tree of dicts, lists, numbers, strings and int64 arrays with the arrays as tagged base64."""
     if isinstance(state, dict):
         return {name: to_json(part) for name, part in state.items()}
     if isinstance(state, list | tuple):
@@ -24,7 +24,7 @@ def to_json(state: Any) -> Any:
 
 
 def from_json(state: Any) -> Any:
-    """Undoes :func:`to_json`.
+    """Undo :func:`to_json`.
 
     Raises:
         DataError: An array is not what :func:`to_json` writes.

@@ -19,7 +19,7 @@ def _file_name() -> str:
 
 
 async def write_place(directory: Any, state: dict[str, Any]) -> None:
-    """Writes a state where Orbax wants it, which may be a folder that is still being made.
+    """Write a state where Orbax wants it, which may be a folder that is still being made.
 
     Args:
         directory: Orbax' `PathAwaitingCreation`.
@@ -36,7 +36,7 @@ def _write_whole(path: str, text: str) -> None:
 
 
 async def read_place(directory: Any, use: Callable[[Any], None]) -> None:
-    """Reads what :func:`write_place` wrote.
+    """Read what :func:`write_place` wrote.
 
     Args:
         directory: The folder.

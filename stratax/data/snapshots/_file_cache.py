@@ -67,7 +67,7 @@ class FileCache(Node):
         return self.child.is_indexable and self.child.length >= 0 and local_path(self._path) is not None
 
     def stored(self, run: Run) -> tuple[Snapshot, Node] | None:
-        """What the files hold, and the node that reads it; None if there are none for the seeds of this run.
+        """Return what the files hold, and the node that reads it; None if there are none for the seeds of this run.
 
         Raises:
             DataError: The files hold elements of another pipeline.
@@ -101,18 +101,18 @@ class FileCache(Node):
             )
 
     def writer(self, run: Run) -> SnapshotWriter:
-        """Begins to write a pass."""
+        """Begin to write a pass."""
         return SnapshotWriter(self._path, self.spec)
 
     def commit(self, writer: SnapshotWriter, run: Run) -> None:
-        """Puts a whole pass there, unless somebody was quicker."""
+        """Put a whole pass there, unless somebody was quicker."""
         try:
             writer.commit(replace=False, key=[order.saved_seed(run) for order in self._orders])
         finally:
             writer.abandon()
 
     def frozen(self, run: Run) -> Run:
-        """The run of the first pass, whatever iteration this is."""
+        """Return the run of the first pass, whatever iteration this is."""
         return self._of_run("frozen", run, lambda: _closing(run, run.child(iteration=0)))
 
     def _of_run(self, name: str, run: Run, make: Callable[[], Any]) -> Any:
@@ -132,7 +132,7 @@ class FileCache(Node):
             return filling.gather(indices)
 
     def shape_ids(self, indices: np.ndarray, passes: Passes, run: Run) -> np.ndarray | None:
-        """The child's in its first pass, or what the files say."""
+        """Return the child's in its first pass, or what the files say."""
         if self.is_uniform:
             return None
         stored = self.stored(run)
@@ -163,7 +163,7 @@ class _Filling:
         run.on_close(lambda wait: self._writer.abandon())
 
     def gather(self, indices: np.ndarray) -> Block:
-        """The child's elements at some positions; once they could not be written, only that is told."""
+        """Return the child's elements at some positions; once they could not be written, only that is told."""
         if self._failure is not None:
             raise self._failure
         block = self._cache.child.gather(indices, 0, self._cache.frozen(self._run))
@@ -227,7 +227,7 @@ class FileCacheCursor(OwningCursor):
         super().__init__(run)
 
     def read(self, limit: int) -> Block:
-        """The next elements; those of the child are written before they are given."""
+        """Return the next elements; those of the child are written before they are given."""
         inner = self._begun()
         try:
             block = inner.read(limit)
@@ -291,7 +291,7 @@ class FileCacheCursor(OwningCursor):
             writer.abandon()
 
     def skip(self, count: int) -> int:
-        """Reads on while a pass is written."""
+        """Read on while a pass is written."""
         inner = self._begun()
         if self._writer is not None:
             return super().skip(count)
@@ -300,13 +300,13 @@ class FileCacheCursor(OwningCursor):
         return passed
 
     def get_state(self) -> State:
-        """The place in the files, or the child's."""
+        """Return the place in the files, or the child's."""
         inner = self._begun()
         child = inner.get_state() if self._stored is None else None
         return {"stored": self._stored, "position": self._position, "child": child}
 
     def set_state(self, state: State) -> None:
-        """Goes there: in the files if they are there now, else in the child, without writing what is left."""
+        """Go there: in the files if they are there now, else in the child, without writing what is left."""
         stored = self._cache.stored(self._run)
         if state["stored"] is not None and (stored is None or stored[0].run != state["stored"]):
             raise DataError(
@@ -324,7 +324,7 @@ class FileCacheCursor(OwningCursor):
         self._inner.set_state(state["child"])
 
     def let_go(self, wait: bool = True) -> None:
-        """Closes the child; a pass that is not whole is dropped."""
+        """Close the child; a pass that is not whole is dropped."""
         self._abandon()
         if self._inner is not None:
             self._inner.close()

@@ -40,7 +40,7 @@ class RunFolder:
         self._held = weakref.finalize(self, hold.release)
 
     def release(self) -> None:
-        """Holds the folder no longer."""
+        """Hold the folder no longer."""
         if self._held is not None:
             self._held()
 
@@ -60,7 +60,7 @@ def _host() -> str:
 
 
 def _remove_abandoned(path: str) -> None:
-    """Removes what ended processes of this host have begun to write."""
+    """Remove what ended processes of this host have begun to write."""
     with writing(path):
         names = [name for name in os.listdir(path) if is_run(name) and name.rsplit("-", 2)[0] == _host()]
     for name in names:

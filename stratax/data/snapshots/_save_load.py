@@ -31,7 +31,7 @@ def save(
     shard_func: Callable[..., Any] | None,
     checkpoint_args: object,
 ) -> None:
-    """Writes all elements of an iterator; see `Dataset.save`."""
+    """Write all elements of an iterator; see `Dataset.save`."""
     if checkpoint_args is not None:
         raise BadArgumentError(
             "A save that was interrupted begins anew, so there is nothing to checkpoint. "
@@ -94,7 +94,7 @@ def load(
     reader_func: Callable[[Any], Any] | None,
     wrap: Callable[[Node], Nested],
 ) -> Any:
-    """The Dataset of what :func:`save` wrote; `wrap` makes a Dataset of a node."""
+    """Return the Dataset of what :func:`save` wrote; `wrap` makes a Dataset of a node."""
     folder = as_file_name(path)
     snapshot = read_snapshot(folder)
     if snapshot is None:

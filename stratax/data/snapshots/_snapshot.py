@@ -79,7 +79,7 @@ class Snapshot:
 
 
 def read_snapshot(path: str) -> Snapshot | None:
-    """What lies in a folder; None if nothing was written there, or not to its end.
+    """Return what lies in a folder; None if nothing was written there, or not to its end.
 
     Raises:
         DataLossError: The file that says so is damaged, or files of elements are not what it says.
@@ -91,7 +91,7 @@ def read_snapshot(path: str) -> Snapshot | None:
 
 
 def read_run(path: str) -> str | None:
-    """The name of the writing that a folder has as its content; None if it has none.
+    """Return the name of the writing that a folder has as its content; None if it has none.
 
     Raises:
         DataLossError: The file that says so is damaged.
@@ -138,12 +138,12 @@ def _parsed(path: str, value: dict[str, Any]) -> Snapshot:
 
 
 def is_run(name: str) -> bool:
-    """Whether a writing may have this name."""
+    """Return whether a writing may have this name."""
     return _RUN_NAME.fullmatch(name) is not None
 
 
 def _named(pattern: re.Pattern[str], name: str) -> str:
-    """A name out of a description, which nobody else has made."""
+    """Return a name out of a description, which nobody else has made."""
     if not pattern.fullmatch(name):
         raise ValueError(f"name {shown(name)}")
     return name
@@ -170,7 +170,7 @@ def _check_sizes(snapshot: Snapshot) -> None:
 
 
 def missing_shard(shard: Shard) -> FileMissingError:
-    """The error for a file of elements that is not there."""
+    """Return the error for a file of elements that is not there."""
     return FileMissingError(
         f"A file of saved elements is not there. Received: file={shown(shard.file)}. Write the folder again.",
         filename=shard.file,

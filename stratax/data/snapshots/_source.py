@@ -32,7 +32,7 @@ class _OpenShard:
             raise missing_shard(shard) from e
 
     def read(self, places: np.ndarray, entries: np.ndarray) -> list[bytes]:
-        """The records of some entries of the index ([n, 3]).
+        """Return the records of some entries of the index ([n, 3]).
 
         Args:
             places: Their positions, for messages.
@@ -55,12 +55,12 @@ class _OpenShard:
         return records
 
     def close(self) -> None:
-        """Closes the file."""
+        """Close the file."""
         self._file.close()
 
 
 def damaged(shard: Shard, place: int, offset: int | None, what: str) -> DataLossError:
-    """The error for a saved element that can't be read."""
+    """Return the error for a saved element that can't be read."""
     at = "" if offset is None else f", offset {offset}"
     return DataLossError(
         f"A saved element is damaged: {what}. Received: file={shown(shard.file)}, element {place}{at}. "
@@ -92,7 +92,7 @@ class SnapshotFiles:
         return np.concatenate([np.empty((0, 3), np.int64), *tables])
 
     def gather(self, indices: np.ndarray) -> Block:
-        """The elements at some positions, as far as they have the shapes of the first."""
+        """Return the elements at some positions, as far as they have the shapes of the first."""
         shards = np.searchsorted(self._bounds, indices, side="right") - 1
         entries = self.index[indices]
         records: list[bytes] = [b""] * len(indices)
@@ -117,7 +117,7 @@ class SnapshotFiles:
             return self._open[number]
 
     def close(self) -> None:
-        """Closes the files."""
+        """Close the files."""
         with self._lock:
             for shard in self._open.values():
                 shard.close()
@@ -150,7 +150,7 @@ class _Elements(Node):
         return self._snapshot.count
 
     def describe(self) -> str:
-        """The writing: another one has other elements."""
+        """Return the writing: another one has other elements."""
         return f"{self.label}({self._snapshot.run}, {self._snapshot.count})"
 
 
@@ -181,7 +181,7 @@ class SnapshotSource(_Elements):
             return run.memo[key]  # type: ignore[no-any-return]
 
     def gather(self, indices: np.ndarray, passes: Passes, run: Run) -> Block:
-        """Reads them from the files."""
+        """Read them from the files."""
         files = self._files(run)
         found = files.gather(indices)
         blocks = [found]
@@ -203,7 +203,7 @@ class SnapshotStream(_Elements):
     is_uniform = False
 
     def stream(self, run: Run, passes: int) -> Cursor:
-        """The records of the files, decoded."""
+        """Return the records of the files, decoded."""
         return SnapshotCursor(self._snapshot, run)
 
 
@@ -224,7 +224,7 @@ class SnapshotCursor(Cursor):
         self._number = 0
 
     def read(self, limit: int) -> Block:
-        """Decodes up to `limit` records; those of other shapes wait for the next call."""
+        """Decode up to `limit` records; those of other shapes wait for the next call."""
         try:
             block = self._records.peek(limit)
         except StopIteration:
@@ -248,13 +248,13 @@ class SnapshotCursor(Cursor):
         self._number += count
 
     def skip(self, count: int) -> int:
-        """Skips records."""
+        """Skip records."""
         passed = self._records.skip(count)
         self._number += passed
         return passed
 
     def get_state(self) -> State:
-        """The place among the records."""
+        """Return the place among the records."""
         return {"records": self._records.get_state(), "number": self._number}
 
     def set_state(self, state: State) -> None:
@@ -263,12 +263,12 @@ class SnapshotCursor(Cursor):
         self._number = state["number"]
 
     def close(self) -> None:
-        """Closes the file."""
+        """Close the file."""
         self._records.close()
 
 
 def source_of(snapshot: Snapshot, spec: PyTree, shards: Sequence[Shard] | None = None) -> Node:
-    """The node that reads a folder, or some of its files."""
+    """Return the node that reads a folder, or some of its files."""
     if shards is not None:
         snapshot = dataclasses.replace(snapshot, shards=tuple(shards))
     is_indexable = snapshot.is_local and not snapshot.compression

@@ -43,7 +43,7 @@ class _ShardWriter:
         self._offset += len(record) + FRAME_BYTES
 
     def finish(self) -> dict[str, Any]:
-        """Closes the files; what stands of them in the description."""
+        """Close the files; what stands of them in the description."""
         self._writer.close()
         table = np.frombuffer(self._entries, np.int64).reshape(-1, 4)
         table = table[np.argsort(table[:, 0], kind="stable"), 1:]
@@ -60,7 +60,7 @@ class _ShardWriter:
         }
 
     def abandon(self) -> None:
-        """Closes the writer so that it leaves no file."""
+        """Close the writer so that it leaves no file."""
         self._writer.__exit__(KeyboardInterrupt, None, None)
 
 
@@ -87,7 +87,7 @@ class SnapshotWriter:
     def write(
         self, columns: Sequence[np.ndarray], count: int, shards: Sequence[int], positions: Sequence[int]
     ) -> None:
-        """Appends elements of one shape.
+        """Append elements of one shape.
 
         Args:
             columns: Their components, [count, ...] each.
@@ -110,7 +110,7 @@ class SnapshotWriter:
         return self._shards[number]
 
     def commit(self, key: Sequence[int | None] = (), *, replace: bool) -> Snapshot:
-        """Makes what was written the content of the folder.
+        """Make what was written the content of the folder.
 
         Args:
             replace: Whether it takes the place of a content that is there; else that one stays and this is dropped.
@@ -152,7 +152,7 @@ class SnapshotWriter:
         return None
 
     def abandon(self) -> None:
-        """Removes what was written, if it was not committed."""
+        """Remove what was written, if it was not committed."""
         if self._is_open:
             self._is_open = False
             for shard in self._shards.values():
@@ -175,7 +175,7 @@ def _widened(spec: TensorSpec, column: np.ndarray) -> TensorSpec:
 
 
 def positions_of(shards: Sequence[int], counts: dict[int, int]) -> Iterator[int]:
-    """The places of elements that are appended to files, one after another."""
+    """Return the places of elements that are appended to files, one after another."""
     for shard in shards:
         counts[shard] = counts.get(shard, 0) + 1
         yield counts[shard] - 1

@@ -49,7 +49,7 @@ def make_csv_dataset(
     *,
     max_record_bytes: int = MAX_LINE_BYTES,
 ) -> Dataset:
-    r"""Batches of named columns from CSV files, as `tf.data.experimental.make_csv_dataset`.
+    r"""Return batches of named columns from CSV files, as `tf.data.experimental.make_csv_dataset`.
 
     Types that are not given are found from the first rows, each the first of int32, int64, float32, float64 and
     string that fits all of its values; a missing value is then 0 or an empty string.
@@ -202,7 +202,7 @@ def _header(file: str, compression: str, style: CsvFormat, encoding: str) -> lis
 
 
 def _selected(select_columns: Sequence[int | str] | None, names: Sequence[str]) -> list[int]:
-    """The places of the columns that are read, in increasing order."""
+    """Return the places of the columns that are read, in increasing order."""
     if select_columns is None:
         return list(range(len(names)))
     places = []

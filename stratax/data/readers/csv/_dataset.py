@@ -102,7 +102,7 @@ def decode_csv(
     select_cols: Sequence[int] | None = None,
     name: str | None = None,
 ) -> list[Any]:
-    """The columns of CSV records that are strings, as `tf.io.decode_csv`; for a `map` over lines of text.
+    """Return the columns of CSV records that are strings, as `tf.io.decode_csv`; for a `map` over lines of text.
 
     Args:
         records: One record (`bytes` or `str`), or an array of records.
@@ -169,7 +169,7 @@ def make_layout(
     header: bool,
     use_quote_delim: bool,
 ) -> CsvFormat:
-    """Checks the arguments that say how records stand in a file."""
+    """Check the arguments that say how records stand in a file."""
     indices, num_columns = _columns(len(record_defaults), select_cols, exclude_cols)
     fields = tuple(_field(index, default) for index, default in zip(indices, record_defaults, strict=True))
     check_delimiter(field_delim)
@@ -184,7 +184,7 @@ def make_layout(
 
 
 def check_delimiter(field_delim: Any) -> None:
-    """Raises unless fields can be divided by it.
+    """Raise unless fields can be divided by it.
 
     Raises:
         BadArgumentError: It is something else than one ASCII character, a quote or a line end.
@@ -204,7 +204,7 @@ def _text(value: str | bytes) -> str:
 def _columns(
     count: int, select_cols: Sequence[int] | None, exclude_cols: Sequence[int] | None
 ) -> tuple[list[int], int | None]:
-    """The places of `count` columns, and how many there are in all where that is known."""
+    """Return the places of `count` columns, and how many there are in all where that is known."""
     if select_cols is not None and exclude_cols is not None:
         raise BadArgumentError(
             "Either select_cols or exclude_cols can be given. "
@@ -261,7 +261,7 @@ def _field(index: int, default: object) -> CsvField:
 
 
 def _named_dtype(default: object) -> np.dtype | None:
-    """The dtype that an entry of record_defaults stands for; None if it is a value."""
+    """Return the dtype that an entry of record_defaults stands for; None if it is a value."""
     if hasattr(default, "as_numpy_dtype"):
         return np.dtype(default.as_numpy_dtype)
     if isinstance(default, np.dtype):

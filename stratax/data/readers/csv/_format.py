@@ -68,7 +68,7 @@ class CsvFormat:
     max_record_bytes: int = MAX_LINE_BYTES
 
     def parser(self, lines: Iterator[str]) -> Iterator[Record]:
-        """The records of some lines; takes no line before it is needed."""
+        """Return the records of some lines; takes no line before it is needed."""
         # The module's limit on a field holds for the whole process, so it is only ever raised.
         if csv.field_size_limit() < self.max_record_bytes:
             csv.field_size_limit(self.max_record_bytes)
@@ -77,7 +77,7 @@ class CsvFormat:
         return csv.reader(lines, delimiter=self.delimiter, quoting=csv.QUOTE_NONE, strict=True)
 
     def convert(self, records: Sequence[Record]) -> list[np.ndarray]:
-        """The columns of some records, [count] each.
+        """Return the columns of some records, [count] each.
 
         Raises:
             ValueError: One of them does not fit; :meth:`explain` says what is wrong with it.
@@ -111,7 +111,7 @@ class CsvFormat:
         return column
 
     def explain(self, record: Record) -> str:
-        """What is wrong with a record that :meth:`convert` refuses."""
+        """Return what is wrong with a record that :meth:`convert` refuses."""
         try:
             self.convert([record])
         except (ValueError, OverflowError) as error:
@@ -152,7 +152,7 @@ def _converted(texts: Sequence[str], dtype: np.dtype) -> np.ndarray:
 
 
 def _as_float(text: str) -> float:
-    """A number as C's `strtod` reads it, too."""
+    """Return a number as C's `strtod` reads it, too."""
     if _NAN.fullmatch(text):
         return math.nan
     if not _HEXADECIMAL.fullmatch(text):

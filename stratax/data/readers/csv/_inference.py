@@ -46,7 +46,7 @@ def _rows_of(file: str, compression: str, style: CsvFormat, count: int) -> Itera
 
 
 def _widened(rank: int | None, text: str, na_value: str) -> int | None:
-    """The first type from `rank` on that fits `text`; a missing value says nothing."""
+    """Return the first type from `rank` on that fits `text`; a missing value says nothing."""
     if text in ("", na_value):
         return rank
     for candidate in range(rank or 0, len(_TYPES)):

@@ -60,7 +60,7 @@ class _FileRecords:
         self._record_start = self.place.offset
 
     def _lines(self) -> Iterator[str]:
-        """Lines with their ends; the place is behind the line that was taken last."""
+        """Return lines with their ends; the place is behind the line that was taken last."""
         place, rest = self.place, b""
         # A long line is read in ever larger pieces, so that it is not copied too often.
         while len(content := self._stream.more(rest, max(self._piece, len(rest)))) > len(rest):
@@ -83,7 +83,7 @@ class _FileRecords:
             yield rest.decode("latin-1")
 
     def _check_length(self, stop: int) -> None:
-        """Raises where the record that is read is longer than the limit: quotes may never be closed."""
+        """Raise where the record that is read is longer than the limit: quotes may never be closed."""
         limit = self._layout.max_record_bytes
         if stop - self._record_start > limit:
             raise csv.Error(
@@ -122,12 +122,12 @@ class _FileRecords:
         )
 
     def close(self) -> None:
-        """Closes the file."""
+        """Close the file."""
         self._stream.close()
 
 
 def read_records(name: str, compression: str, layout: CsvFormat) -> Iterator[Record]:
-    """The records of one file as text, for finding out what its columns are."""
+    """Return the records of one file as text, for finding out what its columns are."""
     file = _FileRecords(name, layout, compression, CSV_PIECE, _Place())
     try:
         while True:
@@ -165,7 +165,7 @@ class CsvRecords(NamedFiles):
         self.buffer_size = buffer_size
 
     def with_names(self, names: Node) -> "CsvRecords":
-        """The same with other files."""
+        """Return the same with other files."""
         return CsvRecords(names, self.layout, self.compression, self.buffer_size)
 
     @property
@@ -179,7 +179,7 @@ class CsvRecords(NamedFiles):
         return 0 if self.names.length == 0 else UNKNOWN_CARDINALITY
 
     def describe(self) -> str:
-        """The columns."""
+        """Return the columns."""
         return "Csv(" + ",".join(str(field.index) for field in self.layout.fields) + ")"
 
     def stream(self, run: Run, passes: int) -> "CsvCursor":
@@ -222,7 +222,7 @@ class CsvCursor(OwningCursor):
         return Columns(leaves, len(records))
 
     def _fill(self, limit: int) -> None:
-        """Reads on until there is a record, or raises what is wrong with the next."""
+        """Read on until there is a record, or raises what is wrong with the next."""
         while not self._pending:
             if self._failure is not None:
                 failure, self._failure = self._failure, None
@@ -259,7 +259,7 @@ class CsvCursor(OwningCursor):
         self._begin, self._taken = _Place(), 0
 
     def _before_the_bad_one(self, records: list[Record], error: Exception) -> Block:
-        """The records before the first that can't be converted; if there are none, raises what is wrong with it."""
+        """Return the records before the first that can't be converted; if there are none, raise its error."""
         layout = self._node.layout
         bad = next((i for i, record in enumerate(records) if layout.explain(record)), None)
         if bad is None:
@@ -280,7 +280,7 @@ class CsvCursor(OwningCursor):
         ) from error
 
     def _line_of(self, number: int) -> int:
-        """The line of a record of this block: it is read again up to there, as records may have several lines."""
+        """Return the line of a record of this block, read again up to there: records may have several lines."""
         file = self._records_from_begin()
         try:
             file.read(number - self._begin.record)
@@ -293,7 +293,7 @@ class CsvCursor(OwningCursor):
         self._pending = self._pending[count:]
 
     def skip(self, count: int) -> int:
-        """Parses records without converting them."""
+        """Parse records without converting them."""
         passed = 0
         while passed < count:
             try:
@@ -313,7 +313,7 @@ class CsvCursor(OwningCursor):
         return {"names": self._names.get_state(), **dataclasses.asdict(self._begin), "taken": self._taken}
 
     def set_state(self, state: State) -> None:
-        """Opens that file at that place."""
+        """Open that file at that place."""
         self._leave()
         self._names.set_state(state["names"])
         self._begin = _Place(state["offset"], state["record"], state["line"])
@@ -331,7 +331,7 @@ class CsvCursor(OwningCursor):
             self._taken += 1
 
     def let_go(self, wait: bool = True) -> None:
-        """Closes the file."""
+        """Close the file."""
         self._leave()
         self._names.close()
 
