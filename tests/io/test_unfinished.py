@@ -271,8 +271,9 @@ def test_a_failure_is_given_to_who_reads_exactly_this_path_until_its_writer_was_
 
 def test_a_failure_is_of_no_interest_to_readers_once_a_later_write_has_succeeded(works, tmp_path):
     for error in (ValueError("mine"), None):
-        event, _ = works.begin(tmp_path / "a", error)
+        event, write = works.begin(tmp_path / "a", error)
         event.set()
+        write.wait()
     assert unfinished.wait_for(tmp_path / "a") is None
     assert [str(write.error) for write in unfinished._writes] == ["mine"]  # Its writer is still told.
 
