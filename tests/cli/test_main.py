@@ -1,3 +1,6 @@
+import subprocess
+import sys
+
 import click
 import pytest
 from click.testing import CliRunner
@@ -11,6 +14,14 @@ from stratax.errors import BadArgumentError, StrategyError
 def test_version_and_help_are_printed_and_succeed(arguments, expected, capsys):
     assert _main.run(arguments) == 0
     assert expected in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("module", ["stratax", "stratax.cli"])
+def test_the_command_runs_as_a_module_where_no_script_is_installed(module):
+    done = subprocess.run(
+        [sys.executable, "-m", module, "--version"], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert __version__ in done.stdout
 
 
 def all_commands(group=_main.program, path=()):

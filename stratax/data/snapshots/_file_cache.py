@@ -124,7 +124,7 @@ class FileCache(Node):
 
     def gather(self, indices: np.ndarray, passes: Passes, run: Run) -> Block:
         """From the files, or from the child and into the files."""
-        stored = self.stored(run)
+        stored = None if self._is_filling(run) else self.stored(run)
         if stored is not None:
             return stored[1].gather(indices, 0, run)
         filling: _Filling = self._of_run("filling", run, lambda: _Filling(self, run))
@@ -135,10 +135,19 @@ class FileCache(Node):
         """Return the child's in its first pass, or what the files say."""
         if self.is_uniform:
             return None
-        stored = self.stored(run)
+        stored = None if self._is_filling(run) else self.stored(run)
         if stored is not None:
             return stored[1].shape_ids(indices, 0, run)
         return self.child.shape_ids(indices, 0, self.frozen(run))
+
+    def _is_filling(self, run: Run) -> bool:
+        """Return whether this iteration is taking the first pass's elements from the child.
+
+        It goes on to do so when another iteration has put a pass there meanwhile, perhaps of another pipeline.
+        """
+        with self._lock:
+            filling = run.memo.get(("filling", id(self)))
+        return filling is not None and filling.is_under_way
 
     def stream(self, run: Run, passes: int) -> Cursor:
         """From the files, or from the child and into the files."""
@@ -161,6 +170,11 @@ class _Filling:
         self._writer = cache.writer(run)
         self._failure: Exception | None = None
         run.on_close(lambda wait: self._writer.abandon())
+
+    @property
+    def is_under_way(self) -> bool:
+        """Whether elements are missing still."""
+        return self._num_missing > 0
 
     def gather(self, indices: np.ndarray) -> Block:
         """Return the child's elements at some positions; once they could not be written, only that is told."""

@@ -102,6 +102,20 @@ def test_writers_at_the_same_time_do_not_meet(source):
     assert as_lists(source.dataset()) == found[0]
 
 
+@pytest.mark.parametrize("shuffle", [False, True])
+def test_a_pass_stays_with_its_own_pipeline_when_another_one_puts_its_pass_there(tmp_path, shuffle):
+    path = str(tmp_path / "cache")
+    one = Dataset.range(4).cache(path)
+    other = Dataset.range(4).map(lambda x: x + 10).cache(path)
+    if shuffle:
+        other = other.shuffle(4, seed=1)
+    iterator = iter(other)
+    found = [int(next(iterator))]
+    assert [int(x) for x in one] == [0, 1, 2, 3]
+    found += [int(x) for x in iterator]
+    assert sorted(found) == [10, 11, 12, 13]
+
+
 def test_iterators_side_by_side_agree(source):
     dataset = source.dataset()
     one, other = iter(dataset), iter(dataset)

@@ -261,4 +261,4 @@ def _matching(file_pattern: StrPath) -> list[str]:
         raise BadArgumentError(
             f"file_pattern has to name a file. Received: file_pattern={shown(file_pattern)}. Pass a path or a pattern."
         )
-    return sorted(set(found))
+    return sorted(found)

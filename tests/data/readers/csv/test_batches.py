@@ -48,6 +48,13 @@ def test_shuffling_and_parallel_reading_keep_every_row(folder):
     assert turns[:6] == [0, 10, 20, 1, 11, 21]
 
 
+def test_a_file_that_is_named_twice_is_read_twice(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("a,b\n1,2\n3,4\n")
+    rows = make_csv_dataset([str(path), str(path)], 1, num_epochs=1, shuffle=False)
+    assert sorted(int(row["a"][0]) for row in rows) == [1, 1, 3, 3]
+
+
 def test_a_place_is_exact(folder):
     def make():
         return read(folder, shuffle_seed=3, shuffle_buffer_size=7, num_parallel_reads=2)
