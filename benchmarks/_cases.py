@@ -131,6 +131,8 @@ def _lowerings() -> list[Case]:
     """Guards: a figure over its target says that a new jaxlib made something needless, or worse."""
     names = (
         "depthwise",
+        "depthwise-gradient",
+        "few-features",
         "groups",
         "groups-gradient",
         "one-pixel-gradient",
@@ -139,6 +141,7 @@ def _lowerings() -> list[Case]:
         "max",
         "max-gradient",
         "sum",
+        "statistics",
     )
     flag = Case(
         name="lowering-flag",
