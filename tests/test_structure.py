@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from tools.structure import main, measure
 
 MODULE = '''"""A module."""
@@ -80,6 +82,7 @@ def test_annotations_and_tests_are_counted(tmp_path: Path) -> None:
     assert table["same-name test / at the mirrored path, %"] == "33.3 / 33.3"
 
 
+@pytest.mark.stress
 def test_the_command_prints_a_table_of_this_package(capsys, monkeypatch) -> None:
     monkeypatch.setattr("sys.argv", ["structure"])
     main()

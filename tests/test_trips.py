@@ -1,5 +1,7 @@
 """The table of trips counts the library's own calls, and no others."""
 
+import pytest
+
 import stratax as sx
 from tools.trips import Counter, trips
 
@@ -17,6 +19,7 @@ def test_own_calls_are_counted_and_those_of_others_are_not(tmp_path):
     assert all("stratax" in name for name, _ in counter.calls)
 
 
+@pytest.mark.stress
 def test_a_trip_can_be_walked_again(tmp_path):
     walk = trips(str(tmp_path))["next() of an in-memory Dataset"]()
     walk()

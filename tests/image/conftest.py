@@ -1,8 +1,12 @@
 """Operations on NumPy arrays are tested twice: as NumPy computes them, and with loops that Numba compiles."""
 
+import pathlib
+
 import pytest
 
 from stratax.image import _compiled
+
+HERE = pathlib.Path(__file__).parent
 
 
 @pytest.fixture(params=["alone", "compiled"])
@@ -14,6 +18,13 @@ def _loops(request, monkeypatch):
         pytest.skip("Numba is not installed (the extra image-speed)")
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Leaves out the second run of what is computed by JAX, where nothing is compiled by Numba."""
+    """Leave out the second run of what JAX computes, and the run of NumPy alone to `make stress`.
+
+    Nothing of JAX' is compiled by Numba; and what NumPy computes alone, without Numba, changes with the loops only.
+    """
     items[:] = [item for item in items if not ("jax" in item.name and "compiled" in item.name)]
+    for item in items:
+        if item.path.is_relative_to(HERE) and "alone" in item.name and "jax" not in item.name:
+            item.add_marker(pytest.mark.stress)
