@@ -13,6 +13,7 @@ import logging
 import os
 import pathlib
 import threading
+import time
 import typing
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -28,6 +29,8 @@ Loop = Callable[..., None]
 
 _DTYPES = {np.dtype(name): name for name in ("uint8", "float32")}
 _LOCK_FILE = "stratax-image.lock"
+# Compiling one loop takes a second or two; a process that stands still must not stop others.
+_PATIENCE = 60.0
 _compiling = threading.Lock()
 _logger = logging.getLogger("stratax")
 
@@ -73,7 +76,7 @@ def _compile(function: Loop, dtype: str) -> Loop:
         with _alone(pathlib.Path(kept.stats.cache_path)):
             return _jit(signature, cache=True)(function)
     except Exception:
-        # No folder can be written, or it is full, or what lies there is damaged.
+        # No folder can be written, or it is full, what lies there is damaged, or another process keeps it locked.
         return _jit(signature)(function)
 
 
@@ -87,10 +90,22 @@ def _alone(folder: pathlib.Path) -> Iterator[None]:
     """Keep other processes from changing Numba's index meanwhile: of two at once, one could find the other's code."""
     descriptor = os.open(folder / _LOCK_FILE, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o644)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        end = time.monotonic() + _PATIENCE
+        while not _is_locked(descriptor):
+            if time.monotonic() > end:
+                raise TimeoutError(f"Another process has been compiling loops for over {_PATIENCE} s.")
+            time.sleep(0.05)
         yield
     finally:
         os.close(descriptor)
+
+
+def _is_locked(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def _signature(function: Loop, dtype: str) -> Any:

@@ -113,7 +113,6 @@ class LocalBytes(ByteStream):
         return passed + _skip_by_reading(self, count - passed)
 
     def close(self) -> None:
-        """Close the file."""
         self._file.close()
 
 
@@ -155,7 +154,6 @@ class RemoteBytes(ByteStream):
         return passed
 
     def close(self) -> None:
-        """Close the file."""
         self._file.close()
 
 
@@ -230,11 +228,9 @@ class Decompressed(ByteStream):
             self.damage = f"the {self._compression} content is cut off"
 
     def skip(self, count: int) -> int:
-        """Decompress on."""
         return _skip_by_reading(self, count)
 
     def close(self) -> None:
-        """Close the file."""
         self._source.close()
 
 

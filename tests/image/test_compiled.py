@@ -187,3 +187,16 @@ def _warnings_of(monkeypatch):
 def test_a_numba_that_is_told_not_to_compile_is_not_used(monkeypatch):
     monkeypatch.setattr(_compiled.numba().config, "DISABLE_JIT", True)
     assert _compiled.numba.__wrapped__() is None
+
+
+def test_a_process_that_keeps_the_lock_stops_nobody_for_long(tmp_path, monkeypatch):
+    monkeypatch.setattr(_compiled, "_PATIENCE", 0.1)
+    with open(tmp_path / _compiled._LOCK_FILE, "w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        with (
+            pytest.raises(TimeoutError, match="has been compiling loops for over"),
+            _compiled._alone(tmp_path),
+        ):
+            pass
+    with _compiled._alone(tmp_path):
+        pass

@@ -188,7 +188,6 @@ class ParquetFile:
             ) from e
 
     def close(self) -> None:
-        """Close the file."""
         self._source.close()
 
 

@@ -203,7 +203,6 @@ class _Search:
             raise TimeoutError
 
     def close(self) -> None:
-        """Close the file."""
         if self._stream is not None:
             self._stream.close()
         self._stream = None

@@ -55,7 +55,6 @@ class _OpenShard:
         return records
 
     def close(self) -> None:
-        """Close the file."""
         self._file.close()
 
 
@@ -117,7 +116,6 @@ class SnapshotFiles:
             return self._open[number]
 
     def close(self) -> None:
-        """Close the files."""
         with self._lock:
             for shard in self._open.values():
                 shard.close()
@@ -248,7 +246,6 @@ class SnapshotCursor(Cursor):
         self._number += count
 
     def skip(self, count: int) -> int:
-        """Skip records."""
         passed = self._records.skip(count)
         self._number += passed
         return passed
@@ -263,7 +260,6 @@ class SnapshotCursor(Cursor):
         self._number = state["number"]
 
     def close(self) -> None:
-        """Close the file."""
         self._records.close()
 
 

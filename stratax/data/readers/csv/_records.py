@@ -122,7 +122,6 @@ class _FileRecords:
         )
 
     def close(self) -> None:
-        """Close the file."""
         self._stream.close()
 
 
@@ -331,7 +330,6 @@ class CsvCursor(OwningCursor):
             self._taken += 1
 
     def let_go(self, wait: bool = True) -> None:
-        """Close the file."""
         self._leave()
         self._names.close()
 
