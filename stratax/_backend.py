@@ -97,8 +97,8 @@ def after_import(name: str, then: Callable[[], object]) -> None:
         sys.meta_path.insert(0, _Watch(name, then))
 
 
+# The watched modules that are being imported.
 _executing: set[str] = set()
-"""The watched modules that are being imported."""
 
 
 class _Watch(importlib.abc.MetaPathFinder):

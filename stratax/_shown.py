@@ -6,8 +6,8 @@ import reprlib
 import sys
 from typing import Any
 
+# How much of one value a message shows.
 MOST_CHARACTERS = 200
-"""How much of one value a message shows."""
 
 _MOST_PARTS = 20
 _MOST_TEXT = 160

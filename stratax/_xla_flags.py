@@ -13,8 +13,8 @@ from typing import Any
 
 from stratax import _backend
 
+# The versions whose CPU compiler needs `SETTING`, found with ``python -m benchmarks --only layer-conv*``.
 AFFECTED_JAXLIBS = ("0.10.2",)
-"""The versions whose CPU compiler needs `SETTING`, found with ``python -m benchmarks --only layer-conv*``."""
 
 NAME = "xla_cpu_experimental_ynn_fusion_type"
 

@@ -15,8 +15,8 @@ from stratax._shown import shown
 from stratax.errors import BadArgumentError, BadTypeError
 from stratax.seams.keras import BaseOptimizer, Functional
 
+# Stands between an optimizer's slot and the variable that it is for.
 SLOT = "/@"
-"""Stands between an optimizer's slot and the variable that it is for."""
 
 
 @runtime_checkable

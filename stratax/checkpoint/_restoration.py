@@ -18,8 +18,8 @@ from stratax.core import arrivals, regions, variable_store
 
 _logger = logging.getLogger("stratax")
 _LISTED = 12
+# What a checkpoint may have or not, because Stratax itself puts it there.
 OPTIONAL = frozenset({"save_counter", "preemption_run_calls"})
-"""What a checkpoint may have or not, because Stratax itself puts it there."""
 
 
 class Restoration:

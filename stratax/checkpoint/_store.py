@@ -31,14 +31,14 @@ _INDEX = "index.json"
 _ARRAYS = "arrays"
 _LOCK = "lock"
 _OWN = frozenset({_commit.FILE, _INDEX, _ARRAYS, _LOCK})
+# How often a checkpoint is put in its place while another program does the same.
 _PLACE_ATTEMPTS = 10
-"""How often a checkpoint is put in its place while another program does the same."""
 _READ_ATTEMPTS = 3
+# How much of another library's error a message quotes, in characters.
 _LONGEST_REASON = 500
-"""How much of another library's error a message quotes, in characters."""
 _CLEAR_ATTEMPTS = 20
+# One second in all for Orbax's threads to end their writes.
 _CLEAR_PAUSE_SECONDS = 0.05
-"""One second in all for Orbax's threads to end their writes."""
 
 
 class CheckpointReplacedError(errors.FileMissingError):

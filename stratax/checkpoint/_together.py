@@ -11,8 +11,8 @@ from stratax.cluster import Cluster, current, phases
 from stratax.cluster.phases import DEFAULT_SECONDS
 from stratax.io import unfinished
 
+# The end of a restore, which all tasks come to together.
 RESTORED = "restore/done"
-"""The end of a restore, which all tasks come to together."""
 
 _NEWS = "checkpoint/written/"
 _LISTED = 4

@@ -16,8 +16,8 @@ from stratax._shown import shown
 if TYPE_CHECKING:
     from stratax.convert import ConversionProgress, ConversionReport
 
+# The exit code after SIGTERM, as a shell tells it.
 TERMINATED = 143
-"""The exit code after SIGTERM, as a shell tells it."""
 
 _POSITIVE = click.IntRange(min=1)
 _NUM_NAMED = 10

@@ -52,10 +52,10 @@ def _tpu() -> "Strategy":
     return TPUStrategy(resolver)
 
 
+# How to build each; the names are those of `stratax demo --strategy`.
 STRATEGIES: dict[str, Callable[[], "Strategy"]] = {
     "one": _one_device,
     "mirrored": _mirrored,
     "central": _central_storage,
     "tpu": _tpu,
 }
-"""How to build each; the names are those of `stratax demo --strategy`."""

@@ -17,8 +17,8 @@ from stratax.cluster._stops import PROGRAM, Stop, Stops
 from stratax.cluster._watchdog import Limits
 from stratax.errors import BadArgumentError, BadTypeError, ClusterTimeoutError, PeerLostError
 
+# How long a wait for other tasks may take where nothing else is said.
 DEFAULT_SECONDS = 300.0
-"""How long a wait for other tasks may take where nothing else is said."""
 
 _GRACE_SECONDS = 1.0
 _CLEANUP_SECONDS = 30.0

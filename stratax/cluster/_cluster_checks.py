@@ -7,8 +7,8 @@ from stratax._shown import shown
 from stratax.cluster._cluster_spec import ClusterSpec
 from stratax.errors import ClusterError
 
+# The jobs that a cluster can have.
 JOBS = ("chief", "worker", "ps", "evaluator")
-"""The jobs that a cluster can have."""
 
 _MAX_PORT = 65535
 _PORT = re.compile(r"[0-9]{1,5}")

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from stratax._shown import shown
 from stratax.errors import BadArgumentError, BadTypeError, ClusterError
 
+# What a cluster can be given as: every job's addresses, as a list or by the tasks' numbers.
 ClusterDict = Mapping[str, Sequence[str] | Mapping[int, str]]
-"""What a cluster can be given as: every job's addresses, as a list or by the tasks' numbers."""
 
 
 class ClusterSpec:

@@ -26,14 +26,14 @@ from stratax.cluster._stops import StopsOfAll
 from stratax.cluster._watchdog import Heartbeat, Limits, judge, reason_of_leaving
 
 _INTRODUCTION_SECONDS = 10.0
+# In bytes: it names every address of the cluster.
 _LONGEST_INTRODUCTION = 4 * 1024 * 1024
-"""In bytes: it names every address of the cluster."""
+# How often the tasks are judged; half the time between two heartbeats of a task.
 TICK_SECONDS = 0.25
-"""How often the tasks are judged; half the time between two heartbeats of a task."""
+# By so many ticks this process is late if it was the one that could not run.
 _LATE_TICKS = 4
-"""By so many ticks this process is late if it was the one that could not run."""
+# How often those who have come are reminded of who has not.
 _WAITING_SECONDS = 10.0
-"""How often those who have come are reminded of who has not."""
 _SERVICE_SECONDS = 60.0
 _SERVICE_PAUSE = 0.02
 _logger = logging.getLogger("stratax")

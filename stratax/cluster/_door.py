@@ -24,14 +24,14 @@ from stratax.cluster._handshake import (
     ServerHandshake,
 )
 
+# How long a new connection may take to prove that it knows the key.
 HANDSHAKE_SECONDS = 5.0
-"""How long a new connection may take to prove that it knows the key."""
 
+# How many connections may be there that have proved nothing yet.
 MOST_WAITING = 256
-"""How many connections may be there that have proved nothing yet."""
 
+# How many of them may come from one host.
 MOST_WAITING_OF_HOST = 64
-"""How many of them may come from one host."""
 
 _BACKLOG = 1024
 _AT_ONCE = 16

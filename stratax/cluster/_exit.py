@@ -24,28 +24,28 @@ class ExitCode(enum.IntEnum):
     launcher restarts all tasks from the last checkpoint after a retryable one.
     """
 
+    # The program ended.
     DONE = 0
-    """The program ended."""
+    # The program raised.
     USER_ERROR = 1
-    """The program raised."""
+    # This task left, with `sys.exit` or by coming to its end, while the others were training.
     LEFT_EARLY = 70
-    """This task left, with `sys.exit` or by coming to its end, while the others were training."""
+    # TF_CONFIG, or the cluster that the tasks were given, is wrong.
     BAD_CLUSTER = 78
-    """TF_CONFIG, or the cluster that the tasks were given, is wrong."""
+    # Ctrl-C. It has the number that shells give it, and is not retried.
     INTERRUPTED = 130
-    """Ctrl-C. It has the number that shells give it, and is not retried."""
+    # Another task died, raised, left or stood still; the fault is not this one's.
     PEER_LOST = 201
-    """Another task died, raised, left or stood still; the fault is not this one's."""
+    # This task stood still, so that the others gave up.
     STALLED = 202
-    """This task stood still, so that the others gave up."""
+    # The machine is taken away; a checkpoint was saved.
     PREEMPTED = 203
-    """The machine is taken away; a checkpoint was saved."""
+    # Tasks were missing at the deadline, at the start or at a later wait.
     START_TIMEOUT = 204
-    """Tasks were missing at the deadline, at the start or at a later wait."""
 
 
+# By SIGABRT, SIGKILL or SIGTERM. SIGABRT is how JAX' coordination client ends a process that lost the service.
 _KILLED = (128 + 6, 128 + 9, 128 + 15, -6, -9, -15)
-"""By SIGABRT, SIGKILL or SIGTERM. SIGABRT is how JAX' coordination client ends a process that lost the service."""
 
 
 def is_retryable(code: int) -> bool:

@@ -15,14 +15,14 @@ import dataclasses
 import hmac
 import secrets
 
+# What every connection begins with: the protocol and its version.
 MAGIC = b"STRATAX2"
-"""What every connection begins with: the protocol and its version."""
 
+# The kind of a connection over which a task joins.
 TASK = b"T"
-"""The kind of a connection over which a task joins."""
 
+# The kind of a connection that carries JAX' traffic.
 JAX = b"J"
-"""The kind of a connection that carries JAX' traffic."""
 
 _NONCE_SIZE = 32
 TAG_SIZE = 32

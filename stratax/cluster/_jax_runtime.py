@@ -11,8 +11,8 @@ from stratax._shown import shown
 from stratax.errors import ClusterError
 from stratax.seams.jax import distributed, make_gloo_tcp_collectives, xla_bridge
 
+# Seconds of silence after which JAX itself ends a process: our own watch is earlier, and says who it was.
 _NEVER = 7 * 24 * 3600
-"""Seconds of silence after which JAX itself ends a process: our own watch is earlier, and says who it was."""
 
 _SHUTDOWN_SECONDS = 5
 

@@ -11,14 +11,14 @@ from stratax.cluster._cluster_spec import ClusterSpec
 from stratax.cluster._plan_checks import check_port
 from stratax.errors import BadArgumentError, ClusterError
 
+# How many pods the indexed Job has (its ``completions``).
 NUM_WORKERS_VARIABLE = "STRATAX_NUM_WORKERS"
-"""How many pods the indexed Job has (its ``completions``)."""
 
+# The headless Service that gives the pods their names; where it is not set, it is called like the Job.
 SERVICE_VARIABLE = "STRATAX_SERVICE"
-"""The headless Service that gives the pods their names; where it is not set, it is called like the Job."""
 
+# The Job's name; where it is not set, it is read from the pod's host name, which is the Job's name and the index.
 JOB_VARIABLE = "STRATAX_JOB"
-"""The Job's name; where it is not set, it is read from the pod's host name, which is the Job's name and the index."""
 
 _INDEX_VARIABLE = "JOB_COMPLETION_INDEX"
 

@@ -28,8 +28,8 @@ _READ_SECONDS = 60.0
 _PAUSES = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 60.0)
 _PORT_ATTEMPTS = 3
 _LOST_PORT = "can't listen on its address"
+# The exit code of a run that took longer than it may, as that of `timeout`.
 TIMED_OUT = 124
-"""The exit code of a run that took longer than it may, as that of `timeout`."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)

@@ -24,22 +24,22 @@ from stratax.cluster._stops import Stops
 from stratax.cluster._watchdog import Heartbeat, Limits, longest_silence
 from stratax.errors import ClusterError, ClusterTimeoutError, PeerLostError
 
+# How often a task sends a heartbeat.
 HEARTBEAT_SECONDS = 0.5
-"""How often a task sends a heartbeat."""
 
+# By so many heartbeats this process is late if it was the one that could not run.
 _LATE_HEARTBEATS = 4
-"""By so many heartbeats this process is late if it was the one that could not run."""
 _FIRST_PAUSE = 0.05
+# Between two attempts to connect, in seconds: from the first pause on, each is twice the one before.
 _LONGEST_PAUSE = 1.0
-"""Between two attempts to connect, in seconds: from the first pause on, each is twice the one before."""
+# How often a task says that it can't reach the coordinator yet.
 _REPORT_SECONDS = 10.0
-"""How often a task says that it can't reach the coordinator yet."""
+# How long something that listens at the coordinator's address may say nothing.
 _ANSWER_SECONDS = 10.0
-"""How long something that listens at the coordinator's address may say nothing."""
+# How often a wait looks whether it is still wanted.
 _STOP_SECONDS = 0.05
-"""How often a wait looks whether it is still wanted."""
+# So many connections in a row that are closed without a word are no coordinator that is just ending.
 _MOST_UNANSWERED = 5
-"""So many connections in a row that are closed without a word are no coordinator that is just ending."""
 
 _logger = logging.getLogger("stratax")
 

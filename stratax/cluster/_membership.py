@@ -9,14 +9,12 @@ from stratax._shown import shown
 from stratax.cluster._cluster_spec import ClusterSpec
 from stratax.cluster._secret import Credentials, read_credentials
 
+# An environment variable that is equal in all tasks of one start of a job and differs from any other's. A launcher
+# sets it, so that a task which is left over from before a restart can't be taken for one of the new ones.
 JOB_ID_VARIABLE = "STRATAX_JOB_ID"
-"""An environment variable that is equal in all tasks of one start of a job and differs from any other's.
 
-A launcher sets it, so that a task which is left over from before a restart can't be taken for one of the new ones.
-"""
-
+# The jobs whose tasks compute together; the others (`ps`, `evaluator`) do not take part in collectives.
 SYNCHRONOUS_JOBS = ("chief", "worker")
-"""The jobs whose tasks compute together; the others (`ps`, `evaluator`) do not take part in collectives."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)

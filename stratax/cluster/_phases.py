@@ -10,11 +10,11 @@ from typing import Any, Protocol, SupportsIndex
 from stratax._shown import shown
 from stratax.errors import BadArgumentError, BadTypeError
 
+# What a task can be doing. Only a step, and what is not in `PATIENT`, has a deadline.
 PHASES = ("idle", "input", "compiling", "step", "evaluating", "saving")
-"""What a task can be doing. Only a step, and what is not in `PATIENT`, has a deadline."""
 
+# Phases that the other tasks wait for without a limit.
 PATIENT = ("compiling", "evaluating", "saving")
-"""Phases that the other tasks wait for without a limit."""
 
 
 class Guard(Protocol):
@@ -67,8 +67,8 @@ class Progress:
         return {"phase": phase, "step": step, "last": self.last_step, "age": age, "waits_for": self.waits_for}
 
 
+# This process's progress. There is one main thread, so there is one.
 progress = Progress()
-"""This process's progress. There is one main thread, so there is one."""
 
 
 class Phase:

@@ -14,8 +14,8 @@ from stratax.cluster._simulate import ENVIRONMENT_VARIABLE
 from stratax.cluster._tpu_pod import pod_cluster
 from stratax.errors import BadArgumentError, BadTypeError, NoTPUError
 
+# The values of `tpu` that mean the TPU of this host, as in TensorFlow.
 LOCAL_ADDRESSES = ("", "local", "localhost")
-"""The values of `tpu` that mean the TPU of this host, as in TensorFlow."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)

@@ -10,11 +10,11 @@ import stat
 from stratax.cluster._cluster_spec import ClusterSpec
 from stratax.errors import ClusterError
 
+# The environment variable with the secret itself.
 SECRET_VARIABLE = "STRATAX_CLUSTER_SECRET"
-"""The environment variable with the secret itself."""
 
+# The environment variable with the path of a file that holds the secret.
 SECRET_FILE_VARIABLE = "STRATAX_CLUSTER_SECRET_FILE"
-"""The environment variable with the path of a file that holds the secret."""
 
 _LEAST_BYTES = 16
 _MOST_BYTES = 4096

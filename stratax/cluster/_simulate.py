@@ -12,11 +12,11 @@ import jax
 from stratax._shown import shown
 from stratax.errors import BadTypeError, SimulationError
 
+# The environment variable with a specification such as ``tpu:8``, read when Stratax is imported.
 ENVIRONMENT_VARIABLE = "STRATAX_SIMULATE"
-"""The environment variable with a specification such as ``tpu:8``, read when Stratax is imported."""
 
+# The kinds of device that can be simulated, as TensorFlow spells them.
 KINDS = ("CPU", "GPU", "TPU")
-"""The kinds of device that can be simulated, as TensorFlow spells them."""
 
 _THREADS_VARIABLE = "PJRT_NPROC"
 _THREADS_PER_DEVICE = 3

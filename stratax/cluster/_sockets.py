@@ -20,11 +20,11 @@ from stratax.errors import FileAccessError
 from stratax.io import held
 
 _PREFIX = "stratax-sockets-"
+# Bytes that a socket's path may have: 107 on Linux, 103 on macOS.
 _LONGEST_PATH = 103
-"""Bytes that a socket's path may have: 107 on Linux, 103 on macOS."""
 
+# Bytes kept for the name in the folder.
 _LONGEST_NAME = 32
-"""Bytes kept for the name in the folder."""
 
 
 @dataclasses.dataclass(slots=True)

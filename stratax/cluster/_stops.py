@@ -10,8 +10,8 @@ import concurrent.futures
 import dataclasses
 from typing import Any
 
+# The name of the stop that ends the whole program.
 PROGRAM = "program"
-"""The name of the stop that ends the whole program."""
 
 
 @dataclasses.dataclass(slots=True)

@@ -16,8 +16,8 @@ from stratax.cluster._cluster_checks import JOBS, check_cluster, check_task, wro
 from stratax.cluster._cluster_spec import ClusterSpec
 from stratax.errors import ClusterError
 
+# The environment variable that describes a cluster and this process's place in it.
 ENVIRONMENT_VARIABLE = "TF_CONFIG"
-"""The environment variable that describes a cluster and this process's place in it."""
 
 _FIELDS = (
     "cluster",

@@ -6,8 +6,8 @@ from stratax._shown import shown
 from stratax.cluster._cluster_spec import ClusterSpec
 from stratax.errors import ClusterError
 
+# The port on a pod's first host at which its hosts meet; the one that JAX uses too.
 COORDINATOR_PORT = 8482
-"""The port on a pod's first host at which its hosts meet; the one that JAX uses too."""
 
 _HOSTS = ("TPU_WORKER_HOSTNAMES", "TPU_PROCESS_ADDRESSES")
 _INDEX = "TPU_WORKER_ID"

@@ -7,8 +7,8 @@ import dataclasses
 
 from stratax.cluster._phases import PATIENT
 
+# A silence in seconds that messages mention.
 _WORTH_SAYING = 0.05
-"""A silence in seconds that messages mention."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)

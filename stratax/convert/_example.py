@@ -13,8 +13,8 @@ from stratax.data import BytesList, Example, Feature, Features, Int64List
 from stratax.image import decode_jpeg, files
 from stratax.image.files import kind_of, package
 
+# More than a photograph has: a header that claims more is not believed.
 _MOST_PIXELS = 2**28
-"""More than a photograph has: a header that claims more is not believed."""
 
 _COLOUR_KINDS = {"YCbCr", "RGB"}
 

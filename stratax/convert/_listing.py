@@ -13,8 +13,8 @@ from stratax._shown import shown
 from stratax.convert._settings import check_classes
 from stratax.io import read_file, reading
 
+# Names that end so, in small or capital letters, are taken for images.
 IMAGE_SUFFIXES = (".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".bmp", ".gif", ".webp")
-"""Names that end so, in small or capital letters, are taken for images."""
 
 HIDDEN = "hidden"
 NOT_AN_IMAGE = "not an image by its name"

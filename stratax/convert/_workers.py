@@ -14,8 +14,8 @@ from stratax.data.workers import reason_of_death, start_executor, workers_withou
 _POLL_SECONDS = 0.1
 _STALL_SECONDS = 900.0
 
+# Notified of how many images are done and how many were left out, of those that this call converts.
 OnProgress = Callable[[int, int], None]
-"""Notified of how many images are done and how many were left out, of those that this call converts."""
 
 
 def make_shards(tasks: Sequence[ShardTask], workers: int, on_progress: OnProgress) -> Generator[ShardResult]:

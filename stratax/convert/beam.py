@@ -34,8 +34,8 @@ except ImportError as error:
 __all__ = ["ConvertImages"]
 _logger = logging.getLogger(__name__)
 
+# The name of an image and of its class.
 Labelled = tuple[str, str]
-"""The name of an image and of its class."""
 
 
 class ConvertImages(beam.PTransform):

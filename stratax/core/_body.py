@@ -14,12 +14,12 @@ from stratax._shown import shown
 from stratax._typing import DTypeLike, PyTree
 from stratax.core import _capture
 
+# A loop that the host drives, window by window: `loop_p.bind(*values, loop=...)`.
 loop_p = jax_core.Primitive("stratax_loop")
-"""A loop that the host drives, window by window: `loop_p.bind(*values, loop=...)`."""
 loop_p.multiple_results = True
 loop_p.def_abstract_eval(lambda *_, loop: loop.results)
+# A condition one of whose branches has such a loop: `branch_p.bind(predicate, *values, branches=...)`.
 branch_p = jax_core.Primitive("stratax_branch")
-"""A condition one of whose branches has such a loop: `branch_p.bind(predicate, *values, branches=...)`."""
 branch_p.multiple_results = True
 branch_p.def_abstract_eval(lambda *_, branches: branches.results)
 DRIVEN = frozenset({loop_p, branch_p})

@@ -30,8 +30,8 @@ from stratax.seams.keras import (
     uninitialized_variables,
 )
 
+# A value that is fed in when the program runs: `input_p.bind(index=..., aval=...)` in a region's own trace.
 input_p = jax_core.Primitive("stratax_input")
-"""A value that is fed in when the program runs: `input_p.bind(index=..., aval=...)` in a region's own trace."""
 input_p.def_abstract_eval(lambda *, index, aval: aval)
 
 
@@ -79,8 +79,8 @@ class Spread(abc.ABC):
         """Return the variable's one value of all parties' values."""
 
 
+# Where a loop or branch stands in a program: its number in the part around it, and so on.
 Path = tuple[int, ...]
-"""Where a loop or branch stands in a program: its number in the part around it, and so on."""
 
 
 class Region(keras.StatelessScope):
@@ -486,8 +486,8 @@ class ProgramRegion(Region):
         return self.new_input(variable, spec.shape, spec.dtype)
 
 
+# The type of the leaf that says whether an optional element is there.
 OPTIONAL = jax.ShapeDtypeStruct((), np.dtype(bool))
-"""The type of the leaf that says whether an optional element is there."""
 
 
 def optional_structure(region: Region, stream: object, skip: int) -> Any:

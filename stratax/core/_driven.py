@@ -23,12 +23,12 @@ from stratax.core import _body, _capture, _stream
 if TYPE_CHECKING:
     from stratax.core import _carry
 
+# At most how many iterations are dispatched at once. What is on its way can't be taken back by Ctrl-C.
 WINDOW_STEPS = 64
-"""At most how many iterations are dispatched at once. What is on its way can't be taken back by Ctrl-C."""
+# At most how much input they take, unless one iteration takes more.
 WINDOW_BYTES = 64 << 20
-"""At most how much input they take, unless one iteration takes more."""
+# At most how many iterations of a loop that may end early: the host waits for each window's outcome.
 WATCHED_STEPS = 16
-"""At most how many iterations of a loop that may end early: the host waits for each window's outcome."""
 
 
 @dataclasses.dataclass(slots=True)

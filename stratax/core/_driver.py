@@ -32,10 +32,10 @@ from stratax.core import (
 )
 from stratax.core._interrupts import REFERENCES_OF_ITS_OWN, InterruptDeferred
 
+# How many windows are dispatched before the host waits for the first of them.
 _IN_FLIGHT = 2
-"""How many windows are dispatched before the host waits for the first of them."""
+# How long a wait sleeps between two looks: little beside a window, and long beside the look.
 _POLL_SECONDS = 0.0005
-"""How long a wait sleeps between two looks: little beside a window, and long beside the look."""
 
 
 class Run:

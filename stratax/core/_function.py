@@ -30,10 +30,10 @@ from stratax.core import (
     _tracebacks,
 )
 
+# How many programs one function keeps; the oldest goes first.
 MAX_PROGRAMS = 256
-"""How many programs one function keeps; the oldest goes first."""
+# How many of them for arguments of one kind, where they differ in what streams hold.
 _MAX_VARIANTS = 32
-"""How many of them for arguments of one kind, where they differ in what streams hold."""
 _TRACES_BEFORE_WARNING = 5
 
 

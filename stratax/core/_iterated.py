@@ -8,8 +8,8 @@ from stratax import errors
 from stratax._shown import shown
 from stratax.core import _capture, _carry, _stream
 
+# What a loop's body is given, of the number of the iteration and an element of each stream.
 _Form = Callable[[Any, Sequence[Any]], Any]
-"""What a loop's body is given, of the number of the iteration and an element of each stream."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

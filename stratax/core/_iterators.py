@@ -27,6 +27,7 @@ _FOREIGN = (
     "datasets.iterable_dataset",
     "tensorflow.python.data",
 )
+# The built-in functions that take elements of their arguments.
 _CONSUMERS = frozenset(
     {
         all,
@@ -49,7 +50,6 @@ _CONSUMERS = frozenset(
         zip,
     }
 )
-"""The built-in functions that take elements of their arguments."""
 
 
 def note(value: object) -> None:

@@ -34,10 +34,10 @@ from stratax.core import (
     _stream,
 )
 
+# For how many shapes of elements a loop is traced without a warning.
 _MAX_SHAPES = 5
-"""For how many shapes of elements a loop is traced without a warning."""
+# How often a body is traced at most until the dtypes of Python numbers on entry are known.
 _MAX_TRACES = 3
-"""How often a body is traced at most until the dtypes of Python numbers on entry are known."""
 _FIX = (
     "Give it its final shape and dtype before the loop (`keras.ops.zeros(shape, dtype)`), or cast what the loop "
     "assigns with `keras.ops.cast`."

@@ -8,8 +8,8 @@ from jax.interpreters import ad, batching, mlir
 
 from stratax._typing import PyTree
 
+# What :func:`without_mesh` puts into a program: the identity.
 without_mesh_p = jax_core.Primitive("stratax_without_mesh")
-"""What :func:`without_mesh` puts into a program: the identity."""
 
 
 def without_mesh(values: PyTree) -> Any:

@@ -42,8 +42,8 @@ class Output:
     constant: Any = None
 
 
+# Traces a program's function once more: `retrace(memory, structures by loop) -> what was traced`.
 Retrace = Callable[["_extension.Memory", dict[Any, Any]], tuple[Any, _capture.ProgramRegion]]
-"""Traces a program's function once more: `retrace(memory, structures by loop) -> what was traced`."""
 
 
 class Program:
@@ -60,8 +60,8 @@ class Program:
         can_fail: Whether the running program can raise (it calls back into Python).
     """
 
+    # Whether there are loops in it that the host drives.
     is_driven = False
-    """Whether there are loops in it that the host drives."""
 
     def __init__(
         self,

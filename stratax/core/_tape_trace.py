@@ -353,8 +353,8 @@ def _constants(closed: jax.extend.core.ClosedJaxpr) -> list[Any]:
     return []
 
 
+# Jaxprs that are known to have no constants.
 _without_constants: weakref.WeakSet[Any] = weakref.WeakSet()
-"""Jaxprs that are known to have no constants."""
 
 
 def _known_outputs(vjp: Any) -> list[bool]:

@@ -21,8 +21,8 @@ _NOTE = (
     "Set JAX_TRACEBACK_FILTERING=off to see them."
 )
 _LIBRARIES = ("stratax", "jax", "jaxlib", "keras", "malt")
+# Modules of the standard library through which the library calls the user's functions.
 _HELPERS = ("contextlib", "functools")
-"""Modules of the standard library through which the library calls the user's functions."""
 
 
 def shorten(error: BaseException) -> None:

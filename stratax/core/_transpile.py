@@ -14,8 +14,8 @@ from typing import Any
 from stratax.core import _desugar
 from stratax.seams.malt import GenericTranspiler, PyToPy, anno, converter
 
+# What the rewritten code calls the operators.
 _OPERATORS = "ag__"
-"""What the rewritten code calls the operators."""
 
 
 class _Transpiler(PyToPy):

@@ -17,10 +17,10 @@ import numpy as np
 from stratax.core import _placement
 from stratax.seams.keras import in_stateless_scope
 
+# The attribute of a variable that holds its store; a variable that is its own store has none.
 _STORE = "_stratax_store"
-"""The attribute of a variable that holds its store; a variable that is its own store has none."""
+# The attribute that says whether the variable's store has a value of it yet.
 _HAS_VALUE = "_stratax_has_value"
-"""The attribute that says whether the variable's store has a value of it yet."""
 
 
 class VariableStore(abc.ABC):
@@ -122,8 +122,8 @@ def _make(cls: type, state: dict[str, Any]) -> Any:
     return variable
 
 
+# Whether any store has ever kept a variable in this process: until then nobody has to look for one.
 _in_use = [False]
-"""Whether any store has ever kept a variable in this process: until then nobody has to look for one."""
 
 
 def keep(variable: keras.Variable, store: VariableStore) -> None:

@@ -7,8 +7,8 @@ from stratax.distribute import _progress
 class Loop:
     """A loop of steps of one process, which decides alone."""
 
+    # Whether other workers run the loop too.
     is_shared = False
-    """Whether other workers run the loop too."""
 
     def ends_before(self, step: int, wanted: bool) -> bool:
         """Return whether to end before a step; called before each.

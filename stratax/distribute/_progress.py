@@ -7,8 +7,8 @@ from typing import Any
 from stratax.cluster import Cluster, phase, phases
 from stratax.core import dispatches
 
+# Others that die or stand still are noticed long before; the wait itself is as long as what they do may take.
 _PATIENT_SECONDS = 86_400.0
-"""Others that die or stand still are noticed long before; the wait itself is as long as what they do may take."""
 
 
 def gather(

@@ -13,8 +13,8 @@ from stratax.engine._passes import DatasetPasses, NumberedPasses
 from stratax.engine._resumption import Resumption, random_before, resumed
 from stratax.engine._step_iterator import StepIterator
 
+# The share of the time spent waiting for input from which on the input is what bounds the speed.
 _INPUT_BOUND = 0.25
-"""The share of the time spent waiting for input from which on the input is what bounds the speed."""
 _WORTH_A_WARNING_SECONDS = 0.5
 
 

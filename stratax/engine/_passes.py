@@ -17,8 +17,8 @@ from stratax.distribute import Strategy
 class NumberedPasses(abc.ABC):
     """Give the passes that one training run reads, by their numbers."""
 
+    # For how many epochs, counted from the first one, this process has used the input already.
     trained = 0
-    """For how many epochs, counted from the first one, this process has used the input already."""
 
     @abc.abstractmethod
     def begin(self) -> None:

@@ -15,8 +15,8 @@ from stratax.data.elements import as_array, as_plain
 from stratax.errors import BadArgumentError
 from stratax.ops.creation import sizes_of
 
+# A module of array functions: `numpy`, or `jax.numpy`.
 Namespace = Any
-"""A module of array functions: `numpy`, or `jax.numpy`."""
 
 _NUMPY = array_api_compat.array_namespace(np.empty(0))
 

@@ -24,8 +24,8 @@ from stratax._shown import cut
 from stratax._typing import TensorLike
 from stratax.image._loops import Layout
 
+# Computes its last argument from the others, without the interpreter's lock.
 Loop = Callable[..., None]
-"""Computes its last argument from the others, without the interpreter's lock."""
 
 _DTYPES = {np.dtype(name): name for name in ("uint8", "float32")}
 _LOCK_FILE = "stratax-image.lock"

@@ -13,8 +13,8 @@ from stratax.data.elements import element_uniform, uniform
 from stratax.errors import BadArgumentError, BadTypeError
 from stratax.image._arrays import is_numpy
 
+# Gives numbers from 0 up to but not 1, in a shape.
 Draw = Callable[[tuple[int, ...]], Any]
-"""Gives numbers from 0 up to but not 1, in a shape."""
 
 
 def draw_of(image: TensorLike, seed: TensorLike | None) -> Draw:

@@ -28,8 +28,8 @@ _SMALL_IMAGE = 1 << 22
 # Deflate makes at most 1032 bytes of one; eight pixels of a black and white PNG file are one byte.
 _MOST_PIXELS_A_BYTE = 10_000
 
+# How many pixels a file may have in all its images, where nothing else is asked for.
 MAX_PIXELS = 1 << 28
-"""How many pixels a file may have in all its images, where nothing else is asked for."""
 
 
 def kind_of(contents: bytes) -> str | None:

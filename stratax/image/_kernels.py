@@ -184,6 +184,7 @@ def _lanczos(radius: float) -> Callable[[np.ndarray], np.ndarray]:
     return kernel
 
 
+# Radius and curve of each method of `resize` that has a kernel.
 KERNELS = {
     "bilinear": (1.0, _triangle),
     "bicubic": (2.0, _keys_cubic),
@@ -192,4 +193,3 @@ KERNELS = {
     "gaussian": (_GAUSSIAN_RADIUS, _gaussian),
     "mitchellcubic": (2.0, _mitchell_cubic),
 }
-"""Radius and curve of each method of `resize` that has a kernel."""

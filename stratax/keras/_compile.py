@@ -22,8 +22,8 @@ from stratax.distribute.replicas import get_strategy, has_strategy, in_cross_rep
 from stratax.keras import _epochs, _logs, _plain_input, _steps, _tensorboard, _trainer, _whole_saves
 from stratax.seams import keras as seam
 
+# Where a model keeps the strategy in whose scope it was created, if there was one.
 _CREATED_IN = "_stratax_strategy"
-"""Where a model keeps the strategy in whose scope it was created, if there was one."""
 
 
 def install() -> None:

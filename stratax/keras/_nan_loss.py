@@ -13,8 +13,8 @@ class WarnOfNaN(keras.callbacks.Callback):
     another callback, such as the progress bar, reads them.
     """
 
+    # Tells Keras that batches' logs may be handed over by a thread of their own.
     async_safe = True
-    """Tells Keras that batches' logs may be handed over by a thread of their own."""
 
     def __init__(self) -> None:
         super().__init__()

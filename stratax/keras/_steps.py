@@ -20,8 +20,8 @@ from stratax.keras import _metrics
 from stratax.seams.keras import data_adapter_utils
 
 Step = Callable[[Any], Any]
+# What a model may override.
 STEPS = ("train_step", "test_step", "predict_step")
-"""What a model may override."""
 
 
 def train_step(model: keras.Model) -> Step:

@@ -38,8 +38,8 @@ _METHODS = (
     "_get_jax_state",
     "_symbolic_build",
 )
+# What users call, and may override.
 CALLS = ("fit", "evaluate", "predict", "train_on_batch", "test_on_batch", "predict_on_batch")
-"""What users call, and may override."""
 # Keras' own: those of `keras.Model` are replaced, and lead here.
 _KERAS: dict[str, Callable[..., Any]] = {
     name: seam.original(f"keras.src.backend.jax.trainer:JAXTrainer.{name}") for name in CALLS

@@ -13,8 +13,8 @@ from stratax.distribute.strategies import InStep
 from stratax.engine import StepInput
 from stratax.keras import _backup
 
+# Callbacks that do nothing but write.
 _WRITERS = (keras.callbacks.CSVLogger, keras.callbacks.TensorBoard, keras.callbacks.RemoteMonitor)
-"""Callbacks that do nothing but write."""
 
 
 def of_this_worker(callbacks: list[Any], strategy: Strategy) -> list[Any]:

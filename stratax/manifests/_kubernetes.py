@@ -22,8 +22,8 @@ from stratax.cluster.launching import (
 )
 from stratax.errors import BadArgumentError
 
+# The port at which the workers meet: the one that `KubernetesClusterResolver` takes, too.
 KUBERNETES_PORT = 8470
-"""The port at which the workers meet: the one that `KubernetesClusterResolver` takes, too."""
 
 _INDEX = "JOB_COMPLETION_INDEX"
 _INDEX_FIELD = "metadata.annotations['batch.kubernetes.io/job-completion-index']"

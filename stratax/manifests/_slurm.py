@@ -9,11 +9,12 @@ from stratax.cluster import ExitCode
 from stratax.cluster.launching import check_least, check_port
 from stratax.errors import BadArgumentError
 
+# The port of a node's first worker: the one that `SlurmClusterResolver` takes, too.
 SLURM_PORT = 8888
-"""The port of a node's first worker: the one that `SlurmClusterResolver` takes, too."""
 
 _WORD = re.compile(r"[^\s\"'`$\\]+")
 _TIME = re.compile(r"([0-9]+-)?[0-9]+(:[0-9]{1,2}){0,2}")
+# The retryable codes; the later one tells more of why the tasks ended. srun is given their places from 1 on.
 _BY_FAULT = (
     ExitCode.PEER_LOST,
     134,
@@ -23,10 +24,9 @@ _BY_FAULT = (
     ExitCode.START_TIMEOUT,
     ExitCode.STALLED,
 )
-"""The retryable codes; the later one tells more of why the tasks ended. srun is given their places from 1 on."""
 
+# What is added to a permanent code that has the number of such a place.
 _SHIFT = 240
-"""What is added to a permanent code that has the number of such a place."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)

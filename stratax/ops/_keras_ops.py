@@ -10,8 +10,8 @@ from stratax._shown import shown
 from stratax.errors import BadTypeError
 from stratax.ops._text import holds_text
 
+# What may change a number's kind: whether it fits depends on what it becomes.
 _CONVERSIONS = ("cast", "convert_to_tensor")
-"""What may change a number's kind: whether it fits depends on what it becomes."""
 
 
 class _KerasOps:

@@ -168,6 +168,7 @@ _LOGS = "a bare `except` around the wait for the devices swallows Ctrl-C and err
 _REPLICAS = "Keras asks `tf.distribute` on its TensorFlow backend, and does nothing on JAX"
 _SUMMARY = "Keras' TensorBoard callback writes through TensorFlow, which need not be there"
 
+# Every attribute of Keras that is replaced.
 REPLACED = (
     Replaced("keras:Variable.__init__", _LATE),
     Replaced("keras.src.backend.jax.core:JaxVariable._initialize_layout", _OWNER),
@@ -203,7 +204,6 @@ REPLACED = (
     Replaced("keras:callbacks.TensorBoard.summary", _SUMMARY),
     Replaced("keras:callbacks.TensorBoard._write_keras_model_summary", _SUMMARY),
 )
-"""Every attribute of Keras that is replaced."""
 
 _BY_PATH = {replaced.path: replaced for replaced in REPLACED}
 # What Keras had at a path, and who has put something in its place there: facts of Keras' modules, not of an object.

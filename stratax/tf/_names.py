@@ -11,9 +11,9 @@ from stratax._shown import shown
 
 _ROOT = "stratax.tf"
 _NUM_SUGGESTIONS = 3
+# How alike two names are, from 0 to 1, for one to be a likely misspelling of the other: `squeze` and `squeeze` are
+# 0.92, `summary` and `square` 0.62.
 _LEAST_LIKENESS = 0.75
-"""How alike two names are, from 0 to 1, for one to be a likely misspelling of the other: `squeze` and `squeeze` are
-0.92, `summary` and `square` 0.62."""
 
 
 def attach(module: str, file: str) -> _doors.Attached:

@@ -33,8 +33,8 @@ from stratax.data.ops import (
 from stratax.data.plan import Drawing, Node, Order, as_count, walk
 from stratax.errors import BadArgumentError, DataError
 
+# Steps that make one batch of each.
 _KEEP_BATCHES = Map | NamedColumns | Prefetch
-"""Steps that make one batch of each."""
 
 _COST = " Every worker reads all the files then."
 _warned: set[str] = set()

@@ -20,6 +20,7 @@ from stratax.data.ops import (
 from stratax.data.plan import Node, walk
 from stratax.data.sources import NamedFiles, Range
 
+# Steps whose elements are the same ones all together when each worker reads some of the files.
 _COMMUTING = (
     Batch,
     Cache,
@@ -34,7 +35,6 @@ _COMMUTING = (
     Shuffle,
     Unbatch,
 )
-"""Steps whose elements are the same ones all together when each worker reads some of the files."""
 
 
 class FileShards:

@@ -10,14 +10,14 @@ from stratax._shown import shown
 from stratax._typing import DTypeLike, PyTree
 from stratax.errors import BadArgumentError, BadTypeError
 
+# Let Stratax choose: the degree of parallelism of `map`, the depth of `prefetch`.
 AUTOTUNE = -1
-"""Let Stratax choose: the degree of parallelism of `map`, the depth of `prefetch`."""
 
+# What `Dataset.cardinality()` gives for a Dataset without an end.
 INFINITE_CARDINALITY = -1
-"""What `Dataset.cardinality()` gives for a Dataset without an end."""
 
+# What `Dataset.cardinality()` gives where only iterating would tell.
 UNKNOWN_CARDINALITY = -2
-"""What `Dataset.cardinality()` gives where only iterating would tell."""
 
 Shape = tuple[int | None, ...]
 

@@ -21,10 +21,10 @@ from stratax.data.elements._array import ElementArray, as_plain
 from stratax.data.elements._spec import DatasetSpec, Nested, TensorSpec
 from stratax.errors import DataError, TracingError
 
+# An `optree.PyTreeSpec`; two are equal if the same leaves stand in the same places (keys of a dict in any order).
 Structure = Any
-"""An `optree.PyTreeSpec`; two are equal if the same leaves stand in the same places (keys of a dict in any order)."""
+# The leaves of one element, in the order of its structure.
 Row = list[Any]
-"""The leaves of one element, in the order of its structure."""
 
 _NAMESPACE = "stratax"
 _SINGLE = optree.tree_structure(0, namespace=_NAMESPACE)
@@ -171,8 +171,8 @@ def _as_int32(value: int) -> np.int32 | None:
     return np.int32(value) if -(1 << 31) <= value < 1 << 31 else None
 
 
+# A short way for what functions often return.
 _SCALARS: dict[type, Callable[[Any], Any]] = {bool: np.bool_, float: np.float32, int: _as_int32}
-"""A short way for what functions often return."""
 
 
 def _as_strings(array: TensorLike, value: object = None) -> Any:

@@ -22,8 +22,8 @@ _SCALARS = {
     "uint64": _FieldProto.TYPE_UINT64,
 }
 
+# Number and type of each field by name. A type: a scalar or message, after `repeated`, `oneof` or `map` (of text).
 Fields = Mapping[str, tuple[int, str]]
-"""Number and type of each field by name. A type: a scalar or message, after `repeated`, `oneof` or `map` (of text)."""
 
 
 def make_messages(file_name: str, messages: Mapping[str, Fields]) -> dict[str, Any]:

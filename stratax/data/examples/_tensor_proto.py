@@ -43,6 +43,7 @@ _MESSAGES = make_messages(
 )
 _TensorProto = _MESSAGES["TensorProto"]
 _STRING = np.dtype(object)
+# dtype and field of the values by TensorFlow's number of the dtype.
 _KINDS = {
     1: (np.dtype("float32"), "float_val"),
     2: (np.dtype("float64"), "double_val"),
@@ -61,7 +62,6 @@ _KINDS = {
     22: (np.dtype("uint32"), "uint32_val"),
     23: (np.dtype("uint64"), "uint64_val"),
 }
-"""dtype and field of the values by TensorFlow's number of the dtype."""
 _NUMBERS = {dtype: number for number, (dtype, _) in _KINDS.items()}
 
 

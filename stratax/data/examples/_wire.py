@@ -12,8 +12,8 @@ import numpy as np
 
 from stratax._typing import TensorLike
 
+# How far behind a place within the data fixed-size reads may go.
 MARGIN = 256
-"""How far behind a place within the data fixed-size reads may go."""
 
 _TAIL = bytes(MARGIN)
 _LEAD = bytes(7)  # What eight bytes that end with the first byte of the data begin with.

@@ -13,8 +13,8 @@ from stratax.data.elements import Block, Structure, concatenate_blocks, leaf_nam
 from stratax.data.position import Feed
 from stratax.errors import OutOfRangeError, TracingError
 
+# Shape and dtype of each component.
 _Kind = tuple[tuple[tuple[int, ...], Any], ...]
-"""Shape and dtype of each component."""
 
 
 def tracing_region() -> Any:

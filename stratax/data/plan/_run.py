@@ -11,8 +11,8 @@ import numpy as np
 from stratax.data.records import Origins
 from stratax.errors import DataError
 
+# Which pass of the `repeat`s above an element belongs to: one number for all of them, or one each (uint64).
 Passes = int | np.ndarray
-"""Which pass of the `repeat`s above an element belongs to: one number for all of them, or one each (uint64)."""
 
 
 class Run:

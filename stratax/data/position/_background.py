@@ -10,8 +10,8 @@ from stratax._shown import shown
 from stratax.errors import DataError
 
 _WAIT_SECONDS = 1.0
+# How long a thread that was told to end is waited for.
 JOIN_SECONDS = 5.0
-"""How long a thread that was told to end is waited for."""
 
 Item = TypeVar("Item")
 

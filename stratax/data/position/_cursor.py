@@ -10,8 +10,8 @@ from typing import Any
 
 from stratax.data.elements import Block, Row
 
+# A place: a tree of dicts, lists, integers, strings, bools, None and int64 arrays; never changed once it was given.
 State = dict[str, Any]
-"""A place: a tree of dicts, lists, integers, strings, bools, None and int64 arrays; never changed once it was given."""
 
 
 class Cursor(abc.ABC):

@@ -7,8 +7,8 @@ import numpy as np
 
 from stratax.data.records._tfrecord_reader import FOOTER_BYTES, HEADER_BYTES, header_of, masked_crcs
 
+# What a record takes in a file beside its data.
 FRAME_BYTES = HEADER_BYTES + FOOTER_BYTES
-"""What a record takes in a file beside its data."""
 
 _MAX_GAP = 1 << 12
 _MAX_SPAN = 1 << 20

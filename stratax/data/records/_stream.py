@@ -10,11 +10,11 @@ from stratax._shown import shown
 from stratax.errors import DataError, DataLossError
 from stratax.io import ByteStream
 
+# How long a record may be that tells its length, where nothing else is asked for.
 MAX_RECORD_BYTES = 1 << 30
-"""How long a record may be that tells its length, where nothing else is asked for."""
 
+# How long a line may be, which has to be read to know.
 MAX_LINE_BYTES = 1 << 26
-"""How long a line may be, which has to be read to know."""
 
 
 class Piece:

@@ -11,8 +11,8 @@ from typing import Any, Self
 from stratax.data.elements import Row, Structure, flatten
 from stratax.data.vectorise._batched_element import CannotVectorise
 
+# Gives a result for each of several batches.
 Operation = Callable[[Sequence[Any]], Sequence[Any]]
-"""Gives a result for each of several batches."""
 
 
 def _refuse(self: object, *args: object, **kwargs: object) -> Any:

@@ -25,8 +25,8 @@ from stratax.data.vectorise._user_code import name_of, unexpected_end
 _MAX_PROGRAMS = 32
 _TOLERANCE = 2e-6
 Result = tuple[list[np.ndarray], Structure]
+# Maps component columns to the columns and structure of the results.
 Vectorised = Callable[[Sequence[np.ndarray]], Result]
-"""Maps component columns to the columns and structure of the results."""
 
 
 def uses_jax() -> bool:

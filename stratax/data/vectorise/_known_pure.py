@@ -70,8 +70,8 @@ _SINGLE = {
     "stratax.data.examples._parse": ("parse_example", "parse_single_example"),
     "stratax.data.elements._sparse": ("SparseTensor",),
 }
+# Methods of a ufunc that give a new array.
 UFUNC_METHODS = ("accumulate", "outer", "reduce", "reduceat")
-"""Methods of a ufunc that give a new array."""
 
 
 def is_known(function: Callable[..., Any]) -> bool:

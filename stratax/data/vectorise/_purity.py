@@ -37,8 +37,8 @@ _ITEM_STORES = {"STORE_SUBSCR", "DELETE_SUBSCR", "STORE_SLICE"}
 _CHANGING_OPERATORS = {"+=", "*=", "|="}
 _CELL_LOADS = {"LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_DEREF"}
 _GENERATOR_FLAGS = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
+# How deep calls and containers are followed: further than code is nested, and an end for recursive functions.
 _MAX_DEPTH = 8
-"""How deep calls and containers are followed: further than code is nested, and an end for recursive functions."""
 
 
 class _Impure(Exception):

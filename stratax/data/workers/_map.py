@@ -20,12 +20,12 @@ from stratax.data.workers._pool import TASK_SECONDS, WorkerPool, pickled
 from stratax.data.workers._task import Part, Task
 from stratax.errors import BadArgumentError, WorkerError
 
+# One that a process works on, and one that it finds when it has done.
 _TASKS_PER_PROCESS = 2
-"""One that a process works on, and one that it finds when it has done."""
+# At most how many elements are read ahead for each process.
 _ROWS_AHEAD = 64
-"""At most how many elements are read ahead for each process."""
+# At most how many bytes of results they make in all, unless that keeps processes idle.
 _BYTES_AHEAD = 1 << 26
-"""At most how many bytes of results they make in all, unless that keeps processes idle."""
 
 
 class WorkerMap(Map):

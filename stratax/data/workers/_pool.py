@@ -22,16 +22,16 @@ from stratax.data.workers._processes import reason_of_death, start_executor
 from stratax.data.workers._task import Part, Result, Task, is_ready, make, set_up
 from stratax.errors import BadTypeError, WorkerError
 
+# How long the first worker may take to start.
 START_SECONDS = 120.0
-"""How long the first worker may take to start."""
+# How long a task that is waited for may give nothing.
 STALL_SECONDS = 900.0
-"""How long a task that is waited for may give nothing."""
+# How often a wait looks whether the processes have started and still give something.
 POLL_SECONDS = 1.0
-"""How often a wait looks whether the processes have started and still give something."""
+# How long a task is meant to take: long beside its sending.
 TASK_SECONDS = 0.02
-"""How long a task is meant to take: long beside its sending."""
+# At most how many bytes of results a task is meant to make.
 _TASK_BYTES = 1 << 23
-"""At most how many bytes of results a task is meant to make."""
 _MOST_ROWS = 256
 
 

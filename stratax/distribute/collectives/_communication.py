@@ -25,8 +25,8 @@ class CommunicationImplementation(enum.Enum):
     NCCL = "NCCL"
 
 
+# The name that :class:`CommunicationImplementation` had first.
 CollectiveCommunication = CommunicationImplementation
-"""The name that :class:`CommunicationImplementation` had first."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

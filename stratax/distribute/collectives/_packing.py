@@ -6,8 +6,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+# Which arrays go together: the indices of each pack, together every index once.
 Packs = tuple[tuple[int, ...], ...]
-"""Which arrays go together: the indices of each pack, together every index once."""
 
 
 def plan_packs(arrays: Sequence[jax.Array], *, num_packs: int, bytes_per_pack: int) -> Packs:

@@ -11,8 +11,8 @@ from stratax import errors
 from stratax.data.elements import decode_records, encode_columns
 from stratax.distribute.input._steps import Kind, Steps
 
+# Gives every worker all workers' values under one name: `exchange(name, value, stop)`.
 Exchange = Callable[[str, bytes, threading.Event], list[bytes]]
-"""Gives every worker all workers' values under one name: `exchange(name, value, stop)`."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

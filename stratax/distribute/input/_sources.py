@@ -22,10 +22,10 @@ from stratax.distribute.input._steps import (
 from stratax.distribute.replicas import Share
 
 _UNKNOWN = -2
+# How often a pass of one process notes its position, at most.
 POSITION_SECONDS = 0.05
-"""How often a pass of one process notes its position, at most."""
+# After how many steps a pass that several workers make alike notes its position.
 POSITION_STEPS = 16
-"""After how many steps a pass that several workers make alike notes its position."""
 
 
 class Source(abc.ABC):
@@ -36,8 +36,8 @@ class Source(abc.ABC):
         num_replicas: How many replicas there are.
     """
 
+    # Of how many workers each reads a part of its own; 1 where all read the same.
     num_readers = 1
-    """Of how many workers each reads a part of its own; 1 where all read the same."""
 
     def __init__(self, dataset: object, num_replicas: int) -> None:
         if not isinstance(dataset, Iterable):
@@ -132,10 +132,10 @@ def is_count(value: object) -> bool:
 class GlobalBatches(Source):
     """A dataset of global batches: each is divided among the replicas, or, where it does not divide, kept whole."""
 
+    # Which of the replicas are this process's.
     share = Share()
-    """Which of the replicas are this process's."""
+    # Whether whoever reads from the cursor reads ahead as the dataset's own `prefetch` would.
     leaves_prefetch = True
-    """Whether whoever reads from the cursor reads ahead as the dataset's own `prefetch` would."""
 
     def cardinality(self) -> int:
         return self.elements()

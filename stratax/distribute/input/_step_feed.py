@@ -17,8 +17,8 @@ _POLL_SECONDS = 0.1
 # The first fetches pay for opening the source, so they say nothing about the others.
 _FIRST_FETCHES = 2
 
+# Makes the block in which a program waits for input; it is told whether for other workers.
 Waiting = Callable[[bool], contextlib.AbstractContextManager[Any]]
-"""Makes the block in which a program waits for input; it is told whether for other workers."""
 
 
 class StepFeed(ReadAhead):

@@ -15,12 +15,12 @@ from stratax.distribute.replicas import PerReplica, Share
 class Kind(enum.Enum):
     """How the arrays of a step belong to the replicas."""
 
+    # Each replica has its part: a leading dimension counts replicas.
     SPREAD = "spread"
-    """Each replica has its part: a leading dimension counts replicas."""
+    # The step does not divide: one component, which every replica has.
     SOLO = "solo"
-    """The step does not divide: one component, which every replica has."""
+    # There is one replica: plain arrays.
     PLAIN = "plain"
-    """There is one replica: plain arrays."""
 
 
 class Steps(Columns):
@@ -57,8 +57,8 @@ def wrapped(arrays: list[Any], treedef: Any, kind: Kind) -> Any:
     return jax.tree.unflatten(treedef, arrays)
 
 
+# Makes steps of stacked elements: of their leaves, how many they are, and their structure.
 AsSteps = Callable[[list[np.ndarray], int, Any], Steps]
-"""Makes steps of stacked elements: of their leaves, how many they are, and their structure."""
 
 
 def as_elements(leaves: list[np.ndarray], count: int, treedef: Any) -> Steps:

@@ -22,8 +22,8 @@ from stratax.distribute.replicas._values import (
     refuse_use,
 )
 
+# The shape and the name of the dtype of a component, as what JSON can hold.
 Spec = list[Any]
-"""The shape and the name of the dtype of a component, as what JSON can hold."""
 
 
 @refuse_use

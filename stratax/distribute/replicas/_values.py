@@ -11,8 +11,8 @@ from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 from stratax._shown import shown
 from stratax.errors import BadArgumentError, BadTypeError, StructureError
 
+# The name of the one axis of every synchronous strategy's mesh.
 REPLICA_AXIS = "replica"
-"""The name of the one axis of every synchronous strategy's mesh."""
 
 _Class = TypeVar("_Class")
 _BINARY = ("add", "sub", "mul", "matmul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor")

@@ -20,8 +20,8 @@ from stratax.distribute.replicas import get_strategy, has_strategy, is_default
 if TYPE_CHECKING:
     from stratax.distribute.strategies._strategy import Strategy
 
+# The attribute of a variable that holds the note.
 _NOTE = "_stratax_owner"
-"""The attribute of a variable that holds the note."""
 
 
 class _Owner:

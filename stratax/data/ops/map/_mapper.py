@@ -36,8 +36,8 @@ from stratax.data.vectorise import (
     variables_kept,
 )
 
+# How many results for a block are compared with those of one call for each element before blocks are trusted.
 _CHECKED_ROWS = 16
-"""How many results for a block are compared with those of one call for each element before blocks are trusted."""
 
 
 class Mapper:

@@ -6,8 +6,8 @@ import numpy as np
 
 from stratax.data.elements import generator, scramble
 
+# Longer permutations are computed position by position instead of being kept in memory.
 TABLE_LIMIT = 1 << 22
-"""Longer permutations are computed position by position instead of being kept in memory."""
 
 _ROUNDS = 8
 

@@ -16,8 +16,8 @@ from stratax.data.sources import CurrentFile, NamedFiles
 from stratax.errors import DataError, DataLossError
 from stratax.io import guess_compression, open_bytes
 
+# How many bytes are read at a time where nothing else is asked for.
 CSV_PIECE = 1 << 18
-"""How many bytes are read at a time where nothing else is asked for."""
 
 _READ_AHEAD = 256
 _MOST_RECORDS = 1 << 14
