@@ -50,6 +50,7 @@ def do_not_convert(function: _F) -> _F:
         ... def scale(x, times):
         ...     return [x * t for t in times]
     """
+    # On the function itself: wrappers made with `functools.wraps` copy it.
     setattr(function, _SKIP, True)
     return function
 
@@ -72,6 +73,7 @@ def convert(function: Callable[..., Any]) -> Callable[..., Any]:
         converted = convert(function.__func__)
         return function if converted is function.__func__ else types.MethodType(converted, function.__self__)
     if isinstance(function, types.FunctionType) and _is_convertible(function):
+        # What can't be rewritten runs as it is; a warning says so where it matters.
         return (_rewritten(function) if _leads_to_users(function) else None) or function
     return function
 
@@ -102,6 +104,7 @@ def _converted_call(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
         return (target or function)(*args, **kwargs)
     if isinstance(function, (type, types.BuiltinFunctionType)):
         return _call_builtin(function, args, kwargs, scope)
+    # An object that is called: a layer of the user's own, say.
     method = type(function).__call__
     if isinstance(method, types.FunctionType) and _is_convertible(method) and _is_users(method):
         return converted_call(method, (function, *args), kwargs, scope)
@@ -150,6 +153,7 @@ def _leads_to_users(function: types.FunctionType) -> bool:
 
 
 _PATHS = {name: sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
+# Looked for before the standard library, inside whose folder they lie.
 _INSTALLED = ("site-packages", "dist-packages")
 # Libraries that JAX traces as they are: their loops are not the user's.
 _NEVER = ("keras", "jax", "jaxlib", "numpy", "stratax", "malt")
@@ -184,6 +188,7 @@ def _no(_: dict[str, Any]) -> bool:
 
 def _uses_stratax(module: dict[str, Any]) -> bool:
     """Return whether an installed module imports Stratax: then its loops may be meant to be compiled."""
+    # A list, as another thread may import into the module meanwhile.
     for value in list(module.values()):
         name = value.__name__ if isinstance(value, types.ModuleType) else getattr(value, "__module__", None)
         if isinstance(name, str) and name.partition(".")[0] == "stratax":
@@ -207,6 +212,7 @@ def _rewritten(function: types.FunctionType) -> types.FunctionType | None:
         converted = _transpile.transpile(function, OPERATORS)
     except Exception as error:  # AutoGraph raises all kinds for what it can't read; Python still can.
         with _lock:
+            # Under the lock, so that only one of several threads warns.
             first = code not in _given_up
             _given_up.add(code)
         if first and _has_branches(code) and code.co_name != "<lambda>":
@@ -236,6 +242,7 @@ def _has_branches(code: types.CodeType) -> bool:
 
 def _needs_rewriting(code: types.CodeType) -> bool:
     """Return whether a function has control flow of its own or calls functions that may have."""
+    # Calls alone are reason enough: what is called may be the user's, and have loops.
     calls = any(
         instruction.opname.startswith(("CALL", "PRECALL")) for instruction in dis.get_instructions(code)
     )

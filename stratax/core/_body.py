@@ -17,6 +17,7 @@ from stratax.core import _capture
 # A loop that the host drives, window by window: `loop_p.bind(*values, loop=...)`.
 loop_p = jax_core.Primitive("stratax_loop")
 loop_p.multiple_results = True
+# Types only: the program is cut here before JAX would evaluate or compile it.
 loop_p.def_abstract_eval(lambda *_, loop: loop.results)
 # A condition one of whose branches has such a loop: `branch_p.bind(predicate, *values, branches=...)`.
 branch_p = jax_core.Primitive("stratax_branch")
@@ -33,6 +34,7 @@ def _refuse_to_differentiate(*_: object, **__: object) -> Any:
     )
 
 
+# JAX's own error would name a primitive that the user has never heard of.
 ad.primitive_jvps[loop_p] = _refuse_to_differentiate
 ad.primitive_jvps[branch_p] = _refuse_to_differentiate
 
@@ -43,6 +45,7 @@ class BranchRegion(_capture.Region):
     parent: _capture.Region
 
     def lift(self, variable: keras.Variable) -> Any:
+        # Closed over: `jax.lax.cond` makes operands of the values itself.
         return self.parent.get_current_value(variable)
 
     def next_element(self, stream: object) -> Any:
@@ -102,6 +105,7 @@ class LoopRegion(_capture.Region):
         super().__init__(parent, path)
         self.inputs: list[Any] = []
         self.taken_elements: list[Taken] = []
+        # A copy, as tracing adds the streams that it meets.
         self._structures = dict(structures or {})
         self._counts: dict[int, int] = {}
 
@@ -112,6 +116,7 @@ class LoopRegion(_capture.Region):
     def new_input(self, source: object, shape: Sequence[int], dtype: DTypeLike) -> Any:
         """Return a tracer of the body's trace for a value that `source` stands for."""
         with jax_core.set_current_trace(self.trace):
+            # In the body's trace: a `jax.grad` inside would own the tracer otherwise.
             tracer = _capture.input_p.bind(
                 index=len(self.inputs), aval=jax.core.ShapedArray(tuple(shape), dtype)
             )
@@ -175,6 +180,7 @@ class LoopRegion(_capture.Region):
                 "array or its elements' shapes differ. Expected: the inner loop over `stratax.range(n)` with a Python "
                 "int n, elements of one shape. Received: n is an argument of the compiled function. Pass an int."
             )
+        # All iterations take elements of one structure; another one is another body.
         self._structures.setdefault(id(stream), structure[1] if is_optional else structure)
         entry = Taken(stream, structure, self.per_iteration(stream), count, block, is_optional)
         self._counts[id(stream)] = entry.offset + count
@@ -190,6 +196,7 @@ class LoopRegion(_capture.Region):
 
 def taken_before(region: _capture.Region, stream: object) -> int:
     """Return how many elements of a stream are taken before this point, as far as that is known while tracing."""
+    # A branch takes nothing itself, so what was taken before it is what was taken around it.
     while isinstance(region, BranchRegion):
         region = region.parent
     return feeding_region(region, stream).taken(stream)

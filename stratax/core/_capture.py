@@ -41,6 +41,7 @@ def current_trace() -> Any:
         return trace
 
 
+# Of a thread, as regions are: another thread may be tracing a function of its own.
 class _Agreement(threading.local):
     depth = 0
 
@@ -101,6 +102,7 @@ class Region(keras.StatelessScope):
         self._num_peeks = 0
         self.path: Path = path if path is not None else parent.next_path() if parent is not None else ()
         self.trace: Any = None
+        # Keyed by `id`: variables of Keras compare element by element with `==`.
         self.reads: dict[int, keras.Variable] = {}
         self.writes: dict[int, keras.Variable] = {}
         self.in_agreement: set[int] = set()
@@ -128,12 +130,15 @@ class Region(keras.StatelessScope):
         if isinstance(variable, Spread):
             return self._values[key] if key in self._values else self._spread(variable)
         if key in self.spreads:
+            # Merged in this region's trace, not in that of whoever reads it: the latter may be over before
+            # the value is.
             with jax_core.set_current_trace(self.trace):
                 return self.spreads[key].merge(self._values[id(self.spreads[key])])
         if key not in self._values:
             self.reads[key] = variable
             self._values[key] = self.lift(variable)
         value = self._values[key]
+        # Told of every read, not only of the first: a tape may have begun in between.
         _reads.notify(variable, value)
         return value
 
@@ -146,6 +151,7 @@ class Region(keras.StatelessScope):
         elif id(variable) in self.spreads:
             # The region carries the parties' values: what is assigned outside of them is assigned to each.
             variable, value = self.spreads[id(variable)], self.spreads[id(variable)].spread(value)
+        # Before anything is recorded: a refused assignment leaves the region as it was.
         _check_belongs(self, variable, value)
         self.writes[id(variable)] = variable
         self._values[id(variable)] = value
@@ -165,6 +171,7 @@ class Region(keras.StatelessScope):
 
     def take_over(self, variable: keras.Variable, value: object, *inner: "Region") -> None:
         """Record an assignment that regions inside this one have made (a loop's body, a condition's branches)."""
+        # A branch that does not write the variable has nothing to agree on.
         writers = [region for region in inner if id(variable) in region.writes]
         agreed = bool(writers) and all(id(variable) in region.in_agreement for region in writers)
         with equal_on_all_replicas() if agreed else contextlib.nullcontext():
@@ -218,9 +225,11 @@ class Region(keras.StatelessScope):
         another structure, the streams are somewhere else; it then sees what the first trace has seen.
         """
         self._num_peeks += 1
+        # Peeks are numbered: a second trace asks the same questions in the same order.
         key = (self.path, self._num_peeks)
         seen = self.program.seen
         if key not in seen:
+            # Reading data may run NumPy and JAX, whose results must be values and no tracers.
             with outside_scopes():
                 seen[key] = (stream.peek_up_to if up_to else stream.peek_runs)(skip, count)
         return seen[key]
@@ -454,6 +463,7 @@ class ProgramRegion(Region):
         Returns:
             What stands for each of `streams` in the feeds from now on.
         """
+        # Objects of their own instead of None: several streams have to stay distinct.
         stand_ins = [object() for _ in streams]
         places = {id(stream): stand_in for stream, stand_in in zip(streams, stand_ins, strict=True)}
         feeds = {
@@ -461,6 +471,8 @@ class ProgramRegion(Region):
             for feed in self.feeds
         }
         self.feeds = [feeds[id(feed)] for feed in self.feeds]
+        # Loops and passes refer to streams as well; a stream left behind in them would live as long as the
+        # program.
         for loop in self.loops.values():
             loop.replace_streams(places)
         for made in self.passes.values():
@@ -492,6 +504,7 @@ OPTIONAL = jax.ShapeDtypeStruct((), np.dtype(bool))
 
 def optional_structure(region: Region, stream: object, skip: int) -> Any:
     """Return the structure of an element that may be missing."""
+    # Where nothing is left behind `skip`, an element before it shows what they look like.
     found = region.peek(stream, skip, 1, up_to=True) or region.peek(stream, 0, 1, up_to=True)
     return found[0][0] if found else declared_structure(stream)
 
@@ -506,6 +519,8 @@ def declared_structure(stream: Any) -> Any:
                 f"Expected: components of numbers with shapes. Received: {shown(spec)}. Give the dataset elements, or "
                 "a signature."
             )
+        # 1 is as good as any size: an element that does come later is compared with it, and traced anew if it
+        # differs.
         shape = tuple(1 if size is None else int(size) for size in spec.shape)
         return jax.ShapeDtypeStruct(shape, jax.dtypes.canonicalize_dtype(spec.dtype))
 
@@ -525,6 +540,7 @@ def lift_inputs(closed: jax_core.ClosedJaxpr, count: int) -> Callable[..., list[
     """
     jaxpr = closed.jaxpr
     fed: dict[int, Any] = {e.params["index"]: e.outvars[0] for e in jaxpr.eqns if e.primitive is input_p}
+    # Variables are lifted when they are first read, so markers stand anywhere among the equations.
     equations = [e for e in jaxpr.eqns if e.primitive is not input_p]
     leading = [fed[index] for index in range(count)]
     names = tuple(f"input{index}" for index in range(count))

@@ -101,10 +101,12 @@ class Carry:
         written: dict[int, Any] = {}
         for body in bodies:
             for variable in body.region.writes.values():
+                # By the variable itself, whichever form a body writes it in.
                 written.setdefault(id(_variable_of(variable)), variable)
         self.variables = list(written.values())
         self.initial += [parent.get_current_value(variable) for variable in self.variables]
         self._slot_of = {key: len(self.slots) + i for i, key in enumerate(written)}
+        # Read and not written: the same in all iterations, so it is closed over instead of carried.
         self._read = {
             id(source): parent.get_current_value(source)
             for body in bodies
@@ -122,6 +124,7 @@ class Carry:
                     # The body leaves it alone: after the loop it is what it was, a Python number too.
                     self._arguments.append(value)
                     continue
+                # The type on entry: promotion has settled that the body leaves it with this one, too.
                 kind = _locals.describe(packed.paths[leaf], value)
                 self._arguments.append(_Slot(len(self.slots)))
                 self._positions[local][leaf] = self._add(kind, results, _locals.cast(value, kind.dtype))
@@ -287,11 +290,13 @@ class Runner:
         """
 
         def body(values: list[Any], xs: tuple[Any, list[Any]]) -> tuple[list[Any], list[Any]]:
+            # `scan` slices the blocks itself; nothing is gathered by index.
             index, blocks = xs
             new, results = self._carry.step(self._element(index), values, blocks)
             return new, [results[position] for position in kept]
 
         count = self._elements.length
+        # int32 as in all kinds of loops: the body is traced for one type of index.
         xs = (jnp.arange(count, dtype=jnp.int32), self._blocks)
         values, rows = jax.lax.scan(body, self._carry.initial, xs, length=count)
         return values, rows
@@ -315,6 +320,7 @@ class Runner:
         def body(state: tuple[Any, Any, list[Any]]) -> tuple[Any, Any, list[Any]]:
             index, _, values = state
             new, results = self._carry.step(self._element(index), values, ())
+            # The body has computed the condition last; see `_Loop._trace_once`.
             return index + 1, results[-1], new
 
         first = (jnp.zeros((), jnp.int32), _conditions.as_predicate(keep_going, "while"), self._carry.initial)

@@ -26,6 +26,7 @@ def is_traced(value: object) -> bool:
 class _LastNegation(threading.local):
     """The operand and the result of the last `not` on an array."""
 
+    # Of a thread, as traces are.
     pair: tuple[Any, Any] = (None, None)
 
 
@@ -80,6 +81,7 @@ def if_exp(condition: Any, if_true: Callable[[], Any], if_false: Callable[[], An
     """Return `if_true if condition else if_false`."""
     if not is_traced(condition) or _capture.current_region() is None:
         return if_true() if condition else if_false()
+    # A local without a name, which both sides assign: the expression becomes an `if` statement.
     values: list[Any] = [None]
 
     def assign(branch: Callable[[], Any]) -> Callable[[], None]:
@@ -134,6 +136,7 @@ def if_stmt(
         else:
             orelse()
         return
+    # Both branches begin from these; each would otherwise see what the other has assigned.
     entry = list(get_state())
     on_true, on_false = _narrowed(condition, entry, names)
     predicate = as_predicate(condition, "if")
@@ -143,6 +146,7 @@ def if_stmt(
     )
     merge = _Merge(branches[0].arrays, branches[1].arrays)
     state = [
+        # Locals that are not used afterwards need no common type.
         merge.local(name, branches[0].state[i], branches[1].state[i]) if i < num_outputs else entry[i]
         for i, name in enumerate(names)
     ]
@@ -181,6 +185,7 @@ def _trace(
         return leaves + [region.final_value(variable) for variable in region.writes.values()]
 
     block = _body.trace_block(region, body, ())
+    # Not the tracers of this branch, whose trace is over.
     set_state(entry)
     return _Branch(block, state, arrays)
 
@@ -238,6 +243,7 @@ class _Merge:
 
     def local(self, name: str, left: TensorLike, right: TensorLike) -> Any:
         """Return the value of a local after the condition, or a :class:`_Deferred` one."""
+        # Left alone by both branches, or assigned the same object.
         if left is right:
             return left
         if _locals.is_unset(left) or _locals.is_unset(right):
@@ -323,6 +329,7 @@ def _run(
 ) -> list[Any]:
     """Put the condition into the program; its variables get their new values."""
     written = {key: v for branch in branches for key, v in branch.block.region.writes.items()}
+    # Read before the branches run: a variable that only one of them writes needs its old value in the other.
     current = {key: parent.get_current_value(variable) for key, variable in written.items()}
 
     def side(number: int) -> Callable[[], list[Any]]:
@@ -361,6 +368,7 @@ def _matters(block: _body.TracedBlock) -> bool:
 
 def _output(output: _Output, results: list[Any], side: int) -> Any:
     position = output.positions[side]
+    # This branch returns later: the value is never looked at.
     if position is None:
         return _locals.zeros(output.leaf)
     return _locals.cast(results[position], output.leaf.dtype)

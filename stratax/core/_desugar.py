@@ -26,6 +26,7 @@ def desugar(node: ast.AST, operators: str) -> ast.AST:
     """
     names = _fresh_names(node)
     rewritings: list[ast.NodeTransformer] = [
+        # `else` before the assignments: those turn a test of `while` into a `break` that is none of the user's.
         _BindExceptions(operators),
         _LoopElse(names),
         _Assignments(names),
@@ -37,6 +38,7 @@ def desugar(node: ast.AST, operators: str) -> ast.AST:
 
 def _fresh_names(node: ast.AST) -> Iterator[str]:
     """Return names that the function does not use."""
+    # Names of inner functions count as well: a `nonlocal` could reach them.
     used = {child.id for child in ast.walk(node) if isinstance(child, ast.Name)}
     return (name for i in itertools.count() if (name := f"stratax_local_{i}") not in used)
 
@@ -76,6 +78,7 @@ class _LoopElse(ast.NodeTransformer):
         breaks = _ClearAtBreak(flag)
         node.body = breaks.block(node.body)
         node.orelse = []
+        # Without a `break` the `else` always runs.
         if not breaks.found:
             return [node, *orelse]
         return [_assign(flag, ast.Constant(True)), node, ast.If(_read(flag), orelse, [])]
@@ -96,6 +99,7 @@ class _ClearAtBreak(ast.NodeTransformer):
             # A `break` in the `else` of an inner loop ends this loop. One in its body does not.
             node.orelse = self.block(node.orelse)
             return node
+        # A `break` in an inner function would be its own loop's.
         if isinstance(node, (*_DEFINITIONS, ast.expr)):
             return node
         if isinstance(node, ast.Break):
@@ -145,6 +149,7 @@ class _Assignments(ast.NodeTransformer):
         before: list[ast.stmt] = []
         test = self._taken(node.test, before)
         leave = ast.If(ast.UnaryOp(ast.Not(), test), [ast.Break()], [])
+        # The test moves into the body, where a name that it assigns is the function's local.
         node.test, node.body = ast.Constant(True), [*before, leave, *node.body]
         return node
 
@@ -200,6 +205,7 @@ class _Assignments(ast.NodeTransformer):
     def _take_from_parts(self, node: ast.AST, before: list[ast.stmt]) -> None:
         """Take assignments out of a node's parts; what Python computes before the last of them is computed before."""
         parts = list(_parts(node))
+        # Behind the last assignment nothing has to move: Python computes it afterwards anyway.
         last = max(i for i, (_, _, part) in enumerate(parts) if _assigns(part))
         for position, (owner, key, part) in enumerate(parts[: last + 1]):
             if not isinstance(part, ast.expr) or isinstance(part, ast.Starred | ast.Slice):

@@ -138,11 +138,13 @@ def window_of(structures: Sequence[Any], counts: Sequence[int]) -> int:
     for structure, count in zip(structures, counts, strict=True):
         leaves = jax.tree.leaves(structure)
         size += count * sum(math.prod(leaf.shape) * leaf.dtype.itemsize for leaf in leaves)
+    # One iteration at least: there is no smaller window.
     return max(1, min(WINDOW_STEPS, WINDOW_BYTES // max(1, size)))
 
 
 def same_structure(left: TensorLike, right: TensorLike) -> bool:
     """Return whether elements of two structures can be taken for one another."""
+    # The usual case: a stream describes its elements by one object while they don't change.
     if left is right:
         return True
     if not bool(jax.tree.structure(left) == jax.tree.structure(right)):  # type: ignore[operator]
@@ -158,6 +160,7 @@ def same_structures(left: Sequence[Any], right: Sequence[Any]) -> bool:
 
 def number_of(program: _capture.ProgramRegion, path: _capture.Path, structures: list[Any]) -> int:
     """Return the number of some structures of elements of a loop: the same in all traces of the program."""
+    # Shared by all traces of the program, so that a number means the same in each.
     known = program.structures.setdefault(path, [])
     for number, other in enumerate(known):
         if same_structures(structures, other):
@@ -228,8 +231,10 @@ def step_of(
     # Values of the trace around the loop: tracers, which have to be operands of the loop's equation.
     constants = list(closed.consts)
     jaxpr = closed.jaxpr.replace(
+        # The values become operands of the loop's equation: a constant could not be a tracer.
         constvars=[],
         invars=[*closed.jaxpr.invars, *closed.jaxpr.constvars],
+        # With other arguments the names of the old ones would be wrong, which `jax_enable_checks` finds.
         debug_info=closed.jaxpr.debug_info._replace(arg_names=None, result_paths=None),
     )
     made = Step(
@@ -261,11 +266,13 @@ def bind(
         loop.length_at = len(operands)
         operands.append(length)
     carried = {id(variable) for variable in loop.variables.values()}
+    # Given to the variables before the loop, whose interruption then leaves them as the program had them.
     for variable in parent.writes.values():
         if id(variable) not in carried:
             loop.before.append((variable, len(operands)))
             operands.append(parent.final_value(variable))
     loop.constants = len(operands)
+    # Bodies for several structures share most of what they need from around the loop.
     places: dict[int, int] = {}
     for step, values in zip(loop.steps, constants, strict=True):
         for value in values:
@@ -275,6 +282,7 @@ def bind(
         step.constants = [places[id(value)] for value in values]
     program = parent.program
     program.loops[loop.path] = loop
+    # Only loops of the function itself cut the program; an inner one is driven inside its outer one.
     if parent is program:
         program.num_driven += 1
         for take, count in zip(loop.takes, loop.steps[0].counts, strict=True):

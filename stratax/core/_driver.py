@@ -75,6 +75,8 @@ class Run:
         self._can_fail = can_fail
         self._observer = _dispatches.observer() if spans_processes else None
         self._spans_processes = spans_processes
+        # Values that variables get at the end of the program, or when it is interrupted: they are kept
+        # elsewhere or spread over replicas.
         self._held: dict[int, tuple[Any, Any]] = {}
 
     def top(self, jaxpr: Any, values: dict[Any, Any]) -> None:
@@ -114,6 +116,7 @@ class Run:
         self._held.clear()
 
     def _stored(self, value: Any) -> Any:
+        # A copy, as the loop goes on and overwrites what it carries.
         return jax.device_put(value, self._storage, may_alias=False) if self._moves else value
 
     def _part(self, part: Any, jaxpr: Any, values: dict[Any, Any]) -> None:
@@ -131,11 +134,13 @@ class Run:
             results = compiled(*arguments)
         else:
             # JAX compiles in the first call.
+            # One key for all shapes of a part: only the phase that is shown depends on it.
             known = key in self._cuts.compiled
             with observer.dispatching() if known else observer.compiling():
                 results = compiled(*arguments)
             self._cuts.compiled.add(key)
             observer.dispatched(next(iter(jax.tree.leaves(results)), None))
+        # A callback's error has to come out before the values are committed.
         if self._can_fail:
             jax.block_until_ready(results)
         return results
@@ -143,6 +148,7 @@ class Run:
     def _branch(self, equation: Any, values: dict[Any, Any]) -> None:
         branches = equation.params["branches"]
         operands = [value_of(atom, values) for atom in equation.invars]
+        # The predicate is equal on all processes, so all go into the same branch.
         side = 0 if bool(on_host(operands[0])) else 1
         results = self.nested(branches.jaxprs[side], [operands[i] for i in branches.constants[side]])
         values.update(zip(equation.outvars, results, strict=True))
@@ -152,6 +158,7 @@ class Run:
         if isinstance(variable, _capture.Spread) or self._moves:
             self._held[id(variable)] = variable, value
             return
+        # The one value is newer than what the replicas held.
         self._held = {k: v for k, v in self._held.items() if not _is_spread_of(v[0], variable)}
         _variable_store.write(variable, value)
 
@@ -185,10 +192,12 @@ class _LoopRun:
     def run(self) -> None:
         """Run the loop, and give its results to the values around it."""
         loop, equation = self._loop, self._part.equation
+        # Without what is carried: `_initial` has to be its only holder to overwrite it.
         self._operands: list[Any] = [
             None if i < len(loop.results) else value_of(atom, self._values)
             for i, atom in enumerate(equation.invars)
         ]
+        # Committed before the loop, so that an interrupt in it does not undo what came before.
         for variable, position in loop.before:
             self._run.commit(variable, self._operands[position])
         carried = self._initial()
@@ -231,6 +240,7 @@ class _LoopRun:
 
     def _open(self) -> None:
         for take in self._loop.takes:
+            # A `CallPass` belongs to the call, which has begun it; any other pass to this run of the loop.
             if isinstance(take.stream, _stream.Pass) and not isinstance(take.stream, _stream.CallPass):
                 stream = take.stream.begin(self._run._resolve(take.stream.source))
                 self._passes.append(stream)
@@ -260,6 +270,7 @@ class _LoopRun:
                 # The host waits for the window, as only its run tells how many elements were used.
                 count, go_on = int(on_host(ran)), bool(on_host(flag))
                 size = min(2 * size, _driven.WATCHED_STEPS)
+                # The elements were only looked at so far: the loop may have ended before it used them all.
                 self._pass_over(count, available)
             elif not self._step.is_driven:
                 # The host is ahead of the devices by a bounded number of windows, whose input is all that is kept.
@@ -273,6 +284,7 @@ class _LoopRun:
         """Return how many iterations come next, and how many elements each stream has for them; None at the end."""
         while True:
             step = self._step
+            # A driven body goes iteration by iteration; its own loops have the windows.
             want = 1 if step.is_driven else min(left, step.window)
             counts: list[int] = []
             structures: list[Any] = []
@@ -287,6 +299,7 @@ class _LoopRun:
                     raise self._ran_out(take, 0)
                 structures.append(runs[0][0] if runs else step.structures[position])
                 counts.append(runs[0][1] if runs else 0)
+            # Counted anew for the other body: it may take more elements, or fit fewer in a window.
             if not _driven.same_structures(structures, step.structures):
                 self._step = self._step_for(structures)
                 continue
@@ -307,6 +320,7 @@ class _LoopRun:
             if _driven.same_structures(structures, step.structures):
                 return step
         step = self._run._extend(self._loop, structures, self._jaxpr, self._values)
+        # Kept for the program's next calls, too.
         self._loop.steps.append(step)
         return step
 
@@ -345,6 +359,7 @@ class _LoopRun:
             self._commit(results)
             return np.int32(1), results, flag
         compiled = run._cuts.window(step, loop, shardings, donate=not run._can_fail)
+        # The window's buffers are donated: variables have no values until `_commit`.
         with InterruptDeferred():
             new, flag, ran = run._dispatch(
                 (id(compiled), capacity),
@@ -375,6 +390,7 @@ class _LoopRun:
             taken = min(available[position], count) if take.is_optional else count * per_iteration
             if taken:
                 block = self._streams[position].peek_block(0, taken, capacity * per_iteration)
+                # Kept for a window without elements, which needs arrays of these shapes.
                 self._last_rows[position] = jax.tree.leaves(block)
                 _placement.check_fits(self._last_rows[position])
                 leaves[position] = self._last_rows[position]
@@ -392,6 +408,7 @@ class _LoopRun:
         per_iteration = self._step.counts[row.take]
         if per_iteration == 1 and not row.is_block:
             return leaf
+        # `[iterations * elements, ...]` to `[iterations, elements, ...]`, of which the row takes its part.
         leaf = leaf.reshape(capacity, per_iteration, *leaf.shape[1:])[:, row.start : row.start + row.count]
         return leaf if row.is_block else leaf[:, 0]
 
@@ -416,6 +433,7 @@ def _capacity(loop: _driven.Loop, step: _driven.Step, count: int, most: int) -> 
     """Return how many rows a window's blocks have: as few different numbers as may be, since each is compiled."""
     if loop.test is not None:
         return most
+    # A number that is compiled already is used even where many rows are padding: compiling costs far more.
     fitting = [capacity for capacity in step.capacities if capacity >= count]
     if fitting:
         return min(fitting)
@@ -436,6 +454,7 @@ def value_of(atom: Any, values: dict[Any, Any]) -> Any:
         TracingError: It is not at hand.
     """
     if isinstance(atom, jax_core.Literal):
+        # With exactly the literal's dtype: a Python number would be weakly typed, and compiled once more.
         return jnp.asarray(atom.val, atom.aval.dtype)  # type: ignore[attr-defined]
     if atom not in values:
         raise errors.TracingError(
@@ -451,6 +470,7 @@ def on_host(value: Any) -> np.ndarray:
     if not isinstance(value, jax.Array):
         return np.asarray(value)
     wait(value)
+    # Any shard of a replicated array has its value.
     return np.asarray(value if value.is_fully_addressable else value.addressable_data(0))
 
 

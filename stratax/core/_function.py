@@ -60,6 +60,7 @@ class Function(_signature.Alias):
         traces_before_warning: int = _TRACES_BEFORE_WARNING,
         calls_argument: bool = False,
     ) -> None:
+        # Sets `__wrapped__` too, by which AutoGraph finds the user's function.
         functools.update_wrapper(self, python_function)
         self._identity = object()
         self._history = _retracing.History(traces_before_warning, by_callee=calls_argument)
@@ -67,15 +68,19 @@ class Function(_signature.Alias):
         self._autograph = autograph
         self._donate = donate
         self._converted: Callable[..., Any] | None = None
+        # Once for all calls: `inspect.signature` is slow beside a call.
         self._signature = inspect.signature(python_function)
         self._plain = _takes_positional_only_defaults(self._signature)
         self._programs: collections.OrderedDict[Any, _Variants] = collections.OrderedDict()
         self._bound: dict[int, Function] = {}
+        # Most functions have no closure, and their calls need not look into its cells.
         self._has_closure = bool(getattr(inspect.unwrap(python_function), "__closure__", None))
 
     def __get__(self, instance: object, owner: type | None = None) -> "Function":
         if instance is None:
             return self
+        # By identity, as an object may have no hash or be equal to others; a finalizer removes the entry
+        # (`_bound_method`).
         shared = self._bound.get(id(instance))
         if shared is None:
             method = _bound_method(self.python_function, instance, self._bound)
@@ -108,6 +113,7 @@ class Function(_signature.Alias):
             return self.converted(*args, **kwargs)
         try:
             arguments = _signature.sort_arguments(self._canonical(args, kwargs))
+            # Values in a closure are constants of the program, and so part of its key.
             key = (
                 (arguments.key, _signature.closure_key(self.python_function))
                 if self._has_closure
@@ -116,6 +122,7 @@ class Function(_signature.Alias):
             variants = self._programs.get(key)
             if variants is None:
                 variants = self._programs[key] = []
+                # The oldest goes, not the least recently used one: moving an entry would cost every call.
                 while len(self._programs) > MAX_PROGRAMS:
                     self._programs.popitem(last=False)
             program, traced = self._find(variants, arguments)
@@ -160,15 +167,18 @@ class Function(_signature.Alias):
         for program, traced in variants:
             if program.matches(arguments.streams, traced, arguments.dynamic):
                 return program, traced
+        # Before the trace, which may take long: the user sees at once what it is about.
         self._history.warn(self, arguments, list(self._signature.parameters))
         entry = self._trace(arguments)
         variants.append(entry)
+        # Variants are searched one by one, hence a limit of their own; the newest stay.
         del variants[:-_MAX_VARIANTS]
         return entry
 
     def _trace_jaxpr(
         self, arguments: _signature.Arguments, region: _capture.ProgramRegion
     ) -> tuple[Any, Any, Any]:
+        # Filled by `body`: what is no array can't be returned through JAX.
         outputs: list[Any] = []
 
         def body(*dynamic: object) -> tuple[list[Any], list[Any]]:
@@ -207,7 +217,9 @@ class Function(_signature.Alias):
             region.close_passes()
             raise
         self._check_created(region, arguments)
+        # Only after a trace that succeeded: the next one after a failure may create variables, too.
         self._history.add(arguments)
+        # The program outlives this call's streams; later calls give theirs by position.
         stand_ins = region.detach(arguments.streams)
         name = getattr(self.python_function, "__name__", "function")
         return build_program(closed, region, outputs, name=name, donate=self._donate), stand_ins
@@ -219,6 +231,7 @@ class Function(_signature.Alias):
         reason = "The shapes of the elements that a loop takes from a dataset vary."
         self._history.warn(self, arguments, list(self._signature.parameters), reason)
         region = _capture.ProgramRegion(known=arguments.dynamic)
+        # A copy: what this trace sees besides belongs to it alone.
         region.seen = dict(memory.seen)
         region.structures = memory.structures
         region.hints = hints
@@ -227,6 +240,7 @@ class Function(_signature.Alias):
             with contextlib.nullcontext() if observer is None else observer.compiling():
                 closed, _, _ = self._trace_jaxpr(arguments, region)
         finally:
+            # The running program has its own passes; what this trace has opened nobody goes on with.
             region.close_passes()
         self._check_created(region, arguments)
         self._history.add(arguments)
@@ -253,6 +267,8 @@ class _BoundFunction(Function):
     __slots__ = ("instance",)
 
     def __init__(self, shared: Function, instance: object) -> None:
+        # One dictionary for all: the programs and the history of traces are found by every bound method of
+        # the object.
         self.__dict__ = shared.__dict__
         self.instance = instance
 
@@ -376,6 +392,8 @@ def build_program(
     def run(
         donated_values: list[Any], kept_values: list[Any], arguments: list[Any]
     ) -> tuple[list[Any], list[Any]]:
+        # Donated and kept values come apart, as JAX donates whole arguments; here they are put in order
+        # again.
         inputs: list[Any] = [None] * len(sources)
         for position, value in zip(donated_positions, donated_values, strict=True):
             inputs[position] = value
@@ -388,6 +406,7 @@ def build_program(
             new = jax.lax.with_sharding_constraint(new, placement)
         return new, results[len(written) :]
 
+    # The name in JAX's logs and profiles.
     run.__name__ = name
     return _program.Program(compiled=jax.jit(run, donate_argnums=0), placement=placement, **description)
 
@@ -431,6 +450,7 @@ def _sort_outputs(result: object) -> tuple[list[Any], Any]:
     arrays: list[Any] = []
     places = []
     for leaf in leaves:
+        # A variable that is returned stands for the value that it has after the call.
         value = leaf.value if isinstance(leaf, keras.Variable) else leaf
         if isinstance(value, (jax.Array, np.ndarray, np.generic, bool, int, float, complex)):
             places.append(_program.Output(len(arrays)))
@@ -448,6 +468,7 @@ def _abstract(value: Any) -> Any:
             f"booleans. Received: an array of dtype {value.dtype} and shape {value.shape}. Pass text as a str, and "
             "arrays of objects as a list."
         )
+    # Described as it will arrive: devices have no 64 bits unless JAX is told so.
     dtype = jax.dtypes.canonicalize_dtype(value.dtype)
     return jax.ShapeDtypeStruct(value.shape, dtype, weak_type=getattr(value, "weak_type", False))
 
@@ -474,6 +495,7 @@ def _bound_method(
     def method(*args: object, **kwargs: object) -> Any:
         return python_function(reference(), *args, **kwargs)
 
+    # Without `self`, which the bound method supplies.
     parameters = list(inspect.signature(python_function).parameters.values())[1:]
     method.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     return method

@@ -64,6 +64,7 @@ def value_and_grad(
             f"Received: fun={shown(fun)}. Pass the function itself, without calling it."
         )
     if variables is not None and (not callable(variables) or isinstance(variables, keras.Variable)):
+        # Checked when the function is made, where the mistake is, and not when it is called.
         _flatten_variables(variables)
 
     @functools.wraps(fun)
@@ -92,6 +93,7 @@ class GradientRegion(_capture.Region):
         enclosing_trace: object,
         arguments: Sequence[tuple[keras.Variable, Any]],
     ) -> None:
+        # Not the scope: Keras may have entered one of its own in between, which is read through `_outside`.
         super().__init__(parent=_capture.current_region())
         self._outside = outside
         self._enclosing_trace = enclosing_trace
@@ -129,6 +131,7 @@ def _differentiate_variables(
     given_later = callable(variables) and not isinstance(variables, keras.Variable)
     structure = variables() if given_later else variables
     leaves, treedef = _flatten_variables(structure)
+    # A variable may be listed twice; each entry gets the gradient of the whole.
     unique = list({id(variable): variable for variable in leaves}.values())
     outside = get_stateless_scope()
 
@@ -184,6 +187,7 @@ def _differentiate(
             loss, aux = _split(returned) if has_aux else (returned, None)
             arrays, static["aux"] = _partition(aux)
             loss = _checked_loss(loss)
+        # Of the last trace, where the function is traced more than once.
         written[:] = region.writes.values()
         # What is assigned inside leaves as an auxiliary result: JAX lets no tracer out otherwise.
         return loss, (arrays, [region.final_value(variable) for variable in written])
@@ -197,6 +201,7 @@ def _write_back(scope: keras.StatelessScope | None, updates: Sequence[tuple[kera
     """Make assignments that were collected inside take effect outside."""
     for variable, value in updates:
         if scope is None:
+            # Keras' `assign` would convert and check once more what it has checked inside.
             variable._direct_assign(value)
         else:
             scope.add_update((variable, value))
@@ -209,6 +214,7 @@ def _partition(aux: object) -> tuple[list[Any], Any]:
     leaves, treedef = jax.tree.flatten(aux)
     is_array = [isinstance(leaf, jax.Array) for leaf in leaves]
     arrays = [leaf for leaf, array in zip(leaves, is_array, strict=True) if array]
+    # Auxiliary results of JAX are arrays only; a string in `aux` is put back by `_combine`.
     others = [None if array else leaf for leaf, array in zip(leaves, is_array, strict=True)]
     return arrays, (treedef, is_array, others)
 

@@ -90,7 +90,9 @@ def load(value: object) -> Any:
 def is_array(leaf: object) -> bool:
     """Return whether a compiled program can carry `leaf`: an array or a number."""
     if isinstance(leaf, np.ndarray):
+        # Objects, bytes and text, which devices don't have.
         return leaf.dtype.kind not in "OSU"
+    # Python's numbers, too: one that a loop changes has to be carried.
     return isinstance(leaf, (jax.Array, np.number, np.bool_, bool, int, float, complex))
 
 
@@ -104,6 +106,7 @@ def read_variables(values: Sequence[Any], before: Sequence[Any]) -> list[Any]:
     Returns:
         The locals, with values in the places of variables. Where there are none, the very same objects.
     """
+    # A local that is the variable itself means the variable, whose value the region carries.
     kept = {id(leaf) for leaf in jax.tree.leaves(list(before)) if isinstance(leaf, keras.Variable)}
 
     def is_new(leaf: object) -> bool:
@@ -119,6 +122,7 @@ def read_variables(values: Sequence[Any], before: Sequence[Any]) -> list[Any]:
 
 def is_weak(leaf: object) -> bool:
     """Return whether a number takes the dtype of what it meets, as Python's do."""
+    # NumPy's scalars are of Python's classes (`np.float64` is a `float`), and strong.
     is_number = isinstance(leaf, (int, float, complex)) and not isinstance(leaf, (bool, np.generic))
     return is_number or bool(getattr(leaf, "weak_type", False))
 
@@ -196,6 +200,7 @@ def same_constant(left: TensorLike, right: TensorLike) -> bool:
 
 def cast(value: Any, dtype: Any) -> Any:
     """Return `value` as an array of exactly this dtype."""
+    # Keys of random numbers have no other dtype to convert to.
     if _extended(dtype):
         return value
     return jax.lax.convert_element_type(value, jnp.dtype(dtype))
@@ -233,6 +238,7 @@ def common_dtype(path: str, left: TensorLike, right: TensorLike, where: str, fix
         if one.dtype == other.dtype:
             return one.dtype
         if is_weak(left) or is_weak(right):
+            # Joined must be what the strong one has already: an array never changes its dtype silently.
             joined = jnp.result_type(left, right)
             fits = {True: [], False: [one.dtype]}[is_weak(left)] + {True: [], False: [other.dtype]}[
                 is_weak(right)

@@ -82,6 +82,7 @@ def for_stmt(
 
 def reduce(iterated: object, initial: object, function: Callable[[Any, Any], Any]) -> Any:
     """Fold a dataset's elements into a state, `state = function(state, element)` for each, in one compiled loop."""
+    # A list of one, as `for_stmt` reads and assigns locals through functions.
     state = [initial]
 
     def body(element: PyTree) -> None:
@@ -115,6 +116,7 @@ def for_rows(stacked: object, function: Callable[[Any], Any], *, keep: bool) -> 
             "traced. Received: no program."
         )
     leaves, treedef = jax.tree.flatten(stacked)
+    # Without a value on entry, and so not carried from one call to the next.
     result: list[Any] = [_locals.Undefined("result")]
 
     def body(_: object) -> None:
@@ -181,6 +183,8 @@ def _elements(iterated: object, parent: _capture.Region) -> _carry.Elements | No
     if _iterated.is_stream(iterated):
         return _iterated.elements(iterated)
     if isinstance(iterated, _range.Range):
+        # Only then is the number of iterations the very object `stop`, which may be an argument of the
+        # function.
         counts_up = isinstance(iterated.start, int) and iterated.start == 0 and iterated.delta == 1
         return _carry.Elements(iterated.length, iterated.element, iterated.stop if counts_up else None)
     if isinstance(iterated, keras.Variable):
@@ -234,6 +238,7 @@ class _Loop:
     def compile(self, keep_going: object) -> None:
         """Trace the loop and put it into the program around it."""
         entry = self._entry()
+        # Traced before it is decided what kind of loop it is: the trace tells what it takes.
         traced, entry = self._trace(entry, {})
         if not traced.region.taken_elements and not traced.block.is_driven:
             self._run(traced, entry, self.elements, keep_going, [])
@@ -248,6 +253,7 @@ class _Loop:
             if number:
                 traced, entry = self._trace(self._entry(), segment.structures)
             elements = self.elements if len(segments) == 1 else self.elements.part(offset, segment.count)
+            # Taken now and not before: the segments before this one take their elements first.
             blocks = segment.feed(self.parent, traced.region)
             if segment.count:
                 self._run(traced, entry, elements, True, blocks)
@@ -269,6 +275,7 @@ class _Loop:
     def _fits_one_window(self, traced: _carry.Body) -> bool:
         """Return whether the program can take all that the loop needs before it runs."""
         region = traced.region
+        # How many elements such a loop needs is known only when it has run.
         if self.test is not None or self.elements.streams or traced.block.is_driven:
             return False
         # Whether the branch runs is known only on the devices; input that the program has taken would be lost if it
@@ -302,6 +309,7 @@ class _Loop:
             for k, body in enumerate(bodies)
         ]
         length = self.elements.length
+        # Variables stand behind the locals among what is carried.
         offset = len(carry.slots)
         loop = _driven.Loop(
             path=self.path,
@@ -379,6 +387,7 @@ class _Loop:
     def _entry(self) -> list[_locals.Packed]:
         """Return the locals before the loop."""
         values = self.get_state()
+        # A name with a dot or an index (`self.x`) is no local: None there may well be what the body leaves.
         simple = [name.isidentifier() for name in self.names]
         return [
             _locals.pack(name, _locals.NoneOnEntry(name) if value is None and is_simple else value)
@@ -389,6 +398,7 @@ class _Loop:
         self, entry: list[_locals.Packed], structures: dict[int, Any], number: int = 0
     ) -> tuple[_carry.Body, list[_locals.Packed]]:
         """Trace the body, again where it gives Python numbers on entry another dtype."""
+        # Dtypes are promoted in one direction only (int, float, complex), so a few traces settle them.
         for _ in range(_MAX_TRACES):
             traced = self._trace_once(entry, structures, number)
             promoted = self._promoted(entry, traced)
@@ -408,19 +418,23 @@ class _Loop:
         region = _body.LoopRegion(self.parent, structures, path=(*self.path, -1 - number))
         places = [(local, leaf) for local, packed in enumerate(entry) for leaf in packed.arrays]
         avals = [_abstract(entry[local].leaves[leaf]) for local, leaf in places]
+        # Filled by `run` below, while it is traced.
         traced = _carry.Body(None, region, [], {}, {})  # type: ignore[arg-type]
 
         def run(arguments: list[Any]) -> list[Any]:
             element, *carried = arguments
             traced.tracers.update(zip(places, carried, strict=True))
             before = _unpack(entry, traced.tracers)
+            # The body works on the function's own locals, through AutoGraph's `nonlocal`.
             self.set_state(before)
             self.body(self.elements.form(element, [self._taken(region, s) for s in self.elements.streams]))
+            # The condition of the next iteration is part of this one, as JAX's loops carry it.
             test = [] if self.test is None else [_conditions.as_predicate(self.test(), "while")]
             values = _locals.read_variables(self.get_state(), before)
             traced.exits[:] = [_locals.pack(name, v) for name, v in zip(self.names, values, strict=True)]
             leaves = [packed.leaves[i] for packed in traced.exits for i in packed.arrays]
             traced.num_arrays = len(leaves)
+            # By identity: one array may be the value of several locals.
             traced.arrays.update({id(leaf): position for position, leaf in enumerate(leaves)})
             written = [region.final_value(variable) for variable in region.writes.values()]
             return [*leaves, *written, *test]
@@ -443,6 +457,7 @@ class _Loop:
         promoted = [dataclasses.replace(packed, leaves=list(packed.leaves)) for packed in entry]
         changed = False
         for local, (before, after) in enumerate(zip(entry, traced.exits, strict=True)):
+            # Without a value on entry there is nothing to promote.
             if _carry.is_unset(before):
                 continue
             _check_structure(before, after)
@@ -478,6 +493,7 @@ class _Loop:
         """Put the loop into the program and give locals and variables their values after it."""
         carry = _carry.Carry(self.parent, entry, [traced])
         runner = _carry.Runner(carry, elements, blocks)
+        # `scan` wherever the number is known: `while_loop` can't be differentiated in reverse.
         if self.test is not None:
             values = runner.until(keep_going)
         elif isinstance(elements.length, int):
@@ -501,6 +517,7 @@ def _abstract(leaf: object) -> jax.ShapeDtypeStruct:
 
 
 def _unpack(entry: list[_locals.Packed], tracers: dict[tuple[int, int], Any]) -> list[Any]:
+    # The number stands for the structures in all traces of the program.
     return [
         packed.unpack({leaf: tracers[local, leaf] for leaf in packed.arrays})
         for local, packed in enumerate(entry)
@@ -549,6 +566,7 @@ def _carried_dtype(path: str, before: PyTree, after: PyTree) -> Any:
 
 def _driven_from(region: _capture.Region | None) -> bool:
     """Return whether the host can drive a loop in a region: in the function itself, its loops and its conditions."""
+    # Not through `strategy.run` or a gradient: the host can't cut inside a transformation.
     while isinstance(region, (_body.LoopRegion, _body.BranchRegion)):
         region = region.parent
     return isinstance(region, _capture.ProgramRegion)

@@ -82,6 +82,7 @@ class Program:
         self.feeds = feeds
         self.placement = placement
         self.can_fail = can_fail
+        # Flattened once: only the leaves change from call to call.
         self._output_leaves, self._output_tree = jax.tree.flatten(outputs, is_leaf=_is_output)
         # Where in `kept` each variable that is only read stands.
         self._kept_positions = [
@@ -89,6 +90,8 @@ class Program:
         ]
         self._read = [*donated, *(kept[position] for position in self._kept_positions)]
         # The arrays that are known to be where the program needs them.
+        # Ids, not arrays: a reference kept here would make each array look as if somebody else held it, and
+        # `_inputs` would copy it.
         self._placed_ids: list[int] = [0] * len(self._read)
         self._has_feeds = bool(feeds)
         self._spans_processes = placement is not None and not placement.is_fully_addressable
@@ -98,10 +101,13 @@ class Program:
         self, streams: Sequence[_stream.Stream], traced: Sequence[_stream.Stream], known: Sequence[Any]
     ) -> bool:
         """Return whether the next elements of `streams` and the counts among the arguments fit this program."""
+        # In the order of the feeds: what one takes moves its stream on for the next.
         taken: dict[int, int] = {}
         for feed in self.feeds:
             if feed.behind or isinstance(feed.stream, _stream.CallPass):
                 continue  # Where the stream is then is known only when the loops before it have run.
+            # Traced for exactly this count, because the elements' shapes differ from one iteration to the
+            # next.
             if feed.pinned is not None and int(np.asarray(known[feed.pinned[0]])) != feed.pinned[1]:
                 return False
             if not feed.count:
@@ -127,6 +133,7 @@ class Program:
         fed = self._take(arguments, streams, traced) if self._has_feeds else {}
         _arrivals.settle_before_run()
         with InterruptDeferred():
+            # From here to `write_all` the old buffers may be gone and the new ones not yet assigned.
             donated, kept = self._inputs(fed)
             try:
                 written, results = self._dispatch(donated, kept, arguments)
@@ -142,6 +149,7 @@ class Program:
                 # What a callback raises comes out here, before variables get values that were never computed.
                 jax.block_until_ready((written, results))
             _variable_store.write_all(self.written, written)
+            # The program leaves its results where it needs them: the next call need not look at them again.
             self._placed_ids[: len(self.donated)] = map(id, written[: len(self.donated)])
         return self._outputs(results)
 
@@ -161,6 +169,7 @@ class Program:
         with observer.dispatching() if self._has_run else observer.compiling():
             written, results = self.compiled(donated, kept, arguments)
         self._has_run = True
+        # Any array of the call tells when it is done: a program's results become ready together.
         observer.dispatched(next(iter([*results[-1:], *written[-1:]]), None))
         return written, results
 
@@ -172,6 +181,7 @@ class Program:
         values = _capture.concrete_values(self._read)
         ids = self._placed_ids
         # No local name for an array: it would count as one more that holds it.
+        # Asking an array for its sharding is slow beside a comparison of ids, and arrays rarely move.
         for position, variable in enumerate(self._read):
             if id(values[position]) != ids[position]:
                 values[position] = self._placed(variable, values[position])
@@ -272,6 +282,8 @@ class DrivenProgram(Program):
         self._cuts = _cuts.Cuts()
         first = next((e for e in closed.jaxpr.eqns if e.primitive in _body.DRIVEN), None)
         self._first_loop: _driven.Loop | None = None if first is None else first.params.get("loop")
+        # Central storage: variables are kept elsewhere than where they are computed with, and are copied in
+        # and out.
         self._moves = (
             self.storage is not None and self.placement is not None and self.storage != self.placement
         )
@@ -288,6 +300,7 @@ class DrivenProgram(Program):
         values = dict(self._constants)
         values.update(zip(self._jaxpr.invars, self._moved(arguments), strict=True))
 
+        # An iterator that the function makes is begun once a call, however many places take from it.
         begun: dict[int, _stream.Stream] = {}
 
         def resolve(stream: Any) -> Any:
@@ -303,6 +316,8 @@ class DrivenProgram(Program):
             fed = [feed for feed in self.feeds if feed.behind == number and feed.count]
             for feed in fed:
                 stream, count = resolve(feed.stream), _count(feed, arguments)
+                # `matches` could not look at what comes behind a loop, or from an iterator that this call
+                # began.
                 if (number or begun) and not _fits(feed, stream, 0, count):
                     raise errors.TracingError(
                         "What an iterator gives here differs in shape from what it gave when the function was traced. "
@@ -323,10 +338,12 @@ class DrivenProgram(Program):
             spans_processes=self._spans_processes,
         )
         try:
+            # Inside of the `try`: whatever fails, variables get what the loops so far have left them with.
             self._read_variables(values)
             run.top(self._jaxpr, values)
             results = [_driver.value_of(atom, values) for atom in self._jaxpr.outvars]
             with InterruptDeferred():
+                # Assigned together, so that an interrupt can't leave some of them behind the others.
                 new = [self._stored(value) for value in results[: len(self.written)]]
                 _variable_store.write_all(self.written, new)
                 run.forget_held()
@@ -335,6 +352,7 @@ class DrivenProgram(Program):
                 run.commit_held()
             raise
         finally:
+            # A pass that was opened while tracing, and that no run went on with, has threads and files.
             for made in (*self._passes, *begun.values()):
                 made.close()  # type: ignore[attr-defined]
         return self._outputs(results[len(self.written) :])
@@ -350,6 +368,7 @@ class DrivenProgram(Program):
             return True
         for position, take in enumerate(self._first_loop.takes):
             stream = _stand_in(take.stream, streams, traced)
+            # A pass begins anew with each run: its first element can't be seen without reading it.
             if isinstance(stream, _stream.Pass):
                 continue
             skip = sum(
@@ -380,6 +399,7 @@ class DrivenProgram(Program):
             values[self._markers[self._kept_positions[position]]] = value
 
     def _stored(self, value: object) -> Any:
+        # What was copied for the computation goes back to where it is stored.
         where = self.storage if self._moves else self.placement
         if where is None:
             return value

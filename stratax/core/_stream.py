@@ -19,7 +19,9 @@ _METHODS = ("signature", "peek_runs", "peek_up_to", "peek_block", "take", "take_
 
 def _has_all(kind: type, methods: tuple[str, ...]) -> Any:
     """Answer for a `__subclasshook__` whether a class, or one that it inherits from, defines all methods."""
+    # By definition, not by `hasattr`: a class with `__getattr__` would have all of them.
     found = {name for base in kind.__mro__ for name in methods if name in base.__dict__}
+    # NotImplemented and not False, so that a class that inherits from `Stream` is one in any case.
     return True if len(found) == len(methods) else NotImplemented
 
 
@@ -33,6 +35,7 @@ class Stream(abc.ABC):
 
     @classmethod
     def __subclasshook__(cls, other: type) -> Any:
+        # A subclass asks for inheritance, as usual.
         if cls is not Stream:
             return NotImplemented
         return _has_all(other, _METHODS)
@@ -153,12 +156,14 @@ class Pass:
     def open(self) -> Stream:
         """Return the pass that shows while tracing what the elements look like."""
         if self.opened is None:
+            # Beginning a pass may compute, which must not become part of the program.
             with _capture.outside_scopes():
                 self.opened = iter(self.source)
         return self.opened
 
     def begin(self, source: Any) -> Stream:
         """Return a pass for a run of the program."""
+        # Handed over once: the next run begins a pass of its own.
         opened, self.opened = self.opened, None
         return iter(source) if opened is None else opened
 

@@ -64,6 +64,7 @@ class GradientTape:
     def __init__(self, persistent: bool = False, watch_accessed_variables: bool = True) -> None:
         self._persistent = persistent
         self._watch_accessed_variables = watch_accessed_variables
+        # Shared with the trace, which appends to it: cleared, and never replaced.
         self._records: list[Record] = []
         self._trace: TapeTrace | None = None
         self._variables: dict[int, tuple[keras.Variable, dict[Node, None]]] = {}
@@ -81,28 +82,34 @@ class GradientTape:
                 "This GradientTape was entered while it was recording. Expected: one `with` block at a time for each "
                 f"tape. Received: tape={shown(self)}. Make a second tape for the inner block."
             )
+        # A tape that gave its gradients and is entered again begins anew.
         if self._spent:
             self.reset()
         parent = _capture.current_trace()
         if self._trace is None:
             self._trace = TapeTrace(parent, self._records)
+        # A persistent tape may be entered again elsewhere, inside a compiled function say.
         self._trace.parent = parent
         stack = contextlib.ExitStack()
         scope = get_stateless_scope()
+        # Keras asks a scope for variables' values; only ours tells tapes of the reads.
         if not isinstance(scope, _capture.Region | WatchingScope):
             scope = WatchingScope(scope, parent)
+            # With no scope around it, nobody else initialises what layers create under the tape.
             if scope.outside is None:
                 stack.callback(_capture.initialize_pending)
             stack.enter_context(scope)
         if isinstance(scope, WatchingScope):
             stack.enter_context(scope.followed_by(self._is_followed_elsewhere))
         stack.enter_context(_reads.listening(self._on_read))
+        # Last, so that nothing of the preparation is recorded.
         stack.enter_context(set_current_trace(self._trace))
         self._active = stack
         return self
 
     def __exit__(self, *exception: object) -> None:
         """Stop recording."""
+        # Cleared first: an error while leaving must not leave a tape that seems to record.
         stack, self._active = self._active, None
         if stack is not None:
             stack.close()
@@ -121,6 +128,7 @@ class GradientTape:
         for leaf in jax.tree.leaves(_plain(tensor)):
             _check_watchable(leaf)
             if isinstance(leaf, keras.Variable):
+                # Its value is followed when it is read, as it may be assigned before.
                 self._variables.setdefault(id(leaf), (leaf, {}))
             else:
                 trace.follow(leaf)
@@ -179,11 +187,13 @@ class GradientTape:
             BadArgumentError: `unconnected_gradients` is unknown.
             StructureError: `output_gradients` does not match `target`.
         """
+        # Arguments are checked first, so that a mistake does not spend the tape.
         mode = _unconnected(unconnected_gradients)
         self._check_not_spent()
         leaves, treedef = jax.tree.flatten(_plain(sources))
         nodes = [self._source_nodes(leaf) for leaf in leaves]
         seeds = self._seeds(target, output_gradients, required=mode is UnconnectedGradients.NONE)
+        # The gradient's own operations are for the tapes around this one to record, not for itself.
         with self._playing():
             flat = [node for group in nodes for node in group]
             cotangents = play_back(self._records, seeds, flat, consume=not self._persistent)
@@ -225,6 +235,7 @@ class GradientTape:
             [[2.0, 0.0], [0.0, 4.0]]
         """
         target = _array(target, "target")
+        # One cotangent for each element of the target, which selects that element.
         basis = jnp.eye(target.size, dtype=target.dtype).reshape(target.size, *target.shape)
 
         def shaped(rows: jax.Array, source: jax.Array) -> jax.Array:
@@ -267,6 +278,8 @@ class GradientTape:
             )
         batch, *inner = target.shape
         size = target[0].size
+        # Examples don't depend on one another, so one cotangent selects the same element of all of them at
+        # once.
         basis = jnp.broadcast_to(jnp.eye(size, dtype=target.dtype)[:, None], (size, batch, size))
         basis = basis.reshape(size, batch, *inner)
 
@@ -300,6 +313,7 @@ class GradientTape:
             return [_total(cotangents, group) for group in nodes]
 
         with self._playing():
+            # `row` keeps the records, as it is traced once for all rows; they are dropped behind.
             rows = jax.vmap(row)(basis) if at_once else jax.lax.map(row, basis)
             if not self._persistent:
                 self._records.clear()
@@ -322,6 +336,7 @@ class GradientTape:
             yield
             return
         self._trace.recording = False
+        # Inside of its `with` block the tape's trace is the current one, even when it does not record.
         with set_current_trace(self._trace.parent):
             yield
 

@@ -30,6 +30,7 @@ class Node:
     __slots__ = ("__weakref__", "reference")
 
     def __init__(self, value: object, forget: Callable[[Any], None]) -> None:
+        # Weak: while a tape is open, an intermediate value that nobody else needs is freed.
         self.reference = weakref.ref(value, forget)
 
 
@@ -120,6 +121,7 @@ class TapeTrace(core.Trace):
                 return core.jaxpr_as_fun(params["jaxpr"])(*args)
 
         def direct() -> Any:
+            # Bound in the parent directly: the current trace is this one, and `bind` would come back here.
             avals = [core.typeof(arg) for arg in args]
             return primitive.bind_with_trace(self.parent, args, avals, params)
 
@@ -187,6 +189,7 @@ class TapeTrace(core.Trace):
         `direct` runs it without a derivative: an operation without one is an error only once the gradient passes
         through it, as in TensorFlow.
         """
+        # Only followed arguments are differentiated with respect to; the others are constants.
         at = [index for index, arg in enumerate(args) if self.node_of(arg) is not None]
         inputs = [self.follow(args[index]) for index in at]
         template: list[Any] = []
@@ -210,6 +213,7 @@ class TapeTrace(core.Trace):
         try:
             with set_current_trace(self.parent):
                 outputs, vjp, others = jax.vjp(differentiable, *[args[index] for index in at], has_aux=True)
+        # Kept for later: whether the gradient passes here is known only when it is asked for.
         except Exception as error:
             if direct is None:
                 raise
@@ -221,6 +225,7 @@ class TapeTrace(core.Trace):
             known, vjp = [False] * len(outputs), _NoGradient(primitive, error)
         else:
             known = _known_outputs(vjp)
+        # Values are found by identity: an output that is its input would be two nodes in one.
         outputs = [self._distinct(output) for output in outputs]
         nodes = [
             None if constant or not isinstance(output, jax.Array) else self.follow(output)
@@ -238,6 +243,8 @@ class TapeTrace(core.Trace):
             return jnp.array(value, copy=True)
 
     def _identity_record(self, before: PyTree, after: PyTree) -> Any:
+        # The parent may hand back a value in another form (a tracer for an array): the same value, and a new
+        # object.
         node = self.node_of(before)
         if node is None or after is before or not self.recording:
             return after
@@ -265,6 +272,7 @@ def play_back(
     Returns:
         The cotangents of those sources that the target depends on.
     """
+    # One pass forward, so that the way back leaves out what leads to no source.
     wanted = _nodes_that_depend_on(records, sources)
     cotangents: dict[Node, Any] = {}
     for node, seed in seeds:
@@ -295,6 +303,7 @@ def _backwards(records: list[Record], *, consume: bool) -> Iterator[Record]:
         yield from reversed(list(records))
         return
     while records:
+        # Dropped while it is played, so that memory shrinks as the gradient proceeds.
         yield records.pop()
 
 
@@ -307,6 +316,7 @@ def _nodes_that_depend_on(records: Sequence[Record], sources: Sequence[Node]) ->
 
 
 def _accumulate(cotangents: dict[Node, Any], node: Node, cotangent: TensorLike) -> None:
+    # JAX's own addition: it knows symbolic zeros.
     present = cotangents.get(node)
     cotangents[node] = cotangent if present is None else ad.add_tangents(present, cotangent)
 
@@ -331,6 +341,7 @@ def _pull_back(vjp: Any, incoming: Sequence[Any], needed: Sequence[bool]) -> lis
     ]
     unknown = [cotangent for cotangent, constant in zip(incoming, known, strict=True) if not constant]
     used = [cotangent is not None for cotangent in unknown]
+    # The linear program is cut to the outputs whose cotangents there are, instead of feeding it zeros.
     if not all(used):
         keep = [False] * len(jaxpr.constvars) + [True] * len(jaxpr.invars)
         jaxpr, used_residuals, _ = partial_eval.dce_jaxpr_consts(jaxpr, used, keep)
@@ -344,6 +355,7 @@ def _pull_back(vjp: Any, incoming: Sequence[Any], needed: Sequence[bool]) -> lis
 def _constants(closed: jax.extend.core.ClosedJaxpr) -> list[Any]:
     """Return the constants of a jaxpr and of the jitted functions that it calls."""
     if closed not in _without_constants:
+        # Jitted functions are looked into, as one may close over another.
         inner = [e.params["jaxpr"] for e in closed.jaxpr.eqns if e.primitive.name in _JIT_PRIMITIVES]
         found = [*closed.consts, *(constant for jaxpr in inner for constant in _constants(jaxpr))]
         # Most have none. The others are searched again: an entry here would keep its arrays alive.
