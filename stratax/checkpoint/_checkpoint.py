@@ -77,6 +77,7 @@ class Checkpoint(_graph.Trackable):
     _own: _Own
 
     def __init__(self, root: object = None, **kwargs: object) -> None:
+        # Past `__setattr__`, which takes every attribute for something to save.
         object.__setattr__(self, "_own", _Own(root))
         for name, value in kwargs.items():
             setattr(self, name, value)
@@ -92,7 +93,9 @@ class Checkpoint(_graph.Trackable):
                 f"{shown(name)} is a method of Checkpoint. Received: {name}={shown(value)}. Choose another name."
             )
         self._own.tracked[name] = value
+        # The plain value, where Keras objects would wrap lists and dicts.
         self.__dict__[name] = value
+        # A restored value may have waited for this very attribute.
         arrivals.settle()
 
     def __delattr__(self, name: str) -> None:
@@ -103,6 +106,7 @@ class Checkpoint(_graph.Trackable):
     def save_counter(self) -> Variable:
         """How many checkpoints `save` has written; a variable of dtype int32, restored with the others."""
         if self._own.counter is None:
+            # Its first use may be while a function is traced.
             with regions.outside_scopes():
                 self._own.counter = Variable(0, trainable=False, name="save_counter", dtype="int32")
         return self._own.counter
@@ -184,7 +188,9 @@ class Checkpoint(_graph.Trackable):
             number: The number; None for what `save_counter` counts.
         """
         checked = _checked(options)
+        # Checked before the counter moves.
         _folder.located(file_prefix)
+        # The counter must not move while an earlier write may still fail.
         self.sync()
         count = int(self.save_counter) + 1
         self.save_counter.assign(count)
@@ -193,6 +199,7 @@ class Checkpoint(_graph.Trackable):
                 f"{os.fspath(file_prefix)}-{count if number is None else number}", checked, then
             )
         except BaseException:
+            # So that the next attempt has the same number.
             self.save_counter.assign(count - 1)
             raise
 
@@ -246,6 +253,7 @@ class Checkpoint(_graph.Trackable):
         if self._own.write is None:
             return
         with phase("saving"):
+            # Forgotten even when it failed: the error is raised once.
             error = self._own.write.finish()
             self._own.write = None
         if error is not None:
@@ -260,11 +268,14 @@ class Checkpoint(_graph.Trackable):
         path = _folder.absolute(file_prefix)
         self.sync()
         with phase("saving"):
+            # Found anew for each checkpoint, since objects grow: layers and slots are built late.
             graph = _graph.find(self)
+            # Initialises variables without a value, and so comes before the tasks compare what they save.
             values = _snapshot.values(graph)
             destination = self._agreed(path, graph, options)
             contents = self._contents(graph, values, options)
             work = None if contents is None else _writing(path, contents, then)
+            # From here on the values are copies: the program may go on.
             self._own.write = _writer.begin(destination, work, _callbacks(options, os.fspath(file_prefix)))
             _writer.make_own_folder(destination)
         if not options.enable_async:
@@ -275,6 +286,7 @@ class Checkpoint(_graph.Trackable):
         self, path: pathlib.Path, graph: _graph.Graph, options: CheckpointOptions
     ) -> _writer.Destination:
         """Check that all tasks save the same; say where each does."""
+        # Resolved: two names of one folder are one path.
         own = [os.path.realpath(path), _snapshot.signature(graph), secrets.token_hex(8)]
         paths, signatures, tokens = zip(
             *_together.exchange("save", own, options.timeout_seconds), strict=True
@@ -289,6 +301,7 @@ class Checkpoint(_graph.Trackable):
 
         def states() -> Any:
             if _together.process_index() == 0:
+                # Only the chief copies: values are the same in all tasks, or refused by `_check_whole`.
                 copies.append(_snapshot.take(graph, values))
             return [
                 _snapshot.positions(graph),
@@ -296,6 +309,7 @@ class Checkpoint(_graph.Trackable):
             ]
 
         copies: list[_store.Contents] = []
+        # Made inside of the exchange: a task whose position can't be saved tells the others.
         found = _together.exchange_made("save/states", states, options.timeout_seconds)
         inputs = {
             key_path: _together.one_or_all([each[key_path] for each, _ in found]) for key_path in graph.inputs
@@ -304,6 +318,7 @@ class Checkpoint(_graph.Trackable):
         return dataclasses.replace(copies[0], inputs=inputs, random=random) if copies else None
 
     def _restore(self, path: pathlib.Path, options: CheckpointOptions) -> CheckpointLoadStatus:
+        # Its error is raised behind the agreement: the other tasks would wait there for this one.
         unread = _writer.wait_for(path)
         _together.agree("restore", str(path), options.timeout_seconds)
         error: BaseException | None = None
@@ -313,6 +328,7 @@ class Checkpoint(_graph.Trackable):
             restoration = self._started(path, options)
         except Exception as failure:  # Whatever it is, the others must not wait for this task.
             error = failure
+        # Restored in all tasks or in none: they would go on from different states.
         error = _together.share_failure(_together.RESTORED, error, _together.step_timeout())
         if error is not None:
             raise error
@@ -322,6 +338,7 @@ class Checkpoint(_graph.Trackable):
     def _started(self, path: pathlib.Path, options: CheckpointOptions) -> _restoration.Restoration:
         restoration = self._read(path, options)
         if self._own.restoration is not None:
+            # What the earlier checkpoint kept for later variables is out of date.
             self._own.restoration.forget()
         if options.expect_partial:
             restoration.expect_partial()
@@ -336,6 +353,7 @@ class Checkpoint(_graph.Trackable):
         """Give the values of a checkpoint; of the next one where another process puts that in its place meanwhile."""
         index = _store.read_index(path)
         if "save_counter" in index.shapes:
+            # Made now, so that it takes its value with the others.
             _ = self.save_counter  # It is there from now on.
         slots = not options.experimental_skip_slot_variables
         restoration = _restoration.Restoration(self, index, slots=slots)

@@ -13,8 +13,11 @@ from stratax import errors
 from stratax._shown import shown
 from stratax.io import sealed, unsealed
 
+# Written last: a folder without it is no checkpoint, whatever is in it.
 FILE = "commit.json"
+# Raised when an older reader would misread the file.
 _FORMAT = 1
+# Bytes that a checksum reads at a time.
 _PIECE = 1 << 22
 
 
@@ -42,6 +45,7 @@ def seal(folder: pathlib.Path, sequence: int, *, without: str) -> None:
         without: The name of a file that does not belong to it.
     """
     files = {}
+    # All but the lock, which is removed when the checkpoint is in its place.
     for path in sorted(folder.rglob("*")):
         if path.is_file() and path != folder / without:
             files[path.relative_to(folder).as_posix()] = {
@@ -50,9 +54,11 @@ def seal(folder: pathlib.Path, sequence: int, *, without: str) -> None:
             }
             flush(path)
     body = {"format": _FORMAT, "sequence": sequence, "saved_at": time.time(), "files": files}
+    # With a checksum of its own, as nothing else vouches for it.
     (folder / FILE).write_bytes(sealed(body))
     flush(folder / FILE)
     for path in folder.rglob("*"):
+        # A file's name is on the disk when its folder is: fsync of the file alone does not promise it.
         if path.is_dir():
             flush(path)
     flush(folder)
@@ -68,9 +74,11 @@ def located(folder: pathlib.Path) -> pathlib.Path:
     with _reading(folder, FILE):
         if (folder / FILE).exists():
             return folder
+    # A program that was killed between two renames has left the old one aside.
     if not folder.exists() and is_complete(aside(folder)):
         return aside(folder)
     what = "it is not a checkpoint, or not a whole one" if folder.exists() else "there is nothing"
+    # TensorFlow's checkpoints are files `prefix.index` and `prefix.data-*`.
     if folder.with_name(f"{folder.name}.index").exists():
         what = "it is one of TensorFlow's, which can't be read"
     raise errors.FileMissingError(
@@ -156,6 +164,7 @@ def _reading(folder: pathlib.Path, name: str) -> Iterator[None]:
     try:
         yield
     except (FileNotFoundError, NotADirectoryError) as error:
+        # Gone as a whole: removed, not damaged.
         if name == FILE or not (folder / FILE).exists():
             raise errors.FileMissingError(
                 f"There is no checkpoint (any more). Received: path={shown(os.fspath(folder))}."

@@ -13,6 +13,7 @@ from stratax.checkpoint import _commit
 from stratax.io import local_path, unfinished
 
 _logger = logging.getLogger("stratax")
+# As `_commit.aside` names it.
 _ASIDE = re.compile(r"^\.(.+)\.replaced$")
 
 
@@ -110,11 +111,13 @@ def complete_checkpoints(folder: pathlib.Path, name: str | None = None) -> dict[
     Raises:
         FileAccessError: If the folder may not be read.
     """
+    # Without a name: all but hidden folders, which are being written or removed.
     pattern = re.compile(rf"{re.escape(name)}-\d+" if name is not None else r"[^.].*")
     found = {}
     for path in _places(folder):
         if pattern.fullmatch(path.name) and (commit := _commit_of(path)) is not None:
             found[path] = commit
+    # By the number in the commit: names are the user's to choose.
     return dict(sorted(found.items(), key=lambda pair: (pair[1].sequence, pair[0].name)))
 
 
@@ -154,6 +157,7 @@ def _places(folder: pathlib.Path) -> set[pathlib.Path]:
             f"The folder of checkpoints may not be read. Received: path={shown(os.fspath(folder))}. Give this user the "
             "right to read it."
         ) from error
+    # A set: a checkpoint and the one that it replaces have the same name.
     return {folder / (_ASIDE.sub(r"\1", name)) for name in names}
 
 

@@ -52,6 +52,7 @@ def checkpoints_iterator(
             raise errors.BadArgumentError(
                 f"{name} is a number of seconds. Received: {name}={shown(seconds)}."
             )
+    # A generator of its own, so that wrong arguments are refused at the call and not at the first `next`.
     return _follow(_folder.located(checkpoint_dir), min_interval_secs, timeout, timeout_fn)
 
 
@@ -67,6 +68,7 @@ def _follow(
         if found is not None:
             began, last = time.monotonic(), found
             yield os.fspath(found[0])
+            # From when the last was given, so that the evaluation itself counts.
             time.sleep(max(0.0, began + interval - time.monotonic()))
         elif timeout_fn is None or timeout_fn():
             return
@@ -80,6 +82,7 @@ def _next(
     while True:
         unfinished.wait_for(folder)
         found = list(_folder.complete_checkpoints(folder).items())
+        # Compared with its commit: a checkpoint may be written again under the same name.
         if found and found[-1] != last:
             return found[-1]
         left = _POLL_SECONDS if deadline is None else deadline - time.monotonic()

@@ -73,6 +73,7 @@ def find(root: object) -> Graph:
     """
     walk = _Walk()
     walk.visit("", root)
+    # Behind everything else: a slot's key path has its variable's in it.
     walk.visit_optimizers()
     return walk.graph
 
@@ -82,17 +83,21 @@ class _Walk:
         self.graph = Graph()
         self._key_paths: dict[int, str] = {}
         self._optimizers: list[tuple[str, BaseOptimizer]] = []
+        # Temporary objects (a property that returns a new list) would free their ids for others.
         self._held: list[Any] = []
 
     def visit(self, key_path: str, value: object) -> None:
         if value is None:
             return
+        # An object that is reached twice is saved once; its other paths are noted, for programs that lost the
+        # first.
         if id(value) in self._key_paths:
             self.graph.aliases[key_path] = self._key_paths[id(value)]
             return
         self._key_paths[id(value)] = key_path
         self._held.append(value)  # Ids are those of live objects only.
         if not isinstance(value, keras.Variable | Positioned):
+            # Before its parts: whether a value can still come is decided by what exists above it.
             self.graph.owners.add(key_path)
         self._kind_of(key_path, value)(key_path, value)
 
@@ -140,6 +145,7 @@ class _Walk:
         self.visit(_join(key_path, "state"), generator.state)
 
     def _trackable(self, key_path: str, value: Trackable) -> None:
+        # Under the checkpoint's own path, so that `Checkpoint(model)` and `Checkpoint(root=model)` match.
         if (merged := value.merged()) is not None:
             self._kind_of(key_path, merged)(key_path, merged)
         for name, child in value.children().items():
@@ -160,6 +166,7 @@ class _Walk:
         if isinstance(layer, Functional | keras.Sequential):
             for index, child in enumerate(layer.layers):
                 self.visit(_join(key_path, f"layers/{index}"), child)
+        # Behind the numbered layers, which it then leaves out.
         self._owned(key_path, layer, _stores_of_layer(layer))
         if isinstance(layer, keras.Model):
             self.visit(_join(key_path, "optimizer"), getattr(layer, "optimizer", None))
@@ -177,6 +184,7 @@ class _Walk:
                 self.visit(_join(key_path, name), child)
         for store, children in stores.items():
             for index, child in enumerate(children):
+                # Parts without an attribute of their own, such as those that a layer made in a loop.
                 if id(child) not in named and id(child) not in self._key_paths:
                     self.visit(_join(key_path, f"{store}/{index}"), child)
 
@@ -193,9 +201,11 @@ class _Walk:
             self.graph.complete.add(key_path)
         self.visit(_join(key_path, "inner_optimizer"), getattr(optimizer, "inner_optimizer", None))
         theirs = {id(variable) for variable in optimizer._variables}
+        # Before it is built an optimizer knows neither slots nor variables.
         targets = list(optimizer._trainable_variables) if optimizer.built else []
         # Keras 3.15 keeps a slot in a list with one variable for each that is trained, in their order.
         for name, slots in vars(optimizer).items():
+            # Lists of another length are no slots, and are visited below by position.
             if isinstance(slots, list | tuple) and targets and len(slots) == len(targets):
                 self._slots(_join(key_path, name.lstrip("_")), slots, targets, theirs)
         self._owned(key_path, optimizer, {"variables": optimizer._variables})
@@ -203,6 +213,7 @@ class _Walk:
     def _slots(self, key_path: str, slots: Sequence[Any], targets: Sequence[Any], theirs: set[int]) -> None:
         for index, (slot, target) in enumerate(zip(slots, targets, strict=True)):
             if slot is not None and id(slot) in theirs:
+                # A variable outside of the checkpoint has no key path; its slot is then found by position.
                 found = self._key_paths.get(id(target))
                 self.visit(_join(key_path, str(index)) if found is None else f"{key_path}{SLOT}{found}", slot)
 
@@ -243,6 +254,7 @@ _OF_KERAS = frozenset(
 
 def _attributes(owner: object) -> Iterator[tuple[str, Any]]:
     """Yield the values of an object's attributes, also those in lists and dicts there."""
+    # A copy: visiting a property may set attributes.
     own = dict(vars(owner))
     for name, value in own.items():
         if name not in _OF_KERAS:
@@ -270,4 +282,5 @@ def _join(key_path: str, name: str) -> str:
 
 def _escaped(name: str) -> str:
     """Return a name as one part of a key path."""
+    # The percent sign first, or the others' escapes would be escaped.
     return name.replace("%", "%25").replace("/", "%2F").replace("@", "%40")

@@ -25,6 +25,7 @@ def install() -> None:
 def _then_settle(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def build(self: Any, *args: object, **kwargs: object) -> Any:
+        # `_maybe_build` is called before every call of a layer; only the first can have made variables.
         was_built = self.built
         result = original(self, *args, **kwargs)
         if arrivals.is_anything_waiting() and (not was_built or isinstance(self, seam.Trainer)):
@@ -38,7 +39,9 @@ def _built_before(original: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(original)
     def apply(self: Any, grads: object, trainable_variables: Any = None) -> None:
         if arrivals.is_anything_waiting() and not self.built and trainable_variables is not None:
+            # It may be an iterator, and is used twice.
             trainable_variables = list(trainable_variables)
+            # As Keras does in `apply`, so that the variables get the same names.
             with keras.name_scope(self.name):
                 self.build(trainable_variables)
             self.built = True

@@ -18,6 +18,7 @@ from stratax.checkpoint._checkpoint import Checkpoint, CheckpointOptions
 from stratax.io import unfinished, write_file
 
 _logger = logging.getLogger("stratax")
+# Beside the checkpoints, so that a program that is started again knows which ones stay for good.
 _KEPT = "kept_checkpoints.json"
 
 
@@ -133,7 +134,9 @@ class CheckpointManager:
         if check_interval and not self._is_due(step):
             return None
         number = None if checkpoint_number is None else _whole("checkpoint_number", checkpoint_number)
+        # Old ones are removed by the thread that writes, behind the new one.
         path = self._checkpoint.save_numbered(self._prefix, options, self._sweep, number)
+        # Of the step that is saved, not of the moment when the files are whole.
         self._last_step = step
         return path
 
@@ -161,6 +164,7 @@ class CheckpointManager:
         for path in reversed(found):
             try:
                 self._checkpoint.restore(path)
+            # Damage is found by all tasks, as they read the same files; so they go on to the same one.
             except errors.DataLossError as error:
                 _logger.warning("%s The one before is restored.", error)
                 continue
@@ -193,6 +197,7 @@ class CheckpointManager:
         if self._max_to_keep is None:
             return
         try:
+            # In the order in which they were written, so the newest are left.
             for path, commit in list(self._sweepable().items())[: -self._max_to_keep]:
                 if not self._is_kept_for_good(path, commit):
                     _store.remove(path)
@@ -210,12 +215,15 @@ class CheckpointManager:
         if is_due:
             kept = _Kept(commit.saved_at, [*kept.names, path.name])
         # Also where nothing is kept yet: a program that is started again and again counts on from the first time.
+        # Written before the caller decides on removal: a crash in between keeps one too many, never one too
+        # few.
         write_file(os.fspath(self._directory / _KEPT), json.dumps(dataclasses.asdict(kept)).encode())
         return is_due
 
     def _kept(self) -> "_Kept":
         try:
             return _Kept(**json.loads((self._directory / _KEPT).read_text()))
+        # No such file yet, or a damaged one: then nothing is known to be kept.
         except (OSError, ValueError, TypeError):
             return _Kept(self._began, [])
 

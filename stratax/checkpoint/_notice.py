@@ -10,7 +10,9 @@ from collections.abc import Callable
 
 from stratax.cluster import exits
 
+# How often the user's function is asked, in seconds.
 _POLL_SECONDS = 1.0
+# Signals that come within this time are one notice: a launcher and a scheduler may both send theirs.
 _SAME_SECONDS = 0.5
 _logger = logging.getLogger("stratax")
 
@@ -41,9 +43,12 @@ class Notice:
             )
             return
         receiver, sender = socket.socketpair()
+        # `set_wakeup_fd` requires it: a signal's handler must not wait.
         sender.setblocking(False)
         self._sockets = (receiver, sender)
+        # A handler that does nothing, as without any the signal ends the process before the socket is read.
         signal.signal(signal.SIGTERM, lambda number, frame: None)
+        # Python writes the signal's number here from C, at once, whatever the main thread waits for.
         signal.set_wakeup_fd(sender.fileno(), warn_on_full_buffer=False)
         threading.Thread(target=self._hear, args=(receiver,), name="stratax-signals", daemon=True).start()
 
@@ -59,6 +64,7 @@ class Notice:
             try:
                 if watcher():
                     self._note("the cluster's notice")
+            # The user's function may ask a server that fails now and then; training goes on.
             except Exception:
                 _logger.exception("termination_watcher_fn failed; it is asked again.")
             time.sleep(_POLL_SECONDS)
@@ -66,12 +72,15 @@ class Notice:
     def _signalled(self) -> None:
         if self._first is not None and time.monotonic() - self._first > _SAME_SECONDS:
             code = 128 + signal.SIGTERM
+            # Whoever sends it again does not want to wait for a checkpoint.
             exits.leave(code, "stratax: a second SIGTERM: this process leaves at once, without a checkpoint.")
         self._note("SIGTERM")
 
     def _note(self, reason: str) -> None:
+        # The signal's thread and the polling one may both be first.
         with self._lock:
             if self._first is not None:
                 return
             self._first = time.monotonic()
+        # Without the lock: it sends to other tasks, and must not hold up a second signal.
         self._on_notice(reason)

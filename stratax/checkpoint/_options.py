@@ -81,6 +81,7 @@ class CheckpointOptions:
         for name in unknown:
             raise errors.BadTypeError(_no_option(name))
         self.experimental_io_device = experimental_io_device
+        # TensorFlow has both names; True in either means it.
         self.enable_async = experimental_enable_async_checkpoint or enable_async
         self.experimental_write_callbacks = experimental_write_callbacks
         self.experimental_skip_slot_variables = experimental_skip_slot_variables
@@ -107,6 +108,7 @@ class CheckpointOptions:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, CheckpointOptions) and self._values() == other._values()
 
+    # Mutable, and equal by value.
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:

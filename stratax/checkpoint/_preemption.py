@@ -20,6 +20,7 @@ from stratax.checkpoint._notice import Notice
 from stratax.cluster import Cluster, ClusterResolver, ClusterSpec, ExitCode, current
 from stratax.core import Variable
 
+# The part of the grace period that is left for saving.
 _RESERVED = 0.3
 _logger = logging.getLogger("stratax")
 
@@ -98,9 +99,11 @@ class PreemptionCheckpointHandler:
         self._config = TerminationConfig() if termination_config is None else termination_config
         self._runs = Variable(0, trainable=False, dtype="int32", name="preemption_run_calls")
         self._manager.checkpoint.track_own("preemption_run_calls", self._runs)
+        # Before the count is read: it goes on from where the last run of the program was.
         self._manager.restore_or_initialize()
         self._count = int(np.asarray(self._runs))
         self._longest_run = 0.0
+        # Last: a signal while it is restored ends the process as usual, and nothing is lost.
         self._notice = Notice(self._on_notice, self._config.termination_watcher_fn)
 
     @property
@@ -140,6 +143,7 @@ class PreemptionCheckpointHandler:
             SystemExit: After the checkpoint was saved, with the code `ExitCode.PREEMPTED`.
             CheckpointError: If it could not be saved.
         """
+        # All tasks count alike, so they agree on the same step and save together.
         if not self._cluster.agree_on_stop(self._count):
             self._count += 1
             return
@@ -159,21 +163,25 @@ class PreemptionCheckpointHandler:
         yield
 
     def _save(self, *args: object, **kwargs: object) -> None:
+        # Only now: assigning a variable in every step would cost a dispatch each.
         self._runs.assign(self._count)
         if self._config.save_fn is not None:
             self._config.save_fn(*args, **kwargs)
         else:
             self._manager.save(check_interval=False)
+        # The process ends next, which would end the writing thread as well.
         self._manager.sync()
 
     def _on_notice(self, reason: str) -> None:
         grace = self._config.grace_period or 0.0
+        # The slowest step so far says how long it may take until all tasks have stopped.
         delay = grace - max(_RESERVED * grace, 5 * self._longest_run)
         reason = f"{reason} in {self._cluster.task_name()}"
         if delay <= 0:
             self._cluster.request_stop(reason)
             return
         timer = threading.Timer(delay, self._cluster.request_stop, (reason,))
+        # A program that ends before needs no stop.
         timer.daemon = True
         timer.start()
 
@@ -188,6 +196,7 @@ def _cluster_of(resolver: object) -> Cluster:
             "cluster_resolver must be a stratax.cluster.ClusterResolver, such as strategy.cluster_resolver. "
             f"Received: cluster_resolver={shown(resolver)}."
         )
+    # Whatever the resolver says, the program has one cluster.
     connected = current()
     if connected is not None:
         return connected

@@ -11,6 +11,7 @@ from stratax.seams.keras import forget_random_seed, random_seed, set_random_seed
 def random_state() -> dict[str, Any]:
     """Return the state of the global generators, as JSON can hold it."""
     version, numbers, gauss = random.getstate()
+    # `legacy` gives a tuple of plain values, which JSON can hold.
     kind, keys, position, has_gauss, cached = np.random.get_state(legacy=True)
     seed = random_seed()
     return {

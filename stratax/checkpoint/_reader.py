@@ -51,6 +51,7 @@ class CheckpointReader:
                 f"The checkpoint {shown(os.fspath(self._index.folder))} has no such variable. Expected: one of "
                 f"{sorted(self._index.shapes)}. Received: name={shown(name)}."
             )
+        # A manager may just be removing this very checkpoint.
         unfinished.wait_for(self._index.folder)
         return _store.read_arrays(self._index, [name])[name]
 

@@ -38,6 +38,7 @@ class Restoration:
         self._root = root
         self._index = index
         self._slots = slots
+        # By id, with the objects, whose ids are theirs as long as they live.
         self._given: dict[int, Any] = {}
         self._left: set[str] = {*index.shapes, *index.inputs}
         self._kept: dict[str, np.ndarray] = {}
@@ -77,12 +78,14 @@ class Restoration:
         self._give(graph)
         if self._left:
             _keras_hooks.install()
+            # Before this one waits: two restorations must not give the same variable different values.
             self._take_over()
             arrivals.wait(self)
         self._note()
 
     def settle(self) -> bool:
         """Give what has come to exist since its value; return whether no value is left."""
+        # Found anew: what has come to exist is known only by walking the objects.
         if self._left:
             self._give(_graph.find(self._root))
             self._note()
@@ -112,6 +115,7 @@ class Restoration:
     def _replaces(self, other: "Restoration") -> bool:
         held, theirs = self._root.children(), other._root.children()
         return (
+            # Only one that waits for nothing else: its other values would be lost.
             other._left <= self._left
             and other._root.merged() is self._root.merged()
             and all(held.get(name) is thing for name, thing in theirs.items() if name not in OPTIONAL)
@@ -128,6 +132,7 @@ class Restoration:
             yield key_path, thing, self._key_of(key_path, others)
 
     def _key_of(self, key_path: str, others: Mapping[str, Sequence[str]]) -> str | None:
+        # The first path to an object may be another in this program than in the one that saved.
         for candidate in _candidates(key_path, others):
             key = _resolved(candidate, self._index.aliases)
             if key in self._index.shapes or key in self._index.inputs:
@@ -142,16 +147,19 @@ class Restoration:
         ]
         variables = {key: thing for key_path, thing, key in pairs if isinstance(thing, keras.Variable)}
         inputs = {key: thing for key_path, thing, key in pairs if not isinstance(thing, keras.Variable)}
+        # Everything is checked before anything is given.
         self._check_alike(pairs)
         values = {key: self._kept[key] for key in variables if key in self._kept}
         # What was given already may be wanted again, by a variable that has taken another's place.
         values |= _store.read_arrays(self._index, variables.keys() - values.keys())
+        # Input first, which can fail; assigning a checked value can't.
         for key, iterator in inputs.items():
             iterator.set_state(self._position(key))
         for key, variable in variables.items():
             _set(variable, values[key])
         self._given |= {id(thing): thing for _, thing, _ in pairs}
         self._left -= {*variables, *inputs}
+        # Values that are in use need not stay in memory.
         self._kept = {key: value for key, value in self._kept.items() if key in self._left}
 
     def _position(self, key: str) -> dict[str, Any]:
@@ -246,9 +254,11 @@ def _can_not_come(key: str, there: Container[str], complete: Container[str]) -> 
     owner = next(
         (key_path for key_path in _upwards(key.partition(_graph.SLOT)[0]) if key_path in there), None
     )
+    # Something that is not built, or not there, may still get the variable.
     if owner is None or owner not in complete:
         return False
     rest = key[len(owner) :].lstrip("/")
+    # A built model may be compiled later.
     return not rest.startswith("optimizer/")
 
 
@@ -270,6 +280,7 @@ def _candidates(key_path: str, others: Mapping[str, Sequence[str]]) -> Iterator[
     """Yield a key path and the others that lead to the same object."""
     before, slot, after = key_path.partition(_graph.SLOT)
     if slot:
+        # A slot has two paths, the optimizer's and the variable's; each may have others.
         for first in _candidates(before, others):
             yield from (f"{first}{slot}{second}" for second in _candidates(after, others))
         return
@@ -287,12 +298,14 @@ def _resolved(key_path: str, aliases: Mapping[str, str]) -> str:
     found = ""
     for part in key_path.split("/"):
         found = f"{found}/{part}" if found else part
+        # Resolved part by part, as an alias may lead to an object above.
         found = aliases.get(found, found)
     return found
 
 
 def _set(variable: keras.Variable, value: np.ndarray) -> None:
     """Give a variable a value, where its array is now; also while a program is traced."""
+    # The variable itself, not what a region carries of it.
     with regions.outside_scopes():
         if not variable_store.has_value(variable):
             regions.initialize(variable)

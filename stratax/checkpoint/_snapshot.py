@@ -13,7 +13,9 @@ from stratax._shown import shown
 from stratax.checkpoint import _graph, _store
 from stratax.core import regions
 
+# A cache line, so that threads that copy neighbours don't write into the same one.
 _ALIGNMENT = 64
+# Copying is limited by memory, which a few threads keep busy.
 _THREADS = 4
 
 
@@ -27,6 +29,7 @@ def values(graph: _graph.Graph) -> dict[str, jax.Array]:
         BadArgumentError: If one is divided among processes.
     """
     variables = list(graph.variables.values())
+    # Values and not tracers, also where an outer function is being traced.
     with regions.outside_scopes():
         found = regions.concrete_values(variables)
     for key_path, variable, value in zip(graph.variables, variables, found, strict=True):
@@ -42,6 +45,7 @@ def take(graph: _graph.Graph, arrays: dict[str, jax.Array]) -> _store.Contents:
         arrays: Their values.
     """
     for array in arrays.values():
+        # All transfers begin before the first is waited for.
         array.copy_to_host_async()
     return _store.Contents(
         arrays=_copies(arrays),
@@ -55,6 +59,7 @@ def take(graph: _graph.Graph, arrays: dict[str, jax.Array]) -> _store.Contents:
 def _copies(arrays: dict[str, jax.Array]) -> dict[str, np.ndarray]:
     """Return copies of arrays on the host, several at once; one allocation is quicker than many."""
     views = {key_path: np.asarray(array) for key_path, array in arrays.items()}
+    # Copied: the views of arrays on CPUs are the arrays' own memory, which the next step overwrites.
     shared = {key_path: view for key_path, view in views.items() if _is_on_host(arrays[key_path])}
     ends = np.cumsum([0, *(-(-view.nbytes // _ALIGNMENT) * _ALIGNMENT for view in shared.values())])
     buffer = np.empty(ends[-1], np.uint8)
@@ -78,6 +83,7 @@ def signature(graph: _graph.Graph) -> str:
         f"{key_path} {tuple(variable.shape)} {variable._dtype}"
         for key_path, variable in graph.variables.items()
     ]
+    # In the order of the walk, which is the same in all tasks that built the same objects.
     return hashlib.sha256("\n".join([*lines, *graph.inputs]).encode()).hexdigest()
 
 
@@ -87,6 +93,7 @@ def positions(graph: _graph.Graph) -> dict[str, dict[str, Any]]:
 
 
 def _check_whole(key_path: str, variable: keras.Variable, value: jax.Array) -> None:
+    # A replicated array is whole on each device, though others hold it as well.
     if value.is_fully_addressable or value.is_fully_replicated:
         return
     raise errors.BadArgumentError(

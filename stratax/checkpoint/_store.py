@@ -30,9 +30,11 @@ from stratax.io import held
 _INDEX = "index.json"
 _ARRAYS = "arrays"
 _LOCK = "lock"
+# All that a checkpoint's folder may have; anything else in it is somebody's data.
 _OWN = frozenset({_commit.FILE, _INDEX, _ARRAYS, _LOCK})
 # How often a checkpoint is put in its place while another program does the same.
 _PLACE_ATTEMPTS = 10
+# How often reading begins anew when another program replaces the checkpoint meanwhile.
 _READ_ATTEMPTS = 3
 # How much of another library's error a message quotes, in characters.
 _LONGEST_REASON = 500
@@ -103,6 +105,7 @@ def write(folder: pathlib.Path, contents: Contents) -> None:
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         _check_place(folder)
+        # Here and not at the start of a program: only who writes knows which names are its own.
         remove_stale(folder)
         with _hidden_folder(folder) as hidden:
             _fill(hidden, contents)
@@ -147,6 +150,7 @@ def read_arrays(index: Index, keys: Iterable[str]) -> dict[str, np.ndarray]:
         CheckpointReplacedError: If another one was written to its path meanwhile, or it was removed.
     """
     wanted = list(keys)
+    # Orbax does not store these, see `_fill`.
     empty = {
         key: np.zeros(index.shapes[key], dtype_of(index.dtypes[key]))
         for key in wanted
@@ -157,6 +161,7 @@ def read_arrays(index: Index, keys: Iterable[str]) -> dict[str, np.ndarray]:
         return empty
     # As NumPy arrays, whatever they were saved as.
     how = {key: ocp.RestoreArgs(restore_type=np.ndarray) for key in rest}
+    # `partial_restore`, as other arrays of the checkpoint are left alone; 0 stands for a leaf of any kind.
     request = ocp.args.PyTreeRestore(item=dict.fromkeys(rest, 0), restore_args=how, partial_restore=True)
     with _unchanged(index.folder, index.commit), contextlib.closing(_orbax()) as orbax:
         found = orbax.restore(index.folder / _ARRAYS, args=request)
@@ -180,6 +185,7 @@ def _unchanged(folder: pathlib.Path, commit: _commit.Commit) -> Iterator[None]:
     try:
         yield
     except Exception as error:
+        # Judged below: an error while reading may be no damage, but the checkpoint's removal.
         failure = error
     if not _is_there(folder, commit):
         raise CheckpointReplacedError(
@@ -201,6 +207,7 @@ def remove(folder: pathlib.Path) -> None:
     """Remove a checkpoint: at once as far as readers can tell."""
     hidden = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}.removed")
     with contextlib.suppress(FileNotFoundError):
+        # Renaming is atomic; the removal itself is not, and readers would see half a checkpoint.
         folder.rename(hidden)
         shutil.rmtree(hidden, ignore_errors=True)
 
@@ -212,11 +219,13 @@ def remove_stale(folder: pathlib.Path) -> None:
         folder: A checkpoint's place. What belongs to other numbers of the same name is removed too.
     """
     # The names that `_hidden_folder` and `remove` make; eight digits are the four bytes of `token_hex`.
+    # Of all numbers of this name: who saves `ckpt-7` also clears what `ckpt-6` left.
     stem = re.escape(re.sub(r"-\d+$", "", folder.name))
     pattern = re.compile(rf"\.{stem}(-\d+)?\.[0-9a-f]{{8}}\.(writing|removed)")
     for found in list(folder.parent.glob(".*")):
         match = pattern.fullmatch(found.name)
         if match and match[2] == "removed":
+            # Removed on purpose already; nobody needs it, locked or not.
             shutil.rmtree(found, ignore_errors=True)
         elif match:
             held.remove_if_abandoned(found, lock_file=_LOCK)
@@ -235,6 +244,7 @@ def _fill(hidden: pathlib.Path, contents: Contents) -> None:
     # Orbax refuses arrays without elements.
     full = {key: array for key, array in contents.arrays.items() if array.size}
     if full:
+        # Made for each call: an Orbax checkpointer holds threads and barriers until it is closed.
         with contextlib.closing(_orbax()) as orbax, _failures_logged_once():
             orbax.save(hidden / _ARRAYS, args=ocp.args.PyTreeSave(full))
     index = {
@@ -245,6 +255,7 @@ def _fill(hidden: pathlib.Path, contents: Contents) -> None:
         "inputs": contents.inputs,
         "random": contents.random,
     }
+    # Without fsync: `seal` flushes all files.
     (hidden / _INDEX).write_text(json.dumps(index, indent=1))
 
 
@@ -265,6 +276,7 @@ def _put_in_place(hidden: pathlib.Path, folder: pathlib.Path) -> None:
         # A folder can't be renamed onto one that has files: the old one goes aside first.
         if folder.exists():
             shutil.rmtree(aside, ignore_errors=True)
+            # Another program may have moved it aside first.
             with contextlib.suppress(FileNotFoundError):
                 folder.rename(aside)
         try:
@@ -275,6 +287,7 @@ def _put_in_place(hidden: pathlib.Path, folder: pathlib.Path) -> None:
             if error.errno == errno.ENOTEMPTY and attempt < _PLACE_ATTEMPTS - 1:
                 continue
             if aside.exists() and not folder.exists():
+                # The old checkpoint comes back: better than none.
                 aside.rename(folder)
             raise
     # The rename itself has to be on the disk before the old checkpoint goes.
@@ -287,6 +300,7 @@ def _next_sequence(parent: pathlib.Path) -> int:
     for path in parent.glob(f"*/{_commit.FILE}"):
         with contextlib.suppress(errors.StrataxError):
             found.append(_commit.read(path.parent).sequence)
+    # Numbers and not times order the checkpoints: clocks of machines differ, and can be set back.
     return max(found) + 1
 
 
@@ -312,6 +326,7 @@ def _orbax() -> ocp.Checkpointer:
     """Return Orbax for this process alone: what the processes agree on, they agree on before."""
     cluster = current()
     own = 0 if cluster is None else cluster.process_index
+    # Otherwise Orbax waits in barriers of its own for all processes of JAX, of which only the chief writes.
     alone = ocp.options.MultiprocessingOptions(
         primary_host=own, active_processes={own}, barrier_sync_key_prefix=f"stratax{secrets.token_hex(4)}"
     )
@@ -326,6 +341,7 @@ def _failures_logged_once() -> Iterator[None]:
     def is_wanted(record: logging.LogRecord) -> bool:
         return record.levelno < logging.ERROR or "orbax" not in record.pathname
 
+    # Orbax logs through absl's logger.
     logger = logging.getLogger("absl")
     logger.addFilter(is_wanted)
     try:
@@ -341,6 +357,7 @@ def _is_empty(index: Index, key: str) -> bool:
 def dtype_of(name: str) -> np.dtype:
     """Return the dtype of a name, also one that NumPy does not have."""
     # bfloat16 and the 8-bit floats.
+    # Imported late: only checkpoints with such arrays need it.
     import ml_dtypes
 
     return np.dtype(getattr(ml_dtypes, name, name))

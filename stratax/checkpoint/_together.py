@@ -15,6 +15,7 @@ from stratax.io import unfinished
 RESTORED = "restore/done"
 
 _NEWS = "checkpoint/written/"
+# How many tasks a message lists.
 _LISTED = 4
 
 
@@ -38,6 +39,7 @@ def process_index() -> int:
 
 def one_or_all(states: Sequence[Any]) -> list[Any]:
     """Return the states of all processes; one if they are equal, which then is that of any number of processes."""
+    # States that are equal don't depend on the number of processes, and can be restored into any.
     return [states[0]] if all(state == states[0] for state in states) else list(states)
 
 
@@ -65,6 +67,7 @@ def exchange(action: str, value: object, timeout: float) -> list[Any]:
         return [value]
     try:
         with phases.waiting(f"{action!r} of a checkpoint"):
+            # JSON: values of other processes are never unpickled.
             found = cluster.all_gather(f"checkpoint/{action}", json.dumps(value).encode(), timeout)
     except errors.ClusterTimeoutError as error:
         raise errors.ClusterTimeoutError(f"{_missed(action)} {error}", tasks=error.tasks) from error
@@ -173,9 +176,11 @@ def _first_failure(failures: Sequence[Any], own: BaseException | None) -> BaseEx
     found = [failure for failure in failures if failure is not None]
     if not found:
         return None
+    # This task's own error has a traceback, and is of the kind that is raised everywhere.
     if own is not None and type(own).__name__ == found[0][0]:
         return own
     failure = _made_again(found[0])
+    # The first failure is raised in all tasks; this one's own is kept as its cause.
     failure.__cause__ = own
     return failure
 

@@ -28,6 +28,8 @@ class Destination:
     token: str
 
     def __post_init__(self) -> None:
+        # Folders of their own are TensorFlow's recipe for tasks that are not the chief; other names in one
+        # folder are a mistake.
         if len({os.path.dirname(path) for path in self.paths}) < len(set(self.paths)):
             raise errors.CheckpointError(
                 "The tasks do not save the same: they name different checkpoints of one folder. Expected: one path in "
@@ -50,6 +52,7 @@ def begin(
     Returns:
         What readers wait for, and `finish` raises the failure of.
     """
+    # Every task waits for this path, also one that was given another: only the chief's is written.
     chief = destination.paths[0]
 
     def write_or_wait() -> None:
@@ -58,6 +61,7 @@ def begin(
                 work()
         else:
             _together.wait_for_chief(destination.token, chief)
+        # In every task, and only once the checkpoint is whole.
         for each in then:
             each()
 
@@ -101,5 +105,6 @@ def wait_for(path: str | os.PathLike) -> errors.CheckpointError | None:
         "Checkpoint that wrote it, which raises the reason, or write it again. "
         f"Received: path={shown(os.fspath(path))}; the reason: {failure}"
     )
+    # Not raised here: the caller decides, and the reason stays with the error.
     error.__cause__ = failure
     return error

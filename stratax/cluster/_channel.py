@@ -9,6 +9,7 @@ from stratax.cluster._frames import Frame, read_frame
 from stratax.cluster._handshake import ANSWER_SIZE, AuthenticationError, ClientHandshake, Seals
 
 _ANSWER_SECONDS = 10.0
+# Up to here joining content and tag is cheaper than a second write.
 _SHORT = 64 * 1024
 
 
@@ -36,8 +37,11 @@ class Channel:
         Args:
             frame: The message.
         """
+        # The other side's end is found out by reading; a message to it is lost either way.
         if self._writer.is_closing():
             return
+        # Tags are numbered: messages have to be written in the order in which they are sealed, so on one
+        # thread.
         tag = self._seals.send.tag(frame.digest)
         if len(frame.content) < _SHORT:
             self._writer.write(frame.content + tag)

@@ -20,8 +20,11 @@ from stratax.errors import BadArgumentError, BadTypeError, ClusterTimeoutError, 
 # How long a wait for other tasks may take where nothing else is said.
 DEFAULT_SECONDS = 300.0
 
+# How long the program has to notice a failure by itself, before the process ends.
 _GRACE_SECONDS = 1.0
+# How long a program that has noticed may go on, to save or to clean up.
 _CLEANUP_SECONDS = 30.0
+# How long the cluster may take to find out whose loss an error came from.
 _NOTICE_SECONDS = 2.0
 _CODES_AT_FAULT = {
     "left": ExitCode.LEFT_EARLY,
@@ -29,6 +32,8 @@ _CODES_AT_FAULT = {
     "silent": ExitCode.STALLED,
     "stalled": ExitCode.STALLED,
 }
+# What Gloo, NCCL, gRPC and XLA say when a connection breaks under a collective: none has an error class for
+# it.
 _COLLECTIVE = re.compile(
     r"gloo|connection (reset|closed|refused)|socket closed|broken pipe|nccl|unavailable|deadline_exceeded|"
     r"coordination service|all.?reduce|all.?gather|collective|rendezvous|timed out waiting",
@@ -61,6 +66,7 @@ class Cluster:
         self._membership = roster
         self._link: Link | None = None
         self._is_notified = False
+        # For a process that is alone; a connected one has its link's.
         self._own_stops = Stops()
 
     @property
@@ -172,6 +178,7 @@ class Cluster:
             ClusterTimeoutError: If a task does not call in time; `tasks` and the message name the missing ones.
             PeerLostError: If another task is lost.
         """
+        # The others take part with nothing: the answer comes when all have asked.
         own: Any = value if self.is_chief else b""
         return self._gather(f"broadcast/{name}", own, everything=False, timeout=timeout)[0]
 
@@ -208,6 +215,7 @@ class Cluster:
         """
         stop = self._stops.get(name)
         # In this order, see `Stops.asked`.
+        # Said before the reason is looked for, so that whoever asks meanwhile learns of this step.
         stop.begun = step = step_number(step)
         if stop.reason is None:
             return False
@@ -218,6 +226,7 @@ class Cluster:
         try:
             return stop.agreed.result(timeout)
         except PeerLostError as error:
+            # The error was made on the event loop's thread; its traceback would say nothing.
             raise self._delivered(error) from None
         except TimeoutError:
             raise ClusterTimeoutError(
@@ -272,8 +281,10 @@ class Cluster:
         link = self._link
         if link is None or isinstance(error, PeerLostError | ClusterTimeoutError):
             return None
+        # Most errors are the program's own: they must not wait for news.
         if link.failure is None and not _is_of_collective(error):
             return None
+        # Process 0 may have left without a failure: then its end is what broke the collective.
         lost = link.failure or (link.failed.wait(timeout) and link.failure) or link.ended
         return self._delivered(lost) if lost else None
 
@@ -293,6 +304,7 @@ class Cluster:
             link: The connection, which knows the error.
         """
         loop = asyncio.get_running_loop()
+        # A program that waits in a collective can't be reached by an exception: its process is ended.
         loop.call_later(_GRACE_SECONDS, self._leave_if_untold, link)
         loop.call_later(_CLEANUP_SECONDS, self._leave, link)
 
@@ -307,6 +319,7 @@ class Cluster:
             The exit code, and what to say besides: which task is lost, if that is why, and the error does not name it.
         """
         peer = self.peer_error(error)
+        # A failure that is known already is the cause; this task's error follows from it.
         if self._link is not None and self._link.failure is None:
             self._link.report_own_failure(f"raised {_short(error)}", trace, _NOTICE_SECONDS)
         return (
@@ -327,6 +340,7 @@ class Cluster:
         link = self._link
         if link is None or link.failure is not None:
             return
+        # Together, since process 0 carries JAX's traffic: who leaves early would end the others.
         link.send({"t": "bye", **progress.heartbeat()})
         link.farewell.wait(timeout)
 
@@ -350,6 +364,7 @@ class Cluster:
 
     def _delivered(self, error: PeerLostError) -> PeerLostError:
         """Note that the program learns of the failure, so that it gets the time to end by itself."""
+        # Only the main thread can end the program; a background thread may swallow the error.
         if progress.thread == threading.get_ident():
             self._is_notified = True
         return error
@@ -366,6 +381,7 @@ class Cluster:
 
 def _where() -> str:
     """Return where the program's main thread is: of use in a task that stands still."""
+    # The one way to see another thread's stack; Python's documentation allows it for debugging.
     frame = sys._current_frames().get(progress.thread)
     stack = "".join(traceback.format_stack(frame)).rstrip() if frame is not None else "(it has ended)"
     return f"\nIts main thread is at:\n{stack}"

@@ -65,6 +65,7 @@ class ClusterResolver(abc.ABC):
             ClusterError: If another task is asked about.
         """
         self._check_own(task_type, task_id)
+        # Here, as it imports JAX: a resolver must work before JAX starts.
         from stratax.cluster._devices import local_devices
 
         counts = {kind: len(local_devices(kind)) for kind in ("GPU", "TPU")}

@@ -112,6 +112,7 @@ class ClusterSpec:
 
     def fingerprint(self) -> str:
         """Return a short text that is equal for equal clusters; tasks compare it before they work together."""
+        # Sorted, so that the order in which a task's environment lists jobs does not matter.
         text = json.dumps({job: sorted(tasks.items()) for job, tasks in self._tasks.items()}, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -127,6 +128,7 @@ class ClusterSpec:
         return self._tasks == other._tasks if isinstance(other, ClusterSpec) else NotImplemented
 
     def __hash__(self) -> int:
+        # Equal to a plain dictionary too, which has no hash: only specs meet in a set.
         return hash(self.fingerprint())
 
     def __repr__(self) -> str:
@@ -153,6 +155,7 @@ def _job_name(job: object) -> str:
 
 
 def _numbered(job: str, tasks: object) -> dict[int, str]:
+    # A string is a sequence, whose characters would be taken for addresses.
     if isinstance(tasks, str) or not isinstance(tasks, Mapping | Sequence):
         raise BadTypeError(
             f"The tasks of job {shown(job)} must be a list of addresses, or a dictionary from number to address. "
@@ -165,6 +168,7 @@ def _numbered(job: str, tasks: object) -> dict[int, str]:
 
 
 def _check_task(job: str, index: object, address: object) -> None:
+    # `True` is an int to Python.
     if isinstance(index, bool) or not isinstance(index, int):
         raise BadTypeError(
             f"A task's number must be an int. Received: {job}={{{shown(index)}: {shown(address)}}}."

@@ -28,8 +28,10 @@ from stratax.cluster._tf_config_resolver import TFConfigClusterResolver
 from stratax.cluster._watchdog import Limits
 from stratax.errors import BadArgumentError, BadTypeError, ClusterError
 
+# Between attempts to listen at an address, in seconds; doubled each time.
 _FIRST_PAUSE = 0.1
 _LONGEST_PAUSE = 1.0
+# How long the address may be in use by a job that is just ending, in seconds.
 _PORT_SECONDS = 30.0
 _logger = logging.getLogger("stratax")
 _Result = TypeVar("_Result")
@@ -97,9 +99,11 @@ def connect(
             "TF_CONFIG was changed after the resolver had read it. Set it before the program starts, or make the "
             f"resolver after it is set. Received: resolver.cluster_spec()={shown(resolver.cluster_spec())}."
         )
+    # Strategies connect by themselves, so that several threads may come here at once.
     with _state.lock:
         wanted = _identity(resolver)
         connected = _state.cluster
+        # A process that is alone has not started anything, and may still join a cluster.
         if connected is not None and (connected.num_processes > 1 or wanted == _identity_of(connected)):
             return _same(connected, wanted)
         _state.cluster = _connect(resolver, *wanted, timeout=timeout, limits=limits)
@@ -157,6 +161,7 @@ def _limits(timeout: float, step_timeout: float, silence_timeout: float) -> Limi
             raise BadTypeError(f"{name} must be a number of seconds. Received: {name}={shown(value)}.")
         if not value > 0:
             raise BadArgumentError(f"{name} must be positive. Received: {name}={shown(value)}.")
+    # Whoever allows a longer silence in a step allows it elsewhere, too.
     patient = max(Limits().patient_silence, silence_timeout)
     return Limits(step=step_timeout, silence=silence_timeout, patient_silence=patient)
 
@@ -206,19 +211,24 @@ def _connect(
 
 
 def _join(cluster: Cluster, membership: Membership, timeout: float, limits: Limits) -> Cluster:
+    # All checks come before the first connection: a task that fails them disturbs nobody.
     _jax_runtime.check_can_start()
     _hooks.install(cluster)
     check_reachable(membership)
     _warn_of_strangers(membership)
+    # This thread's phases are what the others see of this task.
     progress.thread = threading.get_ident()
     deadline = time.monotonic() + timeout
+    # One loop for all attempts to connect in a program.
     _state.loop = _state.loop or _start_loop()
     link, path = _run(_state.loop, _meet(cluster, membership, limits, deadline))
     host = host_and_port(membership.addresses[membership.index])[0]
+    # JAX has what is left of the time, and at least a little: all tasks have come by now.
     remaining = max(deadline - time.monotonic(), _LONGEST_PAUSE)
     _jax_runtime.start(
         path, index=membership.index, count=len(membership.names), host=host, timeout=remaining
     )
+    # Last, so that phases are watched only once JAX has started.
     cluster.attach(link)
     _logger.info("%s: all %d tasks joined.", membership.name, len(membership.names))
     return cluster
@@ -239,6 +249,7 @@ def _warn_of_strangers(membership: Membership) -> None:
 async def _meet(
     cluster: Cluster, membership: Membership, limits: Limits, deadline: float
 ) -> tuple[Link, str]:
+    # JAX's service listens at a local socket of process 0; the others reach it through a relay.
     path = socket_path("service")
     if membership.index == 0:
         _state.coordinator = Coordinator(membership, limits, secrets.token_hex(16), path)
@@ -246,6 +257,7 @@ async def _meet(
     link = Link(membership, limits, cluster.on_failure)
     try:
         await link.join(deadline)
+    # Ctrl-C and cancellation, too: what listens or connects must not outlive the attempt.
     except BaseException:
         await link.close()
         if _state.coordinator is not None:
@@ -279,6 +291,7 @@ def _no_address(membership: Membership, error: OSError) -> ClusterError:
 def _start_loop() -> asyncio.AbstractEventLoop:
     """Start an event loop in a thread of its own, which lives as long as the process."""
     loop = asyncio.new_event_loop()
+    # A daemon: the program's end does not wait for it. A thread, so that heartbeats go on in long calls.
     threading.Thread(target=loop.run_forever, name="stratax-cluster", daemon=True).start()
     return loop
 
@@ -288,5 +301,6 @@ def _run(loop: asyncio.AbstractEventLoop, work: Coroutine[Any, Any, _Result]) ->
     try:
         return future.result()
     except (KeyboardInterrupt, concurrent.futures.CancelledError):
+        # The work goes on in the loop's thread otherwise, and joins a cluster that nobody waits for.
         future.cancel()
         raise

@@ -25,6 +25,7 @@ from stratax.cluster._relay import carry
 from stratax.cluster._stops import StopsOfAll
 from stratax.cluster._watchdog import Heartbeat, Limits, judge, reason_of_leaving
 
+# How long a task may take to introduce itself after the handshake.
 _INTRODUCTION_SECONDS = 10.0
 # In bytes: it names every address of the cluster.
 _LONGEST_INTRODUCTION = 4 * 1024 * 1024
@@ -75,6 +76,7 @@ class Coordinator:
         self._token = token
         self._jax_socket = jax_socket
         self._members: dict[int, _Member] = {}
+        # By name: each task's request, whether it wants all values, and its own value.
         self._gathers: dict[str, dict[int, tuple[int, bool, bytes]]] = {}
         self._tasks: set[asyncio.Task] = set()
         self._gave_up: set[str] = set()
@@ -93,6 +95,7 @@ class Coordinator:
         Raises:
             OSError: If the address is taken, or is not one of this machine.
         """
+        # The given address only: listening on all interfaces would invite strangers.
         family, address = await _own_address(host, port)
         listener = socket.socket(family, socket.SOCK_STREAM)
         try:
@@ -123,6 +126,7 @@ class Coordinator:
 
     async def _carry(self, introduction: dict[str, Any], channel: Channel) -> None:
         # Without a secret this is what keeps those from JAX who know the cluster, and came when it was complete.
+        # In constant time: how long a comparison takes must not show how much was right.
         if hmac.compare_digest(str(introduction.get("token")).encode(), self._token.encode()):
             reader, writer = await self._reach_service()
             try:
@@ -132,6 +136,8 @@ class Coordinator:
 
     async def _reach_service(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         """Connect to JAX' service, which starts at about the same time as its clients."""
+        # The service starts in this very process once all tasks have joined, so it is waited for, not
+        # configured.
         for _ in range(int(_SERVICE_SECONDS / _SERVICE_PAUSE)):
             with contextlib.suppress(ConnectionRefusedError, FileNotFoundError):
                 return await asyncio.open_unix_connection(self._jax_socket)
@@ -141,6 +147,7 @@ class Coordinator:
     def _refusal(self, hello: dict[str, Any]) -> str:
         """Return why a task can't join; empty if it can."""
         index, name = hello.get("index"), hello.get("name")
+        # Before the rest, as it explains a difference that left-over tasks have elsewhere, too.
         if hello.get("job") != self._membership.job_id:
             return (
                 f"{name} belongs to another start of the job: it is left over, or two jobs have the same address. "
@@ -164,6 +171,7 @@ class Coordinator:
 
     async def _session(self, index: int, channel: Channel) -> None:
         member = _Member(channel=channel)
+        # The newest connection of a task counts: its process may have been started again.
         self._replace(self._members.get(index), self._membership.names[index])
         self._members[index] = member
         self._announce()
@@ -172,6 +180,7 @@ class Coordinator:
                 header, payload = await channel.read(member.hear)
                 self._handle(index, member, header, payload)
                 await channel.drain()
+        # A malformed message ends the connection like a lost one: its sender is broken.
         except (asyncio.IncompleteReadError, OSError, KeyError, TypeError, ValueError) as error:
             _logger.debug("The connection of %s ended: %r.", self._membership.names[index], error)
             self._gone(index, member)
@@ -201,6 +210,7 @@ class Coordinator:
 
     def _handle(self, index: int, member: _Member, header: dict[str, Any], payload: bytes) -> None:
         kind = header.get("t")
+        # Heartbeats are part of several messages: a last word says what the task was doing.
         if "phase" in header:
             member.heartbeat = _heartbeat(header)
         if kind == "gather":
@@ -230,6 +240,7 @@ class Coordinator:
         if left and header.get("ahead"):
             # Nobody is known to need the value: the task may leave, too, before it does.
             self._withdraw(index, header)
+        # The wait can't end any more, so all are told now instead of at the deadline.
         elif left:
             reason = reason_of_leaving(self._members[left[0]].heartbeat, "waiting for it")
             self._fail("left", left, f"{self._names(left)} {reason}")
@@ -251,6 +262,7 @@ class Coordinator:
         values = self._gathers.get(header["name"], {})
         missing = [name for i, name in enumerate(self._membership.names) if i not in values]
         # Else the answer is on its way already.
+        # Withdrawn before all had come: nobody else gets this task's value.
         if values.pop(index, None) is not None:
             if not values:
                 del self._gathers[header["name"]]
@@ -267,6 +279,7 @@ class Coordinator:
 
     def _leave(self, member: _Member) -> None:
         member.left_at = time.monotonic()
+        # Nobody may close before: process 0 carries the others' connections.
         if all(other.left_at is not None for other in self._members.values()):
             self._broadcast({"t": "farewell"})
 
@@ -280,6 +293,7 @@ class Coordinator:
     def _announce(self) -> None:
         """Tell those who have joined who is missing; the last one makes the cluster complete."""
         missing = self._missing()
+        # Also to those who are complete by this one: they show who came.
         self._broadcast(self._waiting())
         if not missing and not self._complete:
             self._complete = True
@@ -311,6 +325,7 @@ class Coordinator:
     async def _watch(self) -> None:
         """Judge by the heartbeats, and pass them on."""
         before = time.monotonic()
+        # After a failure the tasks end; judging them once more would only add noise.
         while self._failure is None:
             await asyncio.sleep(TICK_SECONDS)
             now = time.monotonic()
@@ -338,6 +353,7 @@ class Coordinator:
         return " and ".join(self._membership.names[index] for index in tasks)
 
     def _broadcast(self, header: dict[str, Any]) -> None:
+        # Encoded and hashed once, and sealed for each connection.
         frame = encode(header)
         for member in self._members.values():
             member.channel.write(frame)

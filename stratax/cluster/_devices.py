@@ -104,6 +104,7 @@ def local_devices(kind: str) -> list[jax.Device]:
     host = _platform_devices("cpu")
     if kind == simulated:
         return host
+    # Beside simulated accelerators the program still sees one CPU, as on a real host.
     return host[:1] if kind == "CPU" else []
 
 
@@ -161,6 +162,7 @@ def resolve_device(device: str | LogicalDevice | PhysicalDevice | jax.Device) ->
         )
     found = local_devices(kind)
     index = int(match["index"] or 0)
+    # TensorFlow's names of local devices have no job, or "localhost"; a task then means nothing.
     task = int(match["task"] or 0) if match["job"] not in (None, "localhost") else None
     if index >= len(found) or (task is not None and task != found[index].process_index):
         raise DeviceError(
@@ -200,6 +202,7 @@ def _platform_devices(platform: str) -> list[jax.Device]:
     except RuntimeError:
         # How JAX says that it has no such platform here.
         return []
+    # By id, which is the same in every process; JAX does not promise an order.
     return sorted(found, key=lambda found_device: found_device.id)
 
 

@@ -33,9 +33,11 @@ MOST_WAITING = 256
 # How many of them may come from one host.
 MOST_WAITING_OF_HOST = 64
 
+# Connections that the system keeps until they are accepted: all tasks of a large cluster may come at once.
 _BACKLOG = 1024
 _AT_ONCE = 16
 _PAUSE_SECONDS = 0.1
+# `struct linger`: on, with no time, so that closing resets the connection.
 _LINGER = struct.pack("ii", 1, 0)
 _logger = logging.getLogger("stratax")
 
@@ -84,6 +86,7 @@ class Door:
         Args:
             listener: A bound socket, which belongs to the door from now on.
         """
+        # `_accept` takes what is there, and must not wait for more.
         listener.setblocking(False)
         listener.listen(_BACKLOG)
         self._listener = listener
@@ -134,6 +137,7 @@ class Door:
 
     def _add(self, visitor: _Visitor, waiting: dict[_Visitor, None]) -> None:
         waiting[visitor] = None
+        # One host can't crowd out the others: its own oldest connection gives way first.
         of_host = [each for each in waiting if each.host == visitor.host]
         if len(of_host) > MOST_WAITING_OF_HOST:
             self._drive_out(of_host[0], waiting)
@@ -150,6 +154,7 @@ class Door:
 
     async def _let_in(self, visitor: _Visitor) -> None:
         try:
+            # A connection costs a descriptor, which must not be held by who says nothing.
             async with asyncio.timeout(HANDSHAKE_SECONDS):
                 kind, seals = await self._examine(visitor)
         except (OSError, EOFError) as error:
@@ -158,6 +163,7 @@ class Door:
         finally:
             self._strangers.pop(visitor, None)
             self._known.pop(visitor, None)
+        # From here on the channel closes the socket, not `_Visitor.end`.
         visitor.has_passed = True
         try:
             await self._pass(visitor, kind, seals)
@@ -172,12 +178,14 @@ class Door:
             self.turned_away += 1
             self.last_turned_away = visitor.host
             raise
+        # It knows the key, so it now waits among those that strangers can't drive out.
         self._strangers.pop(visitor)
         self._add(visitor, self._known)
         await asyncio.get_running_loop().sock_sendall(visitor.sock, handshake.answer)
         return handshake.kind, handshake.finish(await _receive_exactly(visitor.sock, PROOF_SIZE))
 
     async def _pass(self, visitor: _Visitor, kind: bytes, seals: Seals) -> None:
+        # Messages are small and answered: Nagle's algorithm would delay each of them.
         visitor.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         channel = Channel(*await asyncio.open_connection(sock=visitor.sock), seals)
         try:
@@ -188,6 +196,7 @@ class Door:
 
 async def _receive_exactly(sock: socket.socket, size: int, beginning: bytes = b"") -> bytes:
     """Read so many bytes and no more; give up as soon as they do not begin as they should."""
+    # A dozen bytes, so that joining them anew costs nothing.
     data = b""
     while len(data) < size:
         chunk = await asyncio.get_running_loop().sock_recv(sock, size - len(data))

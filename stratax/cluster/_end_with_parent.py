@@ -18,6 +18,7 @@ def main() -> None:
     if sys.platform == "linux":
         # The request outlives the change into the command below.
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        # The parent may have ended before the request was made: then nobody will send the signal.
         if os.getppid() != int(parent):
             sys.exit(128 + signal.SIGKILL)
     os.execvp(command[0], command)

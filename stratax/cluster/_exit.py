@@ -14,6 +14,7 @@ from stratax.errors import ClusterError, ClusterTimeoutError, PeerLostError
 
 _logger = logging.getLogger("stratax")
 _leaving = threading.Lock()
+# How long flushing may take; a full pipe that nobody reads would block it for good.
 _FLUSH_SECONDS = 5.0
 
 
@@ -90,6 +91,7 @@ def leave(code: int, message: str = "") -> NoReturn:
     # Of several threads that want to leave, the first decides the code. Python's locks can't hang here: whoever holds
     # this one ends the process.
     _leaving.acquire()
+    # A thread may be impossible to start by now; leaving matters more than the limit.
     with contextlib.suppress(Exception):
         late = threading.Timer(_FLUSH_SECONDS, os._exit, [code])
         late.daemon = True
@@ -104,6 +106,7 @@ def leave(code: int, message: str = "") -> NoReturn:
         _flush()
     with contextlib.suppress(Exception):
         remove_sockets()
+    # Not `sys.exit`: exit handlers and other threads could wait for processes that are gone.
     os._exit(code)
 
 
@@ -126,8 +129,10 @@ def end_wrong_clusters_with_their_code() -> None:
 
     def on_error(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
         before(kind, error, trace)
+        # Another hook that came later takes precedence, such as the one of a connected cluster.
         if sys.excepthook is on_error and isinstance(error, ClusterError):
             leave(ExitCode.BAD_CLUSTER)
 
+    # A program with a hook of its own keeps it: only Python's default is replaced.
     if before is sys.__excepthook__:
         sys.excepthook = on_error

@@ -15,6 +15,8 @@ from typing import Any
 from stratax.cluster._handshake import TAG_SIZE, Seal
 
 _LENGTHS = struct.Struct(">II")
+# Far above what tasks send. A length beyond them is damage or malice, and must not make this process
+# allocate.
 _MAX_HEADER = 16 * 1024 * 1024
 _MAX_PAYLOAD = 2**31
 _CHUNK = 1024 * 1024
@@ -46,6 +48,7 @@ def encode(header: dict[str, Any], payload: bytes = b"", hashed: bytes | None = 
         payload: Bytes that travel with it.
         hashed: The payload's SHA-256, if it is known.
     """
+    # Without spaces: heartbeats are frequent, and go from the coordinator to every task.
     text = json.dumps(header, separators=(",", ":")).encode()
     start = _LENGTHS.pack(len(text), len(payload)) + text
     return Frame(start + payload, hashlib.sha256(start + (hashed or sha256(payload))).digest())
@@ -81,17 +84,21 @@ async def read_frame(
     """
     lengths = await reader.readexactly(_LENGTHS.size)
     header_size, payload_size = _LENGTHS.unpack(lengths)
+    # Before anything is read by these lengths, as the tag comes last.
     if header_size > _MAX_HEADER or payload_size > _MAX_PAYLOAD or header_size + payload_size > longest:
         raise FrameError("a message of impossible length")
     text = await reader.readexactly(header_size)
     on_data()
     payload, hashed = bytearray(), hashlib.sha256()
+    # In pieces, each of which counts as a sign of life: a large value may take longer than a silence may
+    # last.
     while len(payload) < payload_size:
         chunk = await reader.readexactly(min(payload_size - len(payload), _CHUNK))
         hashed.update(chunk)
         payload += chunk
         on_data()
     digest = hashlib.sha256(lengths + text + hashed.digest()).digest()
+    # Only now is it known who wrote this; the header is parsed behind it.
     seal.check(digest, await reader.readexactly(TAG_SIZE))
     return _object(text), bytes(payload)
 
@@ -99,6 +106,7 @@ async def read_frame(
 def _object(text: bytes) -> dict[str, Any]:
     try:
         header = json.loads(text)
+    # Deeply nested JSON exhausts Python's stack instead of being invalid.
     except (ValueError, RecursionError) as error:
         raise FrameError("a message that is not JSON") from error
     if not isinstance(header, dict):

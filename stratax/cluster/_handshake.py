@@ -52,6 +52,8 @@ class Seal:
         Args:
             digest: The SHA-256 of the message.
         """
+        # Numbered, so that a message can't be replayed, dropped or reordered without breaking all tags behind
+        # it.
         number = self._number.to_bytes(8, "big")
         self._number += 1
         return hmac.digest(self._key, number + digest, "sha256")
@@ -66,6 +68,7 @@ class Seal:
         Raises:
             AuthenticationError: If it is another's.
         """
+        # Counted also when it fails: there is no second try on this connection.
         if not hmac.compare_digest(self.tag(digest), tag):
             raise AuthenticationError("a message that is not authentic")
 
@@ -106,6 +109,7 @@ class ClientHandshake:
         Raises:
             AuthenticationError: If it does not know the key.
         """
+        # Over this connection's nonce, so that an answer recorded elsewhere fails.
         _check(self._key, b"answer", self.hello + answer[:_NONCE_SIZE], answer[_NONCE_SIZE:])
         both = self.hello + answer
         client, server = _directions(self._key, both)
@@ -128,6 +132,7 @@ class ServerHandshake:
     """
 
     def __init__(self, key: bytes, hello: bytes) -> None:
+        # First, as it is cheap, and tells other programs and versions from wrong secrets.
         if not hello.startswith(MAGIC):
             raise AuthenticationError("not a task of Stratax, or of another version")
         _check(key, b"hello", hello[:-TAG_SIZE], hello[-TAG_SIZE:])
@@ -157,6 +162,7 @@ class ServerHandshake:
 
 def _directions(key: bytes, both: bytes) -> tuple[Seal, Seal]:
     """Return the seals of what the client sends, and of what the server sends."""
+    # A key for each direction: a message can't be sent back to its author.
     return Seal(_mac(key, b"client", both)), Seal(_mac(key, b"server", both))
 
 

@@ -11,6 +11,7 @@ from stratax.cluster._exit import leave
 from stratax.cluster._jax_runtime import let_go
 from stratax.errors import ClusterError, ClusterTimeoutError, PeerLostError
 
+# How long a task that is done waits for the others' end: they may still save, and need process 0 for that.
 _FAREWELL_SECONDS = 30.0
 
 
@@ -35,6 +36,7 @@ def install(cluster: Cluster) -> None:
     before = sys.excepthook
 
     def on_error(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        # The program's own hook first, so that the traceback is printed before the process leaves.
         before(kind, error, trace)
         _tell_and_leave(error)
 
@@ -46,6 +48,7 @@ def _tell_and_leave(error: BaseException) -> None:
     cluster = _state.cluster
     if cluster is None:
         return
+    # Errors of the cluster have an exit code of their own, also before all have joined.
     if cluster.has_joined or isinstance(error, ClusterError | ClusterTimeoutError | PeerLostError):
         leave(*cluster.raised(error, _text(error)))
 
@@ -54,6 +57,8 @@ def _end() -> None:
     cluster = _state.cluster
     if cluster is not None and cluster.has_joined:
         cluster.meet_at_exit(_FAREWELL_SECONDS)
+        # After the meeting: JAX's own shutdown would wait in a barrier, or end the processes that are still
+        # there.
         let_go()
 
 

@@ -14,6 +14,7 @@ from stratax.seams.jax import distributed, make_gloo_tcp_collectives, xla_bridge
 # Seconds of silence after which JAX itself ends a process: our own watch is earlier, and says who it was.
 _NEVER = 7 * 24 * 3600
 
+# How long JAX's shutdown barrier may hold up a process; Stratax's own farewell comes before it.
 _SHUTDOWN_SECONDS = 5
 
 
@@ -62,6 +63,7 @@ def start(socket_path: str, *, index: int, count: int, host: str, timeout: float
         shutdown_timeout_seconds=_SHUTDOWN_SECONDS,
         coordinator_bind_address=address,
     )
+    # Other implementations (MPI) find their addresses themselves.
     if jax.config.values["jax_cpu_collectives_implementation"] == "gloo":
         _listen_at(host)
 
@@ -79,6 +81,7 @@ def _listen_at(host: str) -> None:
     """Let collectives between CPUs listen at one address, where JAX would take the one of the machine's name."""
     client = distributed.global_state.client
     make = functools.partial(_make_cpu_client, client, host)
+    # JAX's own factory takes the address of the machine's name, which may be a loopback address.
     xla_bridge.register_backend_factory("cpu", make, priority=0, fail_quietly=False)
 
 

@@ -73,6 +73,7 @@ class KubernetesClusterResolver(ListedClusterResolver):
             )
         job = _job_name(index)
         service = os.environ.get(SERVICE_VARIABLE) or job
+        # The names that a headless Service gives an indexed Job's pods; they resolve once the pods run.
         addresses = [f"{job}-{number}.{service}:{tf_server_port}" for number in range(count)]
         self._cluster = ClusterSpec({"worker": addresses})
         self.task_type, self.task_id = "worker", index

@@ -21,11 +21,15 @@ from stratax.cluster._secret import SECRET_FILE_VARIABLE, SECRET_VARIABLE, new_s
 from stratax.cluster._sockets import remove_abandoned_sockets
 from stratax.cluster._task import Screen, Task, start_task
 
+# Between two looks at the tasks, in seconds.
 _POLL_SECONDS = 0.05
+# Between SIGTERM and SIGKILL, in seconds.
 _TERM_SECONDS = 5.0
+# How long an open output may stay silent once its task has ended: children that it left may hold it open.
 _IDLE_SECONDS = 2.0
 _READ_SECONDS = 60.0
 _PAUSES = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 60.0)
+# A free port is found and then released for its task: somebody else may take it in between.
 _PORT_ATTEMPTS = 3
 _LOST_PORT = "can't listen on its address"
 # The exit code of a run that took longer than it may, as that of `timeout`.
@@ -95,6 +99,7 @@ class LocalLauncher(Launcher):
             FileAccessError: If the tasks' output can't be kept where it should.
             OSError: If what the tasks write can't be shown any more; then they have been ended.
         """
+        # One cache for all attempts: a restart need not compile again.
         with self._forwarding(), _compilation_cache() as variables:
             for attempt in range(self._plan.restarts + 1):
                 outcome = self._attempt_with_ports({**variables, "STRATAX_ATTEMPT": str(attempt)})
@@ -107,6 +112,7 @@ class LocalLauncher(Launcher):
                     f"({left} {'restart' if left == 1 else 'restarts'} left)."
                 )
                 self._pause(pause)
+                # A signal during the pause ends the run, which must not begin another attempt.
                 if self._signals:
                     break
                 if self._is_late():
@@ -134,6 +140,8 @@ class LocalLauncher(Launcher):
     def _attempt_with_ports(self, variables: dict[str, str]) -> Outcome:
         """Make one attempt; again with other ports where somebody else took one before its task did."""
         for left in reversed(range(_PORT_ATTEMPTS)):
+            # The task ends with a code that is not retryable; only its words show that the port was the
+            # reason.
             outcome = self._attempt(variables)
             lost = outcome.code == ExitCode.BAD_CLUSTER and any(
                 _LOST_PORT in line for line in outcome.last_lines
@@ -157,6 +165,7 @@ class LocalLauncher(Launcher):
                 self._pass_signals_on()
             outcome = self._watch()
         finally:
+            # Whatever happened, no task outlives the launcher.
             tasks = self._end_all()
             # Tasks that a signal ended have not removed theirs.
             remove_abandoned_sockets()
@@ -173,6 +182,7 @@ class LocalLauncher(Launcher):
     ) -> dict[str, str]:
         config = {"cluster": cluster, "task": {"type": job, "index": index}}
         environment = {**os.environ, **variables, "TF_CONFIG": json.dumps(config), "PYTHONUNBUFFERED": "1"}
+        # The secret of this attempt is in the environment, and two of them are an error.
         environment.pop(SECRET_FILE_VARIABLE, None)
         if self._plan.devices_per_worker is not None:
             environment["STRATAX_SIMULATE"] = f"{self._plan.kind}:{self._plan.devices_per_worker}"
@@ -181,6 +191,7 @@ class LocalLauncher(Launcher):
     def _watch(self) -> Outcome:
         """Wait until the tasks that train have ended, one failed, or the run may not go on; say which."""
         while True:
+            # Evaluators and parameter servers don't count: they wait for work for ever.
             is_done = self._look()
             if any(task.has_failed for task in self._tasks):
                 self._wait_for_others()
@@ -199,6 +210,7 @@ class LocalLauncher(Launcher):
 
     def _wait_for_others(self) -> None:
         """Wait until the other tasks notice by themselves, as most do, and end those that do not."""
+        # The others report best what has happened to them; a signal at once would cut that short.
         until = time.monotonic() + self._plan.grace
         while time.monotonic() < until and self._signals < 2 and not self._look():
             if all(task.is_stopped for task in self._tasks if task.trains and task.ended is None):
@@ -218,8 +230,10 @@ class LocalLauncher(Launcher):
             if self._signals > 1:
                 break
             time.sleep(_POLL_SECONDS)
+        # From here on signals reach no task any more.
         tasks, self._tasks = self._tasks, []
         for task in tasks:
+            # Also those that have ended: what they started may still run in their process group.
             task.kill()
         deadline = time.monotonic() + _READ_SECONDS
         for task in tasks:
@@ -229,6 +243,7 @@ class LocalLauncher(Launcher):
     @contextlib.contextmanager
     def _forwarding(self) -> Iterator[None]:
         """Pass SIGINT and SIGTERM on to the tasks, for a block in the main thread."""
+        # Python allows handlers of signals in the main thread only.
         if threading.current_thread() is not threading.main_thread():
             yield
             return
@@ -246,6 +261,7 @@ class LocalLauncher(Launcher):
 
     def _pass_signals_on(self) -> None:
         for task in self._tasks:
+            # Each task gets each signal once, also one that was started after it.
             if task.signals < self._signals:
                 task.signals = self._signals
                 task.signal(self._number if self._signals == 1 else signal.SIGKILL)
@@ -271,6 +287,7 @@ def _judged(tasks: list[Task]) -> Outcome:
     code = failed.process.returncode
     running = [task for task in tasks if task.trains and task.ended is None]
     stopped = [task for task in running if task.is_stopped]
+    # A stopped process is silent, so the others blame it by the clock; here it can be seen directly.
     if stopped and code in (ExitCode.PEER_LOST, ExitCode.START_TIMEOUT):
         how = "was stopped by a signal or a debugger"
         return Outcome(code=ExitCode.STALLED, task=stopped[0].name, how=how, witness=failed.name)
@@ -282,10 +299,12 @@ def _judged(tasks: list[Task]) -> Outcome:
 
 def _blame(task: Task) -> tuple[bool, float]:
     """Sort the tasks that failed: one that only lost another comes after the others."""
+    # False sorts first: a task that only lost another is named if no other failed.
     return task.process.returncode == ExitCode.PEER_LOST, task.ended or 0.0
 
 
 def _shell_code(code: int) -> int:
+    # `subprocess` reports a signal as a negative number, a shell as 128 and more.
     return 128 - code if code < 0 else code
 
 

@@ -73,8 +73,10 @@ class Link:
         self._membership = membership
         self._limits = limits
         self._on_failure = on_failure
+        # Made on the loop, whose thread alone touches what follows; other threads use `call_soon_threadsafe`.
         self._loop = asyncio.get_running_loop()
         self._channel: Channel | None = None
+        # One for each attempt, as a future can be answered once.
         self._complete: asyncio.Future[str] = self._loop.create_future()
         self._missing: tuple[str, ...] = (membership.names[0],)
         self._gave_up: tuple[str, ...] = ()
@@ -87,6 +89,7 @@ class Link:
         self._joined = False
         self._greeted = False
         self._work: set[asyncio.Task] = set()
+        # Connections of JAX that are kept open though nothing answers any more; see `_relay`.
         self._held: list[asyncio.StreamWriter] = []
 
     async def join(self, deadline: float) -> None:
@@ -104,6 +107,7 @@ class Link:
             # What listens there is another program, or process 0 of an earlier start that is just ending.
             await asyncio.sleep(pause)
             pause = min(2 * pause, _LONGEST_PAUSE)
+        # The silence counts from here: joining may have taken long.
         self._hear()
         self._keep(self._send_heartbeats())
 
@@ -113,12 +117,14 @@ class Link:
         self._channel = await self._reach_coordinator(deadline, TASK)
         self._channel.write(encode(self._membership.introduction()))
         listening = self._keep(self._listen(self._channel))
+        # Something may accept the connection and say nothing, such as another program at this port.
         silence = self._loop.call_later(_ANSWER_SECONDS, self._give_up_stranger)
         try:
             remaining = max(deadline - time.monotonic(), 0)
             # `wait_for` cancels what it waits for; the future is still needed when the wait is over: shielded.
             self._token = await asyncio.wait_for(asyncio.shield(self._complete), remaining)
             return True
+        # Not an error of this task: it tries again until the deadline.
         except ConnectionError:
             listening.cancel()
             self._channel.close()
@@ -164,6 +170,7 @@ class Link:
             PeerLostError: If another task is lost.
         """
         number = next(self._numbers)
+        # Of `concurrent.futures`, as the caller's thread waits and the loop's thread answers.
         answer: concurrent.futures.Future[list[bytes]] = concurrent.futures.Future()
         # What another thread waits for, which can be stopped, the program itself may never ask for.
         is_ahead = stop is not None and threading.get_ident() != progress.thread
@@ -218,10 +225,12 @@ class Link:
         self._greeted = self._joined
         while True:
             try:
+                # Never 0, for which `wait_for` would not try at all.
                 remaining = max(deadline - time.monotonic(), 0.01)
                 opening = open_channel(host, port, self._membership.credentials.key, kind)
                 return await asyncio.wait_for(opening, remaining)
             except (OSError, TimeoutError) as error:
+                # In a row only: a coordinator that is starting or ending may close a connection or two.
                 unanswered = unanswered + 1 if isinstance(error, UnansweredError) else 0
                 if unanswered == _MOST_UNANSWERED:
                     raise self._unanswered() from None
@@ -274,8 +283,10 @@ class Link:
     async def _listen(self, channel: Channel) -> None:
         try:
             while True:
+                # Every byte counts as a sign of life, not only whole messages.
                 header, payload = await channel.read(self._hear)
                 self._handle(header, payload)
+        # The system closes a process's connections when it dies, however it dies.
         except (asyncio.IncompleteReadError, OSError):
             self._coordinator_gone("died: its process ended or its connection was closed")
 
@@ -286,6 +297,7 @@ class Link:
     def _handle(self, header: dict[str, Any], payload: bytes) -> None:
         kind = header.get("t")
         if kind == "heartbeats":
+            # Everybody's, so that each task can judge how long the coordinator may be silent.
             self._heartbeats = [Heartbeat(**values) for values in header["heartbeats"]]
         elif kind == "gathered":
             self._settle(header["id"], header["sizes"], payload)
@@ -313,6 +325,7 @@ class Link:
             self.farewell.set()
 
     def _settle(self, number: int, sizes: list[int], payload: bytes) -> None:
+        # None: it was withdrawn, or a failure has ended it.
         answer = self._requests.pop(number, None)
         if answer is not None:
             ends = list(itertools.accumulate(sizes))
@@ -348,6 +361,7 @@ class Link:
             now = time.monotonic()
             if now - before > _LATE_HEARTBEATS * HEARTBEAT_SECONDS:
                 # This process could not run: the coordinator's messages have yet to be read.
+                # The clock of the silence stands still for as long as this process did.
                 self._heard += now - before
             before = now
             if now - self._heard > self._longest_silence_of_coordinator():
@@ -363,6 +377,7 @@ class Link:
 
     def _coordinator_gone(self, reason: str) -> None:
         """Handle the loss of process 0, which the coordinator lives in, or that it has left."""
+        # Before the cluster is complete a loss is nothing that trains: the attempt failed, and is made again.
         if not self._joined:
             if self._greeted and not self._complete.done():
                 self._missing = tuple(dict.fromkeys([*self._missing, self._membership.names[0]]))
@@ -372,6 +387,7 @@ class Link:
             return
         # Process 0 may leave like every task, and the coordinator with it.
         last = self._heartbeats[0] if self._heartbeats else Heartbeat()
+        # Lost, unless it had said goodbye: then only those who still need it get an error.
         if last.left is None and not self.farewell.is_set():
             self._fail("died", (0,), f"{self._membership.names[0]} {reason} ({last.describe()})", "")
         elif last.left is not None:
@@ -383,6 +399,7 @@ class Link:
             self.farewell.set()
 
     def _fail(self, kind: str, tasks: tuple[int, ...], message: str, traceback: str) -> None:
+        # The first failure counts; what follows mostly comes from it.
         if self.failure is not None:
             return
         if not self._joined:
@@ -393,10 +410,12 @@ class Link:
         self.failure_kind, self.failed_tasks = kind, tasks
         shown = (
             f"\nIts traceback:\n{traceback.rstrip()}"
+            # The task that raised has shown its own traceback.
             if traceback and self._membership.index not in tasks
             else ""
         )
         self.failure = PeerLostError(f"{message}. {self._own_state()}{shown}", tasks=names)
+        # After `failure` is set: whoever waits for this event reads it next.
         self.failed.set()
         self._end_requests(self.failure)
         self._on_failure(self)
@@ -407,6 +426,7 @@ class Link:
         return f"This task, {name}, was {step}; all tasks have to start again from the last checkpoint."
 
     def _end_requests(self, error: PeerLostError) -> None:
+        # Emptied first: an answer's callbacks may ask for more.
         requests, self._requests = self._requests, {}
         for answer in requests.values():
             answer.set_exception(error)
@@ -419,6 +439,7 @@ class Link:
             channel.write(encode({"token": self._token}))
             await carry(channel, reader, writer)
             channel.close()
+        # Closing it would tell JAX's client that the service is gone, and the client ends the process then.
         self._held.append(writer)
 
     def _keep(self, work: Any) -> asyncio.Task:

@@ -73,6 +73,7 @@ def make_membership(cluster: ClusterSpec, task_type: str, task_id: int) -> Membe
         ClusterError: If the cluster's secret can't be read.
     """
     job_id = os.environ.get(JOB_ID_VARIABLE, "")
+    # The chief first: in this order tasks are processes of JAX, and process 0 is the coordinator.
     tasks = [
         (job, index) for job in SYNCHRONOUS_JOBS if job in cluster.jobs for index in cluster.task_indices(job)
     ]

@@ -60,7 +60,9 @@ class Progress:
 
     def heartbeat(self) -> dict[str, Any]:
         """Return the heartbeat to send: in a step also while its result is not there yet."""
+        # Read once, as another thread changes them; a mixture is out of date by one step at most.
         phase, step, since = self.phase, self.step, self.since
+        # Dispatching returns at once: the program may be reading input while its step still runs.
         if phase not in ("step", "compiling") and self.result is not None and not _is_there(self.result[0]):
             phase, step, since = "step", self.last_step, self.result[1]
         age = round(time.monotonic() - since, 2)
@@ -83,9 +85,11 @@ class Phase:
         self._before: tuple[str, int | None, str | None] | None = None
 
     def __enter__(self) -> None:
+        # A background thread's work, reading ahead say, is nothing that others wait for.
         if progress.thread != threading.get_ident():
             return
         if progress.guard is not None:
+            # Before the block: a step without its peers would never end.
             progress.guard.check()
         self._before = (progress.phase, progress.step, progress.waits_for)
         _change(self._name, self._step, self._waits_for)
@@ -97,6 +101,7 @@ class Phase:
     ) -> None:
         if self._before is None:
             return
+        # Asked before the phase changes, as its wait is part of the step.
         lost = progress.guard.peer_error(error) if error is not None and progress.guard is not None else None
         _change(*self._before)
         if lost is not None:
@@ -179,5 +184,6 @@ def step_dispatched(result: Pending) -> None:
 def _is_there(result: Pending) -> bool:
     try:
         return result.is_ready()
+    # JAX says so of a donated array.
     except RuntimeError:  # Its buffer went into a later step.
         return True

@@ -23,6 +23,7 @@ def check_reachable(membership: Membership) -> None:
     """
     own = membership.addresses[membership.index]
     here = [address[0] for _, address in _found(own)]
+    # A name that is not known yet is no reason to stop: it may be soon.
     if not here or not all(ipaddress.ip_address(each.partition("%")[0]).is_loopback for each in here):
         return
     elsewhere = next((address for address in membership.addresses if _is_elsewhere(address)), None)
@@ -37,6 +38,7 @@ def check_reachable(membership: Membership) -> None:
 
 def _is_elsewhere(address: str) -> bool:
     """Return whether an address is known here, and is not one of this machine."""
+    # Nothing found means nothing known, and says nothing about where it is.
     found = _found(address)
     return bool(found) and not any(_is_own(family, each) for family, each in found)
 
@@ -44,6 +46,7 @@ def _is_elsewhere(address: str) -> bool:
 def _is_own(family: int, address: Any) -> bool:
     with socket.socket(family, socket.SOCK_STREAM) as probe:
         try:
+            # Only addresses of this machine can be bound to; asking the system costs no connection.
             probe.bind(address)
         except OSError:
             return False

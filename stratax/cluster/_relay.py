@@ -13,6 +13,7 @@ import contextlib
 from stratax.cluster._channel import Channel
 from stratax.cluster._frames import encode
 
+# Small enough that a heartbeat's turn comes soon, and large enough that sealing costs little.
 _CHUNK = 256 * 1024
 
 
@@ -30,6 +31,7 @@ async def carry(channel: Channel, reader: asyncio.StreamReader, writer: asyncio.
     finally:
         for way in ways:
             way.cancel()
+        # Cancelling is a request: both have to end before the connection is closed under them.
         await asyncio.gather(*ways, return_exceptions=True)
 
 
@@ -37,6 +39,7 @@ async def _send(reader: asyncio.StreamReader, channel: Channel) -> None:
     with contextlib.suppress(OSError):
         while data := await reader.read(_CHUNK):
             channel.write(encode({}, data))
+            # Without this, a slow receiver would have everything collected in memory.
             await channel.drain()
 
 

@@ -131,6 +131,7 @@ class TPUClusterResolver(ClusterResolver):
         self._cluster, self.task_id = pod_cluster(job_name)
         if self._cluster:
             connect(self)
+        # Behind `connect`: asking for devices starts JAX, which then can't be told of other processes.
         self._devices = _tpu_devices()
         if not self._cluster:
             self.task_id = jax.process_index()
@@ -287,6 +288,7 @@ def _tpu_devices() -> list[jax.Device]:
 
 
 def _topology(local: list[jax.Device]) -> Topology:
+    # Of all hosts: the topology is the whole TPU's.
     devices = jax.devices(local[0].platform)
     coordinates = tuple(_coordinates(device, index) for index, device in enumerate(devices))
     shape = [max(values) + 1 for values in zip(*coordinates, strict=True)]

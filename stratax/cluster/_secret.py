@@ -16,6 +16,7 @@ SECRET_VARIABLE = "STRATAX_CLUSTER_SECRET"
 # The environment variable with the path of a file that holds the secret.
 SECRET_FILE_VARIABLE = "STRATAX_CLUSTER_SECRET_FILE"
 
+# 128 bits, where each byte is random; fewer could be guessed offline from a recorded handshake.
 _LEAST_BYTES = 16
 _MOST_BYTES = 4096
 _REMEDY = (
@@ -59,6 +60,7 @@ def read_credentials(cluster: ClusterSpec, job_id: str) -> Credentials:
     if len(given) > 1:
         raise ClusterError(f"{given[0]} and {given[1]} are both set. Set one of them.")
     if not given:
+        # Sorted, so that all tasks derive the same key.
         text = json.dumps([cluster.as_dict(), job_id], sort_keys=True)
         return Credentials(key=_derive(b"stratax: a cluster without a secret", text.encode()), source="")
     value = os.environ[given[0]]
@@ -86,7 +88,9 @@ def _read_file(path: str) -> bytes:
     try:
         # Not blocking: a pipe that nobody writes to would be waited for.
         with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
+            # Of the open file: another could be put in its place between a look at the path and the read.
             _check_file(path, os.fstat(file.fileno()).st_mode)
+            # One byte more than allowed, so that a file that is too long is noticed.
             return file.read(_MOST_BYTES + 1)
     except OSError as error:
         raise ClusterError(

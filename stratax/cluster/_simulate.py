@@ -18,6 +18,7 @@ ENVIRONMENT_VARIABLE = "STRATAX_SIMULATE"
 # The kinds of device that can be simulated, as TensorFlow spells them.
 KINDS = ("CPU", "GPU", "TPU")
 
+# How many threads XLA's CPU client starts; see `_reserve_threads`.
 _THREADS_VARIABLE = "PJRT_NPROC"
 _THREADS_PER_DEVICE = 3
 _MAX_DEVICES = 1024
@@ -149,6 +150,7 @@ def _apply(simulated: SimulatedDevices) -> None:
             f"Received: count={shown(simulated.count)}, kind={shown(simulated.kind)}; simulated now: "
             f"{shown(_state.simulated)}."
         ) from error
+    # A real accelerator beside the simulated ones would be JAX's default device.
     jax.config.update("jax_platforms", "cpu")
     _reserve_threads(simulated.count)
     _state.simulated = simulated

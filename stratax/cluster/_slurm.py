@@ -15,6 +15,8 @@ from stratax.errors import BadTypeError, ClusterError
 _REPEATED = re.compile(r"(?P<count>[0-9]{1,6})(?:\(x(?P<times>[0-9]{1,6})\))?")
 _BRACKETS = re.compile(r"\[(?P<ranges>[^\[\]]*)\]")
 _RANGE = re.compile(r"(?P<first>[0-9]+)(?:-(?P<last>[0-9]+))?")
+# Above any machine's number of nodes. A range such as [1-999999999] would fill the memory before anything
+# else failed.
 _MAX_HOSTS = 100_000
 
 
@@ -136,6 +138,7 @@ def _expand(pattern: str) -> list[str]:
     if match is None:
         return [pattern]
     rest = _expand(pattern[match.end() :])
+    # Ranges may stand in several brackets, as in "rack[1-2]node[1-4]": every combination is a host.
     heads = [
         pattern[: match.start()] + number for part in match["ranges"].split(",") for number in _count(part)
     ]
@@ -151,6 +154,7 @@ def _count(part: str) -> list[str]:
     first, last = match["first"], match["last"] or match["first"]
     if not 0 <= int(last) - int(first) <= _MAX_HOSTS:
         raise _bad_list(f"[{part}]")
+    # Slurm pads with zeros: node[01-10] begins with node01.
     return [str(number).zfill(len(first)) for number in range(int(first), int(last) + 1)]
 
 
@@ -183,6 +187,7 @@ def _gpus_on_node() -> int:
 
 def _hosts_of_tasks(tasks_per_node: int | list[int] | None) -> list[str]:
     """Return the host of every task, in the order of the tasks."""
+    # The step's variables go before the job's, of which it may use a part.
     hosts = expand_hosts(_variable("SLURM_STEP_NODELIST", "SLURM_JOB_NODELIST"))
     if tasks_per_node is None:
         counts = expand_counts(_variable("SLURM_STEP_TASKS_PER_NODE", "SLURM_TASKS_PER_NODE"))
@@ -201,6 +206,7 @@ def _hosts_of_tasks(tasks_per_node: int | list[int] | None) -> list[str]:
 
 
 def _addresses(hosts: list[str], port_base: int) -> list[str]:
+    # Tasks of one node listen at one port each.
     ports: dict[str, Iterator[int]] = {host: itertools.count(port_base) for host in hosts}
     return [f"{host}:{next(ports[host])}" for host in hosts]
 
@@ -226,6 +232,7 @@ def _assign(jobs: Mapping[str, int], addresses: list[str]) -> tuple[ClusterSpec,
 
 
 def _set_visible_gpus(process: int, hosts: list[str], per_node: int | None, per_task: int | None) -> None:
+    # Slurm with a GPU plugin has done so already.
     if os.environ.get("CUDA_VISIBLE_DEVICES") is not None and per_task is None:
         return
     here = hosts.count(hosts[process])

@@ -65,6 +65,7 @@ def remove_abandoned_sockets() -> None:
 
 
 def _folder() -> pathlib.Path:
+    # A forked process has its parent's state; sharing the folder, it would remove it at its end.
     if _state.folder is None or _state.process != os.getpid():
         if not _state.process:
             atexit.register(remove_sockets)
@@ -79,6 +80,7 @@ def _make() -> tuple[pathlib.Path, held.Hold]:
         problem = _problem(place)
         if not problem:
             try:
+                # What killed processes left is removed here, as they could not do it themselves.
                 _remove_stale(place)
                 return _make_held(place)
             except OSError as error:
@@ -94,6 +96,7 @@ def _places() -> Iterator[pathlib.Path]:
     """Yield the folders to try, in order, each once."""
     with contextlib.suppress(FileNotFoundError):
         yield pathlib.Path(tempfile.gettempdir())
+    # What `gettempdir` has found; the others are tried where it has too long a path or the wrong mode.
     tried = tempfile.tempdir
     for name in (os.environ.get("XDG_RUNTIME_DIR", ""), "/tmp", "/dev/shm"):
         if name and name != tried:
@@ -109,6 +112,8 @@ def _problem(place: pathlib.Path) -> str:
         mode = place.stat().st_mode
     except OSError as error:
         return error.strerror or str(error)
+    # Where others may rename the folder, they can put one of theirs in its place. The sticky bit forbids
+    # that.
     if mode & (stat.S_IWGRP | stat.S_IWOTH) and not mode & stat.S_ISVTX:
         return "others can rename what is in it"
     return ""

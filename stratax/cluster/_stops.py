@@ -60,6 +60,7 @@ class Stops:
             step: The first step that no task begins.
         """
         agreed = self.get(name).agreed
+        # A failure may have ended the wait before.
         if not agreed.done():
             agreed.set_result(step)
 
@@ -92,6 +93,7 @@ class StopsOfAll:
         is_new = name not in self._asked
         if is_new:
             self._asked.add(name)
+            # Emptied by `answer`; the name stays among those asked for, as a stop is agreed on once.
             self._begun[name] = {}
         return is_new
 
@@ -111,4 +113,5 @@ class StopsOfAll:
         if len(begun) < self._num_tasks:
             return None
         del self._begun[name]
+        # No task has begun this step, so each can stop right before it, and none has to undo one.
         return max(begun.values()) + 1

@@ -16,6 +16,7 @@ from typing import IO, Protocol
 from stratax._shown import shown
 from stratax.errors import FileAccessError
 
+# Enough for a traceback, which the launcher's summary quotes.
 _KEPT_LINES = 40
 _LONGEST_LINE = 1024 * 1024
 _KILL_SECONDS = 5.0
@@ -100,6 +101,7 @@ class Task:
     def signal(self, number: int) -> None:
         """Send a signal to everything that the task started."""
         with contextlib.suppress(ProcessLookupError):
+            # `start_new_session` made the task the leader of a group with its own number.
             os.killpg(self.process.pid, number)
 
     def end(self) -> None:
@@ -139,17 +141,20 @@ class Task:
             is_error: Whether it is the error output.
         """
         arguments = (stream, log, screen, is_error)
+        # Reading goes on whatever the main thread does: a full pipe would stop the task.
         reader = threading.Thread(target=self._show, args=arguments, name=f"read-{self.name}", daemon=True)
         self._readers.append(reader)
         reader.start()
 
     def _show(self, stream: IO[bytes], log: IO[bytes] | None, screen: Screen, is_error: bool) -> None:
+        # Incremental: a piece of a long line may end inside of a character.
         decode = codecs.getincrementaldecoder("utf-8")(errors="replace").decode
         with stream, log or contextlib.nullcontext():
             # A longer line is shown in pieces, so that the memory it takes has a limit.
             while raw := stream.readline(_LONGEST_LINE):
                 self.num_lines += 1
                 log = self._kept(raw, log, screen)
+                # `final` at the end of a line: an incomplete character there is damage and no piece.
                 line = _visible(decode(raw, len(raw) < _LONGEST_LINE or raw.endswith(b"\n")))
                 if is_error:
                     self.last_lines.append(line)
@@ -197,6 +202,7 @@ def start_task(
         logs = [_log(log_dir, f"{job}-{index}.{kind}", stack) for kind in ("out", "err")]
         process = subprocess.Popen(
             # -P: what lies beside the script are no modules for it to import.
+            # -S: the wrapper needs nothing installed, and skipping `site` saves its start.
             [sys.executable, "-S", "-P", str(_WRAPPER), str(os.getpid()), *command],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -204,6 +210,7 @@ def start_task(
             env=environment,
             start_new_session=True,
         )
+        # The readers close the logs from here on.
         stack.pop_all()
     task = Task(job, index, process, collections.deque(maxlen=_KEPT_LINES))
     for stream, log, is_error in zip((process.stdout, process.stderr), logs, (False, True), strict=True):

@@ -32,6 +32,7 @@ _FIELDS = (
 _EXAMPLE = (
     '{"cluster": {"worker": ["10.0.0.1:2222", "10.0.0.2:2222"]}, "task": {"type": "worker", "index": 0}}'
 )
+# Bounded: `int` of very long digits is quadratic, and refused by Python with another error.
 _NUMBER = re.compile(r"-?[0-9]{1,99}")
 _logger = logging.getLogger("stratax")
 
@@ -75,6 +76,7 @@ def parse_tf_config(text: str) -> TFConfig:
     try:
         return _parsed(_fields(text))
     except ClusterError as error:
+        # The checks serve other resolvers, too; which variable it was is added here.
         raise ClusterError(f"{ENVIRONMENT_VARIABLE}: {error}") from error.__cause__
 
 
@@ -102,6 +104,7 @@ def _fields(text: str) -> dict[str, Any]:
     if not text.strip():
         return {}
     try:
+        # JSON allows a key twice, and Python would keep the last without a word.
         fields = json.loads(text, object_pairs_hook=_unique_keys)
     except RecursionError as error:
         raise wrong("it is nested too deeply to be a cluster", "its beginning", text[:40]) from error
@@ -161,6 +164,7 @@ def _renamed(jobs: dict[str, Any]) -> dict[str, str]:
 def _tasks(job: str, tasks: object) -> list[str] | dict[int, str]:
     if isinstance(tasks, dict):
         items = {_number(f"cluster.{job}", index): address for index, address in tasks.items()}
+        # "1" and "01" are two keys and one number.
         if len(items) < len(tasks):
             raise wrong(f"a task of cluster.{job} is numbered twice", f"cluster.{job}", tasks)
     elif isinstance(tasks, list):

@@ -37,6 +37,7 @@ class TFConfigClusterResolver(ListedClusterResolver):
     ) -> None:
         self._text = os.environ.get(ENVIRONMENT_VARIABLE, "")
         if self._text:
+            # Only where TF_CONFIG is set: a launcher or scheduler reads the code then.
             end_wrong_clusters_with_their_code()
         config = parse_tf_config(self._text)
         self._cluster = config.cluster

@@ -28,6 +28,7 @@ def pod_cluster(job_name: str) -> tuple[ClusterSpec, int]:
         ClusterError: If the number is missing or not that of a host.
     """
     hosts = _hosts()
+    # A single host sets the variables, too, and has nobody to connect to.
     if len(hosts) < 2:
         return ClusterSpec({}), 0
     index = os.environ.get(_INDEX, "").strip()

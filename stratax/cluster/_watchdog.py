@@ -119,6 +119,7 @@ def _silent(heartbeats: list[Heartbeat], limits: Limits) -> Verdict | None:
 
 
 def _left(heartbeats: list[Heartbeat], limits: Limits) -> Verdict | None:
+    # Leaving is no fault as such: tasks come to their ends at slightly different times.
     gone = tuple(
         i
         for i, heartbeat in enumerate(heartbeats)
@@ -152,12 +153,14 @@ def _stalled(heartbeats: list[Heartbeat], limits: Limits) -> Verdict | None:
     still = tuple(
         index
         for index, heartbeat in here
+        # Outside of a step a task waits for nobody, so its long phase is its own.
         if heartbeat.phase != "step" and heartbeat.age + heartbeat.silence > limits.step
     )
     moving = [index for index, heartbeat in here if heartbeat.age + heartbeat.silence <= limits.step]
     # Some went on lately: whoever waits does so for them.
     if moving and not still:
         return None
+    # All are inside a step: those in the earliest one hold up the others.
     tasks = still or _behind(here)
     described = "; ".join(heartbeats[index].describe() for index in tasks)
     return Verdict(

@@ -30,6 +30,7 @@ def as_file_name(name: object) -> str:
         BadTypeError: It is not a string, bytes or a path.
         BadArgumentError: It has a zero byte in it.
     """
+    # NumPy's scalars and arrays without dimensions, as datasets of names give them.
     value = name.item() if hasattr(name, "item") and getattr(name, "ndim", 1) == 0 else name
     if not isinstance(value, str | bytes | os.PathLike):
         raise BadTypeError(
@@ -59,6 +60,7 @@ def remote_path(name: str) -> tuple[Any, str]:
         BadArgumentError: fsspec knows no such kind of URL.
         MissingPackageError: It needs a package for this kind that is not installed.
     """
+    # Late, as most programs read local files only.
     import fsspec
 
     try:
@@ -104,6 +106,7 @@ def reading(name: str) -> Iterator[None]:
     """
     try:
         yield
+    # What was recognised inside already says more.
     except StrataxError:
         raise
     except MemoryError as e:
@@ -123,6 +126,7 @@ def reading(name: str) -> Iterator[None]:
             filename=name,
         ) from e
     except _errors_of(name) as e:
+        # No file can have this name, so there is none.
         if isinstance(e, OSError) and e.errno == errno.ENAMETOOLONG:
             raise file_missing(name) from e
         raise FileAccessError(
@@ -165,6 +169,7 @@ def writing(name: str) -> Iterator[None]:
 
 def _errors_of(name: str) -> type[Exception]:
     """Return what is raised where a file can't be reached: stores have classes of their own."""
+    # Of local files other errors are mistakes in the program, and are not caught.
     return OSError if local_path(name) is not None else Exception
 
 

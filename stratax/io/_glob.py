@@ -40,6 +40,7 @@ def is_list(pattern: Any) -> bool:
 
 
 def _matches(pattern: str) -> list[str]:
+    # TensorFlow's negation; Python's `fnmatch` knows the exclamation mark only.
     pattern = pattern.replace("[^", "[!")
     path = local_path(pattern)
     if path is not None:
@@ -48,6 +49,7 @@ def _matches(pattern: str) -> list[str]:
     filesystem, inner = remote_path(pattern)
     with reading(pattern):
         found = [filesystem.unstrip_protocol(name) for name in filesystem.glob(inner)]
+    # As for local files, whose `*` leaves out hidden names.
     return found if _is_hidden(pattern) else [name for name in found if not _is_hidden(name)]
 
 

@@ -12,6 +12,7 @@ _KEY = "crc32c"
 
 def sealed(body: dict[str, Any]) -> bytes:
     """Return a JSON object as text, with its checksum in it."""
+    # Indented for those who look into the file; the checksum is of the content, not of this text.
     return json.dumps({**body, _KEY: _checksum(body)}, indent=1).encode()
 
 
@@ -28,6 +29,7 @@ def unsealed(content: bytes, **kind: object) -> dict[str, Any]:
     body = json.loads(content)
     if not isinstance(body, dict):
         raise ValueError("it is no JSON object")
+    # Before the checksum: another format may compute it in another way.
     for name, value in kind.items():
         if body.get(name) != value:
             raise ValueError(f"{name} {shown(body.get(name))} instead of {shown(value)}")
@@ -37,4 +39,5 @@ def unsealed(content: bytes, **kind: object) -> dict[str, Any]:
 
 
 def _checksum(body: dict[str, Any]) -> int:
+    # Of a canonical form: JSON does not keep the order of keys everywhere.
     return crc32c.crc32c(json.dumps(body, sort_keys=True).encode())

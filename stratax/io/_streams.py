@@ -10,7 +10,9 @@ from stratax._shown import shown
 from stratax.errors import BadArgumentError
 from stratax.io._access import is_directory, local_path, reading, reason_of, remote_path
 
+# For zlib 16 more means the header and checksum of gzip.
 _WINDOW_BITS = {"": 0, "ZLIB": zlib.MAX_WBITS, "GZIP": zlib.MAX_WBITS + 16}
+# Compressed bytes that are read at a time.
 _COMPRESSED_PIECE = 1 << 18
 
 
@@ -91,6 +93,7 @@ class LocalBytes(ByteStream):
 
     def more(self, tail: bytes, count: int) -> bytes:
         """Read a short tail again, which costs less than moving what comes after it."""
+        # A long tail is kept and joined instead.
         again = len(tail) if len(tail) < count and self._has_positions else 0
         try:
             content = self._read(again, count)
@@ -99,6 +102,7 @@ class LocalBytes(ByteStream):
         self._position += max(0, len(content) - again)
         if not again:
             return tail + content
+        # Somebody has truncated the file meanwhile: the tail is still what was read.
         return content if len(content) >= again else tail
 
     def _read(self, again: int, count: int) -> bytes:
@@ -108,6 +112,7 @@ class LocalBytes(ByteStream):
 
     def skip(self, count: int) -> int:
         """Move the position as far as the size is known, and reads on from there."""
+        # Not beyond the size that is known: a position behind the end would hide how much there was.
         passed = min(count, self.remaining or 0)
         self._position += passed
         return passed + _skip_by_reading(self, count - passed)
@@ -123,8 +128,10 @@ class RemoteBytes(ByteStream):
         self.name = name
         filesystem, path = remote_path(name)
         with reading(name):
+            # Some stores open a folder as an empty file.
             if filesystem.isdir(path):
                 raise is_directory(name)
+            # Files are read from front to back here; fsspec's default cache suits jumps.
             self._file = filesystem.open(path, "rb", cache_type="readahead")
             size = filesystem.size(path)
         self._size = None if size is None else int(size)
@@ -199,9 +206,11 @@ class Decompressed(ByteStream):
         while self.damage is None:
             self._input = self._input or self._source.more(b"", _COMPRESSED_PIECE)
             self._has_begun |= bool(self._input)
+            # Zeros behind a stream are padding, as `gzip` ignores them.
             if not self._input or (self._machine.eof and not self._input.strip(b"\0")):
                 self._check_end()
                 return b""
+            # Another compressed stream follows: such files are made by joining several.
             if self._machine.eof:
                 self._machine = zlib.decompressobj(_WINDOW_BITS[self._compression])
             if content := self._decompress(limit):
@@ -209,6 +218,7 @@ class Decompressed(ByteStream):
         return b""
 
     def _decompress(self, limit: int) -> bytes:
+        # Damage is found for a whole piece; from this copy the good part is decompressed again.
         before = self._machine.copy()
         try:
             content = self._machine.decompress(self._input, limit)
@@ -218,6 +228,7 @@ class Decompressed(ByteStream):
             else:
                 self.damage = f"it is not {self._compression} content here ({e})"
             return _up_to_damage(before, self._input, limit)
+        # Behind the end of a stream the rest is the next one's; before it, what did not fit the limit.
         self._input = self._machine.unused_data if self._machine.eof else self._machine.unconsumed_tail
         return content
 
@@ -238,6 +249,7 @@ def _up_to_damage(machine: Any, content: bytes, limit: int) -> bytes:
     """Return what can be decompressed of damaged content."""
     pieces: list[bytes] = []
     try:
+        # Byte by byte, so that nothing before the damage is lost; it happens once in a file.
         for i in range(len(content)):
             pieces.append(machine.decompress(content[i : i + 1], limit))
             if (limit := limit - len(pieces[-1])) <= 0:
@@ -268,5 +280,6 @@ def guess_compression(start: bytes) -> str:
     """Return what kind of compressed content begins like this; "" for none that is known."""
     if start[:2] == b"\x1f\x8b":
         return "GZIP"
+    # The first byte of zlib with a window of 32 KiB; the header as a number divides by 31.
     is_zlib = len(start) >= 2 and start[0] == 0x78 and int.from_bytes(start[:2], "big") % 31 == 0
     return "ZLIB" if is_zlib else ""

@@ -11,6 +11,7 @@ from typing import BinaryIO
 
 from stratax.io._access import local_path, reading, remote_path, writing
 
+# A file's name may have 255 bytes; the rest is for what makes it unique.
 _LONGEST_PREFIX = 100
 
 
@@ -44,12 +45,14 @@ def open_beside(path: str, buffer_size: int = -1) -> BinaryIO:
     folder, name = os.path.split(path)
     # Of a long name what fits, counted in bytes, whatever letters it is made of.
     prefix = os.fsencode(name)[:_LONGEST_PREFIX].decode(errors="ignore")
+    # In the same folder, as a rename across file systems is a copy. "x": nobody else has this name.
     return open(os.path.join(folder, f".{prefix}.{uuid.uuid4().hex}.tmp"), "xb", buffering=buffer_size)
 
 
 def publish(file: BinaryIO, path: str, *, replace: bool = True) -> bool:
     """Put a file from :func:`open_beside` under its name, safely on the disk; False if another may not be replaced."""
     file.flush()
+    # Before the rename: else a crash may leave the new name with an empty file.
     os.fsync(file.fileno())
     file.close()
     return _place(file.name, path, replace)
@@ -88,13 +91,16 @@ def replaced_file(path: str) -> Iterator[str]:
     Args:
         path: The file; where it is a link, what it points at is replaced.
     """
+    # The file that a link leads to is replaced, and the link stays.
     folder, name = os.path.split(os.path.realpath(path))
     tail = os.fsencode(name)[-_LONGEST_PREFIX:].decode(errors="ignore")
+    # With the host's name: a process number says nothing on another machine of a shared file system.
     start = f".{socket.gethostname()}."
     _remove_leftovers(folder, start, f".tmp.{tail}")
     temporary = os.path.join(folder, f"{start}{os.getpid()}-{threading.get_ident()}.tmp.{tail}")
     try:
         yield temporary
+        # The writer may have closed it without fsync.
         with open(temporary, "rb+") as file:
             os.fsync(file.fileno())
         os.replace(temporary, os.path.join(folder, name))
@@ -115,6 +121,7 @@ def _remove_leftovers(folder: str, start: str, end: str) -> None:
 
 def _is_running(pid: int) -> bool:
     try:
+        # Signal 0 only asks.
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
@@ -132,6 +139,7 @@ def write_file(name: str, content: bytes, *, replace: bool = True) -> bool:
             return _write_local(path, content, replace=replace)
     filesystem, inner = remote_path(name)
     with writing(name):
+        # Stores offer no way to create a file only if there is none; the race is theirs.
         if not replace and filesystem.exists(inner):
             return False
         filesystem.pipe_file(inner, content)
@@ -152,6 +160,7 @@ def _place(temporary: str, path: str, replace: bool) -> bool:
         os.replace(temporary, path)
         return True
     try:
+        # Unlike a rename it fails if the name is taken, atomically.
         os.link(temporary, path)
     except FileExistsError:
         return False

@@ -115,6 +115,7 @@ class GFile:
             )
         self.name = as_file_name(name)
         self.mode = mode
+        # As TensorFlow does: a missing file is an error of the first use.
         self._opened: IO[Any] | None = None
 
     def __enter__(self) -> "GFile":
@@ -141,6 +142,7 @@ class GFile:
         """Read the next line, with its end but without carriage returns; empty behind the last one."""
         with reading(self.name):
             line = self._file().readline()
+        # `line[:0]` is the empty text or the empty bytes, as the line is.
         return line.replace(b"\r" if "b" in self.mode else "\r", line[:0])
 
     def readlines(self) -> list[Any]:
@@ -156,6 +158,7 @@ class GFile:
         with writing(self.name):
             file = self._file()
             if "b" not in self.mode and isinstance(file_content, bytes):
+                # Bytes go past the text layer, whose buffer has to come before them.
                 file.flush()
                 file = file.buffer
             elif "b" in self.mode and isinstance(file_content, str):
@@ -182,6 +185,7 @@ class GFile:
 
     def close(self) -> None:
         """End the use of the file. A file that is written is there even if nothing was."""
+        # Opening it for writing creates it.
         if self._opened is None and self.mode[0] == "w":
             self._file()
         opened, self._opened = self._opened, None
@@ -193,6 +197,7 @@ class GFile:
         if self._opened is None:
             with (reading if self.mode[0] == "r" else writing)(self.name):
                 raw = _open(_settled(self.name), self.mode.replace("b", "") + "b")
+            # `newline="\n"`: nothing is translated, so that positions are those of the bytes.
             self._opened = raw if "b" in self.mode else io.TextIOWrapper(raw, "utf-8", newline="\n")
         return self._opened
 
@@ -273,6 +278,7 @@ def stat(path: StrPath) -> FileStatistics:
     with reading(name):
         info = filesystem.info(inner)
         is_folder = info["type"] == "directory"
+        # Stores have no folders, and so no time of their changes.
         changed = 0.0 if is_folder and local_path(name) is None else filesystem.modified(inner).timestamp()
     return FileStatistics(int(info["size"] or 0), int(changed * 1e9), is_folder)
 
@@ -312,6 +318,7 @@ def remove(path: StrPath) -> None:
         FileAccessError: If it can't be removed.
     """
     name = _there(path)
+    # A link to a folder is removed as the link that it is.
     if isdir(name) and not _is_link(name):
         raise is_directory(name)
     filesystem, inner = remote_path(name)
@@ -350,6 +357,7 @@ def copy(src: Any, dst: Any, overwrite: bool = False) -> None:
         _check_free(target, "Pass overwrite=True to replace it.")
     with reading(source):
         file = _open(source, "rb")
+    # The source is open before the target is touched.
     with file, writing(target), _new(target) as new:
         shutil.copyfileobj(file, new)
 
@@ -373,6 +381,7 @@ def rename(src: Any, dst: Any, overwrite: bool = False) -> None:
     here, there = local_path(source), local_path(target)
     with writing(target):
         if here is not None and there is not None:
+            # Atomic, which a store's copy and removal are not.
             os.replace(here, there)
             return
         filesystem, inner = remote_path(source)
@@ -399,6 +408,7 @@ def _there(path: StrPath) -> str:
         FileMissingError: If there is none.
     """
     name = _settled(path)
+    # A link to nothing does not exist, and can be removed.
     if not (exists(name) or _is_link(name)):
         raise file_missing(name)
     return name

@@ -13,6 +13,7 @@ import pathlib
 import shutil
 from collections.abc import Callable
 
+# Losing the race for a new folder even a few times in a row is practically impossible.
 _ATTEMPTS = 100
 
 
@@ -31,6 +32,7 @@ class Hold:
 
     def release(self) -> None:
         """Let go of the folder; doing so again changes nothing."""
+        # Closed once: the number may belong to another file by then.
         descriptor, self._descriptor = self._descriptor, -1
         if descriptor >= 0:
             os.close(descriptor)
@@ -58,8 +60,10 @@ def hold(folder: str | os.PathLike, *, lock_file: str = "") -> Hold | None:
         OSError: If it can't be opened.
     """
     path = os.path.join(folder, lock_file) if lock_file else os.fspath(folder)
+    # Some file systems (NFS) lock only files that are open for writing, which folders can't be.
     flags = os.O_RDWR | os.O_CREAT if lock_file else os.O_RDONLY | os.O_DIRECTORY
     try:
+        # A link could lead anywhere, and its target would be created or locked.
         descriptor = os.open(path, flags | os.O_NOFOLLOW, 0o666)
     except FileNotFoundError:
         return None
@@ -116,6 +120,7 @@ def remove_if_abandoned(
         remove: Removes it, or finds that it has to stay after all; it is held meanwhile.
     """
     with contextlib.suppress(OSError):
+        # In a shared folder others' files are none of this user's business.
         if owner is not None and os.stat(folder, follow_symlinks=False).st_uid != owner:
             return
         held = hold(folder, lock_file=lock_file)
@@ -129,6 +134,7 @@ def remove_if_abandoned(
 def _lock(descriptor: int) -> bool:
     """Lock an open file. Returns whether the file system has locks."""
     try:
+        # `flock` and not `lockf`: the latter is lost when any descriptor of the file is closed.
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         raise

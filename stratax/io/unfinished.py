@@ -46,6 +46,7 @@ class Write:
         self.is_superseded = False
         self._before = before
         self._error: BaseException | None = None
+        # A daemon: `_at_exit` waits for it with a limit, where Python would wait for ever.
         self._thread = threading.Thread(target=self._run, args=(work,), name="stratax-write", daemon=True)
 
     def start(self) -> None:
@@ -94,6 +95,7 @@ class Write:
         return error
 
     def _join(self) -> None:
+        # It would wait for its own end.
         if self.is_own:
             raise _within_a_write()
         self._thread.join(WRITE_SECONDS)
@@ -112,6 +114,7 @@ class Write:
             # Whoever began it is told, by `finish` or at the end of the program.
             self._error = error
         finally:
+            # Each write would otherwise keep all earlier ones, and what they wrote, alive.
             self._before = ()
             self._note_end()
 
@@ -120,6 +123,7 @@ class Write:
             if self._error is None:
                 _writes.remove(self)
                 for write in _writes:
+                    # A failure that a later write of the same path has mended concerns nobody who reads it.
                     write.is_superseded |= write.path == self.path and write.number < self.number
 
 
@@ -140,14 +144,17 @@ def begin(path: str | os.PathLike, work: Callable[[], None], leave: Leave) -> Wr
     Raises:
         CheckpointError: If it is called by the work of another write.
     """
+    # With the first write only: a program that writes nothing needs no hook.
     _install_exit()
     place = _resolved(path)
     with _lock:
         if any(write.is_own for write in _writes):
             raise _within_a_write()
+        # Writes of one folder go one after another: numbering and removing old ones depend on the order.
         before = tuple(write for write in _writes if write.is_running and _touches(write.path, place))
         write = Write(place, work, before, leave)
         _writes.append(write)
+        # Under the lock, so that writes start in the order of their numbers.
         write.start()
     return write
 
@@ -166,6 +173,7 @@ def wait_for(path: str | os.PathLike) -> BaseException | None:
     Raises:
         CheckpointError: If a write does not come to an end.
     """
+    # The usual case costs nothing: every file that is read asks.
     if not _writes:
         return None
     place = _resolved(path)
@@ -174,6 +182,7 @@ def wait_for(path: str | os.PathLike) -> BaseException | None:
         if _touches(write.path, place):
             write.wait()
             if write.path == place:
+                # Of several writes to this path the last one counts.
                 failure = None if write.is_superseded else write.error
     return failure
 
@@ -216,6 +225,7 @@ _has_exit_hook: list[bool] = []
 def _forget() -> None:
     """A forked process has none of the threads; its parent writes on."""
     global _lock
+    # The parent's may be held by a thread that does not exist here.
     _lock = threading.Lock()
     _writes.clear()
 
@@ -227,6 +237,7 @@ def _at_exit() -> None:
     failures = [(write, error) for write in writes if (error := _failure_at_exit(write)) is not None]
     for _, error in failures:
         sys.stderr.write(f"stratax: {error}\n")
+    # Leaving ends the process; the first failure gives the code.
     for write, error in failures[:1]:
         write.leave(error)
 

@@ -31,5 +31,6 @@ __all__ = [
 
 def lowering_for_cpus(primitive: jax.extend.core.Primitive) -> Callable[..., Any]:
     """Return how JAX lowers a primitive for CPUs, before anything else is registered for it."""
+    # The platform's own lowering goes before the general one, as in JAX.
     entry: Any = mlir._platform_specific_lowerings["cpu"].get(primitive, mlir._lowerings.get(primitive))
     return entry.rule

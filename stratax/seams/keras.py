@@ -102,6 +102,7 @@ def _set_for_block(name: str, value: object) -> Iterator[None]:
 
 def uninitialized_variables() -> list[keras.Variable]:
     """Return the variables that were created while tracing and have no value yet."""
+    # A copy: the list is Keras' own, which is about to be replaced.
     return list(global_state.get_global_attribute(_UNINITIALIZED, [], set_to_default=True))
 
 
@@ -226,10 +227,14 @@ def install(package: str, replacements: Mapping[str, Callable[[Any], Any]]) -> N
         >>> seam.install("stratax.demo", {})
     """
     for path, make in replacements.items():
+        # Installing twice would wrap the wrapper.
         if (package, path) in _installed:
             continue
         owner, name = _BY_PATH[path].owner()
+        # Static: the attribute itself, with its descriptor (property, static method), not what looking it up
+        # gives.
         present = inspect.getattr_static(owner, name)
+        # The first is Keras'; a second package wraps the replacement of the first.
         _originals.setdefault(path, present)
         setattr(owner, name, make(present))
         _installed.add((package, path))
