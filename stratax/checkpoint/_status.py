@@ -24,6 +24,8 @@ class CheckpointLoadStatus:
             RestoreError: If not; lists what is left. It is an `AssertionError` too, as in TensorFlow.
         """
         restoration = self._present()
+        # A layer may have been built outside of Keras' hooks: looked for once more before anything is
+        # reported.
         restoration.settle()
         if restoration.left:
             raise errors.RestoreError(

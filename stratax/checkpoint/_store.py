@@ -317,6 +317,7 @@ def _hidden_folder(folder: pathlib.Path) -> Iterator[pathlib.Path]:
     with hold:
         try:
             yield hidden
+        # A killed process leaves it for `remove_stale`.
         except Exception:
             _clear(hidden)
             raise

@@ -45,6 +45,7 @@ class SharedLoop(Loop):
 
     def ends_before(self, step: int, wanted: bool) -> bool:
         """Return whether to end before a step: a few steps after the first worker wanted it, the same one in all."""
+        # Once: asking again changes nothing and costs a message.
         if wanted and not self._has_asked:
             self._has_asked = True
             self._cluster.request_stop(f"{self._cluster.task_name()} ends the loop", name=self._name)

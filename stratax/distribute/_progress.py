@@ -39,10 +39,12 @@ class StepsForOthers(dispatches.Observer):
 
     def dispatching(self) -> contextlib.AbstractContextManager[Any]:
         """Begin the next step."""
+        # Programs and not training steps: what all workers run alike is what can be compared.
         self._steps += 1
         return phase("step", step=self._steps)
 
     def dispatched(self, result: Any) -> None:
         """Let the step last until its result is there."""
+        # A program without results can't be waited for.
         if result is not None:
             phases.step_dispatched(result)

@@ -30,6 +30,7 @@ def update_block(
         What the last step returned, averaged over the replicas, or `results()` after it.
     """
     own = _on_replicas(strategy, _repeated(step, steps), _by_replica(element, steps))
+    # The step returns nothing: what its metrics hold is asked for behind all steps.
     if own is None:
         return results()
     return jax.tree.map(
@@ -89,6 +90,8 @@ def _by_replica(element: PyTree, steps: int) -> Any:
         return element
 
     def move(leaf: Any) -> Any:
+        # `[steps, replicas, ...]` as input stacks it, to `[replicas, steps, ...]`; each replica keeps its own
+        # data.
         return leaf if leaf.solo else PerReplica(jnp.moveaxis(leaf.array, 1, 0))
 
     return jax.tree.map(

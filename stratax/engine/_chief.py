@@ -39,6 +39,7 @@ def from_chief(strategy: Strategy, value: object) -> Any:
     text = json.dumps(value).encode()
     # Transfers are of arrays whose shapes all workers have to know.
     (size,) = strategy.extended.membership.agreed([np.asarray([len(text)])])
+    # The others' content does not matter: the chief's is taken.
     buffer = np.zeros(int(size[0]), np.uint8)
     if is_chief(strategy):
         buffer[:] = np.frombuffer(text, np.uint8)

@@ -64,6 +64,7 @@ class EverySteps(Hook):
         self._function = function
 
     def after_dispatch(self, loop: "StepLoop", steps: int, outputs: PyTree) -> None:
+        # A dispatch may run several steps and pass over the very one.
         if loop.step // self._steps > (loop.step - steps) // self._steps:
             self._function(loop, outputs)
 
@@ -71,4 +72,5 @@ class EverySteps(Hook):
 def overridden(hooks: Iterable[Hook], name: str) -> list[Callable[..., None]]:
     """Return the methods of this name of those hooks that have one of their own, in the order of the hooks."""
     default = getattr(Hook, name)
+    # Looked up once, so that a joint without hooks costs one test of an empty list.
     return [getattr(hook, name) for hook in hooks if getattr(type(hook), name) is not default]

@@ -15,6 +15,7 @@ from stratax.engine._step_iterator import StepIterator
 
 # The share of the time spent waiting for input from which on the input is what bounds the speed.
 _INPUT_BOUND = 0.25
+# Short runs wait mostly for their first batch.
 _WORTH_A_WARNING_SECONDS = 0.5
 
 
@@ -81,12 +82,15 @@ class StepInput:
 
     def open(self) -> StepIterator:
         """Begin a pass; the one that :meth:`first_structure` looked into, if it has not begun."""
+        # The pass that was looked into has read its first batch: a generator would lose it.
         iterator, self._next = self._next or self._new_pass(), None
+        # Only one pass reads ahead at a time.
         self._close_passes()
         self._opened.append(iterator)
         return iterator
 
     def _new_pass(self) -> StepIterator:
+        # Before the pass is opened, which may draw its order at once.
         if self.notes_random:
             self.random_before_pass = random_before(self)
         if self.passes is not None:
@@ -158,6 +162,7 @@ class StepInput:
             # It was looked into to build the model, and is not the first pass then.
             self._next.close()
             self._next = None
+            # Its number was used up by the look.
             self.passes.skip(-1)
         self._skip(epoch - self._epoch)
         self._epoch = epoch
@@ -195,17 +200,20 @@ class StepInput:
         if self.passes is not None:
             self._epoch += 1
             self.passes.note_trained(self._epoch)
+        # Passes that were trained by another process, where only reading tells how long they are.
         steps, self._steps_to_pass_over = self._steps_to_pass_over, []
         for count in steps:
             iterator = self._going_on(iterator)
             iterator.pass_over(count)
         resumption, self.resumption = self.resumption, None
         done = 0 if resumption is None else resumption.steps
+        # At the beginning of a pass there is no position within one.
         if resumption is not None and resumption.position["steps"]:
             iterator = resumed(self, resumption)
         if iterator is None or not done:
             iterator = self._going_on(iterator)
         if resumption is not None:
+            # Last: opening the input and passing over steps may draw random numbers.
             resumption.restore()
             self.logs_before = resumption.logs
         self._taken_before = iterator.steps_taken - done
@@ -239,6 +247,7 @@ class StepInput:
 
     def _close_passes(self) -> None:
         for iterator in self._opened:
+            # Kept, as a closed pass forgets.
             self._waited += iterator.wait_seconds
             iterator.close()
         self._opened.clear()

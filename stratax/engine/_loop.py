@@ -39,6 +39,7 @@ def blocks(
         Whether the pass has come to its end before `total`.
     """
     while total is None or done < total:
+        # Never beyond `total`: the last block is shortened to end exactly there.
         count = steps.available(at_most if total is None else min(at_most, total - done))
         if not count:
             return True
@@ -88,6 +89,7 @@ class StepLoop:
         self.was_stopped = False
         self._steps_per_dispatch = steps_per_dispatch
         self._hooks = list(hooks)
+        # Once: hooks are asked for at every dispatch.
         self._before = overridden(self._hooks, "before_dispatch")
         self._after = overridden(self._hooks, "after_dispatch")
         self._phase = phase
@@ -109,6 +111,7 @@ class StepLoop:
         if self._before:
             for call in self._before:
                 call(self, steps.pending)
+        # Behind the hooks: a checkpoint that one of them saves has the position before these steps.
         count, element = steps.take_pending()
         outputs = self.program(count, element)
         self.step += count
@@ -133,6 +136,7 @@ class StepLoop:
         Raises:
             DataError: If a pass has no steps.
         """
+        # One for each run, made by all workers at the same place.
         self._stop = CommonStop(self.strategy)
         phase = (
             contextlib.nullcontext()
@@ -149,6 +153,7 @@ class StepLoop:
                 self._call("end")
                 return outputs
         except BaseException as error:
+            # Also of Ctrl-C: hooks may have files to close.
             self._tell_of(error)
             raise
         finally:
@@ -206,6 +211,7 @@ class StepLoop:
 
     def _drive(self, steps: StepInput, stop: CommonStop, until: int | None, passes: int | None) -> Any:
         outputs = None
+        # A stop may have been asked for before the first step.
         self.was_stopped = stop.comes_before(self.step)
         while not self.was_stopped and not self._is_done(until, passes):
             if self._current is None:
@@ -213,6 +219,7 @@ class StepLoop:
             current = self._current
             for _ in blocks(current, done=self.step, total=until, at_most=self._steps_per_dispatch):
                 outputs = self.dispatch(current)
+                # Asked behind every dispatch, in all workers: they stop before the same step.
                 if stop.comes_before(self.step):
                     self.was_stopped = True
                     break
@@ -230,6 +237,7 @@ class StepLoop:
                 f"A pass over the input has no batches. Expected: at least one. Received: {shown(steps.dataset)}."
             )
         self.passes += 1
+        # Opened by the next run, at the position.
         self._current = None
         self._call("end_of_pass")
 

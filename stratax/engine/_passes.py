@@ -82,5 +82,6 @@ class DatasetPasses(NumberedPasses):
         if state is None or "upcoming" not in state:
             return False
         self._passes.set_state(state)
+        # The saved next pass is the one after the one that is gone on with.
         self._passes.upcoming -= again
         return True

@@ -61,6 +61,7 @@ class InputPosition:
             state["steps"] = iterator.steps_taken
             try:
                 state["iterator"] = iterator.get_state()
+            # Input without positions, such as a generator: the number of steps has to do.
             except errors.DataError as error:
                 self._warn(error)
         return state

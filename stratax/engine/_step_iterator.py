@@ -6,6 +6,7 @@ from stratax.core import OutOfRangeError
 from stratax.distribute import DistributedIterator
 from stratax.distribute.input import limit_ahead
 
+# At a time, as this many are held in memory.
 _STEPS_PASSED_OVER = 64
 
 
@@ -30,6 +31,7 @@ class StepIterator:
         try:
             self.pending = self._iterator.peek_runs(0, count)[0][1]
         except OutOfRangeError:
+            # Fewer than asked for are left: as many as have been read are all there are.
             left = self._iterator.steps_ready
             self.pending = self._iterator.peek_runs(0, left)[0][1] if left else 0
         return self.pending
@@ -40,6 +42,7 @@ class StepIterator:
         self.steps_taken += count
         if count == 1:
             return 1, self._iterator.take()
+        # Without padding: a shorter block is a program of its own, for the last block of a pass.
         return count, self._iterator.take_block(count, count)
 
     def limit_ahead(self, steps: float) -> None:

@@ -14,6 +14,7 @@ class CommonStop:
     """
 
     def __init__(self, strategy: Strategy) -> None:
+        # Its name is counted, so all workers have to make their stops in the same order.
         self._loop = strategy.extended.membership.loop()
         self._is_requested = False
 

@@ -138,6 +138,7 @@ def _lock(descriptor: int) -> bool:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         raise
+    # Not supported here, as on some network file systems.
     except OSError:
         return False
     return True

@@ -25,6 +25,7 @@ class FlushAccumulatedGradients(keras.callbacks.Callback):
         """Flush gradients at the end; called by Keras' loop before the callbacks of the user."""
         optimizer = self.model.optimizer
         steps = getattr(optimizer, "gradient_accumulation_steps", None)
+        # A window that is complete has been applied.
         if not steps or not optimizer.built or int(optimizer._iterations) % steps == 0:
             return
 

@@ -83,7 +83,9 @@ class ArrayPasses:
             return None
         random = self._generator()
         is_in_step = _as_json(np.random.get_state()) == _as_json(random.get_state())
+        # From a generator of its own, so that what the program draws between epochs changes no order.
         order = self._drawn(random.permutation)
+        # Nobody else has drawn: the global state is what Keras would have left.
         if is_in_step:
             np.random.set_state(random.get_state())
         else:
@@ -93,6 +95,7 @@ class ArrayPasses:
     def _generator(self) -> np.random.RandomState:
         if self._random is None:
             self._random = np.random.RandomState()
+            # Begins where Keras would: a seed that the user set decides the orders.
             self._random.set_state(np.random.get_state())
         return self._random
 
@@ -101,6 +104,7 @@ class ArrayPasses:
         if self._adapter._shuffle != "batch":
             return permutation(rows)
         starts = range(0, rows, size)
+        # Keras' "batch" shuffle draws within each batch.
         return np.concatenate([permutation(min(size, rows - start)) + start for start in starts])
 
 
@@ -114,6 +118,7 @@ class ArrayPass(Stacks):
 
     def __init__(self, passes: ArrayPasses, adapter: ArrayDataAdapter) -> None:
         self._passes = passes
+        # As Keras slices them: pandas, tensors and sparse arrays among them.
         self._columns = array_slicing.convert_to_sliceable(adapter._inputs, target_backend="numpy")
         self._num_examples = int(adapter._num_samples)
         self._batch_size = int(adapter.batch_size)
@@ -144,6 +149,7 @@ class ArrayPass(Stacks):
         left = self._num_examples - self._start
         if left <= 0:
             raise StopIteration
+        # Whole batches; a last one that is smaller comes alone.
         count = max(1, min(k, left // self._batch_size))
         rows = min(count * self._batch_size, left)
         begin, end = self._start, self._start + rows
@@ -151,6 +157,7 @@ class ArrayPass(Stacks):
         self._start += rows
 
         def gather(column: Any) -> np.ndarray:
+            # One gather for all batches of the block.
             values = np.asarray(column.convert_to_numpy(column[chosen]))
             return values.reshape(count, rows // count, *values.shape[1:])
 
@@ -158,6 +165,7 @@ class ArrayPass(Stacks):
 
     def get_state(self) -> dict[str, Any]:
         """Return the position, as JSON can hold it."""
+        # What the order was drawn from, and not the order: it is as long as the data.
         drawn_from = self._drawn_from or self._passes.get_state()
         return {**drawn_from, "plan": self._passes.plan, "start": self._start}
 
@@ -222,6 +230,7 @@ class NumberedArrayPasses(NumberedPasses):
 
 def _as_json(state: PyTree) -> list[Any]:
     kind, keys, position, has_gauss, cached = state
+    # 624 numbers of 32 bits, which as hexadecimal digits take half the room.
     return [kind, np.asarray(keys).tobytes().hex(), position, has_gauss, cached]
 
 

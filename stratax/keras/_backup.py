@@ -26,6 +26,7 @@ from stratax.distribute import Strategy, keras_hooks
 from stratax.engine import InputPosition, Resumption, StepInput
 from stratax.io import local_path, replaced_file, write_file
 
+# Raised when an older reader would misread the state.
 _VERSION = 2
 _GROUP = "stratax"
 _CHECKSUM = "stratax_checksum"
@@ -52,10 +53,12 @@ class Backup:
         self._strategy = strategy
         self._steps = steps
         self._input = InputPosition(steps)
+        # The callback's own methods, which decide when to save; these are wrapped around them.
         self._end_batch = callback.on_train_batch_end
         self._end_epoch = callback.on_epoch_end
         self._is_epoch_over = False
         self._logs: dict[str, Any] = {}
+        # The order of input without numbered passes can be had again only from the random state before it.
         steps.notes_random = True
 
     def methods(self) -> dict[str, Callable[..., Any]]:
@@ -82,6 +85,7 @@ class Backup:
 
     def save(self) -> None:
         """Write the backup: the chief, with what every worker says of its own position."""
+        # All workers come here, since `save_freq` counts batches alike; only the chief writes.
         parts = engine.parts_of_all(self._strategy, self._own_part())
         if not engine.is_chief(self._strategy):
             return
@@ -113,6 +117,7 @@ class Backup:
                         group[f"{name}/{index}"] = variable.numpy()
                 # At the file, not at the group: if the group's name is damaged, the file still tells that it had one.
                 file.attrs[_CHECKSUM] = _checksum(file)
+            # Inside of the block, before the new file takes the old one's place.
             if callback.double_checkpoint:
                 _keep(callback._weights_path, callback._prev_weights_path)
                 _keep(callback._training_metadata_path, callback._prev_training_metadata_path)
@@ -134,11 +139,13 @@ class Backup:
                     each.build(model.trainable_variables)
                     keras_hooks.prepare(each)
         state = self._read() if engine.is_chief(self._strategy) else None
+        # The folder need not be one that all workers see.
         state = engine.from_chief(self._strategy, state)
         if state is None:
             return
         slots = [variable for each in optimizer for variable in each.variables]
         variables = [*model.variables, *slots, *model.metrics_variables]
+        # What the chief has loaded; the others' variables have their first values.
         values = extended.membership.agreed([variable.numpy() for variable in variables])
         for variable, value in zip(variables, values, strict=True):
             variable.assign(value)
@@ -150,7 +157,9 @@ class Backup:
 
     def _resume(self, state: dict[str, Any]) -> None:
         parts, share, model = state["workers"], self._strategy.extended.membership.share, self._callback.model
+        # Another number of workers: positions of parts mean nothing, and all go on from the chief's.
         own = parts[share.index] if len(parts) == share.processes else parts[0]
+        # Before the input is opened, which may draw from it.
         set_random_state(own["random"])
         # Keras resets the metrics when the epoch begins, and opening the input may draw random numbers.
         metrics = [(variable, variable.numpy()) for variable in model.metrics_variables]
@@ -161,6 +170,7 @@ class Backup:
             for variable, value in metrics if steps else ():
                 variable.assign(value)
 
+        # From which Keras' callback counts batches until the next save.
         self._callback._last_batch_seen = max(0, steps - 1)
         self._steps.resume(
             Resumption(
@@ -228,6 +238,7 @@ def _others(model: keras.Model) -> dict[str, list[keras.Variable]]:
 
 def _assign(variables: list[keras.Variable], saved: Any) -> None:
     """Restore variables if they are those that were saved: metrics may be others, and are of interest to logs only."""
+    # In the order in which they were written.
     values = [saved[str(index)][()] for index in range(len(saved))]
     if [value.shape for value in values] == [tuple(variable.shape) for variable in variables]:
         for variable, value in zip(variables, values, strict=True):
@@ -290,6 +301,7 @@ def _named_for_keras(path: str) -> Iterator[str]:
     """Give a file, inside the block, a name that ends as Keras wants it."""
     with tempfile.TemporaryDirectory() as folder:
         link = os.path.join(folder, "backup.weights.h5")
+        # A link instead of a copy: weights are large.
         os.symlink(os.path.abspath(path), link)
         yield link
 
@@ -299,6 +311,7 @@ def _keep(path: str, copy: str) -> None:
     if os.path.exists(path):
         with replaced_file(copy) as temporary:
             try:
+                # Two names of one content: replacing one file leaves the other as it was.
                 os.link(path, temporary)
             except OSError:
                 # A file system without links.

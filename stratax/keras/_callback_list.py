@@ -23,6 +23,7 @@ class Callbacks(keras.callbacks.CallbackList):
         """See `keras.callbacks.CallbackList.set_model`; called when all callbacks are there."""
         super().set_model(model)
         for phase in _PHASES:
+            # Without listeners the logs of a batch are never fetched, and dispatches run ahead.
             if not any(_listens(callback, phase) for callback in self.callbacks):
                 # An attribute of the instance stands before the method of the class.
                 self.__dict__[f"on_{phase}_batch_end"] = _ignore
@@ -66,6 +67,7 @@ def _made(
     if isinstance(callbacks, keras.callbacks.CallbackList):
         for callback in own:
             callback.set_model(callbacks.model)
+        # A list of the user's own stays the object that it is.
         callbacks.callbacks[:0] = own
         return callbacks
     given = _writers.of_this_worker(_listed(callbacks), strategy)
@@ -89,6 +91,7 @@ def _listens(callback: keras.callbacks.Callback, phase: str) -> bool:
         return False  # It takes what others ask for.
     hooks: list[Callable[..., Any]] = [getattr(callback, f"on_{phase}_batch_end")]
     if phase == "train":
+        # The old name, which Keras still calls in training.
         hooks.append(callback.on_batch_end)
     return not all(is_default(hook) for hook in hooks)
 

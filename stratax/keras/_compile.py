@@ -65,10 +65,12 @@ def _compile_hook(original: Callable[..., None]) -> Callable[..., None]:
         _check_variables(self, strategy)
         with contextlib.suppress(TypeError):  # Keras itself says which argument is wrong.
             _check_parts(self, signature.bind(self, *args, **kwargs).arguments, strategy)
+        # Before Keras' own `compile`, which resets the functions that a trainer has put there.
         _trainer.detach(self)
         if strategy is None:
             original(self, *args, **kwargs)
             return
+        # Optimizer and metrics that are made of names belong to the model's strategy.
         with contextlib.nullcontext() if has_strategy() else strategy.scope():
             original(self, *args, **kwargs)
         _warn_of_uncompiled_steps(self, "under a strategy", jit_compile=kwargs.get("jit_compile", "auto"))
@@ -79,6 +81,7 @@ def _compile_hook(original: Callable[..., None]) -> Callable[..., None]:
 
 def _strategy_of(model: keras.Model) -> Strategy | None:
     """Return the strategy of the scope that a model was created in, or else of the one that it is used in."""
+    # Noted when the model was created; a scope now must not differ from it.
     created: Strategy | None = model.__dict__.get(_CREATED_IN)
     current = get_strategy() if in_cross_replica_context() else None
     if created is None:
@@ -112,6 +115,7 @@ def _call_hook(original: Callable[..., Any], name: str) -> Callable[..., Any]:
         trainer = _trainer.trainer_of(self)
         if trainer is None and not self.compiled and name in ("predict", "predict_on_batch"):
             trainer = _trainer_of_uncompiled(self)
+        # Keras on JAX would call such a step with state, which it does not take.
         if trainer is None and not has_strategy() and _steps.is_written_for_tensorflow(self):
             _warn_of_uncompiled_steps(self, "of a model that overrides a step with TensorFlow's arguments")
             trainer = _trainer.attach(self, get_strategy())
@@ -139,6 +143,7 @@ def _call_hook(original: Callable[..., Any], name: str) -> Callable[..., Any]:
 def _step_hook(original: Callable[..., Any], name: str) -> Callable[..., Any]:
     @functools.wraps(original)
     def step(self: keras.Model, *args: object, **kwargs: object) -> Any:
+        # TensorFlow's form has one argument, Keras' on JAX two.
         given = [*args, *kwargs.values()]
         # Keras on JAX passes the state, too. Without it the step is called as it is with TensorFlow.
         return _steps.keras_step(name, self, *given) if len(given) == 1 else original(self, *args, **kwargs)
@@ -164,7 +169,9 @@ def _check_variables(model: keras.Model, strategy: Strategy | None) -> None:
         if created is not expected:
             _raise_foreign(model, f"model {shown(layer.name)} inside it", created, expected)
     for variable in model.variables:
+        # A model made of layers of another scope fails here, where it can be named, and not in a program.
         owner = strategies.owner(variable)
+        # Without a value it is not placed yet, and will follow the model's strategy.
         if owner is not expected and variable_store.has_value(variable):
             _raise_foreign(model, f"variable {shown(variable.path)}", owner, expected)
 

@@ -61,8 +61,10 @@ class StepAdapter(StepInput, seam.DataAdapter):
         class_weight: object,
     ) -> "StepAdapter":
         """Make the adapter for what a user gave to `fit`, `evaluate` or `predict`."""
+        # Keras' `fit` hands validation data over as an adapter.
         if isinstance(x, StepAdapter):
             return x
+        # Loaders of other libraries as Datasets.
         x = adopted(x)
         if isinstance(x, (Dataset, DistributedDataset)):
             _weighted.refuse_targets(x, y, sample_weight)
@@ -76,6 +78,7 @@ class StepAdapter(StepInput, seam.DataAdapter):
             shuffle=shuffle,
             class_weight=class_weight,
         )
+        # Arrays can be gathered in blocks of batches; all else is iterated batch by batch.
         arrays = ArrayPasses(inner) if isinstance(inner, seam.ArrayDataAdapter) else None
         dataset = strategy.extended.input.distribute(arrays or _Passes(inner))
         return cls(strategy, dataset, inner.num_batches, inner, arrays)
@@ -101,6 +104,7 @@ class StepAdapter(StepInput, seam.DataAdapter):
     @classmethod
     def of_iterable(cls, batches: list[Any], strategy: Strategy) -> "StepAdapter":
         """Make the adapter for a list of global batches of arrays."""
+        # On the host, as all input is before it is divided.
         host = jax.tree.map(np.asarray, batches)
         return cls(strategy, strategy.experimental_distribute_dataset(host), len(batches))
 
@@ -111,6 +115,7 @@ class StepAdapter(StepInput, seam.DataAdapter):
             model: The model that is trained.
         """
         source = self.dataset.source
+        # The passes are those of the Dataset inside.
         source = source.dataset if isinstance(source, _weighted.Weighted) else source
         if isinstance(self._origin, ArrayPasses):
             return NumberedArrayPasses(self._origin, model)
@@ -121,6 +126,7 @@ class StepAdapter(StepInput, seam.DataAdapter):
     def example(self) -> Any:
         """Return the shapes and dtypes of the first global batch."""
         if self._structure is None:
+            # Once: a look at the input may read from it.
             self._structure = self.first_structure()
         return self._structure
 
@@ -132,6 +138,7 @@ class StepAdapter(StepInput, seam.DataAdapter):
         self.on_epoch_begin()
         batch = next(dense_batches(self._inner))  # type: ignore[arg-type]
         self.on_epoch_end()
+        # Keras notifies of an end before the first epoch, which this look has brought about already.
         self._has_ended = True
         return jax.tree.map(lambda a: jax.ShapeDtypeStruct(a.shape, a.dtype), batch)
 
@@ -154,6 +161,7 @@ class StepAdapter(StepInput, seam.DataAdapter):
     def open(self) -> StepIterator:
         """Begin a pass; of a generator, go on with the one before unless it has ended, as some may be read already."""
         current = self.current
+        # What was read ahead of a generator can't be given back to it.
         if self.is_generator and current is not None and not self.has_looked_ahead and current.available(1):
             return current
         return super().open()
@@ -202,6 +210,7 @@ class StepAdapter(StepInput, seam.DataAdapter):
 
     def on_epoch_end(self) -> None:
         """End an epoch; called by Keras' loop, also before the first one."""
+        # The look at the first batch has ended its own epoch.
         ended, self._has_ended = self._has_ended, False
         if self._inner is not None and not self.has_looked_ahead and not ended:
             self._inner.on_epoch_end()
@@ -234,6 +243,7 @@ class EpochIterator(seam.JAXEpochIterator):
             return
         adapter = self.data_adapter
         adapter.on_epoch_begin()
+        # Known after the first pass, or from the input's length.
         total = self.steps_per_epoch or self._num_batches
         iterator, step = adapter.begin_epoch(self._current_iterator if self.steps_per_epoch else None)
         self._current_iterator = iterator
@@ -249,10 +259,12 @@ class EpochIterator(seam.JAXEpochIterator):
         adapter.on_epoch_end()
 
     def _ended(self, step: int) -> None:
+        # The next epoch begins a pass.
         self._current_iterator = None
         if self.steps_per_epoch:
             self._interrupted_warning()
         elif self._num_batches is None:
+            # Keras shows progress against it from the next epoch on.
             self._num_batches = step
 
 

@@ -30,6 +30,7 @@ def pythonify_logs(logs: dict[str, Any] | None) -> dict[str, Any]:
     if not logs:
         return {}  # Before each batch there are none.
     jax.block_until_ready(logs)
+    # The values are there: converting is quick, and its bare `except` would swallow Ctrl-C.
     with dispatches.InterruptDeferred():
         return _convert(logs)
 

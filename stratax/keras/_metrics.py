@@ -18,6 +18,7 @@ def global_results(model: keras.Model) -> Iterator[None]:
 
     An overridden step returns `{m.name: m.result() for m in self.metrics}`; a replica's own variables hold its part.
     """
+    # One replica's variables hold everything.
     if syncing_replicas() is None:
         yield
         return
@@ -35,5 +36,6 @@ def global_results(model: keras.Model) -> Iterator[None]:
 def _global_result(metric: keras.Metric, result: Callable[[], Any]) -> Any:
     variables = [variable for variable in metric.variables if variable.aggregation == "sum"]
     totals = [jax.lax.psum(jnp.asarray(variable.value), REPLICA_AXIS) for variable in variables]
+    # The result is computed of sums over all replicas, and the variables keep the replica's part.
     with keras.StatelessScope(state_mapping=list(zip(variables, totals, strict=True))):
         return result()

@@ -33,6 +33,7 @@ class DatasetAdapter(seam.DataAdapter):
     def get_numpy_iterator(self) -> Iterator[Any]:
         """Return the batches of a pass, of NumPy arrays."""
         for batch in self._dataset:
+            # Without None as a leaf: a batch without sample weights has None in their place.
             yield tree.map_structure(np.asarray, batch, none_is_leaf=False)
 
     def get_jax_iterator(self) -> Iterator[Any]:
@@ -41,6 +42,7 @@ class DatasetAdapter(seam.DataAdapter):
         Raises:
             DataError: If there are none. Keras would let a `StopIteration` out of `fit`.
         """
+        # Keras would end the epoch without a word, and fail later.
         is_empty = True
         for batch in self._dataset:
             is_empty = False
@@ -111,6 +113,7 @@ def _hook(original: Callable[..., Any]) -> Callable[..., Any]:
         if not isinstance(x, (Dataset, DistributedDataset)):
             return original(x, y, sample_weight, *args, class_weight=class_weight, **kwargs)
         _weighted.refuse_targets(x, y, sample_weight)
+        # Its elements are values of replicas, which Keras' own loop can't compute with.
         if isinstance(x, DistributedDataset) and not is_default(x.strategy):
             raise errors.StrategyError(
                 "A dataset that a strategy has distributed was given to a model that has none. Expected: the Dataset "

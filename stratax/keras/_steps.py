@@ -73,6 +73,7 @@ def builds_model(model: keras.Model) -> bool:
 
 def _override(model: keras.Model, name: str) -> Step | None:
     """Return the model's own version of a step, or None where it is Keras'."""
+    # Of the class: the instance may carry replacements of Stratax's own.
     own = getattr(type(model), name)
     return None if own is getattr(keras.Model, name) else getattr(model, name)
 
@@ -86,6 +87,7 @@ def is_written_for_tensorflow(model: keras.Model) -> bool:
 def _takes_state(step: Step) -> bool:
     """Return whether a step has the signature of Keras on JAX, `(state, data)`, rather than TensorFlow's, `(data)`."""
     parameters = list(inspect.signature(step).parameters.values())
+    # `*args` takes whatever Keras passes.
     if any(parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters):
         return True
     required = [
@@ -108,11 +110,13 @@ def _train(model: keras.Model, data: PyTree) -> None:
         y_pred = _call(model, x, training=True)
         with keras_hooks.observing() as losses:
             loss = model._compute_loss(x=x, y=y, y_pred=y_pred, sample_weight=sample_weight, training=True)
+        # Scaled for the gradient only; what is reported is the loss itself.
         scaled = model.optimizer.scale_loss(loss) if model.optimizer is not None else loss
         return scaled, (loss, y_pred, losses.only())
 
     trainable = model.trainable_variables
     (_, (loss, y_pred, weights)), gradients = value_and_grad(loss_fn, trainable, has_aux=True)()
+    # A model without trainable variables may have no optimizer that could apply anything.
     if trainable:
         # What a window of accumulated gradients is divided by: the weight of the loss (of its mask, of sample
         # weights), else the number of examples.

@@ -70,10 +70,12 @@ class _StopAttribute:
     def _end_batch(self) -> None:
         self._steps += 1
         stop = self._requested()
+        # A wish alone has no effect: the attribute is set to what all have agreed on.
         setattr(self._model, self._attribute, stop.comes_before(self._steps))
 
     def _end_epoch(self) -> None:
         stop = self._requested()
+        # At the end of an epoch all workers are at the same place, so that they can simply ask one another.
         setattr(self._model, self._attribute, stop.is_due())
 
     def _requested(self) -> CommonStop:

@@ -14,6 +14,7 @@ from stratax.summary import Summary
 
 def install() -> None:
     """Let Keras' callback write through :class:`Summary`, unless TensorFlow is there."""
+    # Looked for without importing it, which takes seconds.
     if importlib.util.find_spec("tensorflow") is None:
         seam.install(
             "stratax.keras",

@@ -54,6 +54,7 @@ def attach(model: keras.Model, strategy: Strategy) -> "Trainer":
     for name in _METHODS:
         model.__dict__[name] = getattr(trainer, name)
     model.__dict__["_stratax_trainer"] = trainer
+    # Also those that were created before the model was compiled.
     trainer.own_variables()
     return trainer
 
@@ -76,6 +77,7 @@ class Trainer:
         self.model = model
         self.strategy = strategy
         self._loops: dict[str, engine.StepLoop] = {}
+        # By id, of the variables that the present programs train.
         self._trainable: tuple[int, ...] = ()
 
     # What Keras' loop asks for.
@@ -116,11 +118,13 @@ class Trainer:
         if force or trainable != self._trainable:
             self._loops.clear()
             self._trainable = trainable
+        # Keras' loop calls the attribute; what it finds there it does not compile again.
         setattr(self.model, f"{name}_function", run)
 
     def _train(
         self, state: tuple[None, ...], iterator: engine.StepIterator | _epochs.NoSteps
     ) -> tuple[Any, tuple[None, ...]]:
+        # An epoch whose steps were all done before the interruption: only its logs are reported.
         if isinstance(iterator, _epochs.NoSteps):
             return iterator.logs or self._results(), state
         return self._loop("train").dispatch(iterator), state
@@ -137,6 +141,7 @@ class Trainer:
         """Return the loop that Keras' loop of this kind takes its blocks through."""
         loop = self._loops.get(name)
         if loop is None:
+            # Kept, as its program keeps what was compiled.
             loop = self._loops[name] = engine.StepLoop(self.strategy, self._program(name))
         return loop
 
@@ -176,13 +181,16 @@ class Trainer:
         """See `keras.Model.fit`. `x` may also be a `stratax.data.Dataset` or a `DistributedDataset`."""
         self.model._assert_compile_called("fit")
         _check_batch_size(batch_size)
+        # As Keras does: the last part, before anything is shuffled.
         if validation_split and validation_data is None:
             (x, y, sample_weight), validation_data = seam.array_slicing.train_validation_split(
                 (x, y, sample_weight), validation_split=validation_split
             )
         verbose = self._shown(verbose)
         steps = self._adapter(x, y, sample_weight, batch_size, steps_per_epoch, shuffle, class_weight)
+        # Before anything is read: an initial epoch above 0 skips passes.
         steps.begin_training(steps.numbered(self.model), initial_epoch, steps_per_epoch)
+        # The input is closed even if building the model fails.
         with steps, self._computing(steps):
             validation: Any = None
             if validation_data is not None:
@@ -216,6 +224,7 @@ class Trainer:
                 epochs=epochs,
                 steps=steps_per_epoch or steps.num_batches,
             )
+            # Only for the call: the callbacks are the user's objects.
             with _writers.following_strategy(made, self.model, self.strategy, steps):
                 history = _KERAS["fit"](
                     self.model,
@@ -229,6 +238,7 @@ class Trainer:
                     validation_steps=validation_steps,
                     validation_freq=validation_freq,
                 )
+        # Beside Keras' own fields, for who tunes a pipeline.
         history.input_wait = steps.wait_share()
         steps.warn_if_waiting(stacklevel=3)
         return history
@@ -248,6 +258,7 @@ class Trainer:
         """See `keras.Model.evaluate`. Every example counts exactly once, whatever the batches and replicas."""
         self.model._assert_compile_called("evaluate")
         _check_batch_size(batch_size)
+        # Keras' `fit` evaluates with the adapter that it has got.
         cached = kwargs.get("_use_cached_eval_dataset", False)
         adapter = x if cached else self._adapter(x, y, sample_weight, batch_size, steps, False, None)
         verbose = self._shown(verbose)
@@ -318,6 +329,7 @@ class Trainer:
 
     def _callbacks(self, callbacks: object, verbose: object, steps: int | None) -> Any:
         """Return the callbacks of `evaluate` and `predict`: Keras' own, unless several workers stop together."""
+        # Only then may a callback's wish to stop not take effect at once.
         is_agreed_on = isinstance(self.strategy.extended.membership, InStep)
         if not is_agreed_on or isinstance(callbacks, keras.callbacks.CallbackList):
             return callbacks
@@ -340,6 +352,7 @@ class Trainer:
         with adapter, self._computing(adapter, predicting=name == "predict"):
             getattr(self.model, f"make_{name}_function")()
             if reset:
+                # As Keras does: the logs of a single batch are of that batch alone.
                 self.model.reset_metrics()
             iterator = adapter.open()
             # Finds the step that `dispatch` takes.
@@ -378,18 +391,23 @@ class Trainer:
         model = self.model
         if adapter.num_batches == 0:
             adapter.example()  # Raises: Keras would fail later, and not say why.
+        # Variables that layers create now belong to the strategy.
         with entered(self.strategy, None):
             # `predict` needs the layers only, and their variables' shapes are found without computing.
             if not all(layer.built for layer in model._flatten_layers()) and predicting:
+                # Shapes of the global batch: layers see their part of it, whose other dimensions are the
+                # same.
                 x, _, _ = seam.data_adapter_utils.unpack_x_y_sample_weight(adapter.example())
                 seam.compute_output_spec(model, jax.tree.map(_symbol, x), training=False)
             elif not predicting and _steps.builds_model(model):
                 pass
             elif not predicting and self._is_unbuilt():
                 _KERAS_BUILD(model, data_batch=adapter.example())
+            # Its slots have to exist before the step is traced, so that a backup can restore them.
             elif not predicting and not model.optimizer.built:
                 model.optimizer.build(model.trainable_variables)
             if not predicting and model.optimizer is not None and model.optimizer.built:
+                # Whether or not it was built here: a loaded optimizer lacks the variable.
                 keras_hooks.prepare(model.optimizer)
         self.own_variables()
 
@@ -424,6 +442,7 @@ class _Computing:
                 "compile it there, or "
                 "leave that scope."
             )
+        # Undone also if building fails.
         with contextlib.ExitStack() as stack:
             stack.enter_context(seam.without_distribution())
             self._trainer.build(self._adapter, predicting=self._predicting)

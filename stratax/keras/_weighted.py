@@ -54,6 +54,7 @@ class WeightedIterator(Stacks):
                 "class_weight can't be used with a dataset whose elements have sample weights. Received: "
                 f"class_weight={shown(self._class_weight)}. Leave out one of them."
             )
+        # By Keras' own function, which knows one-hot and integer targets.
         weights = data_adapter_utils.class_weight_to_sample_weights(y, self._class_weight)
         return x, y, np.asarray(weights)
 

@@ -54,9 +54,11 @@ def saving_whole(model: keras.Model) -> Iterator[None]:
 def _whole(save: Callable[..., Any]) -> Callable[..., Any]:
     def save_whole(filepath: Any, *args: object, **kwargs: object) -> Any:
         path = local_path(os.fspath(filepath))
+        # Called in another way than Keras' callbacks do: by the user, whose arguments may mean anything.
         if path is None or args or kwargs != {"overwrite": True} or not _takes_file(path):
             return save(filepath, *args, **kwargs)
         with replaced_file(path) as temporary:
+            # The hidden file's name ends as the file's, by which Keras chooses the format.
             return save(temporary, overwrite=True)
 
     return save_whole

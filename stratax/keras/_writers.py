@@ -46,6 +46,7 @@ def following_strategy(
         strategy: Its strategy.
         steps: The input.
     """
+    # Put back at the end: the list may be the user's.
     everybody = list(callbacks.callbacks)
     callbacks.callbacks[:] = of_this_worker(everybody, strategy)
     with contextlib.ExitStack() as stack:
@@ -91,8 +92,10 @@ def _saving(callback: Any, strategy: Strategy) -> Callable[..., None]:
 
 def _decide(callback: Any, epoch: int, batch: int | None, logs: Any) -> None:
     """Do what a `ModelCheckpoint` does, without saving and without words."""
+    # The chief says it once for all.
     verbose, callback.verbose = callback.verbose, 0
     try:
+        # Updates what the callback knows as its best value.
         callback._should_save_model(epoch, batch, logs, callback._get_file_path(epoch, batch, logs))
     finally:
         callback.verbose = verbose

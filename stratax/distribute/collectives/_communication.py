@@ -61,6 +61,7 @@ class CommunicationOptions:
             raise BadArgumentError(
                 f"bytes_per_pack must not be negative. Received: bytes_per_pack={shown(self.bytes_per_pack)}."
             )
+        # Past the frozen dataclass, once, in its own initialisation.
         object.__setattr__(self, "bytes_per_pack", int(self.bytes_per_pack))
         object.__setattr__(self, "timeout_seconds", _as_seconds(self.timeout_seconds))
         object.__setattr__(self, "implementation", as_implementation(self.implementation))

@@ -73,10 +73,12 @@ class AllReduceCrossDeviceOps(CrossDeviceOps):
         self, op: ReduceOp, arrays: Sequence[jax.Array], axis_name: str, num_replicas: int
     ) -> list[jax.Array]:
         """Pack, sum with `sum_buffers`, unpack, and divide for a mean; see `CrossDeviceOps`."""
+        # Before packing, as packs are made of one dtype.
         sums = [_summable(array) for array in arrays]
         if num_replicas > 1 and sums:
             packs = self.plan(sums)
             sums = unpack(self.sum_buffers(pack(sums, packs), axis_name, num_replicas), packs, sums)
+        # Divided behind the sum: dividing each share first would round every one of them.
         return sums if as_reduce_op(op) is ReduceOp.SUM else [total / num_replicas for total in sums]
 
     def plan(self, arrays: Sequence[jax.Array]) -> tuple[tuple[int, ...], ...]:
@@ -88,6 +90,7 @@ class AllReduceCrossDeviceOps(CrossDeviceOps):
         Returns:
             The packs: for each, the indices of its arrays.
         """
+        # A number of packs that was asked for decides by itself; the default is a size.
         size = self._bytes_per_pack or (_DEFAULT_BYTES_PER_PACK if self._num_packs == 1 else 0)
         return plan_packs(arrays, num_packs=self._num_packs, bytes_per_pack=size)
 
@@ -129,13 +132,16 @@ class HierarchicalCopyAllReduce(AllReduceCrossDeviceOps):
     ) -> Sequence[jax.Array]:
         """Add up each buffer over two levels; see `AllReduceCrossDeviceOps`."""
         num_groups = _num_groups(num_replicas)
+        # A prime number of replicas.
         if num_groups == 1:
             return lax.psum(list(buffers), axis_name)
         size = num_replicas // num_groups
+        # Neighbours are a group: devices are listed in the order of their links on common hosts.
         inside = [[group * size + member for member in range(size)] for group in range(num_groups)]
         between = [[group * size + member for group in range(num_groups)] for member in range(size)]
 
         def sum_buffer(buffer: jax.Array) -> jax.Array:
+            # Reduce-scatter divides into equal parts.
             flat = _padded(buffer, size)
             part = lax.psum_scatter(flat, axis_name, axis_index_groups=inside, tiled=True)
             part = lax.psum(part, axis_name, axis_index_groups=between)
@@ -191,6 +197,7 @@ class ReductionToOneDevice(AllReduceCrossDeviceOps):
                 "accumulation_fn must be a function of a list of arrays that returns one array. "
                 f"Received: accumulation_fn={shown(accumulation_fn)}."
             )
+        # A function of the user's sees arrays as they are, and no packs.
         super().__init__(0 if accumulation_fn else 1, bytes_per_pack=bytes_per_pack)
         self._reduce_to_device = reduce_to_device
         self._accumulate = accumulation_fn or _add_all
@@ -209,7 +216,9 @@ class ReductionToOneDevice(AllReduceCrossDeviceOps):
             def accumulate(every: jax.Array) -> jax.Array:
                 return self._accumulate([every[index] for index in range(num_replicas)])
 
+            # SPMD has no gather to one device: all get the values, and one uses them.
             every = lax.all_gather(buffer, axis_name)
+            # The function may return another shape or dtype, which the other branch has to match.
             total = jax.eval_shape(accumulate, every)
             total = lax.cond(is_root, accumulate, lambda _: jnp.zeros(total.shape, total.dtype), every)
             # All but one give zeros: the sum hands the total out.
@@ -255,12 +264,15 @@ def _ring_sum(buffer: jax.Array, axis_name: str, num_replicas: int) -> jax.Array
 def _add_all(arrays: list[jax.Array]) -> jax.Array:
     total = arrays[0]
     for array in arrays[1:]:
+        # One after another, in the order of the replicas: the rounding does not depend on the number of
+        # devices.
         total = total + array
     return total
 
 
 def _summable(array: jax.Array) -> jax.Array:
     array = jnp.asarray(array)
+    # A sum of bools would be a bool.
     return array.astype(jnp.int32) if array.dtype == jnp.bool_ else array
 
 

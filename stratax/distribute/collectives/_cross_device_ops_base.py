@@ -42,6 +42,7 @@ class CrossDeviceOps(abc.ABC):
 
     def __init_subclass__(cls, **kwargs: object) -> None:
         super().__init_subclass__(**kwargs)
+        # Defined by this class itself; an inherited one has been checked already.
         override = cls.__dict__.get("reduce_in_replica")
         if override is not None and not getattr(override, "__isabstractmethod__", False):
             _check_signature(cls, override)
@@ -119,7 +120,9 @@ class CrossDeviceOps(abc.ABC):
             DeviceError: If a device of a destination does not exist.
         """
         op = as_reduce_op(reduce_op)
+        # A value with one component needs no collective, and would have no mesh.
         results: list[Any] = [_single_component(value) for value, _ in value_destination_pairs]
+        # One program for all values over the same devices.
         by_mesh: dict[Mesh, list[int]] = {}
         for index, (value, _) in enumerate(value_destination_pairs):
             if results[index] is None:
@@ -173,6 +176,7 @@ class CrossDeviceOps(abc.ABC):
 
 def _check_signature(cls: type, method: Callable[..., Any]) -> None:
     try:
+        # Called with what it will be called with; nothing runs.
         inspect.signature(method).bind(None, ReduceOp.SUM, [], REPLICA_AXIS, 1)
     except TypeError as error:
         raise BadTypeError(
@@ -218,6 +222,7 @@ def _gather_program(ops: CrossDeviceOps, axis: int, mesh: Mesh) -> Callable[...,
 
 def _over_replicas(function: Callable[..., Any], mesh: Mesh) -> Callable[..., Any]:
     per_replica, replicated = PartitionSpec(REPLICA_AXIS), PartitionSpec()
+    # Cached above by mesh and operation: `jax.jit` of a new function would compile again on every call.
     return jax.jit(
         jax.shard_map(function, mesh=mesh, in_specs=per_replica, out_specs=replicated, check_vma=False)
     )
@@ -253,6 +258,7 @@ def _placement(destinations: object) -> Sharding:
     if isinstance(destinations, list | tuple):
         devices = [resolve_device(device) for device in destinations]
         return NamedSharding(Mesh(np.array(devices), (REPLICA_AXIS,)), PartitionSpec())
+    # A value stands for where it lies.
     like = destinations.value if isinstance(destinations, keras.Variable) else destinations
     like = like.array if isinstance(like, PerReplica) else like
     if not isinstance(like, jax.Array):

@@ -26,11 +26,14 @@ def plan_packs(arrays: Sequence[jax.Array], *, num_packs: int, bytes_per_pack: i
         return tuple((index,) for index in range(len(arrays)))
     by_dtype: dict[np.dtype, list[int]] = {}
     for index, array in enumerate(arrays):
+        # Concatenating several dtypes would convert them.
         by_dtype.setdefault(np.dtype(array.dtype), []).append(index)
     packs = []
     for indices in by_dtype.values():
         total = sum(_num_bytes(arrays[index]) for index in indices)
         packs += _split(arrays, indices, bytes_per_pack or -(-total // num_packs))
+    # In the order of their first arrays, as gradients are computed, so that a pack need not wait for the last
+    # one.
     return tuple(sorted(packs))
 
 
@@ -68,6 +71,7 @@ def unpack(buffers: Sequence[jax.Array], packs: Packs, arrays: Sequence[jax.Arra
         if len(indices) == 1:
             unpacked[indices[0]] = buffer
             continue
+        # Known while tracing: splits are slices and no gathers.
         ends = np.cumsum([arrays[index].size for index in indices])[:-1]
         for index, part in zip(indices, jnp.split(buffer, ends), strict=True):
             unpacked[index] = jnp.reshape(part, arrays[index].shape)

@@ -59,6 +59,7 @@ def rows_of(steps: Steps) -> list[np.ndarray]:
 def packed(leaves: list[np.ndarray]) -> bytes:
     """Return a step's examples as bytes: the names of their dtypes in a line, then shapes and values."""
     names = " ".join(leaf.dtype.name for leaf in leaves).encode()
+    # Dtypes by name first, as the encoding itself notes shapes only.
     return names + b"\n" + encode_columns([leaf[None] for leaf in leaves], 1)[1][0] if leaves else b""
 
 
@@ -73,6 +74,7 @@ def unpacked(text: bytes) -> list[np.ndarray]:
 
 def check_structures(offers: list[Offer]) -> None:
     """Refuse a step of which a worker can't take its part, in all workers: else the others would wait for it."""
+    # Of a worker that has examples: it knows.
     expected = max(offer.arrays for offer in offers if offer.rows)
     for index, offer in enumerate(offers):
         if not offer.rows and offer.arrays != expected:

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from stratax.distribute.strategies import Strategy
 
 
+# Raised when an older reader would misread a saved position.
 _STATE_VERSION = 1
+# How many steps are dropped at a time when passing over many: so much is in memory.
 _STEPS_AT_ONCE = 64
 
 
@@ -102,6 +104,7 @@ class DistributedIterator(Stream):
         """Take steps from a feed, whose threads end when nobody holds this iterator any more."""
         self._feed = feed
         self._is_closed = False
+        # `wait=False`: the collector must not wait for a source that is stuck.
         self._finalizer = weakref.finalize(self, feed.run.close, wait=False)
 
     @property
@@ -125,6 +128,7 @@ class DistributedIterator(Stream):
 
     def global_structure(self) -> Any:
         """Return the next step's global batch, before it is divided, with `jax.ShapeDtypeStruct` leaves."""
+        # Reads it, or raises as the pass would.
         self.peek_runs(0, 1)
         steps: Any = self._feed.look(0, 1)[0]
         return self._placing.global_batch(steps)
@@ -143,6 +147,7 @@ class DistributedIterator(Stream):
         try:
             steps, at = self._feed.take()
         except StopIteration:
+            # Not StopIteration: streams say it with an error that compiled functions can pass on.
             raise ran_out(1, 0) from None
         arrays = [leaf[at] for leaf in steps.leaves]
         return steps.wrap(self._placing.place(arrays, steps.kind, is_stacked=False))
@@ -200,13 +205,16 @@ class DistributedIterator(Stream):
             DataError: The state is not one, or comes from another pipeline.
         """
         _check_state(state, self._source.num_readers)
+        # Saved by another number of replicas, the same position is another number of elements.
         position, steps = self._source.behind(state["place"], state["steps"], state["elements"])
+        # Opened before the present pass is given up: a state that does not fit changes nothing.
         feed = self._feed_over(self._source.open(position))
         try:
             _pass_over(feed, steps)
         except BaseException:
             feed.close()
             raise
+        # The old pass ends here; its finalizer would end it a second time.
         self._finalizer.detach()
         self._feed.close()
         self._use(feed)

@@ -51,6 +51,7 @@ def open_elements(dataset: Any, as_steps: AsSteps, *, leaves_prefetch: bool = Fa
         as_steps: Makes steps of them.
         leaves_prefetch: Whether a `prefetch` at the end of the dataset is left to who reads from the cursor.
     """
+    # A Dataset's plan is opened directly: its own iterator would make structures of single elements.
     if isinstance(dataset, Dataset):
         return PlanElements(dataset, as_steps, leaves_prefetch=leaves_prefetch)
     iterator = iter(dataset)
@@ -73,6 +74,7 @@ class PlanElements(StepCursor):
         self._num_read = 0
         self._has_ended = False
         self._treedef: Any = None
+        # The Dataset's own order of components differs: it keeps a dict's keys as they come.
         self._order: list[int] | None = None
         self._begin()
 
@@ -81,6 +83,7 @@ class PlanElements(StepCursor):
         self.run = iteration.run
         self.depth = iteration.depth if self._leaves_prefetch else 0
         self.ahead = iteration.ahead
+        # Without a thread of the Dataset's own there is one less queue between source and devices.
         self._is_bare = self._leaves_prefetch or not iteration.depth
         self._child = iteration.cursor if self._is_bare else iteration.feed()
 
@@ -93,6 +96,7 @@ class PlanElements(StepCursor):
             self._has_ended = True
             raise
         except Exception:
+            # An element that fails counts: the position behind it is the next one's.
             self._num_read += 1
             raise
         self._num_read += block.count
@@ -149,6 +153,7 @@ class StackElements(StepCursor):
         self._as_steps = as_steps
 
     def read(self, limit: int) -> Steps:
+        # Stacked already; taking it apart into elements would only cost time.
         stacked, count = self._iterator.next_block(limit)
         leaves, treedef = jax.tree.flatten(stacked)
         return self._as_steps(leaves, count, treedef)
@@ -195,6 +200,7 @@ class IterableElements(StepCursor):
                 break
             elements.append(element)
         columns = zip(*elements, strict=True)
+        # One element gets its leading dimension as a view, without a copy.
         stacked = [column[0][None] if len(column) == 1 else np.stack(column) for column in columns]
         return self._as_steps(stacked, len(elements), self._treedef)
 
@@ -234,6 +240,7 @@ def _host_array(leaf: Any) -> np.ndarray:
 
     A generator may use one buffer for all its elements, and elements are read before they are used.
     """
+    # JAX's arrays never change; all others may be a buffer that is filled again.
     return np.asarray(leaf) if isinstance(leaf, jax.Array) else np.array(leaf)
 
 

@@ -29,6 +29,7 @@ from stratax.distribute.input._sources import GlobalBatches, ReplicaBatches, Sou
 from stratax.distribute.input._steps import AsSteps, Kind, Steps, dividing
 from stratax.distribute.replicas import Share
 
+# At most so many steps are agreed on at once, and so lost if a worker stops.
 _MOST_STEPS = 64
 _numbers = itertools.count()
 
@@ -49,11 +50,13 @@ class OwnBatches(Source):
         self._local = local
         self._divide = dividing(num_replicas, share)
         self._exchange = exchange
+        # Numbered by process: all workers make their distributed datasets in the same order.
         self._name = f"input/{next(_numbers)}"
         self._passes = itertools.count()
         # At once, in all workers: later, one of them alone may ask.
         own = str(local.cardinality()).encode()
         counts = [int(count) for count in exchange(f"{self._name}/steps", own, threading.Event())]
+        # One unknown or infinite part makes the whole so.
         self._cardinality = max(counts) if min(counts) >= 0 else min(counts)
 
     def cardinality(self) -> int:
@@ -122,6 +125,7 @@ class Rounds:
 
     def tell(self, value: bytes) -> list[bytes]:
         """Return what all workers tell in this round."""
+        # Read by the program's thread, to say whom it waits for.
         self.is_waiting = True
         try:
             return self._exchange(f"{self._name}/{next(self._numbers)}", value, self.stop)
@@ -174,17 +178,22 @@ class AgreedSteps(Buffering, StepCursor):
 
     def _agreed(self, limit: int) -> Steps | None:
         """Return the next steps; None at the end of all workers' data."""
+        # More than asked for: rounds are what costs, and double as long as all goes well.
         own = self._own(min(max(limit, self._most), _MOST_STEPS))
         offers = [Offer.from_bytes(text) for text in self._rounds.tell(self._offer(own).to_bytes())]
+        # Raised behind the round, in which the others have learnt of it.
         if self._failure is not None:
             raise self._failure
         _check_failures(offers)
         if all(offer.rows == 0 for offer in offers):
             return None
         check_structures(offers)
+        # As many as every worker has: no worker takes a step alone.
         count = min(offer.steps for offer in offers)
+        # Equal in all workers, as all decide by the same offers: they exchange together or not at all.
         if own is None or not count or len({offer.key for offer in offers}) > 1:
             return self._exchanged(own)
+        # Doubled only here, where all workers do it in the same round.
         self._most = min(2 * self._most, _MOST_STEPS)
         count = min(count, _MOST_STEPS)
         self._advance(count)
@@ -208,6 +217,7 @@ class AgreedSteps(Buffering, StepCursor):
         if own is None:
             return Offer(0, "", 0, arrays=arrays)
         steps = own.count if own.kind is Kind.SPREAD else 0
+        # Part of the key: steps of different shapes are different programs, which can't run together.
         types = tuple((leaf.shape[1:], leaf.dtype) for leaf in own.leaves)
         return Offer(steps, str((self._treedef, types)), rows_of_step(own), arrays=arrays)
 
@@ -216,6 +226,7 @@ class AgreedSteps(Buffering, StepCursor):
         leaves: list[np.ndarray] = []
         if own is not None:
             self._advance(1)
+            # One step only: who has fewer examples may have enough for the next.
             leaves = rows_of(own.slice(0, 1))
         parts = [unpacked(text) for text in self._rounds.tell(packed(leaves))]
         check_alike(parts)
@@ -236,6 +247,7 @@ class AgreedSteps(Buffering, StepCursor):
 
     def close(self) -> None:
         """End a wait for the others, and the pass over the worker's own data."""
+        # The thread may be inside of an exchange that nobody else comes to any more.
         self._rounds.stop.set()
         super().close()
 
@@ -260,4 +272,5 @@ def _with_replicas(steps: Steps) -> Steps:
     """Return the steps of a worker with one replica, as those of replicas."""
     if steps.kind is not Kind.PLAIN:
         return steps
+    # With a dimension that counts replicas, as those of workers with several have.
     return Steps([leaf[:, None] for leaf in steps.leaves], steps.count, steps.treedef, Kind.SPREAD)

@@ -32,6 +32,7 @@ class Placing(abc.ABC):
     def describe(self, steps: Steps) -> Any:
         """Return a step with `jax.ShapeDtypeStruct` leaves; the same object for steps of one kind."""
         types = tuple((self.whole_shape(leaf.shape[1:], steps.kind), leaf.dtype) for leaf in steps.leaves)
+        # Cached: whoever compares structures sees one object again and again.
         return _described(steps.kind, steps.treedef, types)
 
     def global_batch(self, steps: Steps) -> Any:
@@ -55,6 +56,7 @@ class OnMesh(Placing):
     def __init__(self, mesh: Mesh) -> None:
         whole = NamedSharding(mesh, PartitionSpec())
         first = SingleDeviceSharding(mesh.devices.flat[0])
+        # A sharding is made once: JAX compares them by identity first.
         self._bare: dict[Kind, Sharding] = {
             Kind.SPREAD: NamedSharding(mesh, PartitionSpec(REPLICA_AXIS)),
             Kind.SOLO: whole,
@@ -92,6 +94,7 @@ class OnMeshOfWorkers(OnMesh):
         ]
 
     def whole_shape(self, shape: tuple[int, ...], kind: Kind) -> tuple[int, ...]:
+        # Every process holds as many replicas.
         return (shape[0] * self._num_processes, *shape[1:]) if kind is Kind.SPREAD else shape
 
 
@@ -123,5 +126,6 @@ class OnHost(Placing):
 
 @functools.lru_cache(maxsize=256)
 def _described(kind: Kind, treedef: Any, types: tuple[tuple[tuple[int, ...], Any], ...]) -> Any:
+    # As it arrives on devices, which have no 64 bits unless JAX is told so.
     leaves = [jax.ShapeDtypeStruct(shape, jax.dtypes.canonicalize_dtype(dtype)) for shape, dtype in types]
     return wrapped(leaves, treedef, kind)

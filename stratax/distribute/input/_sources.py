@@ -21,8 +21,10 @@ from stratax.distribute.input._steps import (
 )
 from stratax.distribute.replicas import Share
 
+# As `tf.data.UNKNOWN_CARDINALITY`.
 _UNKNOWN = -2
 # How often a pass of one process notes its position, at most.
+# A position costs a walk over all cursors; a restart repeats at most this much reading.
 POSITION_SECONDS = 0.05
 # After how many steps a pass that several workers make alike notes its position.
 POSITION_STEPS = 16
@@ -64,6 +66,7 @@ class Source(abc.ABC):
         """Return how many elements the dataset has; negative if unknown or infinite."""
         if isinstance(self.dataset, Dataset):
             return self.dataset.cardinality()
+        # Datasets of other libraries, TensorFlow's among them.
         cardinality = getattr(self.dataset, "cardinality", None)
         if cardinality is not None:
             return int(cardinality())
@@ -103,6 +106,7 @@ def at(position: State | None, cursor: StepCursor) -> StepCursor:
     if position is not None:
         try:
             cursor.set_state(position)
+        # The cursor has threads and files, which nobody would end.
         except BaseException:
             cursor.run.close()
             cursor.close()
@@ -205,6 +209,7 @@ class ReplicaSteps(Buffering, StepCursor):
     def read(self, limit: int) -> Steps:
         count = self._num_replicas
         block: Steps = self._peek_once(limit * count)  # type: ignore[assignment]
+        # As many whole steps as lie in one block; what is left joins the next block's elements.
         steps = block.count // count
         if not steps:
             return self._joined_step()
@@ -220,6 +225,7 @@ class ReplicaSteps(Buffering, StepCursor):
         parts: list[list[np.ndarray]] = []
         missing = self._num_replicas
         treedef: Any = None
+        # Elements of other shapes come in blocks of their own.
         while missing:
             try:
                 block: Steps = self._peek(missing)  # type: ignore[assignment]
@@ -230,6 +236,7 @@ class ReplicaSteps(Buffering, StepCursor):
                     raise
                 break
             treedef = _one_structure(treedef, block.treedef)
+            # Used only now: an error before it leaves the element for the next call.
             self._advance(block.count)
             parts.append(block.leaves)
             missing -= block.count
@@ -247,6 +254,7 @@ class ReplicaSteps(Buffering, StepCursor):
     def set_state(self, state: State) -> None:
         elements, used = parts_of(state, "elements")
         self._child.set_state(elements)
+        # Going to a position may begin a new pass, with threads of its own.
         self.run = self._elements.run
         # There may be fewer: the last step of another number of replicas took what was left.
         self._child.skip(used)
@@ -266,6 +274,7 @@ def _step_of(parts: list[list[np.ndarray]], treedef: Any, *, is_full: bool) -> S
         joined = [np.concatenate(column)[None] for column in zip(*parts, strict=True)]
         return Steps(joined, 1, treedef, Kind.SPREAD)
     for part in parts:
+        # All arrays of the element have as many rows: they become rows of one batch.
         batch_size(part, 1)
     merged = [
         np.concatenate([rows.reshape(-1, *rows.shape[2:]) for rows in column])[None]

@@ -12,7 +12,9 @@ from stratax.data.plan import Run
 from stratax.data.position import Cursor, Feed, Positions, ReadAhead
 from stratax.distribute.input._elements import StepCursor
 
+# A fetch that takes longer is worth a thread, whose handing over costs some ten microseconds.
 _SLOW_SECONDS = 0.0005
+# Between two looks at what is waited for, so that the phase shown is at most this old.
 _POLL_SECONDS = 0.1
 # The first fetches pay for opening the source, so they say nothing about the others.
 _FIRST_FETCHES = 2
@@ -55,11 +57,13 @@ class StepFeed(ReadAhead):
         """Start the thread, which reads blocks of `limit` steps from now on, or of more where that is unobservable."""
         # As many blocks wait, and one more is in the hands of the thread.
         self._queue.depth = self._cursor.depth + (self._num_blocks + 1) * limit
+        # Larger blocks cost less each, where nobody can tell that more was read.
         super().start(max(limit, self._ahead()))
 
     def limit_ahead(self, steps: float) -> None:
         """Read no more than so many steps ahead of those that were taken, unless they are asked for."""
         self._is_limited = True
+        # Counted from what was taken, not from what was read: the limit is on what a stop would lose.
         self._queue.bound_to(self._num_passed + steps)
 
     def _read_child(self, limit: int) -> Block:
@@ -77,6 +81,7 @@ class StepFeed(ReadAhead):
         try:
             with self._waiting(False):
                 block = Feed._read_child(self, limit)
+        # Its threads end now, and not when the iterator is collected.
         except StopIteration:
             self.run.close()
             raise
@@ -89,6 +94,7 @@ class StepFeed(ReadAhead):
         """Return the thread's next block; say meanwhile whether the source or other workers are waited for."""
         cursor, queue = self._cursor, self._queue
         if self._is_limited:
+            # What is asked for is read, whatever the limit: the program would wait for ever.
             queue.raise_bound(self._num_read + limit)
         while True:
             for_others = cursor.waits_for_others
@@ -96,6 +102,7 @@ class StepFeed(ReadAhead):
                 while cursor.waits_for_others == for_others:
                     if queue.wait(_POLL_SECONDS):
                         return self._taken(None)
+                    # A thread that has died would never fill the queue.
                     queue.check_alive()
 
     def _release(self) -> Callable[[], None]:
@@ -107,6 +114,7 @@ class StepFeed(ReadAhead):
         self._block = None
         self._later.clear()
         super().close()
+        # Otherwise the thread ends the pass, see `_release`.
         if not self._queue.has_begun:
             self.run.close()
 

@@ -53,6 +53,7 @@ def wrapped(arrays: list[Any], treedef: Any, kind: Kind) -> Any:
     """Return the structure of a step: of `PerReplica`s, except where there is one replica."""
     if kind is not Kind.PLAIN:
         solo = kind is Kind.SOLO
+        # Past the initializer's checks, which steps have passed.
         arrays = [PerReplica.tree_unflatten(solo, (array,)) for array in arrays]
     return jax.tree.unflatten(treedef, arrays)
 
@@ -85,6 +86,7 @@ def dividing(num_replicas: int, share: Share) -> AsSteps:
 
     def divided(leaves: list[np.ndarray], count: int, treedef: Any) -> Steps:
         size = batch_size(leaves, 1)
+        # Not cut: examples are never dropped, and one replica stands for all in this step.
         if size % num_replicas:
             return Steps(leaves, count, treedef, Kind.SOLO)
         each = size // num_replicas

@@ -17,6 +17,7 @@ import keras
 _NAME = "accumulated_examples"
 
 
+# Of a thread, as traces are.
 class _Weight(threading.local):
     examples: Any = 1.0
     losses: "LossWeights | None" = None
@@ -38,6 +39,7 @@ class LossWeights:
 
     def add_loss(self, weight: object) -> None:
         """Note that a loss was computed: its weight, or None for that of its mask or its number of examples."""
+        # Keras applies the mask first and reduces next, so the mask noted last is this loss's.
         self._losses.append(self._masked if weight is None else weight)
         self._masked = None
 
@@ -49,6 +51,7 @@ class LossWeights:
 @contextlib.contextmanager
 def observing() -> Iterator[LossWeights]:
     """Learn of the losses that are computed in a block."""
+    # Restored, since steps may be traced inside one another.
     before, _weight.losses = _weight.losses, LossWeights()
     try:
         yield _weight.losses
@@ -85,6 +88,7 @@ def apply(optimizer: Any, original: Callable[..., None], grads: Sequence[Any], v
         grads: The gradients, the same on every replica.
         variables: The variables, or None for those that the optimizer was built with.
     """
+    # It may be an iterator, and is used several times.
     targets = list(variables) if variables is not None else list(optimizer._trainable_variables)
     if not optimizer.built:
         with keras.name_scope(optimizer.name):
@@ -94,6 +98,7 @@ def apply(optimizer: Any, original: Callable[..., None], grads: Sequence[Any], v
     step = optimizer._iterations.value
     complete = (step + 1) % window == 0
     sums = [_sum(optimizer, target) for target in targets]
+    # Weighted by examples: batches of a window may differ in size.
     added = [
         None if grad is None else slot.value + jnp.asarray(grad, slot.dtype) * _weight.examples
         for slot, grad in zip(sums, grads, strict=True)
@@ -104,6 +109,7 @@ def apply(optimizer: Any, original: Callable[..., None], grads: Sequence[Any], v
     )
     for slot, value in zip(sums, added, strict=True):
         if value is not None:
+            # The window that is complete begins anew; which one that is, is known only on the device.
             slot.assign(jnp.where(complete, jnp.zeros_like(value), value))
     total.assign(jnp.where(complete, 0.0, count))
     optimizer._iterations.assign(step + 1)
@@ -134,6 +140,7 @@ def flush(optimizer: keras.optimizers.Optimizer, original: Callable[..., None]) 
         slot.assign(jnp.zeros_like(slot.value))
     total.assign(jnp.zeros_like(total.value))
     # The next window begins with the next batch.
+    # Rounded up to whole windows, so that updates are counted as if it had been complete.
     optimizer._iterations.assign(-(-step // window) * window)
 
 
@@ -151,6 +158,7 @@ def _update(
 ) -> None:
     """Apply gradients where `wanted`: both values are computed and one is kept, as in Keras on JAX."""
     window = optimizer.gradient_accumulation_steps
+    # All but the counter: what the update changes is put back where it is not wanted.
     kept = [*targets, *(v for v in optimizer.variables if v is not optimizer._iterations)]
     before = [variable.value for variable in kept]
     # The optimizer must count updates, not batches, and must not accumulate by itself.

@@ -33,6 +33,7 @@ from stratax.distribute.strategies import UpdatesOnce
 from stratax.seams import keras as seam
 
 
+# Of a thread. Above 0 an optimizer's `apply` is called by another's (loss scaling), with reduced gradients.
 class _Applying(threading.local):
     depth = 0
 
@@ -78,7 +79,9 @@ def reduce_gradients(grads: Sequence[Any]) -> list[Any]:
     if replicas is None:
         return list(grads)
     present = [index for index, grad in enumerate(grads) if grad is not None]
+    # In `fit` Keras' loss is a mean over the replica's own examples; custom loops divide by the global batch.
     op = ReduceOp.MEAN if replicas.averages_gradients else ReduceOp.SUM
+    # All in one call, so that they are packed together.
     summed = replicas.all_reduce(op, [grads[index] for index in present])
     result = list(grads)
     for index, grad in zip(present, summed, strict=True):
@@ -91,6 +94,7 @@ def applying(optimizer: keras.optimizers.Optimizer) -> Iterator[None]:
     """Mark a block in which an optimizer applies gradients that are reduced already."""
     _applying.depth += 1
     try:
+        # Reduced gradients and equal variables give equal updates: no merge is needed at the end.
         with regions.equal_on_all_replicas():
             yield
     finally:
@@ -104,6 +108,7 @@ def _apply_hook(original: Callable[..., None]) -> Callable[..., None]:
         if region is None or _applying.depth:
             original(self, grads, trainable_variables)
             return
+        # Before clipping, scaling and accumulation, all of which need the whole batch's gradient.
         reduced = reduce_gradients(grads)
         if isinstance(region, PostponesUpdates) and isinstance(
             get_strategy().extended.placement, UpdatesOnce
@@ -124,6 +129,7 @@ def _postpone(
     region: PostponesUpdates,
 ) -> None:
     """Leave applying gradients to one place, after the replicas have computed them."""
+    # The update runs later, when an iterator would be empty.
     targets = list(variables) if variables is not None else list(optimizer._trainable_variables)
     present = [index for index, grad in enumerate(grads) if grad is not None]
 
@@ -136,6 +142,7 @@ def _postpone(
             _apply(optimizer, original, full, targets)
 
     arrays = [*(grads[index] for index in present), jnp.asarray(_accumulation.examples())]
+    # Whoever reads one of these in the same step makes the update happen first.
     changed = frozenset(id(variable) for variable in [*targets, *optimizer.variables])
     region.postpone(PostponedUpdate(make, arrays, changed))
 
@@ -171,6 +178,7 @@ def _global_reduce_values(original: Callable[..., Any]) -> Callable[..., Any]:
     def reduce_values(
         values: PyTree, sample_weight: PyTree = None, reduction: object = "sum_over_batch_size"
     ) -> Any:
+        # Summed before the original runs: observers need the weight also where there is one replica.
         by_weight = reduction == "mean_with_sample_weight" and sample_weight is not None
         total = _sum_over_replicas(jnp.asarray(sample_weight)) if by_weight else None
         losses = _accumulation.observed()
@@ -206,6 +214,7 @@ def _global_apply_mask(original: Callable[..., Any]) -> Callable[..., Any]:
         # Keras gives valid entries the weight total / valid; both have to be counted over all replicas.
         total = jnp.size(mask) * replicas.num_replicas_in_sync
         weight = keras.ops.divide_no_nan(jnp.asarray(total, dtype), valid)
+        # Entries that are masked out count nothing, whatever their loss.
         scaled = jnp.where(jnp.asarray(mask, bool), weight, 0)
         if sample_weight is None:
             return scaled
@@ -217,6 +226,7 @@ def _global_apply_mask(original: Callable[..., Any]) -> Callable[..., Any]:
 
 def _sum_over_replicas(array: Any) -> Any:
     """Sum all elements of all replicas' arrays, as a constant."""
+    # A weight is no function of the parameters, and `psum` has a gradient of its own.
     total = jax.lax.stop_gradient(jnp.sum(array))
     return total if syncing_replicas() is None else jax.lax.psum(total, REPLICA_AXIS)
 
@@ -244,10 +254,13 @@ def _global_moments(original: Callable[..., Any]) -> Callable[..., Any]:
         weights = jnp.broadcast_to(weights, inputs.shape)
         axes = tuple(self._reduction_axes)
         sums = jnp.stack([jnp.sum(weights, axes), jnp.sum(weights * inputs, axes)])
+        # Both in one collective.
         count, total = jax.lax.psum(sums, REPLICA_AXIS)
         mean = keras.ops.divide_no_nan(total, count)
         shape = [1] * inputs.ndim
         shape[self.axis] = -1
+        # In a second pass around the mean: the mean of squares less the square of the mean cancels in
+        # float32.
         squares = jnp.sum(weights * jnp.square(inputs - mean.reshape(shape)), axes)
         return mean, keras.ops.divide_no_nan(jax.lax.psum(squares, REPLICA_AXIS), count)
 
@@ -256,6 +269,7 @@ def _global_moments(original: Callable[..., Any]) -> Callable[..., Any]:
 
 def _locally(layer: Any, original: Callable[..., Any], inputs: object, mask: PyTree) -> Any:
     """Compute statistics locally where one replica sees the whole batch, as its own are the global ones."""
+    # Keras' own method refuses the flag on JAX.
     layer.synchronized = False
     try:
         return original(layer, inputs, mask)

@@ -81,6 +81,7 @@ class ReplicaContext:
         """This replica's number, 0 to `num_replicas_in_sync - 1`: an int32 scalar, traced where there are several."""
         if self._num_replicas == 1:
             return 0
+        # One program serves all replicas, so the number is known only when it runs.
         return jax.lax.axis_index(REPLICA_AXIS)
 
     @property
@@ -110,6 +111,7 @@ class ReplicaContext:
         """
         op = as_reduce_op(reduce_op)
         leaves, treedef = jax.tree.flatten(value)
+        # Without a mesh axis there is no collective to call.
         if self._num_replicas == 1:
             return jax.tree.unflatten(treedef, [jnp.asarray(leaf) for leaf in leaves])
         arrays = [jnp.asarray(leaf) for leaf in leaves]
@@ -154,8 +156,10 @@ class ReplicaContext:
         """
         kwargs = kwargs or {}
         if self._strategy.extended.execution.num_replicas > 1:
+            # The merge function sees every replica's values, as in TensorFlow, though it is traced in each.
             args, kwargs = jax.tree.map(self._all_components, (args, kwargs))
         with entered(self._strategy, None):
+            # Once for all replicas in what it does to variables: it is traced once.
             result = merge_fn(self._strategy, *args, **kwargs)
 
         def own(leaf: object) -> Any:
@@ -179,12 +183,14 @@ class _Frame:
     replica: ReplicaContext | None
 
 
+# Of a thread: a scope in one thread means nothing in another.
 class _Frames(threading.local):
     def __init__(self) -> None:
         self.stack: list[_Frame] = []
 
 
 _frames = _Frames()
+# Set by the module above, which this one can't import.
 _default: list[Callable[[], "Strategy"]] = []
 
 
@@ -225,6 +231,7 @@ def in_cross_replica_context() -> bool:
 
 def in_replica() -> bool:
     """Return whether the caller runs in a function that `strategy.run` calls, `merge_call` included."""
+    # Any frame, as `merge_call` puts a cross-replica one on top.
     return any(frame.replica is not None and frame.strategy is not _default[0]() for frame in _frames.stack)
 
 
@@ -240,6 +247,7 @@ def get_replica_context() -> ReplicaContext | None:
     """Return the context of the replica that the caller runs in, or None in the cross-replica context."""
     if _frames.stack:
         return _frames.stack[-1].replica
+    # Outside of all scopes code runs as the default strategy's one replica.
     return ReplicaContext(_default[0](), 1)
 
 

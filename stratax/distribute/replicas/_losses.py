@@ -47,6 +47,7 @@ def compute_average_loss(
         losses = losses.astype(jnp.float32)
     if sample_weight is not None:
         weights = jnp.asarray(sample_weight, losses.dtype)
+        # Weights of examples stretch over what each example's loss has besides, as in TensorFlow.
         losses = losses * weights.reshape(weights.shape + (1,) * (losses.ndim - weights.ndim))
     if global_batch_size is None:
         replica = _contexts.get_replica_context()
@@ -55,6 +56,7 @@ def compute_average_loss(
                 "compute_average_loss without global_batch_size has to know the replica it is called in. Expected: a "
                 "call in a function that strategy.run calls. Pass global_batch_size."
             )
+        # All replicas have batches of one size: a remainder is computed by one that stands for all.
         global_batch_size = losses.shape[0] * replica.num_replicas_in_sync
     elif isinstance(global_batch_size, (int, float, np.integer, np.floating)) and global_batch_size <= 0:
         raise errors.BadArgumentError(

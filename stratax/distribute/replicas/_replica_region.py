@@ -68,6 +68,7 @@ class ReplicaRegion(regions.Region, PostponesUpdates):
         self.postponed: list[PostponedUpdate] = []
 
     def get_current_value(self, variable: keras.Variable) -> Any:
+        # Read before it is updated, a variable would have the value of before the optimizer's step.
         self._catch_up(variable)
         return super().get_current_value(variable)
 
@@ -80,6 +81,7 @@ class ReplicaRegion(regions.Region, PostponesUpdates):
 
     def _catch_up(self, variable: keras.Variable) -> None:
         # A variable of the update is looked at, so the update has to be made here.
+        # A copy: an update that is made may read variables, and come back here.
         for update in list(self.postponed):
             if id(variable) in update.variables:
                 self.postponed.remove(update)
@@ -96,6 +98,7 @@ class ReplicaRegion(regions.Region, PostponesUpdates):
                 fold = jnp.stack([index * jnp.asarray(_FOLD, value.dtype), jnp.zeros((), value.dtype)])
                 return jnp.bitwise_xor(value, fold)
             if variable.aggregation == "sum":
+                # The state so far counts once; the others add what they see.
                 return jnp.where(jax.lax.axis_index(REPLICA_AXIS) == 0, value, jnp.zeros_like(value))
         return value
 
@@ -122,7 +125,9 @@ class ReplicaRegion(regions.Region, PostponesUpdates):
         if variable.aggregation == "sum":
             return value
         if _is_averaged(variable, value.dtype):
+            # The shares add up to the mean, so that sums and means travel in one collective.
             return value / self._num_replicas
+        # The first replica's value, as a sum in which the others are zero.
         return jnp.where(jax.lax.axis_index(REPLICA_AXIS) == 0, value, jnp.zeros_like(value))
 
 
@@ -143,6 +148,7 @@ class ReplicaSpread(regions.Spread):
         count = self._mesh.size
         array = jnp.broadcast_to(value, (count, *value.shape))
         if is_seed_state(self.variable):
+            # As `ReplicaRegion.lift` does for one replica: both have to draw the same numbers.
             folds = jnp.arange(count, dtype=value.dtype) * jnp.asarray(_FOLD, value.dtype)
             array = jnp.bitwise_xor(array, jnp.stack([folds, jnp.zeros_like(folds)], 1))
         elif self.variable.aggregation == "sum":

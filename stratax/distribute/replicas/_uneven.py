@@ -40,6 +40,7 @@ class UnevenPerReplica:
     __array_ufunc__ = None
 
     def __init__(self, components: Sequence[Any], mesh: Mesh) -> None:
+        # This process's own: the others' components are theirs.
         devices = mesh.local_mesh.devices.flat
         self._values = tuple(
             jax.device_put(component, device) for component, device in zip(components, devices, strict=True)
@@ -120,6 +121,7 @@ def gather(
         StructureError: If the components differ in something else.
     """
     dim = _contexts.check_axis(axis, len(specs[0][0]))
+    # Everything but the dimension that is concatenated.
     others = {(len(shape), *shape[:dim], *shape[dim + 1 :], dtype) for shape, dtype in specs}
     if len(others) > 1:
         listing = shown([f"{dtype}{shape}" for shape, dtype in specs])
@@ -129,6 +131,7 @@ def gather(
         )
     parts = [np.asarray(value) for value in leaf.values]
     sizes = [shape[dim] for shape, _ in specs]
+    # Other processes hold the rest.
     if len(parts) < len(specs):
         parts = _from_all_workers(
             parts, sizes, dim, lambda padded: gather_alike(from_components(padded, mesh), dim)
@@ -146,6 +149,7 @@ def _from_all_workers(
     padded = [_padded(part, size, dim) for part in parts]
     everything = np.asarray(gather_alike(padded))
     pieces = np.split(everything, len(sizes), dim) if size else [everything] * len(sizes)
+    # The padding goes, by the sizes that all have exchanged.
     return [np.take(piece, range(own), dim) for piece, own in zip(pieces, sizes, strict=True)]
 
 

@@ -112,6 +112,7 @@ class PerReplica:
         """
         if self._values is None:
             values = _components(self._array, solo=self._solo)
+            # Not kept: tracers are of no use once their trace is over.
             if isinstance(self._array, jax.core.Tracer):
                 return values
             self._values = values
@@ -124,6 +125,7 @@ class PerReplica:
     @classmethod
     def tree_unflatten(cls, solo: bool, leaves: Sequence[Any]) -> Self:
         """Rebuild the value around any leaf, unchecked: JAX passes placeholders as well as arrays."""
+        # Past the check of the initializer.
         per_replica = object.__new__(cls)
         (per_replica._array,) = leaves
         per_replica._solo = solo
@@ -229,6 +231,7 @@ def per_replica_from_components(components: Sequence[Any], mesh: Mesh) -> PerRep
     shards = [
         jax.device_put(component[None], device) for component, device in zip(host, devices, strict=True)
     ]
+    # Of all processes: each gives its own shards.
     shape = (mesh.size, *host[0].shape)
     return PerReplica(jax.make_array_from_single_device_arrays(shape, sharding, shards))
 
@@ -261,6 +264,7 @@ def _components(array: Any, *, solo: bool) -> tuple[Any, ...]:
 
 
 def _rows(shard: jax.Array) -> list[jax.Array]:
+    # A reshape of the shard keeps it on its device without a copy; an index would be a program.
     if shard.shape[0] == 1:
         return [jnp.reshape(shard, shard.shape[1:])]
     return [shard[index] for index in range(shard.shape[0])]

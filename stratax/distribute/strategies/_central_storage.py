@@ -42,6 +42,7 @@ class CentralStorageStrategy(Strategy):
             self._parameter_device = resolve_device(parameter_device)
         else:
             self._parameter_device = devices[0] if len(devices) == 1 else local_devices("CPU")[0]
+        # Arrays of other processes can't be read or written here.
         if self._parameter_device.process_index != jax.process_index():
             raise errors.DeviceError(
                 "parameter_device must be a device of this process. Received: "
@@ -57,6 +58,7 @@ class CentralStorageStrategy(Strategy):
 
 
 def _placement_on(device: jax.Device, compute_devices: list[jax.Device]) -> OnDevices:
+    # Nothing would move.
     if compute_devices == [device]:
         return OnDevices(copies_on(compute_devices))
     return OnOtherDevice(copies_on(compute_devices), jax.sharding.SingleDeviceSharding(device))

@@ -37,6 +37,7 @@ class Combiner:
     def __init__(self, execution: "MeshExecution", membership: Membership) -> None:
         self._execution = execution
         self._membership = membership
+        # Values of many structures are reduced by one program text, so traces are no reason to warn.
         self._compiled_reduce = Function(self._reduce_in_program, autograph=False, traces_before_warning=0)
         self._compiled_gather = Function(self._gather_in_program, autograph=False, traces_before_warning=0)
 
@@ -62,6 +63,7 @@ class Combiner:
         check_none(leaves, "strategy.gather in a compiled function")
         for leaf in leaves:
             check_axis(axis, leaf.ndim if isinstance(leaf, PerReplica) else np.ndim(leaf))
+        # Other processes' shards can be read in a program only.
         if isinstance(self._membership, InStep) and not in_program:
             return self._compiled_gather(value, axis)
         return self._gather_in_program(value, axis)
@@ -89,6 +91,7 @@ class Combiner:
             if axis is None:
                 return array
             return jnp.sum(array, axis) if op is ReduceOp.SUM else jnp.mean(array, axis)
+        # The leading dimension is sharded over the replicas, so this sum is a collective of XLA's.
         array = leaf.array
         dims = 0 if axis is None else (0, 1 + check_axis(axis, leaf.ndim))
         return jnp.sum(array, dims) if op is ReduceOp.SUM else jnp.mean(array, dims)
@@ -98,6 +101,7 @@ class Combiner:
         leaves, treedef = jax.tree.flatten(value, is_leaf=is_per_replica)
         found = [specs_of(leaf) for leaf in leaves]
         if isinstance(self._membership, InStep):
+            # Of all workers: whether components are alike must be decided alike by all.
             found = self._membership.specs_of_all(found)
         elif not any(isinstance(leaf, UnevenPerReplica) for leaf in leaves):
             return value
@@ -120,6 +124,7 @@ def _gathered(leaf: object, axis: int) -> Any:
     if leaf.solo:
         return leaf.array
     dim = check_axis(axis, leaf.ndim)
+    # The replicas come before the rows within each, as concatenation wants it.
     moved = jnp.moveaxis(leaf.array, 0, dim)
     shape = (*moved.shape[:dim], moved.shape[dim] * moved.shape[dim + 1], *moved.shape[dim + 2 :])
     return moved.reshape(shape)

@@ -26,6 +26,7 @@ def detect_strategy() -> Strategy:
     """
     try:
         resolver = TPUClusterResolver()
+    # As TensorFlow's programs look for a TPU.
     except ValueError:
         resolver = None
     if resolver is not None:

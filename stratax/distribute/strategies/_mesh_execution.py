@@ -68,6 +68,7 @@ class MeshExecution(Execution, OverMesh):
         self._membership = membership
         self._cross_device_ops = cross_device_ops or NcclAllReduce()
         self._mesh = mesh_of(self._devices)
+        # `autograph=False`: the wrapper has no control flow; the user's function is converted inside.
         self._compiled_run = Function(self.call_for_each_replica, autograph=False, calls_argument=True)
         self._combiner = _combining.Combiner(self, membership)
 
@@ -104,6 +105,7 @@ class MeshExecution(Execution, OverMesh):
         return self._combiner.gather(value, axis)
 
     def to_all(self, array: TensorLike) -> Any:
+        # Alone, every device can be read by this process anyway.
         if not isinstance(self._membership, InStep):
             return array
         return jax.lax.with_sharding_constraint(array, NamedSharding(self._mesh, PartitionSpec()))
@@ -137,6 +139,7 @@ class MeshExecution(Execution, OverMesh):
             raise errors.StrategyError(
                 "Replicas were run outside of a compiled program. Call `strategy.run`."
             )
+        # Before the function is traced, whose first read of a variable needs its place.
         self._strategy.extended.place_program()
         replica_fn = fn if isinstance(fn, Function) else functions.convert(fn)
         leaves, treedef = jax.tree.flatten((args, kwargs), is_leaf=is_per_replica)
@@ -179,10 +182,12 @@ class MeshExecution(Execution, OverMesh):
         found: list[_Traced] = []
 
         def body(components: list[Any], local: dict[int, Any]) -> Any:
+            # A copy for each trace: `body` may be traced twice.
             own = list(leaves)
             for index, component in zip(split, components, strict=True):
                 own[index] = jnp.squeeze(component, 0)
             args, kwargs = jax.tree.unflatten(treedef, own)
+            # `shard_map` gives each replica its slice, with a leading dimension of 1.
             mine = {key: jnp.squeeze(value, 0) for key, value in local.items()}
             replica = ReplicaRegion(region, self.num_replicas, mine)
             with replica, entered(self._strategy, context):
@@ -190,6 +195,7 @@ class MeshExecution(Execution, OverMesh):
                 outputs, structure = jax.tree.flatten(_values_of_variables(result))
                 # A leading dimension of 1 on each replica is the replica dimension of the whole.
                 arrays = [jnp.asarray(leaf)[None] for leaf in outputs if _is_array(leaf)]
+                # Inside of the mapped function, where the replicas' values can be combined.
                 written, merged = replica.merged()
                 kept = {key: replica.final_value(v)[None] for key, v in replica.writes.items() if key in mine}
                 found.append(_Traced(replica, outputs, structure, written))
@@ -208,10 +214,12 @@ class MeshExecution(Execution, OverMesh):
         components = [leaves[index].array for index in split]
         spreads = self._carried_spread(region, mapped, components, found)
         local = {key: region.get_current_value(spread) for key, spread in spreads.items()}
+        # The mesh that JAX notes for the body would otherwise be that of everything behind it.
         (arrays, kept), (values, postponed) = regions.without_mesh(mapped(components, local))
         # The last trace is the one that counts: `_carried_spread` may have made one before.
         traced = found[-1]
         for key, value in kept.items():
+            # As the replicas hold it; the loop merges it at its end.
             region.add_update((spreads[key], value))
         for variable, value in zip(traced.written, values, strict=True):
             region.add_update((variable, value))
@@ -235,7 +243,9 @@ class MeshExecution(Execution, OverMesh):
         """
         if not isinstance(region, regions.LoopRegion):
             return {}
+        # Looked at before the trace below, which reads variables itself.
         used = {*region.reads, *region.writes}
+        # Only types: the trace leaves nothing in the program.
         jax.eval_shape(mapped, components, {})
         for variable in found[-1].replica.differing():
             key = id(variable)

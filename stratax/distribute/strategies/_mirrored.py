@@ -44,7 +44,9 @@ class MirroredStrategy(Strategy):
 def resolve_devices(devices: Sequence[Any] | None) -> list[jax.Device]:
     """Return the devices that are named, or all of this process's default kind."""
     if devices is None:
+        # JAX's default platform: accelerators where there are any.
         return jax.local_devices()
+    # A single name is a sequence of characters.
     if isinstance(devices, (str, bytes)) or not isinstance(devices, Sequence):
         raise errors.BadTypeError(
             f"devices must be a list of devices or their names. Received: devices={shown(devices)}. Write "

@@ -66,6 +66,7 @@ def _connect(resolver: Any, options: CommunicationOptions) -> Cluster:
     else:
         cluster = connect(resolver, step_timeout=options.timeout_seconds)
         if has_peers(cluster):
+            # Of a cluster that was connected before, whose limit another strategy may have set.
             cluster.set_step_timeout(options.timeout_seconds)
     if not has_peers(cluster):
         _say_alone(cluster, type(resolver).__name__)

@@ -43,6 +43,7 @@ class _Owner:
 class _Scopes(threading.local):
     def __init__(self) -> None:
         # Of each scope that this thread is in, the variables that were created there.
+        # Weak, so that a variable that is dropped in the scope is not kept alive by it.
         self.stack: list[list[weakref.ref[keras.Variable]]] = []
 
 
@@ -63,18 +64,22 @@ def placing_new_variables(strategy: "Strategy") -> Iterator[None]:
     try:
         yield
     finally:
+        # By identity: scopes of generators may end in another order than they began.
         _scopes.stack[:] = [other for other in _scopes.stack if other is not created]
         _place([variable for reference in created if (variable := reference()) is not None], strategy)
 
 
 def _place(variables: list[keras.Variable], strategy: "Strategy") -> None:
+    # A store places its own variables.
     held = [variable for variable in variables if variable_store.store_of(variable) is None]
     present = [
         (variable, value)
         for variable, value in zip(held, variable_store.read_all(held), strict=True)
+        # Variables that were created while a function is traced have no value yet.
         if isinstance(value, jax.Array) and not isinstance(value, jax.core.Tracer)
     ]
     extended = strategy.extended
+    # The chief's values: initialisers may draw differently in each process.
     agreed = extended.membership.agreed([value for _, value in present])
     extended.placement.place([variable for variable, _ in present], agreed)
 
@@ -96,11 +101,13 @@ def noting(original: Callable[[Any], None]) -> Callable[[Any], None]:
     @functools.wraps(original)
     def _initialize_layout(self: object) -> None:
         original(self)
+        # The seed generators that Keras makes for itself belong to no strategy.
         if generators.is_made_now():
             return
         if has_strategy():
             own(self, get_strategy())
             _keep(self, get_strategy())
+        # The innermost scope places it.
         if _scopes.stack:
             _scopes.stack[-1].append(weakref.ref(self))
 

@@ -73,9 +73,11 @@ class OnDevices(Placement):
         return self._sharding
 
     def place(self, variables: Sequence[keras.Variable], values: Sequence[Any]) -> None:
+        # All in one transfer.
         variable_store.write_all(variables, place(list(values), self.storage))
 
     def prepare(self, region: regions.ProgramRegion) -> None:
+        # One program has one set of devices.
         if region.placement is not None and region.placement != self.sharding:
             raise errors.StrategyError(
                 "One compiled function runs two strategies on different devices. Expected: one strategy for each "

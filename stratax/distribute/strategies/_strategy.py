@@ -173,11 +173,13 @@ class Strategy:
         """
         kwargs = {} if kwargs is None else kwargs
         self._check_run(fn, args, kwargs)
+        # Part of the program that is being traced; a program of its own would be opaque to it.
         if regions.current_region() is not None:
             return self._execution.call_for_each_replica(fn, tuple(args), kwargs)
         try:
             return self._execution.run(fn, tuple(args), kwargs)
         except Exception as error:
+            # Frames of Stratax and JAX say nothing to the user.
             dispatches.shorten(error)
             raise
 
@@ -190,6 +192,7 @@ class Strategy:
     def _check_run(self, fn: Callable[..., Any], args: PyTree, kwargs: PyTree) -> None:
         if not callable(fn):
             raise errors.BadTypeError(f"strategy.run expects a function. Received: fn={shown(fn)}.")
+        # A single array has a length, and would be taken apart into rows.
         if not isinstance(args, (tuple, list)):
             raise errors.BadTypeError(
                 f"strategy.run expects its arguments as a tuple or list. Received: args={shown(args)}. "
@@ -253,6 +256,7 @@ class Strategy:
             2.0
         """
         op = as_reduce_op(reduce_op)
+        # It is a static argument of a program, and keys it by value.
         axis = int(axis) if isinstance(axis, np.integer) else axis
         self._check_cross_replica("reduce", "get_replica_context().all_reduce")
         return self._execution.reduce(op, value, axis)
@@ -305,6 +309,7 @@ class Strategy:
         leaves, treedef = jax.tree.flatten(value, is_leaf=is_per_replica)
         several = (PerReplica, UnevenPerReplica)
         columns = [leaf.values if isinstance(leaf, several) else None for leaf in leaves]
+        # Values that are the same everywhere appear in every row.
         counts = {len(column) for column in columns if column is not None} or {1}
         rows = [
             [leaf if column is None else column[row] for leaf, column in zip(leaves, columns, strict=True)]
@@ -374,6 +379,7 @@ class Strategy:
 
     def make_experimental_numpy_dataset(self, numpy_input: object, session: object = None) -> Any:
         """Make a `stratax.data.Dataset` of the rows of NumPy arrays, to be batched and distributed."""
+        # Late: most programs of custom loops never make a Dataset.
         from stratax.data import Dataset
 
         return Dataset.from_tensor_slices(numpy_input)
@@ -397,7 +403,9 @@ def _scope(strategy: Strategy) -> Iterator[Strategy]:
             f"Received: {shown(strategy)} inside {shown(get_strategy())}. Leave the outer scope first."
         )
     with (
+        # Keras' own distribution would lay out variables over all devices, whatever the strategy has.
         without_distribution(),
+        # Placed when the scope ends, in one transfer, behind `entered` in order of leaving.
         _ownership.placing_new_variables(strategy),
         entered(strategy, None),
     ):

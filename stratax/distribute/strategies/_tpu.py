@@ -47,6 +47,7 @@ class TPUStrategy(WorkersStrategy):
                 "`TPUStrategy(TPUClusterResolver())`."
             )
         self._resolver = tpu_cluster_resolver or TPUClusterResolver()
+        # The resolver has connected a pod already; then this finds the same cluster.
         cluster = connect(self._resolver)
         super().__init__(cluster, _assigned_cores(experimental_device_assignment, cluster))
 
@@ -66,4 +67,5 @@ def _assigned_cores(assignment: Any, cluster: Cluster) -> list[jax.Device]:
             f"experimental_device_assignment must list cores of this TPU. Expected: some of {cores}. "
             f"Received: {shown(list(assignment))}."
         )
+    # In the order given, which is that of the replicas.
     return list(assignment)

@@ -38,6 +38,7 @@ from stratax.distribute.strategies._membership import InStep
 from stratax.distribute.strategies._strategy import Strategy
 from stratax.distribute.strategies._strategy_input import InputOfReplicas
 
+# What is sent is in memory twice while it travels.
 _BYTES_AT_ONCE = 64 << 20
 _PURPOSES = {
     "gathered": "every worker's part of what is saved",
@@ -110,7 +111,9 @@ class Workers(InStep):
     def __init__(self, cluster: Cluster, devices: Sequence[jax.Device]) -> None:
         self._cluster = cluster
         self._agreements = itertools.count()
+        # From now on the other tasks see each step that this one dispatches.
         dispatches.observe(_progress.StepsForOthers())
+        # Before anything is computed: collectives of workers with different shares would hang.
         self._check_devices(devices)
         self.agree_on_randomness()
 
@@ -128,6 +131,7 @@ class Workers(InStep):
         Args:
             purpose: One of those in `_PURPOSES`.
         """
+        # Counted alike by all workers, as all of them come here in the same order.
         return f"{purpose}/{next(self._agreements)}"
 
     def agreed(self, values: list[Any]) -> list[Any]:
@@ -153,6 +157,7 @@ class Workers(InStep):
 
     def specs_of_all(self, specs: list[Any]) -> list[Any]:
         texts = self.exchange(self.next_name("shapes"), json.dumps(specs).encode())
+        # Shapes and dtypes as JSON: nothing of another process is unpickled.
         found = [json.loads(text) for text in texts]
         if len({len(each) for each in found}) > 1 or any(
             len({part is None for part in column}) > 1 for column in zip(*found, strict=False)
@@ -167,6 +172,7 @@ class Workers(InStep):
         ]
 
     def _check_devices(self, devices: Sequence[jax.Device]) -> None:
+        # Of the strategy's devices, which may be fewer than the process has.
         own = sum(device.process_index == jax.process_index() for device in devices)
         counts = [int(text) for text in self.exchange("devices", str(own).encode())]
         if len(set(counts)) > 1:
@@ -184,6 +190,7 @@ class Workers(InStep):
         digests = self.exchange(name, _random_digest())
         if len(set(digests)) == 1:
             return
+        # Every worker draws one, and the chief's is taken: the exchange has one form.
         seeds = self.exchange(f"{name}/seed", str(random.SystemRandom().getrandbits(31)).encode())
         keras.utils.set_random_seed(int(seeds[0]))
 
@@ -224,6 +231,7 @@ class InputOfWorkers(InputOfReplicas):
         failure: errors.DataError | None = None
         part = dataset
         try:
+            # What is read whole is the same in every worker, and each takes its rows of every batch.
             share = Share() if is_whole else self._workers.share
             part = auto_shard(dataset, share.processes, share.index)
         except errors.DataError as error:
@@ -232,8 +240,10 @@ class InputOfWorkers(InputOfReplicas):
         own = [shuffle_seeds(dataset), steps]
         name = self._workers.next_name("seeds")
         found = [json.loads(text) for text in self._workers.exchange(name, json.dumps(own).encode())]
+        # All have been told by now, and raise as well, because the plans differ.
         if failure is not None:
             raise failure
+        # Seeds themselves may differ, as each worker drew its own; the chief's are taken.
         if len({(len(seeds), plan) for seeds, plan in found}) > 1:
             raise errors.DataError(
                 "The workers distribute different datasets, or divide them differently because they see different "
@@ -263,6 +273,7 @@ class _SharedBatches(SharedGlobalBatches):
         A pass that goes on from a position has begun already, so nobody is waited for.
         """
         if position is None:
+            # A shuffle by the global state draws its seed when the pass begins.
             self._workers.agree_on_randomness()
         return super().open(position)
 
@@ -286,6 +297,7 @@ def _from_chief(values: list[Any]) -> list[Any]:
     """Return the values that the chief has, in as few transfers as take little memory beside the values."""
     arrays = [np.ascontiguousarray(value) for value in values]
     # As bytes: the transfer is a sum, which does not keep every bit of every dtype.
+    # One buffer: a transfer has a fixed cost, whatever it holds.
     packed = np.concatenate([array.reshape(-1).view(np.uint8) for array in arrays])
     sent = [_sent(packed[start : start + _BYTES_AT_ONCE]) for start in range(0, packed.size, _BYTES_AT_ONCE)]
     parts = np.split(np.concatenate([packed[:0], *sent]), np.cumsum([array.nbytes for array in arrays])[:-1])
