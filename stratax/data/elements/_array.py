@@ -17,7 +17,9 @@ _OPERATORS = (
     "rshift",
 )  # fmt: skip
 _COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
+# NumPy gives 0 and a warning for these.
 _INTEGER_DIVISIONS = {"floordiv", "mod", "divmod"}
+# Bytes: TensorFlow divides integers of 8 and 16 bits in float32, larger ones in float64.
 _SMALL = 2
 _PLAIN = {int, float, bool}
 
@@ -83,6 +85,7 @@ def _operator(base: type, name: str, *, is_reversed: bool) -> Callable[[Any, Any
     is_integer_division, is_quotient = name in _INTEGER_DIVISIONS, name == "truediv"
 
     def operate(self: Any, other: Any) -> Any:
+        # Python's own numbers are weakly typed in NumPy 2, too.
         if type(other) not in _PLAIN:
             other = like_tensor(other, self.dtype)
         if is_integer_division and self.dtype.kind in "iu" and _is_on_host(other):
@@ -109,6 +112,7 @@ class ElementArray(np.ndarray):
     def __iter__(self) -> Any:
         if not self.ndim:
             raise TypeError("A scalar element can't be iterated.")
+        # NumPy's iterator would give scalars, which have Python's operators.
         return (self[i] for i in range(len(self)))
 
     def __hash__(self) -> int:  # type: ignore[override]  # As NumPy's scalars, for look-ups in tables.
@@ -128,6 +132,7 @@ def define_operators(kind: type, base: type) -> None:
     for name in _OPERATORS:
         setattr(kind, f"__{name}__", _operator(base, name, is_reversed=False))
         setattr(kind, f"__r{name}__", _operator(base, name, is_reversed=True))
+        # An element's array may stand for others' memory: `x += 1` makes a new one, as in TensorFlow.
         setattr(kind, f"__i{name}__", _not_in_place)
     for name in _COMPARISONS:
         setattr(kind, f"__{name}__", _operator(base, name, is_reversed=False))
@@ -140,6 +145,7 @@ def as_element(leaf: object) -> Any:
     """Return a NumPy array or scalar of numbers as a function gets it; other leaves as they are."""
     if isinstance(leaf, np.generic):
         return leaf if leaf.dtype.kind in "USO" else np.asarray(leaf).view(ElementArray)
+    # A view, without a copy.
     if type(leaf) is np.ndarray and not leaf.dtype.hasobject:
         return leaf.view(ElementArray)
     return leaf

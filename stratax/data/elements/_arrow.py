@@ -18,6 +18,7 @@ def as_column(name: str, values: PyTree) -> Any:
         DataError: It has missing values, or a type that arrays can't hold.
         DataLossError: Its values are not of its type: text that is not UTF-8, indices beyond a dictionary.
     """
+    # A column in chunks is made one piece; some versions of Arrow keep it chunked.
     array = values.combine_chunks() if hasattr(values, "combine_chunks") else values
     if hasattr(array, "chunks"):
         import pyarrow as pa
@@ -50,9 +51,11 @@ def _convert(name: str, array: Any) -> Any:
     kind = array.type
     if kinds.is_dictionary(kind):
         return _convert(name, array.dictionary_decode())
+    # An extension type is what it is stored as.
     if hasattr(array, "storage"):
         return _convert(name, array.storage)
     if kinds.is_boolean(kind):
+        # Arrow packs booleans in bits.
         return array.to_numpy(zero_copy_only=False)
     if kinds.is_integer(kind) or kinds.is_floating(kind):
         return array.to_numpy(zero_copy_only=False)
@@ -88,6 +91,7 @@ def _is_text(kind: object) -> bool:
 def _lists(name: str, array: Any) -> Any:
     import pyarrow.compute as pc
 
+    # `flatten` respects slices, where `values` would give all.
     values = as_column(name, array.flatten())
     lengths = np.asarray(pc.list_value_length(array))
     if len(lengths) and (lengths == lengths[0]).all() and isinstance(values, np.ndarray):

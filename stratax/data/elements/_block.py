@@ -83,6 +83,7 @@ class Rows(Block):
 
     def split(self, limit: int) -> "tuple[Rows, Rows | None]":
         """Return the leading elements of one shape, at most `limit`, and the others; a failure stands alone."""
+        # A failure alone, or one element: nothing to divide.
         if not self.rows or (self.count == 1 and self.failure is None):
             return self, None
         first, count = shapes_of(self.rows[0]), 1
@@ -131,12 +132,14 @@ def _stack(parts: list[Any], component: int) -> np.ndarray:
             f"Datasets can't be stacked into a batch. Received: component {component} of type "
             f"{type(parts[0]).__name__}. Flatten the windows first: ds.flat_map(lambda window: window.batch(n))."
         )
+    # A copy: rows may be views of what the function still holds.
     return np.stack(parts)
 
 
 def as_objects(values: Sequence[Any]) -> np.ndarray:
     """Return Python objects, such as byte strings, in an array of their own: object [n]."""
     array = np.empty(len(values), object)
+    # Assigned, as NumPy would make an array of equal lengths two-dimensional.
     array[:] = values
     return array
 

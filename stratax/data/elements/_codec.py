@@ -59,6 +59,7 @@ def decode_records(records: Sequence[bytes], dtypes: Sequence[np.dtype]) -> Bloc
         ValueError: A record is not what :func:`encode_columns` makes of such components.
     """
     header, shapes = _shapes(records[0], len(dtypes))
+    # Equal shapes have equal bytes, so that comparing a beginning is enough.
     alike = list(itertools.takewhile(lambda record: record.startswith(header), records))
     if not any(dtype.hasobject for dtype in dtypes):
         return _decode_together(alike, header, shapes, dtypes)
@@ -82,6 +83,7 @@ def _shapes(record: bytes, count: int) -> tuple[bytes, list[tuple[int, ...]]]:
         if stop > len(record):
             raise ValueError("the record ends within its shapes")
         shape = tuple(np.frombuffer(record, _SIZE, rank, at + 1).tolist())
+        # What is read may be damaged: NumPy would take -1 for "whatever fits".
         if any(size < 0 for size in shape):
             raise ValueError(f"the record has a negative size in its shape {shape}")
         shapes.append(shape)
@@ -99,6 +101,7 @@ def _decode_together(
     table = np.frombuffer(b"".join(records), np.uint8).reshape(len(records), length)
     leaves, at = [], len(header)
     for size, shape, dtype in zip(sizes, shapes, dtypes, strict=True):
+        # A copy in one piece, which can be viewed as another dtype and written to.
         content = np.array(table[:, at : at + size], order="C").reshape(-1)
         column = content.view(_little(dtype)).astype(dtype, copy=False)
         leaves.append(column.reshape(len(records), *shape))

@@ -17,6 +17,7 @@ _STEP = 2.0**-53
 # As many words of 64 bits as one hash gives.
 MAX_HASHED = 8
 
+# Those of splitmix64.
 _MULTIPLIERS = (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
 
 
@@ -78,6 +79,7 @@ class Draws:
     def __call__(self, indices: np.ndarray) -> np.ndarray:
         """Draw the numbers at some positions."""
         with np.errstate(over="ignore"):
+            # Multiples of an odd number are distinct, and far apart after scrambling.
             mixed = scramble(indices.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15) + self._base)
             return (scramble(mixed) >> np.uint64(32)).astype(np.int64)
 

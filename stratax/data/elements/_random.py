@@ -23,6 +23,7 @@ class _Draws:
     def __init__(self, name: Callable[[], Sequence[int]]) -> None:
         self._name = name
         self._key: Sequence[int] | None = None
+        # Packed once for all draws of the element.
         self._packed: bytes | None = None
         self.count = 0
 
@@ -47,6 +48,7 @@ class _Draws:
         return self._key
 
 
+# A context variable: threads of a pool make different elements at the same time.
 _CURRENT: ContextVar[_Draws | None] = ContextVar("stratax_element", default=None)
 
 
@@ -114,6 +116,7 @@ class SeedToDraw:
 
     def __init__(self) -> None:
         draws = _CURRENT.get()
+        # Counted when the plan is made, so that the function's later draws stay what they were.
         self._later = None if draws is None else draws.next(-1)
 
     def draw(self) -> int:
@@ -130,6 +133,7 @@ class SeedToDraw:
         """
         if self._later is not None:
             return self.draw()
+        # A copy of Python's generator, whose own state must not move.
         copy = random.Random()
         copy.setstate(random.getstate())
         return (copy.getrandbits(31) + number) % (1 << 31)

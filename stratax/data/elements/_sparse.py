@@ -71,6 +71,7 @@ def sparse_to_dense(
         )
     shape, values = sp_input.shape, np.asarray(as_array(sp_input.values))
     indices = np.asarray(sp_input.indices, np.int64)
+    # An empty list of indices has lost its second dimension.
     indices = indices if indices.size else indices.reshape(0, len(shape))
     _check_parts(indices, values, shape)
     _check_inside(indices, shape)
@@ -125,6 +126,7 @@ def _check_inside(indices: np.ndarray, shape: tuple[int, ...]) -> None:
 
 
 def _check_order(indices: np.ndarray, shape: tuple[int, ...]) -> None:
+    # Row-major order is the order of these numbers.
     places = np.ravel_multi_index(tuple(indices.T), shape) if len(indices) else np.zeros(0, np.int64)
     wrong = np.diff(places) <= 0
     if wrong.any():

@@ -43,6 +43,7 @@ def as_shape(shape: Any) -> Shape | None:
 def as_dtype(dtype: DTypeLike) -> np.dtype:
     """Return a NumPy dtype for anything that names one (`"float32"`, `np.float32`, `jnp.bfloat16`)."""
     try:
+        # The attribute of TensorFlow's own dtypes.
         return np.dtype(getattr(dtype, "as_numpy_dtype", dtype))
     except TypeError as e:
         raise BadTypeError(
@@ -119,6 +120,7 @@ class TensorSpec:
         return isinstance(other, TensorSpec) and self._shape == other._shape and self._dtype == other._dtype
 
     def __hash__(self) -> int:
+        # The name has no part in equality, as in TensorFlow.
         return hash((self._shape, self._dtype))
 
     def __repr__(self) -> str:

@@ -28,6 +28,7 @@ def spec_to_json(spec: PyTree) -> Any:
     if isinstance(spec, tuple):
         found = {"kind": "tuple", "parts": [spec_to_json(part) for part in spec]}
         fields = getattr(spec, "_fields", None)
+        # Without the module: a class is never looked up by a name out of a file.
         return found if fields is None else {**found, "name": type(spec).__name__, "fields": list(fields)}
     raise DataError(
         "Elements that are written to files are arrays and strings in tuples, namedtuples, and dicts with strings as "
@@ -36,6 +37,7 @@ def spec_to_json(spec: PyTree) -> Any:
 
 
 def _dtype_name(dtype: np.dtype) -> str:
+    # Object arrays of elements hold byte strings and nothing else.
     if dtype.hasobject:
         return "string"
     if dtype.names is not None or dtype.kind in "SU":
@@ -94,5 +96,6 @@ def _without_details(value: Any) -> Any:
     if value["kind"] == "dict":
         return {key: _without_details(part) for key, part in sorted(value["parts"].items())}
     if value["kind"] == "tuple":
+        # Not the class's name: a namedtuple that was read back is of a class of its own.
         return [*value.get("fields", ()), *map(_without_details, value["parts"])]
     return value["kind"]

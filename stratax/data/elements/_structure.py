@@ -26,6 +26,7 @@ Structure = Any
 # The leaves of one element, in the order of its structure.
 Row = list[Any]
 
+# Of its own, so that types that are registered here mean nothing to other users of optree.
 _NAMESPACE = "stratax"
 _SINGLE = optree.tree_structure(0, namespace=_NAMESPACE)
 
@@ -37,6 +38,7 @@ def _is_data(value: object) -> bool:
 def flatten(value: object, is_leaf: Callable[[Any], bool] = _is_data) -> tuple[Row, Structure]:
     """Separate the leaves of `value` from what puts them together again; by default a list counts as a leaf."""
     leaves, structure = optree.tree_flatten(value, is_leaf, namespace=_NAMESPACE)
+    # Leaves of types that the program registered with JAX since the last element.
     unknown = {
         type(leaf): leaf
         for leaf in leaves
@@ -51,6 +53,7 @@ def flatten(value: object, is_leaf: Callable[[Any], bool] = _is_data) -> tuple[R
 
 def _is_node_of_jax(leaf: object) -> bool:
     """Return whether a program has told JAX, if it uses JAX at all, that such values are structure."""
+    # The usual leaves first: this is asked for every element.
     if isinstance(leaf, np.ndarray | np.generic | int | float | list) or "jax" not in sys.modules:
         return False
     from jax import tree_util
@@ -102,17 +105,20 @@ def as_array(value: object) -> Any:
     """
     if isinstance(value, bytes):
         return bytes(value)
+    # None where an integer does not fit int32.
     if type(value) in _SCALARS and (scalar := _SCALARS[type(value)](value)) is not None:
         return scalar
     if isinstance(value, ElementArray):
         return as_plain(value)
     if isinstance(value, np.ndarray | np.generic):
         return value if value.dtype.kind not in "USO" else _as_strings(value)
+    # A Dataset is a component as it is.
     if isinstance(value, Nested):
         return value
     if isinstance(value, str):
         return value.encode()
     try:
+        # JAX's arrays are fetched from their device here.
         array = np.asarray(value)
     except TypeError as e:
         if not TRACING.depth:
@@ -131,12 +137,14 @@ def as_array(value: object) -> Any:
     if array.dtype.kind in "USO":
         # NumPy cuts zero bytes off the ends of byte strings unless they stay objects.
         return _as_strings(np.array(value, dtype=object), value)
+    # Only Python's own numbers take TensorFlow's default dtypes.
     if not hasattr(value, "dtype"):
         array = (
             _as_tensorflow_would(array)
             if (dtype := _dtype_in(value)) is None
             else _packed(array, dtype, value)
         )
+    # NumPy's scalars hash and print as numbers.
     return array if array.ndim else array[()]
 
 
@@ -178,6 +186,7 @@ _SCALARS: dict[type, Callable[[Any], Any]] = {bool: np.bool_, float: np.float32,
 def _as_strings(array: TensorLike, value: object = None) -> Any:
     """Return an array of text, byte strings or objects with every string as `bytes`."""
     array = np.asarray(array)
+    # Strings that are bytes already need no copy.
     if array.ndim and array.dtype.kind == "O" and set(map(type, array.reshape(-1).tolist())) == {bytes}:
         return array
     flat = array.astype(object).reshape(-1)
@@ -198,6 +207,7 @@ def _as_tensorflow_would(array: np.ndarray) -> np.ndarray:
     if array.dtype == np.float64:
         return array.astype(np.float32)
     if array.dtype == np.int64:
+        # As TensorFlow: int32 unless a number does not fit.
         narrow = array.astype(np.int32)
         return narrow if np.array_equal(narrow, array) else array
     return array
@@ -252,6 +262,7 @@ def check_same(row: Row, structure: Structure, spec: PyTree, where: str) -> None
         )
     for leaf, want, name in zip(row, specs, leaf_names(structure), strict=True):
         have = spec_of_leaf(leaf)
+        # What an inner Dataset gives is checked when it gives it.
         if isinstance(want, DatasetSpec) or isinstance(have, DatasetSpec):
             continue
         ranks_differ = want.shape is not None and len(want.shape) != len(have.shape or ())

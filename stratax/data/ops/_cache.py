@@ -30,6 +30,7 @@ class _Store:
         """Return which of `indices` (each once) are not there."""
         if not self._missing:
             return indices[:0]
+        # Each once, though a batch may ask for an element twice.
         return np.array([i for i in np.unique(indices) if self._rows[i] is None], dtype=np.int64)
 
     def put(self, index: int, row: Row) -> None:
@@ -42,8 +43,10 @@ class _Store:
     def _stack(self) -> None:
         try:
             self._columns = stack_rows([row for row in self._rows if row is not None])
+        # Elements of several shapes stay rows.
         except DataError:
             return
+        # The columns hold the same; both would take twice the memory.
         self._rows = []
 
     def block(self, indices: np.ndarray) -> Block:
@@ -54,6 +57,7 @@ class _Store:
 
 
 def _copied(leaf: object) -> Any:
+    # A function behind may write to what it gets.
     return leaf.copy() if isinstance(leaf, np.ndarray) else leaf
 
 
@@ -71,6 +75,7 @@ class Cache(Node):
         self._lock = threading.Lock()
         self._stores: dict[Any, _Store] = {}
         self._streamed: dict[Any, list[Row]] = {}
+        # Another seed gives other elements at the same positions.
         self._orders = [node.order for node in walk(child) if node.order is not None]
 
     @property
@@ -93,6 +98,7 @@ class Cache(Node):
         return self.child.length
 
     def _key(self, run: Run) -> tuple[int, ...]:
+        # A restored iterator has the seeds of its state, and not those of the plan.
         return tuple(run.seeds.get(id(order), order.seed) for order in self._orders)
 
     def _frozen(self, run: Run) -> Run:
@@ -108,9 +114,11 @@ class Cache(Node):
         frozen = self._frozen(run)
         if self.length < 0:
             return self.child.gather(indices, 0, frozen)
+        # Held while the child computes: each element is made once, whoever asks first.
         with self._lock:
             key = self._key(run)
             if key not in self._stores:
+                # One order at a time: nobody goes back to an earlier one.
                 self._stores = {key: _Store(self.length)}
             store = self._stores[key]
             missing = store.missing(indices)
@@ -168,6 +176,7 @@ class CacheCursor(Cursor):
             block = self._opened().read(limit)
         except StopIteration:
             if self._read_rows is not None:
+                # Only at the end: a pass that is left half-way keeps nothing.
                 self._node.keep(self._key, self._read_rows)
             raise
         except Exception:
@@ -229,6 +238,7 @@ def make_cache(node: Node) -> Node:
 
 
 def _in_memory(node: Node) -> Node:
+    # What lies in memory and is only indexed would be kept twice.
     costs_something = any(isinstance(step, Map | Shuffle | Random | Cache) for step in walk(node))
     if node.is_indexable and not costs_something and not isinstance(node, PaddedBatch):
         return node

@@ -95,6 +95,7 @@ class Concatenate(Node):
             if chosen.any():
                 positions = indices[chosen] - (self.children[0].length if which else 0)
                 own = self.children[which].shape_ids(positions, select_passes(passes, chosen), run)
+                # Even ids for the first and odd ones for the second, so that they can't meet.
                 ids[chosen] = which + 2 * (0 if own is None else own)
         return ids
 

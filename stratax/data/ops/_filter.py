@@ -49,6 +49,7 @@ class Filter(Drawing):
         )
 
     def _passes(self, run: Run, passes: int, row: Row, number: int) -> bool:
+        # The predicate may write to what it gets; the element goes on unchanged.
         copies = [leaf.copy() if isinstance(leaf, np.ndarray) else leaf for leaf in row]
         try:
             with element_scope(lambda: self.name_of(run, passes, number)), user_code(_name(self._predicate)):
@@ -84,6 +85,7 @@ class FilterCursor(Buffering):
     def read(self, limit: int) -> Block:
         """Return those that pass among the next elements of one shape."""
         if self._asking is not None:
+            # Raised in its turn: elements before it are given first.
             failure, self._asking = self._asking, None
             self._advance(1)
             raise failure
@@ -101,6 +103,7 @@ class FilterCursor(Buffering):
         """Return which elements pass, and how many were asked about: those before one that fails."""
         kept = []
         number = self._base + self._num_passed
+        # Entered once for the block: it costs more than most predicates.
         with on_host():
             for i in range(block.count):
                 try:

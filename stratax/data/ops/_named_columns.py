@@ -43,6 +43,7 @@ class NamedColumns(Node):
         return f"{self.label}({','.join(self._names)})"
 
     def stream(self, run: Run, passes: int) -> Cursor:
+        # Flattening numbers in the place of components shows where each one goes.
         order = flatten(self._named(range(len(self._names))))[0]
         return _Reordered(self.children[0].open(run, passes), order)
 

@@ -8,6 +8,7 @@ from stratax.data.elements import AUTOTUNE, Block
 from stratax.data.plan import Node, Passes, Run, as_count
 from stratax.data.position import Cursor, ReadAhead
 
+# One element in use and one being made.
 AUTOTUNED_DEPTH = 2
 
 
@@ -62,6 +63,7 @@ def depth_at_root(node: Node) -> int:
     per_element = 1
     while len(node.children) == 1:
         if isinstance(node, Prefetch):
+            # What was meant as elements counts as batches behind the `batch`.
             return max(1, node.depth // per_element) if node.depth else 0
         per_element *= node.group_size
         node = node.children[0]

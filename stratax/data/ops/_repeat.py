@@ -34,6 +34,7 @@ class Repeat(Reindexed):
         if length == INFINITE_CARDINALITY:
             return indices, mix_pass(passes, 0)
         numbers = indices // length
+        # Blocks rarely span two passes: one number is cheaper below than one for each element.
         first = int(numbers[0])
         if (numbers == first).all():
             return indices - first * length, mix_pass(passes, first)

@@ -63,6 +63,7 @@ class ShardCursor(Buffering):
             except StopIteration:
                 break
             except Exception:
+                # Raised by the next call, behind what came before.
                 if pieces:
                     break
                 self._passed()

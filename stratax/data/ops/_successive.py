@@ -31,6 +31,7 @@ class SuccessiveCursor(Cursor):
         return self._child
 
     def _go_on(self) -> None:
+        # An endless repetition of nothing would never come back.
         if self._is_empty and self._ends_if_empty:
             raise StopIteration
         self.close()
@@ -47,6 +48,7 @@ class SuccessiveCursor(Cursor):
             except StopIteration:
                 self._go_on()
                 continue
+            # An element that fails is one: the stream is not empty.
             except Exception:
                 self._is_empty = False
                 raise

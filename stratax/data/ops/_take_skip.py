@@ -80,6 +80,7 @@ class TakeCursor(CursorOver):
             block = self._child.read(min(limit, self._left))
         except StopIteration:
             raise
+        # An element that fails counts.
         except Exception:
             self._left -= 1
             raise
@@ -110,6 +111,7 @@ class SkipCursor(CursorOver):
 
     def _begin(self) -> None:
         if self._ahead:
+            # At the first reading: opening a pass must cost nothing.
             self._child.skip(self._ahead)
             self._ahead = 0
 

@@ -113,6 +113,7 @@ class WindowCursor(CursorOver):
         self._fill()
         if not self._held or (self._drop_remainder and len(self._held) < self._reach):
             raise StopIteration
+        # Taken before the window moves on, which it does also if one of them failed.
         chosen = self._held[: self._reach : self._stride]
         self._pass()
         rows = []
@@ -124,6 +125,7 @@ class WindowCursor(CursorOver):
 
     def _fill(self) -> None:
         while len(self._held) < self._reach:
+            # Windows overlap: the position is before the first element that is still needed.
             self._positions.mark(self._num_read, self._num_read - len(self._held))
             try:
                 block = self._feed.read(self._reach - len(self._held))

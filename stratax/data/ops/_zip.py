@@ -97,6 +97,7 @@ class ZipCursor(Cursor):
             self.skip(1)
             raise
         count = min(block.count for block in blocks)
+        # Only behind all peeks: an error in one leaves the others where they were.
         for feed in self._feeds:
             feed.advance(count)
         return beside([block.slice(0, count) if block.count > count else block for block in blocks])

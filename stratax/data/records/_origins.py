@@ -18,11 +18,17 @@ from stratax.data.records._stream import Piece, RecordFormat
 from stratax.errors import DataError
 from stratax.io import ByteStream, open_bytes
 
+# Noted positions take 24 bytes each.
 _MOST_RECORDS = 1 << 19
+# For all searches of an iterator together: with `ignore_errors` there may be many failures.
 _MOST_SECONDS = 5.0
+# Bytes behind a record's content: the footer of a TFRecord, or a line's end.
 _MOST_BEHIND = 4
+# Bytes that are compared first; most records differ in them.
 _GLANCE = 512
+# A shorter value stands in many Examples by chance.
 _LEAST_PART = 8
+# Field 1, length-delimited: a value in a BytesList.
 _VALUE_TAG = b"\n"
 _STEP = 1 << 22
 
@@ -103,6 +109,7 @@ class Origins:
         None if it is not found in time.
         """
         with self._lock:
+            # The latest first: the element was read not long ago.
             noted = list(self._noted)[::-1]
         begin = time.monotonic()
         search = _Search(begin + self._seconds_left)
@@ -183,6 +190,7 @@ class _Search:
 
     def _at(self, noted: _Noted, offset: int) -> ByteStream:
         stream = self._stream
+        # Streams go forward only.
         if stream is None or noted.name != self._name or offset < self._position:
             self.close()
             stream = self._stream = open_bytes(noted.name, noted.form.compression)

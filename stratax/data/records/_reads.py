@@ -10,7 +10,9 @@ from stratax.data.records._tfrecord_reader import FOOTER_BYTES, HEADER_BYTES, he
 # What a record takes in a file beside its data.
 FRAME_BYTES = HEADER_BYTES + FOOTER_BYTES
 
+# Up to this distance reading what lies between costs less than another call.
 _MAX_GAP = 1 << 12
+# How much is read in one go, at most about twice this.
 _MAX_SPAN = 1 << 20
 
 
@@ -51,6 +53,7 @@ def read_records(file: int, starts: np.ndarray, stops: np.ndarray, *, check_crc:
             headers.append(content[start : start + HEADER_BYTES])
             records.append(content[start + HEADER_BYTES : stop - FOOTER_BYTES])
             footers.append(content[stop - FOOTER_BYTES : stop])
+    # Compared as bytes: equal lengths have equal headers, checksum included.
     _check_headers(headers, footers, (stops - starts - FRAME_BYTES).tolist())
     if check_crc:
         _check_data(footers, records)

@@ -122,6 +122,7 @@ class WindowStream(RecordStream):
             DataLossError: The file ends before.
         """
         missing = offset - self._base
+        # Compressed content is read up to there; a plain file just moves.
         passed = self._stream.skip(missing)
         self._base += passed
         self._record = record

@@ -22,8 +22,11 @@ FOOTER_BYTES = 4
 DEFAULT_BUFFER = 1 << 20
 HEADER = struct.Struct("<QI")
 _LENGTH_BYTES = 8
+# Part of the format: it keeps checksums of data that itself has checksums from being degenerate.
 _MASK_DELTA = 0xA282EAD8
+# Records of one kind have few lengths; more would only take memory.
 _MAX_KNOWN_HEADERS = 1 << 14
+# By how much the window grows at a time where no size of the file confirms a record's length.
 _MAX_GROWTH = 1 << 24
 LIMIT_HINT = "Pass a larger max_record_bytes if such records are meant; the rest of the file is passed over."
 
@@ -36,6 +39,7 @@ def masked_crc(data: bytes | memoryview) -> int:
 
 def masked_crcs(records: list[bytes]) -> np.ndarray:
     """Compute :func:`masked_crc` of each of some records, uint32 [n]."""
+    # The checksums themselves are computed in C; masking all at once saves a Python step each.
     crcs = np.fromiter(map(crc32c.crc32c, records), np.uint32, len(records))
     return ((crcs >> 15) | (crcs << 17)) + np.uint32(_MASK_DELTA)
 
@@ -110,6 +114,7 @@ class TFRecordStream(WindowStream):
 
     def _scan(self) -> tuple[list[bytes], list[int], DataLossError | None]:
         """Scan the whole records in the window; stops at its end or before a damaged length."""
+        # Locals: this loop runs once for each record.
         window, position, known = self._window, self._position, self._known
         end = len(window) - FOOTER_BYTES
         records: list[bytes] = []
@@ -118,6 +123,7 @@ class TFRecordStream(WindowStream):
         while True:
             start = position + HEADER_BYTES
             header = window[position:start]
+            # A header that was seen has been checked: its bytes decide the length.
             length = known.get(header)
             if length is None:
                 if len(header) < HEADER_BYTES:
@@ -159,6 +165,7 @@ class TFRecordStream(WindowStream):
     def _damaged(self, records: list[bytes], stops: np.ndarray) -> dict[int, DataLossError]:
         """Return the errors of the records whose checksum differs, by index."""
         window = np.frombuffer(self._window, np.uint8)
+        # All footers in one indexing operation.
         stored = window[stops[:, None] + np.arange(FOOTER_BYTES)].view("<u4")[:, 0]
         differ = np.flatnonzero(stored != masked_crcs(records))
         return {int(i): self._bad_data(int(stops[i]) - len(records[i]), int(i)) for i in differ}

@@ -24,7 +24,9 @@ from stratax.io import (
     writing,
 )
 
+# Added to the window's bits, for zlib to write gzip's header and checksum.
 _GZIP_BITS = 16
+# TensorFlow's default; zlib's own is 8.
 _MAX_MEMORY_LEVEL = 9
 _BUFFER = 1 << 18
 
@@ -108,6 +110,7 @@ class TFRecordOptions:
                 _given(self.compression_strategy, zlib.Z_DEFAULT_STRATEGY),
             )
             if self.flush_mode:
+                # On a copy: a wrong mode is found now and not at the first flush.
                 machine.copy().flush(self.flush_mode)
         except (ValueError, TypeError, zlib.error) as e:
             raise BadArgumentError(
@@ -172,6 +175,7 @@ class TFRecordWriter:
         self._local = local_path(self._name)
         self._file: BinaryIO | None
         self._file = _temporary_file(self._name, self._local)
+        # With the file and not the writer, which it would keep alive.
         self._finalizer = weakref.finalize(self, _abandon, self._file, self._name)
 
     def write(self, record: bytes) -> None:
@@ -233,6 +237,7 @@ class TFRecordWriter:
     def _release(self) -> BinaryIO | None:
         """Return the temporary file, which is the caller's from now on; None if it was released."""
         file, self._file = self._file, None
+        # Closed by hand: there is nothing to warn of.
         self._finalizer.detach()
         return file
 
@@ -262,7 +267,9 @@ def _as_bytes(record: object) -> bytes:
 
 def _temporary_file(name: str, local: str | None) -> BinaryIO:
     if local is None:
+        # Checks the URL before anything is written.
         remote_path(name)
+        # Stores take whole files; this one is uploaded at the end.
         return cast(BinaryIO, tempfile.NamedTemporaryFile(prefix="stratax-", buffering=_BUFFER, delete=False))
     if os.path.isdir(local):
         raise is_directory(name)

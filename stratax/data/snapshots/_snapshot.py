@@ -21,6 +21,7 @@ from stratax.io import as_compression, join, local_path, read_file, size_of, uns
 
 SPEC_FILE = "dataset_spec.json"
 FORMAT = "stratax-elements"
+# Raised when an older reader would misread the folder.
 VERSION = 2
 _Parsed = TypeVar("_Parsed")
 # What a writing calls itself (host, process, a random number) and its files: no path leads out of the folder.
@@ -144,6 +145,7 @@ def is_run(name: str) -> bool:
 
 def _named(pattern: re.Pattern[str], name: str) -> str:
     """Return a name out of a description, which nobody else has made."""
+    # A name out of a file must not lead out of the folder.
     if not pattern.fullmatch(name):
         raise ValueError(f"name {shown(name)}")
     return name
@@ -161,6 +163,7 @@ def _check_sizes(snapshot: Snapshot) -> None:
             size = size_of(shard.file)
         except FileMissingError as e:
             raise missing_shard(shard) from e
+        # The cheap check at once; checksums are compared when records are read.
         if size != shard.size:
             raise DataLossError(
                 f"A file of saved elements has another size than when it was written. Expected: {shard.size} bytes. "
@@ -187,6 +190,7 @@ def read_index(shard: Shard) -> np.ndarray:
     if crc32c.crc32c(content) != shard.index_crc32c:
         raise _bad_index(shard, "its checksum is wrong")
     try:
+        # Never pickle: loading it could run code.
         table = np.load(io.BytesIO(content), allow_pickle=False)
     except (OSError, ValueError, EOFError) as e:
         raise _bad_index(shard, str(e)) from e

@@ -38,6 +38,7 @@ class _OpenShard:
             places: Their positions, for messages.
             entries: Their part of the index.
         """
+        # In the order of the file, in which neighbours are read in one go.
         order = np.argsort(entries[:, 0], kind="stable")
         starts, lengths = entries[order, 0], entries[order, 1]
         try:
@@ -174,6 +175,7 @@ class SnapshotSource(_Elements):
                 run.memo[key] = files = SnapshotFiles(self._snapshot)
                 if self._index is None:
                     self._index = files.index
+                # Past the cached property: every iterator uses one table, read once.
                 files.__dict__["index"] = self._index
                 run.on_close(lambda wait: files.close())
             return run.memo[key]  # type: ignore[no-any-return]
@@ -234,6 +236,7 @@ class SnapshotCursor(Cursor):
             found = decode_records(block.columns()[0].tolist(), self._dtypes)
         except ValueError as e:
             if block.count > 1:
+                # A record in the block is damaged; alone it is known which.
                 return self.read(1)
             number = self._number
             self._pass(1)

@@ -30,6 +30,7 @@ class _ShardWriter:
         self.index_name = f"shard-{number:05d}.index"
         self._folder = folder
         self._writer = TFRecordWriter(join(folder, self.name), TFRecordOptions(compression))
+        # 32 bytes an element; Python's lists take several times as much.
         self._entries = array.array("q")
         self._offset = 0
 
@@ -46,6 +47,7 @@ class _ShardWriter:
         """Close the files; what stands of them in the description."""
         self._writer.close()
         table = np.frombuffer(self._entries, np.int64).reshape(-1, 4)
+        # Elements may be written in another order than that of their positions.
         table = table[np.argsort(table[:, 0], kind="stable"), 1:]
         content = io.BytesIO()
         np.save(content, table, allow_pickle=False)
@@ -61,6 +63,7 @@ class _ShardWriter:
 
     def abandon(self) -> None:
         """Close the writer so that it leaves no file."""
+        # As if its block had been interrupted: the writer removes its file.
         self._writer.__exit__(KeyboardInterrupt, None, None)
 
 
@@ -76,6 +79,7 @@ class SnapshotWriter:
     def __init__(self, path: str, spec: PyTree, compression: str = "") -> None:
         self._path = path
         self._specs, self._structure = flatten(spec)
+        # Raises now what could not be written in the end.
         spec_to_json(spec)
         self._compression = compression
         self._claim = RunFolder(path)
@@ -129,9 +133,11 @@ class SnapshotWriter:
             "spec": spec_to_json(unflatten(self._structure, self._specs)),
             "shards": shards,
         }
+        # Read before the new description replaces it.
         before = self._content() if replace else None
         is_content = write_file(join(self._path, SPEC_FILE), sealed(description), replace=replace)
         self._is_open = False
+        # Another process has written first; its elements count.
         if not is_content:
             remove_folder(self._folder)
         elif before is not None:

@@ -82,6 +82,7 @@ class BatchProgram:
         batch = BatchToCome()
         try:
             parts, structure = flatten(function(batch))
+        # It looked at a value: then it does something else, too.
         except Exception:
             return None
         if not parts or not all(type(part) is Part for part in parts):

@@ -79,6 +79,7 @@ class BatchedElement(NDArrayOperatorsMixin):
         sizes = shape[0] if len(shape) == 1 and isinstance(shape[0], Sequence) else shape
         if -1 in sizes:
             known = int(np.prod([size for size in sizes if size != -1], dtype=np.int64))
+            # NumPy would count the whole column for -1.
             sizes = tuple(self.size // max(known, 1) if size == -1 else size for size in sizes)
         return BatchedElement(self._column.reshape(len(self._column), *sizes), is_own=self._is_own)
 
@@ -107,6 +108,7 @@ class BatchedElement(NDArrayOperatorsMixin):
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         out = kwargs.pop("out", None)
+        # Reductions and matrix products see the leading axis; keyword arguments may mean anything.
         if method != "__call__" or ufunc.signature is not None or set(kwargs) - {"dtype", "casting"}:
             raise CannotVectorise
         columns = _aligned(inputs)
@@ -127,6 +129,7 @@ class BatchedElement(NDArrayOperatorsMixin):
             if result.ndim != 1:
                 raise CannotVectorise
             return BatchedElement(result, is_own=True)
+        # The result has more dimensions than its target: NumPy raises for one element, too.
         if max(np.ndim(column) for column in columns) > self._column.ndim:
             raise CannotVectorise
         out = self._column if self._is_own else np.empty_like(self._column)
@@ -165,6 +168,7 @@ def _aligned(inputs: Sequence[Any]) -> list[Any]:
 
 
 def _with_rank(value: BatchedElement, rank: int) -> np.ndarray:
+    # Behind the leading axis: NumPy aligns from the right, and would broadcast elements against one another.
     ones = (1,) * (rank - value.ndim)
     return value.column.reshape(len(value.column), *ones, *value.shape)
 

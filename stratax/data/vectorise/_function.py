@@ -22,7 +22,9 @@ from stratax.data.elements import (
 from stratax.data.vectorise._batched_element import BatchedElement, CannotVectorise
 from stratax.data.vectorise._user_code import name_of, unexpected_end
 
+# A function of elements of ever new shapes is better called one by one.
 _MAX_PROGRAMS = 32
+# A few units in the last place of float32: XLA may fuse a product with a sum.
 _TOLERANCE = 2e-6
 Result = tuple[list[np.ndarray], Structure]
 # Maps component columns to the columns and structure of the results.
@@ -66,9 +68,11 @@ def _jax_on_cpu() -> Iterator[None]:
         return
     import jax
 
+    # JAX may have been told not to start its CPU platform.
     platforms: str | None = jax.config.jax_platforms  # type: ignore[attr-defined]
     has_cpu = not platforms or "cpu" in platforms.split(",")
     device = jax.default_device("cpu") if has_cpu else contextlib.nullcontext()
+    # Values and no tracers, also if a compiled function reads the Dataset.
     with device, jax.ensure_compile_time_eval():
         yield
 
@@ -81,6 +85,7 @@ def variables_kept() -> Iterator[None]:
         return
     from keras import StatelessScope
 
+    # Keras keeps assignments in the scope, which nobody reads.
     with StatelessScope():
         yield
 
@@ -125,6 +130,7 @@ class WithNumPy:
             return leaf.column
         if isinstance(leaf, list):
             raise CannotVectorise
+        # The same for every element: it does not depend on them.
         constant = np.asarray(as_array(leaf))
         return np.repeat(constant[None], count, axis=0)
 

@@ -76,6 +76,7 @@ UFUNC_METHODS = ("accumulate", "outer", "reduce", "reduceat")
 
 def is_known(function: Callable[..., Any]) -> bool:
     """Return whether `function` is one of them."""
+    # By identity: an object may define `==` to mean anything.
     return any(function is known for known in _functions(_loaded()).get(id(function), ()))
 
 
@@ -111,6 +112,7 @@ def _public_functions(module: types.ModuleType, name: str) -> Iterator[Callable[
         if key.startswith("_") or "random" in key or key in left_out or key in in_place:
             continue
         value = getattr(module, key)
+        # What a module imports is judged in its own module.
         is_own = not name.startswith("stratax.ops") or getattr(value, "__module__", "").startswith(name)
         if callable(value) and not isinstance(value, type | types.ModuleType) and is_own:
             yield value

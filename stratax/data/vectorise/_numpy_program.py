@@ -35,6 +35,7 @@ _UFUNCS: dict[str, Any] = {
     "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal, "and": np.bitwise_and, "or": np.bitwise_or,
     "xor": np.bitwise_xor, "not": np.invert,
 }  # fmt: skip
+# Of integers XLA's results differ from NumPy's (division rounds to zero, powers wrap).
 _FLOAT_UFUNCS: dict[str, Any] = {
     "div": np.true_divide, "rem": np.fmod, "pow": np.power, "floor": np.floor, "ceil": np.ceil, "exp": np.exp,
     "exp2": np.exp2, "log": np.log, "log1p": np.log1p, "expm1": np.expm1, "tanh": np.tanh, "sin": np.sin,
@@ -67,7 +68,9 @@ class NumPyProgram:
         """Return the results for `arguments`; an argument that is a result too is passed through, dtype included."""
         values: dict[Any, Any] = dict(zip(self._jaxpr.constvars, self._constants, strict=True))
         for var, argument in zip(self._jaxpr.invars, arguments, strict=True):
+            # JAX has no 64 bits by default: the program computes in 32, and so does this.
             values[var] = argument.astype(var.aval.dtype, copy=False)
+        # XLA does not warn, either.
         with np.errstate(all="ignore"):
             for (step, invars, outvars), spent in zip(self._steps, self._last_uses, strict=True):
                 results = step(*[_read(values, var) for var in invars])
@@ -112,6 +115,7 @@ def _step(eqn: Any) -> Callable[..., list[Any]]:
         return lambda *values: program([np.asarray(value) for value in values])
     function = _single(name, eqn)
     dtype = eqn.outvars[0].aval.dtype
+    # NumPy may promote where XLA does not.
     return lambda *values: [np.asarray(function(*values)).astype(dtype, copy=False)]
 
 
@@ -165,6 +169,7 @@ def _integer_pow(params: dict[str, Any], eqn: jax.extend.core.JaxprEqn) -> Step:
 
 
 def _round(params: dict[str, Any], eqn: jax.extend.core.JaxprEqn) -> Step:
+    # 1 is to the nearest even, as `np.round`.
     if int(params["rounding_method"]) != 1:
         raise NotInNumPy("round")
     return np.round

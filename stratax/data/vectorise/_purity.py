@@ -34,6 +34,7 @@ _SAFE_NAMES = frozenset(_METHODS.split())
 # CPython's names of instructions, from 3.11 on; those that a version does not have do no harm.
 _STORES = {"STORE_GLOBAL", "DELETE_GLOBAL", "STORE_ATTR", "DELETE_ATTR", "LOAD_BUILD_CLASS"}
 _ITEM_STORES = {"STORE_SUBSCR", "DELETE_SUBSCR", "STORE_SLICE"}
+# On a list or dict these change it in place.
 _CHANGING_OPERATORS = {"+=", "*=", "|="}
 _CELL_LOADS = {"LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_DEREF"}
 _GENERATOR_FLAGS = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
@@ -139,6 +140,7 @@ class _Scan:
 
     def _check_compiled(self, function: Callable[..., Any], depth: int) -> None:
         """Refuse a compiled function: it can't be given read-only arrays in the place of its own."""
+        # A scan of its own, whose arrays must not make the outer function read-only in vain.
         inner = _Scan(self.fields)
         inner.check_callable(function, depth - 1)
         if inner.has_arrays or (inner.has_containers and inner.changes_items):
@@ -150,6 +152,7 @@ class _Scan:
         code = function.__code__
         if code.co_flags & _GENERATOR_FLAGS:
             raise _Impure
+        # Defaults live as long as the function: a list there is shared by all calls.
         for value in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
             self._check_value(value, depth - 1)
         cells = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
@@ -204,6 +207,7 @@ class _Scan:
             self.cells.append((cells[name], value))
         elif step.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
             value = function.__globals__.get(name, _MISSING)
+            # Noted, so that the proof ends when somebody replaces it.
             self.globals.append((function.__globals__, name, value))
             value = vars(builtins).get(name, _MISSING) if value is _MISSING else value
         else:
@@ -218,6 +222,7 @@ class _Scan:
             raise _Impure
         if _is_constant(value) or _is_builtin(value) or _is_jax_array(value):
             return
+        # An object array holds what could be changed.
         if type(value) is np.ndarray and not value.dtype.hasobject:
             self.has_arrays = True
         elif type(value) in (tuple, frozenset, list, dict) or _is_namedtuple(type(value)):
@@ -323,8 +328,10 @@ def _read_only(value: Any) -> Any:
 
 def _read_only_function(function: types.FunctionType) -> types.FunctionType:
     names = {name for code in _code_objects(function.__code__) for name in code.co_names}
+    # Builtins are looked up behind a module's globals, as Python does.
     space = function.__globals__
     own = {name: _read_only(space[name]) for name in names if name in space}
+    # A function's globals need it.
     own["__builtins__"] = space.get("__builtins__", builtins)
     cells = [types.CellType(_read_only(cell.cell_contents)) for cell in function.__closure__ or ()]
     copy = types.FunctionType(

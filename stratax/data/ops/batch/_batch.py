@@ -103,6 +103,7 @@ class Batch(Grouped):
     def gather(self, indices: np.ndarray, passes: Passes, run: Run) -> Block:
         """Gather all the batches' elements at once, seen as [batches, size, ...]."""
         size = self._size_at(int(indices[0]))
+        # Elements of all batches, in order: one gather, and a reshape of what it gives.
         positions = (indices[:, None] * self.size + np.arange(size)).reshape(-1)
         passes = passes if isinstance(passes, int) else np.repeat(passes, size)
         leaves = self._gathered(positions, passes, run)
@@ -112,6 +113,7 @@ class Batch(Grouped):
         ids = None if self.child.is_uniform else self.child.shape_ids(positions, passes, run)
         if ids is None or (ids == ids[0]).all():
             return self.child.gather(positions, passes, run).columns()
+        # Several shapes: stacking them raises the error that names them.
         singles = [
             self.child.gather(positions[i : i + 1], select_passes(passes, slice(i, i + 1)), run).row(0)
             for i in range(len(positions))
@@ -129,6 +131,7 @@ class Batch(Grouped):
             inner = self.child.shape_ids(indices * self.size, passes, run)
         if inner is None or own is None:
             return inner if own is None else own
+        # The short batch is odd, so that the two kinds of ids can't meet.
         return own + 2 * inner
 
     def joined(self, pieces: list[Block]) -> Row:

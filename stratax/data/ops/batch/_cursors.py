@@ -36,6 +36,7 @@ class BatchCursor(CursorOver):
         while missing:
             try:
                 piece = self._child.read(missing)
+            # What has come is the short last batch.
             except StopIteration:
                 break
             pieces.append(piece)
@@ -83,6 +84,7 @@ class UnbatchCursor(Buffering):
         row = self._current()
         start, stop = self._at, min(self._at + limit, len(row[0]))
         self._pass(stop - start)
+        # A view would keep the whole element in memory.
         return Columns([leaf[start:stop].copy() for leaf in row], stop - start)
 
     def _pass(self, count: int) -> None:

@@ -69,6 +69,7 @@ class PaddedBatch(Grouped):
         if self.child.length >= 0:
             stop = min(stop, self.child.length)
         one_pass = passes if isinstance(passes, int) else int(passes[0])
+        # One by one: elements of one batch differ in shape.
         rows = [
             self.child.gather(np.array([position]), one_pass, run).row(0) for position in range(start, stop)
         ]
@@ -89,6 +90,7 @@ class PaddedBatch(Grouped):
         shape = self._target([np.shape(part) for part in parts], self._shapes[component], name)
         if not shape:
             return stack_rows([[part] for part in parts])[0]
+        # Filled with the padding, into which each element is copied.
         out = np.full((len(parts), *shape), self._values[component], dtype=parts[0].dtype)
         for place, part in zip(out, parts, strict=True):
             place[tuple(slice(size) for size in np.shape(part))] = part

@@ -66,10 +66,12 @@ class Unbatch(Node):
 
 def make_unbatch(node: Node) -> Node:
     """Make an `unbatch`; directly after `batch` it undoes it."""
+    # Reading batches ahead means nothing for their elements.
     inner = node.child if isinstance(node, Prefetch) else node
     if not isinstance(inner, Batch):
         return Unbatch(node)
     length = inner.child.length
     if not inner.drop_remainder or length == INFINITE_CARDINALITY:
         return inner.child
+    # Without the elements that the short last batch would have had.
     return Take(inner.child, inner.length * inner.size) if length >= 0 else Unbatch(node)

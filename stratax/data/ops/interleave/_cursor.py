@@ -95,6 +95,8 @@ class InterleaveCursor(Cursor):
             try:
                 block = inner.feed.read(min(limit, self._block_length - self._given))
             except StopIteration:
+                # The place stays empty until its next turn, as in TensorFlow: another Dataset does not take
+                # over at once.
                 self._close_inner(inner)
                 continue
             except Exception:
@@ -119,6 +121,7 @@ class InterleaveCursor(Cursor):
             try:
                 inner = self._current()
             except Exception:
+                # A failure takes the place of an element.
                 passed += 1
                 continue
             if inner is None:
@@ -224,9 +227,11 @@ class InterleaveCursor(Cursor):
                 count = min(count, int(mine[held]))
             if inner is not None:
                 pieces.append((mine, inner.feed))
+        # One element alone is read in the usual way.
         block = _merged(pieces, count) if count > 1 else None
         if block is not None:
             total = self._given + count
+            # As if the turns had been taken one by one.
             self._turn = places[total // self._block_length % len(places)]
             self._given = total % self._block_length
         return block
@@ -258,6 +263,7 @@ class InterleaveCursor(Cursor):
         open_ones = [
             (inner["number"], place) for place, inner in enumerate(state["inners"]) if inner is not None
         ]
+        # In the order in which they were made, since what they are made of is read forward.
         for number, place in sorted(open_ones):
             self._num_read += self._feed.drop(number - self._num_read)
             row = self._feed.read(1).row(0)
@@ -285,6 +291,7 @@ def _merged(pieces: list[tuple[np.ndarray, Feed]], count: int) -> Block | None:
         if len(mine):
             block = feed.peek(len(mine))
             if not isinstance(block, Columns) or (blocks and not _alike(block, blocks[0][1])):
+                # Nothing was taken yet: peeking leaves the feeds where they are.
                 return None
             blocks.append((mine, block))
     leaves = [np.empty((count, *leaf.shape[1:]), leaf.dtype) for leaf in blocks[0][1].leaves]

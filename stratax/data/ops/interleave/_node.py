@@ -30,7 +30,9 @@ from stratax.data.position import Cursor, Feed, ReadAhead, State
 from stratax.data.vectorise import call, on_host
 from stratax.errors import BadArgumentError, BadTypeError, DataError
 
+# Elements that a thread reads at a time of one Dataset.
 _READ_AHEAD = 16
+# A Dataset that takes turns waits for its files more than it computes.
 _THREADS_PER_TURN = 3
 
 
@@ -91,9 +93,11 @@ class Interleave(Drawing):
 
     def _sampled_specs(self) -> list[Any]:
         """Return the specs of the Datasets made of the first element, and of the last one where it is at hand."""
+        # Random draws of a call for the spec must not move those of real elements.
         with element_scope(lambda: ()):
             found = [_spec_of(node) for node in [self.first_inner()] if node is not None]
             if found and self.child.is_indexable and self.child.length > 1:
+                # A spec is only widened by it: an element that fails says so in its turn.
                 with contextlib.suppress(Exception):
                     found.append(_spec_of(self._last_inner()))
         return found
@@ -157,6 +161,7 @@ class Interleave(Drawing):
 
     def stream(self, run: Run, passes: int) -> Cursor:
         """Open a pass that takes from the children in turns."""
+        # Fewer threads than Datasets: they share so many at a time.
         gate = threading.Semaphore(self._threads) if 0 < self._threads < self._cycle_length else None
         check = self._structure_check()
 
@@ -174,6 +179,7 @@ class Interleave(Drawing):
             ahead = ReadAhead(cursor, 2 * size, run, ahead=lambda: size, gate=gate)
             inner = Inner(number, ahead, check_inner)
             if position is not None:
+                # Before the thread starts to read.
                 ahead.set_state(position)
             if is_ahead:
                 ahead.start(size)
@@ -184,6 +190,7 @@ class Interleave(Drawing):
 
     def _structure_check(self) -> Callable[[Node, int], None]:
         """Compare the structures of Datasets that have given something: before, it may take calls to know them."""
+        # The structure of the first Dataset that gave something.
         expected: list[Any] = []
 
         def check(inner: Node, number: int) -> None:
@@ -222,6 +229,7 @@ class FlatMap(Interleave):
     operation = "flat_map"
 
     def __init__(self, child: Node, function: Callable[..., Any], open_node: Callable[[Any], Node]) -> None:
+        # One at a time, in turns that never end before the Dataset does.
         super().__init__(child, function, open_node, cycle_length=1, block_length=1 << 30)
 
     def describe(self) -> str:
@@ -248,6 +256,7 @@ def make_interleave(
         )
     if cycle == AUTOTUNE:
         is_chosen = num_parallel_calls in (None, AUTOTUNE)
+        # As TensorFlow chooses; each parallel Dataset has threads of its own beside.
         cores = num_cores() if num_parallel_calls is None else -(-num_cores() // _THREADS_PER_TURN)
         cycle = cores if is_chosen else min(threads, num_cores())
     return Interleave(node, function, open_node, cycle, block, threads)

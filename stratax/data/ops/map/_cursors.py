@@ -39,6 +39,7 @@ class Calls:
     def rows(self, block: Block, positions: Sequence[int], passes: Passes) -> Rows:
         """Compute the results one by one, up to the first failure."""
         rows: list[Row] = []
+        # Entered once for all elements of the block.
         with on_host():
             for i, position in enumerate(positions):
                 number = passes if isinstance(passes, int) else int(passes[i])
@@ -79,6 +80,7 @@ class MapCursor(Buffering):
         self._calls = calls
         self._number = number
         self._base = 0
+        # Results of one shape at a time; the rest waits here, made already.
         self._ready: Rows | None = None
 
     def read(self, limit: int) -> Block:
@@ -103,6 +105,7 @@ class MapCursor(Buffering):
 
     def skip(self, count: int) -> int:
         """Pass over elements without calling the function."""
+        # What was made and is skipped is dropped; the child's position is that of what was given.
         self._ready = None
         return self._skip(count)
 
@@ -181,6 +184,7 @@ class ThreadedMapCursor(AheadCursor):
             try:
                 row = self._under_way[0].result()
             except Exception:
+                # The elements before it are given first; it is found again by the next call.
                 if rows:
                     break
                 self._pop()
@@ -199,6 +203,7 @@ class ThreadedMapCursor(AheadCursor):
 
     def _refill(self) -> None:
         """Read on when half of the window is free."""
+        # Half: reading in larger blocks costs less, and the threads never run dry.
         while not self._is_ended and 2 * len(self._under_way) <= self._window:
             self._positions.mark(self._num_read, self._num_given)
             try:
@@ -219,6 +224,7 @@ class ThreadedMapCursor(AheadCursor):
 
     def _submitted_failure(self, failure: Exception) -> None:
         future: Future[Any] = Future()
+        # In line with the results, so that it is raised in its turn.
         future.set_exception(failure)
         self._under_way.append(future)
         self._num_read += 1
@@ -228,6 +234,7 @@ class ThreadedMapCursor(AheadCursor):
         """Skip elements without calling the function, but for those calls that are under way."""
         held = min(count, len(self._under_way))
         for _ in range(held):
+            # One that has begun can't be stopped, and its result is dropped.
             self._under_way[0].cancel()
             self._pop()
         return held + self._skip_unread(count - held)

@@ -11,6 +11,7 @@ from stratax.data.ops.map._cursors import AheadCursor, Calls
 from stratax.data.position import Cursor
 from stratax.data.vectorise import BatchProgram, agrees
 
+# From here on the operations of a batch cost little beside its records.
 _ENOUGH_RECORDS = 1024
 _ENOUGH_BYTES = 1 << 20
 
@@ -59,6 +60,7 @@ class GroupedCursor(AheadCursor):
         batches, failure = self._read_batches()
         self._ready.extend(self._computed(batches, position))
         if failure is not None:
+            # Behind the results of the batches before it.
             self._ready.append(failure)
         return bool(self._ready)
 
@@ -66,6 +68,7 @@ class GroupedCursor(AheadCursor):
         """Return the next batches, enough of them; and what failed behind them."""
         batches: list[Row] = []
         num_records = num_bytes = 0
+        # The first batch alone: it is compared with what the function gives.
         enough = 1 if self._trusted is None else _ENOUGH_RECORDS
         while not self._is_ended and num_records < enough and num_bytes < _ENOUGH_BYTES:
             self._positions.mark(self._num_read, self._num_given)

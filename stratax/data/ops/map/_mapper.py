@@ -84,6 +84,7 @@ class Mapper:
     def batch_program(self) -> BatchProgram | None:
         """What the function does, if it is pure and only hands its batch to an operation such as `parse_example`."""
         with self._lock:
+            # Proved again if a global that the function uses has been replaced.
             if self._of_batches is None or not (self._of_batches[0] is None or self._of_batches[0].holds()):
                 # Its input is one array; to ask for the structure of it may call the functions below.
                 proof = prove(self._function)
@@ -110,6 +111,7 @@ class Mapper:
         try:
             result = result_of(self._function, self._input_structure(), row)
         except Exception as e:
+            # A note, so that the user's own error keeps its class.
             e.add_note(f"{self.name} failed on element {position} of {self._describe(row)}.")
             origins.tell(e, row)
             raise
@@ -130,6 +132,7 @@ class Mapper:
             self._last = (structure, seen)
 
     def _check(self, row: Row, structure: Structure) -> None:
+        # Dtypes and ranks, which must not change; sizes may.
         kinds = tuple(
             (getattr(leaf, "dtype", None), np.ndim(leaf)) for leaf in row if not isinstance(leaf, Nested)
         )
@@ -168,6 +171,7 @@ class Mapper:
 
     def block(self, columns: Sequence[np.ndarray]) -> list[np.ndarray] | None:
         """Return the function's results for a block of elements, or None if it has to be called one by one."""
+        # Byte strings have no vectorised operations.
         if any(column.dtype.hasobject for column in columns):
             return None
         with self._lock:
@@ -180,6 +184,7 @@ class Mapper:
                 result = self._attempt(way, exactly=exactly, columns=columns)
                 if result is not None:
                     return result
+                # A method that failed on one block is not tried on the next ones.
                 self._candidates.pop(0)
                 self._checked = 0
         return None

@@ -32,8 +32,11 @@ from stratax.data.plan import (
 from stratax.data.position import Cursor
 from stratax.errors import DataError
 
+# Elements under way for each thread, so that a slow one does not stop the others.
 _ROWS_PER_THREAD = 4
+# A part of the second-level cache of common processors.
 _CACHE_BYTES = 1 << 20
+# Results from this size on are worth stacking by the threads that make them.
 _LARGE_BYTES = 1 << 14
 
 
@@ -56,6 +59,7 @@ class Map(Drawing):
     def over(self, *children: Node) -> Node:
         """Apply the same function to another node; what is known of its results is found out anew."""
         node = cast(Map, super().over(*children))
+        # Another child's elements may be of another structure.
         node._mapper = Mapper(self._mapper.function, lambda: children[0].structure)
         return node
 
@@ -117,6 +121,7 @@ class Map(Drawing):
             return []
         run, specs = Run(), []
         try:
+            # The last element may have another shape, such as a short batch.
             for i in sorted({0, length - 1 if length > 0 else 1}):
                 with contextlib.suppress(Exception):
                     row = self.child.gather(np.array([i]), 0, run).row(0)
@@ -152,6 +157,7 @@ class Map(Drawing):
         for start in range(0, len(indices), rows):
             part = slice(start, start + rows)
             block = self._gathered(indices[part], select_passes(passes, part), run)
+            # A piece that can't be stacked: all of it is computed again, one by one.
             if not isinstance(block, Columns):
                 return self._gathered(indices, passes, run)
             if not leaves:
@@ -178,6 +184,7 @@ class Map(Drawing):
         columns = self._columns_to_fill(block.count)
 
         def make(i: int) -> Row | None:
+            # Calls that wait in the pool end with the iterator.
             if run.is_closed:
                 raise CancelledError
             row = calls.row(block.row(i), int(indices[i]), pass_at(passes, i))
@@ -186,6 +193,7 @@ class Map(Drawing):
         results: list[Row | None] = []
         futures = [pool.submit(make, i) for i in range(block.count)]
         try:
+            # In order, so that what is raised is the first element's error.
             results.extend(future.result() for future in futures)
         except Exception as e:
             for future in futures:
@@ -230,6 +238,7 @@ def _put(row: Row, columns: list[np.ndarray], place: int) -> bool:
     for leaf, column in zip(row, columns, strict=True):
         if np.shape(leaf) != column.shape[1:] or leaf.dtype != column.dtype:
             return False
+    # In a second loop: nothing is written of a row that does not fit.
     for leaf, column in zip(row, columns, strict=True):
         column[place] = leaf
     return True

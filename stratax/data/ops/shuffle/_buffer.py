@@ -6,6 +6,7 @@ import numpy as np
 
 from stratax.data.elements import Block, Columns, Row, Rows
 
+# Elements for which there is room at first, where room for all would be absurd.
 _GROW_FROM = 1024
 _AT_ONCE_BYTES = 1 << 30
 
@@ -39,6 +40,7 @@ class Slots:
         if not self._stays_stacked(block):
             self._unstack(count)
         if self._rows is not None:
+            # Filled in any order: each slot gets its element before it is read.
             self._rows.extend([[]] * (count - len(self._rows)))
             for slot, row in zip(slots, _owned_rows(block), strict=True):
                 self._rows[slot] = row
@@ -56,6 +58,7 @@ class Slots:
             out = self._rows[slot]
             self._rows[slot] = _owned_rows(block)[0]
             return Rows([out])
+        # A block of exchanges is done at once, and has to give what one after another would.
         earlier = _earlier(slots)
         again = np.flatnonzero(earlier >= 0)
         leaves = []
@@ -134,6 +137,7 @@ def _owned(leaf: object) -> Any:
 
 def _earlier(slots: np.ndarray) -> np.ndarray:
     """Return for each entry the last earlier one that is equal, or -1."""
+    # Stable: among equal slots the steps keep their order.
     order = np.argsort(slots, kind="stable")
     ordered = slots[order]
     same = np.flatnonzero(ordered[1:] == ordered[:-1])

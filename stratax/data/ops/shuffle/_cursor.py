@@ -13,6 +13,7 @@ from stratax.data.ops.shuffle._buffer import _GROW_FROM, Slots
 from stratax.data.ops.shuffle._permutation import Permutation
 from stratax.data.position import Cursor, CursorOver, Positions, State
 
+# Elements that are read of the child at a time.
 _READ = 128
 
 
@@ -34,6 +35,7 @@ class ShuffleCursor(CursorOver):
         self._slots = Slots(size)
         self._pending: Block | None = None
         self._num_read = 0
+        # Behind a failed element `skip` would raise where reading does: positions before it need `drop`.
         self._last_failure = -1
         self._pass_over = child.skip
         self._numbers = np.empty(min(size, _GROW_FROM), np.int64)
@@ -48,6 +50,7 @@ class ShuffleCursor(CursorOver):
             try:
                 self._fill()
                 return self._exchanged(limit)
+            # The buffer empties in a random order of its own.
             except StopIteration:
                 self._last = self._last_order()
         slots = self._last[self._num_last : self._num_last + (1 if self._slots.is_ragged else limit)]
@@ -59,6 +62,7 @@ class ShuffleCursor(CursorOver):
     def _last_order(self) -> np.ndarray:
         if not self._filled:
             return np.empty(0, np.int64)
+        # Of the number of elements that are left, so it is the same after a restart.
         return Permutation(self._filled, (*self._key, -1))(np.arange(self._filled))
 
     def _fill(self) -> None:
@@ -77,6 +81,7 @@ class ShuffleCursor(CursorOver):
         # The upper half of a product with 32 random bits: uniform but for size / 2**32, without a division.
         slots = self._draws(steps) * self._size >> 32
         out = self._slots.exchange(slots, block)
+        # The element that went in, by its number.
         self._numbers[slots] = np.arange(self._num_read - block.count, self._num_read)
         self._step += block.count
         return out
@@ -87,6 +92,7 @@ class ShuffleCursor(CursorOver):
         self._pending = None
         use = limit if self._slots.fits(block) else 1
         if block.count > use:
+            # What does not fit the columns is put in one by one.
             self._pending = block.slice(use, block.count)
             block = block.slice(0, use)
         self._num_read += block.count
@@ -118,6 +124,7 @@ class ShuffleCursor(CursorOver):
             return {"child": child, "read": 0, "step": 0, "slots": numbers, "last": -1, "failed": False}
         held = numbers[numbers >= 0]
         anchor, child = self._positions.recall(int(held.min()) if len(held) else self._num_read)
+        # Counted from the noted position, which a restart begins at.
         numbers[numbers >= 0] -= anchor
         return {
             "child": child,

@@ -20,6 +20,7 @@ from stratax.errors import BadArgumentError
 # More elements than fit into any memory.
 _EVERYTHING = 1 << 62
 
+# Permutations that are kept: batches over the end of a pass need two.
 _MAX_TABLES = 8
 
 
@@ -49,6 +50,7 @@ class Shuffle(Reindexed):
     def resolve(self, indices: np.ndarray, passes: Passes, run: Run) -> tuple[np.ndarray, Passes]:
         if self.child.length == INFINITE_CARDINALITY:
             blocks = indices // self.buffer_size
+            # Every block has an order of its own, distinct from those of passes.
             numbers = mix_pass(mix_pass(passes, 1), blocks)
             offsets = indices - blocks * self.buffer_size
             permuted = self._permuted(offsets, numbers, self.buffer_size, run)
@@ -83,6 +85,7 @@ def make_shuffle(node: Node, buffer_size: object, seed: object, reshuffle: bool 
     order = make_order(seed, reshuffle=reshuffle is not False)
     takes_all = as_count("buffer_size", buffer_size, None) == UNKNOWN_CARDINALITY
     size = _EVERYTHING if takes_all else as_count("buffer_size", buffer_size, 1)
+    # A buffer of one element changes nothing.
     if size == 1:
         return node
     if isinstance(node, Repeat) and node.is_indexable and node.length == INFINITE_CARDINALITY:

@@ -9,6 +9,7 @@ from stratax.data.elements import generator, scramble
 # Longer permutations are computed position by position instead of being kept in memory.
 TABLE_LIMIT = 1 << 22
 
+# Four make a Feistel network pseudorandom in theory; twice as many are cheap.
 _ROUNDS = 8
 
 
@@ -31,6 +32,7 @@ class Permutation:
         if length <= TABLE_LIMIT:
             self._table = rng.permutation(length)
             return
+        # Half of an even number of bits: at most four times the length is walked through.
         self._half = np.uint64(((length - 1).bit_length() + 1) // 2)
         self._mask = np.uint64((1 << int(self._half)) - 1)
         self._keys = rng.integers(0, 1 << 64, size=_ROUNDS, dtype=np.uint64)
@@ -41,6 +43,7 @@ class Permutation:
             return self._table[indices]
         values = self._encrypt(indices.astype(np.uint64))
         outside = values >= self._length
+        # Cycle walking: encrypting again until the number is in range stays one to one.
         while outside.any():
             values[outside] = self._encrypt(values[outside])
             outside = values >= self._length
