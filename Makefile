@@ -17,6 +17,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.complete
 CODE := $(wildcard stratax tests tools benchmarks examples)
+# Containers often forbid Python to keep what it has compiled. The tests start some hundred processes, and each would
+# compile the package again, which takes a third of a second; pytest would rewrite every test's assertions again.
+export PYTHONDONTWRITEBYTECODE :=
 PIP := -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
@@ -83,3 +86,4 @@ lock:
 
 clean:
 	@rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	@find $(CODE) -name __pycache__ -prune -exec rm -rf {} +
