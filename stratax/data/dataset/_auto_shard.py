@@ -126,6 +126,7 @@ def is_read_whole(dataset: Dataset, num_workers: int) -> bool:
     policy, node = _policy(dataset), dataset._node
     if policy not in (AutoShardPolicy.AUTO, AutoShardPolicy.DATA):
         return False
+    # Nothing but gathers: to read a whole batch costs little.
     if dataset.is_indexable and not any(isinstance(step, Map) for step in walk(node)):
         return True
     division = _Division(num_workers, 0, split_batches=True)
@@ -212,6 +213,7 @@ class _Division:
             "Set options.experimental_distribute.auto_shard_policy to choose yourself."
         )
         # One worker says it for all.
+        # Once per process, too: a dataset may be divided many times.
         if self._index == 0 and message not in _warned:
             _warned.add(message)
             warnings.warn(message, UserWarning, stacklevel=5)

@@ -110,6 +110,7 @@ class _Column:
         """Return the values in the Examples that were understood; None if numbers are damaged."""
         is_all = np.count_nonzero(understood) == len(understood)
         parts = self._in_order()
+        # Examples that deviate are parsed by protobuf as a whole; what was found of them is dropped.
         if not is_all:
             parts = parts.where(understood[parts.which])
         found = self._values(parts)
@@ -117,6 +118,7 @@ class _Column:
             return None
         values, counts = found
         if len(self._parts) != 1 or len(counts) != len(understood):
+            # An Example may have several parts, or none.
             counts = np.bincount(parts.which.repeat(counts), minlength=len(understood))
         missing = ~self._is_there
         if not is_all:
@@ -141,6 +143,7 @@ class _Column:
         if len(self._parts) == 1:
             return self._parts[0]
         parts = _Lanes(*(np.concatenate(column) for column in zip(*self._parts, strict=True)))
+        # Stable: byte strings of one Example stay in their order.
         order = np.argsort(parts.which, kind="stable")
         return _Lanes(*(column[order] for column in parts))
 
@@ -167,6 +170,7 @@ class _Walk:
         examples = _Lanes(np.arange(len(wire.starts)), wire.starts, wire.stops).nonempty()
         rest = self._whole(examples, _FIRST_TAG).nonempty()
         while len(rest.which):
+            # For a few long Examples the fixed cost of NumPy calls is higher than protobuf's.
             if len(rest.which) < _FEWEST_LANES:
                 self.deviates[rest.which] = True
                 return
@@ -201,6 +205,7 @@ class _Walk:
         for header, start, next_stop in zip(headers, starts, stops, strict=False):
             column = self._wanted.get(header)
             if column is not None:
+                # A float has four bytes; the general way finds out what is wrong.
                 if column.kind is FLOAT and np.count_nonzero(next_stop - start & 3):
                     break
                 column.meet(rest.which)
@@ -279,6 +284,7 @@ class _Walk:
         column = self._wanted.get(header)
         if column is None:
             return
+        # A name that comes twice in a map: the last one counts for protobuf, so it is left to it.
         bodies = self._keep(bodies, ~column.has_met(bodies.which))
         column.meet(bodies.which)
         lists = self._whole(bodies.nonempty(), column.kind.tag)
@@ -289,6 +295,7 @@ class _Walk:
         if column.kind is not BYTES:
             numbers = self._whole(lists, _FIRST_TAG)
             if column.kind is FLOAT:
+                # Packed floats whose size is no multiple of four bytes are damaged: protobuf reports them.
                 numbers = self._keep(numbers, (numbers.stops - numbers.starts) & 3 == 0)
             column.add(numbers)
             return
@@ -308,6 +315,7 @@ def _short_head(header: bytes, kind_tag: int) -> Head | None:
     if size > _MOST_KEY_BYTES or (header[0], header[-1]) != (_FIRST_TAG, _SECOND_TAG):
         return None
     first = bytes([_FIRST_TAG, size - 2]) + header + bytes([4, kind_tag, 2, _FIRST_TAG, 0])
+    # The four bytes that hold lengths, which change with the size of the list.
     return Head.of(first, (1, size - 5, size - 3, size - 1))
 
 
@@ -325,4 +333,5 @@ def _set(flags: np.ndarray, which: np.ndarray) -> None:
 
 def _header(key: bytes) -> bytes:
     """Return what an entry with a name begins with."""
+    # A longer key has a length of two bytes: this header then matches no entry, and protobuf reads it.
     return bytes([_FIRST_TAG, min(len(key), _MOST_KEY_BYTES + 1)]) + key + bytes([_SECOND_TAG])

@@ -96,8 +96,11 @@ def _joined(values: Sequence[bytes], fixed_length: int | None, dtype: np.dtype) 
 
 def _numbers(data: bytes, dtype: np.dtype, *, little_endian: bool) -> np.ndarray:
     if dtype.kind == "b":
+        # Any byte but 0 is True: other bytes must not reach an array of booleans.
         return np.frombuffer(data, np.uint8) != 0
     if little_endian == (sys.byteorder == "little"):
+        # `frombuffer` gives memory that cannot be written to.
         return np.frombuffer(data, dtype).copy()
+    # A complex number is two floats, each with its own byte order.
     part = dtype.itemsize // 2 if dtype.kind == "c" else dtype.itemsize
     return np.frombuffer(data, f"u{part}").byteswap().view(dtype)

@@ -59,6 +59,7 @@ class FixedLenFeature(ParsedFeature):
 
     def __post_init__(self) -> None:
         shape = _known_shape(self.shape, "Use FixedLenSequenceFeature for a first size that differs.")
+        # The dataclass is frozen: fields are set past its `__setattr__`.
         _set(self, shape=shape, **_dtype_and_kind(self.dtype), size=math.prod(shape))
         _set(self, default=_default_of(self.default_value, self.kind, shape))
 
@@ -71,6 +72,7 @@ class FixedLenFeature(ParsedFeature):
         if values is None:
             if self.default is None:
                 self._raise_missing(where, 0)
+            # A copy: elements may be changed, and the default belongs to all of them.
             values = self.default.copy()
         elif len(values) != self.size:
             self._raise_size(where, 0, len(values))
@@ -93,6 +95,7 @@ class FixedLenFeature(ParsedFeature):
         filled = np.empty((len(missing), self.size), self.kind.dtype)
         filled[missing] = self.default
         filled[~missing] = (
+            # NumPy cannot infer -1 beside a size of 0.
             values.reshape(-1, self.size) if self.size else values.reshape(int((~missing).sum()), 0)
         )
         return filled
@@ -169,6 +172,7 @@ class FixedLenSequenceFeature(ParsedFeature):
         if (counts == longest).all():
             return values.reshape(len(counts), longest)
         rows = np.full((len(counts), longest), self.default[0], self.kind.dtype)
+        # A boolean mask assigns row by row, which is the order of the flat values.
         rows[np.arange(longest) < counts[:, None]] = values
         return rows
 

@@ -41,6 +41,7 @@ def make_messages(file_name: str, messages: Mapping[str, Fields]) -> dict[str, A
         message = file.message_type.add(name=name)
         for field, (number, kind) in fields.items():
             _add_field(message, field, number, kind)
+    # A pool of its own: TensorFlow registers the same names in the default one, in the same process.
     pool = descriptor_pool.DescriptorPool()
     pool.Add(file)
     found = {name: pool.FindMessageTypeByName(f"{_PACKAGE}.{name}") for name in messages}
@@ -57,6 +58,7 @@ def _add_field(message: Any, name: str, number: int, kind: str) -> None:
         field.type_name = f".{_PACKAGE}.{kind}"
     if how == "oneof":
         if not message.oneof_decl:
+            # The only `oneof` of these messages, named as in TensorFlow's files.
             message.oneof_decl.add(name="kind")
         field.oneof_index = 0
 

@@ -150,6 +150,7 @@ def parse_batches(batches: Sequence[Any], features: Mapping[str, ParsedFeature])
         DataError: As `parse_example` does; which record is to blame is not told rightly.
     """
     listed = [as_records(batch) for batch in batches]
+    # One call for all: the quick parsing has a fixed cost per call.
     found = _parse_batch([record for records in listed for record in records], features, None)
     borders = np.cumsum([0, *map(len, listed)])
     cut = {key: _cut(ragged, borders) for key, ragged in found.items()}
@@ -183,6 +184,7 @@ def _parse_batch(
     found, understood = columns
     if understood.all():
         return found
+    # Also those that are damaged: protobuf decides what is an error.
     others = parse_messages(records, features, np.flatnonzero(~understood).tolist(), names)
     return {key: _merged(ragged, others[key], understood) for key, ragged in found.items()}
 
@@ -192,6 +194,7 @@ def _merged(ragged: Ragged, other: Ragged, is_first: np.ndarray) -> Ragged:
     which = np.concatenate([np.flatnonzero(is_first), np.flatnonzero(~is_first)])
     back = np.argsort(which)
     counts = np.concatenate([ragged.counts, other.counts])
+    # Values sorted by the number of their Example; stable, so they keep their order within one.
     order = np.argsort(np.repeat(which, counts), kind="stable")
     values = np.concatenate([ragged.values, other.values])[order]
     return Ragged(values, counts[back], np.concatenate([ragged.missing, other.missing])[back])
@@ -318,6 +321,7 @@ def as_records(serialized: Any) -> list[bytes]:
         records = serialized.tolist() if isinstance(serialized, np.ndarray) else list(serialized)
     except TypeError:
         records = [serialized]
+    # By `type`: subclasses such as `np.bytes_` have dropped trailing zeros.
     if not set(map(type, records)) <= {bytes}:
         first = next(record for record in records if type(record) is not bytes)
         raise BadTypeError(

@@ -73,6 +73,8 @@ class Iteration:
         self._epochs = epochs
         self._max_threads = max_threads
         self.ahead = Lookahead(node)
+        # A `prefetch` at the root is done by the iterator's own feed: a cursor for it would be a second
+        # thread.
         self._is_streamed_ahead = isinstance(node, Prefetch) and not node.is_indexable and node.depth > 0
         self._start(epochs.next(), epochs.seeds, 0)
 
@@ -83,6 +85,7 @@ class Iteration:
         self.depth = 0
         self.cursor: Cursor
         if node.is_indexable:
+            # An indexable plan goes to any position at once; nothing is read again.
             self.cursor, self.depth = IndexCursor(node, self.run, position=position), depth_at_root(node)
         elif self._is_streamed_ahead:
             self.cursor, self.depth = node.children[0].open(self.run), depth_at_root(node)
@@ -112,9 +115,11 @@ class Iteration:
         """
         self.check_has_positions()
         if self._is_streamed_ahead:
+            # As the plan's own `prefetch` would save it, so that positions do not depend on who reads ahead.
             place = {"child": place, "skip": 0}
         return {
             "version": _VERSION,
+            # Checked when a position is restored: in another plan the same numbers mean other elements.
             "plan": fingerprint(self._node),
             "iteration": self.run.iteration,
             "position": self._first + num_passed,
@@ -146,9 +151,11 @@ class Iteration:
         """
         orders = orders_of(self._node)
         seeds = self._checked_seeds(state, len(orders))
+        # After the check: a position that does not fit leaves the iteration as it was.
         self.run.close()
         by_order = {id(order): seed for order, seed in zip(orders, seeds, strict=True)}
         self._start(state["iteration"], by_order, state["position"])
+        # The following epochs continue as they would have in the program that saved the position.
         self._epochs.continue_after(state["iteration"], by_order)
         return None if state["place"] is None else from_json(state["place"])
 
@@ -169,6 +176,7 @@ class Iteration:
             else:
                 go(place)
         except BaseException as e:
+            # Errors of the input, of a file system for example, are not mistaken for a wrong position.
             if isinstance(e, StrataxError) or not isinstance(e, _MISFITS):
                 raise
             raise DataError(
@@ -195,6 +203,7 @@ def _is_state(state: Any) -> bool:
     if not isinstance(state, dict) or set(state) != _KEYS or state["version"] != _VERSION:
         return False
     numbers = state["seeds"] if isinstance(state["seeds"], list) else [None]
+    # `type`, since JSON's `true` would be an `int` for `isinstance`.
     are_numbers = all(type(number) is int for number in (state["iteration"], state["position"], *numbers))
     return are_numbers and state["iteration"] >= 0 and state["position"] >= 0
 

@@ -43,6 +43,7 @@ class DatasetIterator(Checkpointable, Stacks):
 
     def _begin(self) -> None:
         self._is_closed = False
+        # A forgotten iterator ends its threads; a finalizer must not wait, as it may run in one of them.
         self._finalizer = weakref.finalize(self, self._iteration.run.close, wait=False)
         self._feed = self._iteration.feed()
 
@@ -119,6 +120,7 @@ class DatasetIterator(Checkpointable, Stacks):
 
     def pass_over(self, count: int) -> None:
         """Take elements that :meth:`peek_runs` has shown."""
+        # The elements are at hand, so that no reading fails here.
         while count:
             count -= self._feed.read(count).count
 
@@ -156,6 +158,8 @@ class DatasetIterator(Checkpointable, Stacks):
         """
         if k < 1:
             raise BadArgumentError(f"A block has at least one element. Received: k={shown(k)}. Pass k >= 1.")
+        # The pieces of several readings are joined: how the input is read must not decide how large a block
+        # is.
         pieces = [self._next_of_one_shape(k)]
         missing = k - pieces[0].count
         while missing and (block := self._more(missing, pieces[0])) is not None:
@@ -223,6 +227,7 @@ class DatasetIterator(Checkpointable, Stacks):
         feed = self._feed
         place = self._iteration.begin_at(state)
         feed.close()
+        # It would close the run of the new iteration as well as hold the old one.
         self._finalizer.detach()
         self._begin()
         if place is not None:
@@ -234,6 +239,7 @@ class DatasetIterator(Checkpointable, Stacks):
 
     def close(self) -> None:
         """End the iteration and its background threads, and waits for them."""
+        # First: a thread that is interrupted below finds out why.
         self._is_closed = True
         self._iteration.run.close()
         self._feed.close()

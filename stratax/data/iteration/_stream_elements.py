@@ -46,11 +46,14 @@ def runs(
                 return found
             raise ran_out(skip + count, skip + count - missing) from None
         except Exception as failure:
+            # What comes before the failure is used first; the failure is raised when it is next.
             if up_to and found:
                 return found
+            # It is raised now, in front of the elements before it, and must not be raised once more.
             feed.tell(failure)
             raise
         description = describe(block)
+        # Identity, not equality: `described` gives one object for each kind.
         if found and found[-1][0] is description:
             found[-1] = (description, found[-1][1] + stop - start)
         else:
@@ -86,6 +89,7 @@ def stacked(feed: Feed, skip: int, count: int, capacity: int) -> tuple[list[np.n
 def _padded(column: np.ndarray, capacity: int) -> np.ndarray:
     if len(column) == capacity:
         return column
+    # The last element again: values that any function of an element can take, unlike zeros.
     padding = np.broadcast_to(column[-1:], (capacity - len(column), *column.shape[1:]))
     return np.concatenate([column, padding])
 

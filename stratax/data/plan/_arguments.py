@@ -21,6 +21,7 @@ _MAX_THREADS = 16
 def as_count(name: str, value: Any, minimum: int | None) -> int:
     """Return an integer argument, at least `minimum`."""
     try:
+        # An array of one integer without axes counts as that integer, of whatever integer type.
         number = operator.index(value.item() if isinstance(value, np.ndarray) and not value.ndim else value)
     except (TypeError, AttributeError) as e:
         if TRACING.depth:
@@ -32,6 +33,7 @@ def as_count(name: str, value: Any, minimum: int | None) -> int:
             f"{name} has to be an integer. Received: {name}={shown(value)} of type {type(value).__name__}. "
             f"Convert it with int()."
         ) from e
+    # `bool` is an `int` for Python, but `batch(True)` is a mistake.
     if isinstance(value, bool) or (minimum is not None and number < minimum):
         limit = "" if minimum is None else f" of at least {minimum}"
         raise BadArgumentError(
@@ -51,9 +53,11 @@ def check_callable(name: str, function: Callable[..., Any], node: Node | None = 
         return
     try:
         signature = inspect.signature(function)
+    # Functions written in C may have no signature; they are called as they are.
     except (TypeError, ValueError):
         return
     spec = node.spec
+    # As an element is passed: a tuple as several arguments, a named tuple as one.
     arguments = spec if type(spec) is tuple else (spec,)
     try:
         signature.bind(*arguments)

@@ -18,6 +18,8 @@ from stratax.data.plan._order import Order
 from stratax.data.plan._run import Passes, Run
 from stratax.data.position import Cursor, State
 
+# 2**64 over the golden ratio: odd, so multiplying by it loses nothing, and it spreads small numbers over all
+# bits.
 _MIX = 0x9E3779B97F4A7C15
 _MASK = (1 << 64) - 1
 
@@ -107,6 +109,7 @@ class Node(abc.ABC):
         """Return the same step over other nodes, with the same randomness."""
         node = copy.copy(self)
         node.children = children
+        # Computed once per node from its children, which are others now.
         vars(node).pop("structure", None)
         return node
 
@@ -129,6 +132,7 @@ class Drawing(Node):
 
     def __init__(self, child: Node) -> None:
         self.children = (child,)
+        # Lazy: a function that draws nothing must not take a number from the program's random stream.
         self._order = Order(None, reshuffle=True, lazy=True)
         self._stride, self._offset = 1, 0
 
@@ -145,6 +149,7 @@ class Drawing(Node):
     def sharded(self, child: Node, num_shards: int, index: int) -> Node:
         """Apply the same function to a shard of the elements; it draws for each the same numbers as in the whole."""
         node = cast(Drawing, self.over(child))
+        # Shards of shards: positions of the inner one are mapped through those of the outer one.
         node._offset = self._offset + self._stride * index
         node._stride = self._stride * num_shards
         return node
@@ -170,6 +175,7 @@ def mix_pass(passes: Passes, number: Passes) -> Passes:
     """Mix the pass of a `repeat` with the passes of the ones above it: a 64-bit number, `number` where those are 0."""
     if isinstance(passes, int) and isinstance(number, int):
         return (passes * _MIX + number) & _MASK
+    # NumPy wraps around without the mask, to the same number as above.
     outer = np.asarray(passes, np.uint64)
     with np.errstate(over="ignore"):
         return outer * np.uint64(_MIX) + np.asarray(number, np.uint64)
@@ -216,6 +222,7 @@ class IndexCursor(Cursor):
         return block
 
     def _gathered(self, limit: int) -> Block:
+        # Behind a failed block its elements are made one by one, up to where the block would have ended.
         limit = 1 if self.position < self._careful else limit
         stop = self.position + limit
         if self._node.length != INFINITE_CARDINALITY:
@@ -224,6 +231,7 @@ class IndexCursor(Cursor):
             raise StopIteration
         indices = np.arange(self.position, stop, dtype=np.int64)
         if limit > 1 and not self._node.is_uniform:
+            # A block holds elements of one shape; the next reading begins with the first of another.
             indices = indices[: self._same_shape(indices)]
         try:
             return self._node.gather(indices, self._passes, self._run)
@@ -266,5 +274,7 @@ def same_or_shape_ids(
     for node, positions in zip(nodes, indices, strict=True):
         ids = node.shape_ids(positions, passes, run)
         if ids is not None:
+            # As a polynomial in a prime: different tuples of ids give different numbers but for rare
+            # collisions.
             combined = ids if combined is None else combined * np.int64(1_000_003) + ids
     return combined

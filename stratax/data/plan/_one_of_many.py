@@ -31,6 +31,7 @@ def merged_specs(spec: PyTree, other: object) -> Any:
     mine, structure = flatten(spec)
     theirs, other_structure = flatten(other)
     if structure != other_structure:
+        # Elements of different structure have no spec in common: whoever reads one of them raises.
         return spec
     pairs = zip(mine, theirs, strict=True)
     return unflatten(structure, [_merged(a, b) for a, b in pairs])

@@ -32,6 +32,7 @@ class Order:
 
     def saved_seed(self, run: Run, number: int = 0) -> int:
         """Return the seed in force, for a saved state; `number` tells the orders of a plan apart."""
+        # A restored position brings the seed with which it was saved.
         if id(self) in run.seeds:
             return run.seeds[id(self)]
         with self._lock:
@@ -41,6 +42,8 @@ class Order:
 
     def key(self, run: Run, number: int) -> tuple[int, ...]:
         """Return the key of the order in one pass."""
+        # By identity: a rewritten plan shares the `Order` objects, so that rewriting never changes an order.
         seed = run.seeds.get(id(self))
         seed = self.seed if seed is None else seed
+        # With `reshuffle` every iteration and every pass of a `repeat` has an order of its own.
         return (seed, run.iteration, number) if self.reshuffle else (seed,)

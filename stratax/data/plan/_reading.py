@@ -68,6 +68,7 @@ class Lookahead:
         self._asked = 0
 
     def __call__(self) -> int:
+        # A function counts as impure until it was traced, which happens with the first elements.
         if self._size <= 1 and self._asked < _ASK_AGAIN:
             self._asked += 1
             self._size = read_ahead(self._node)

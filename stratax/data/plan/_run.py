@@ -49,6 +49,7 @@ class Run:
     def child(self, iteration: int) -> "Run":
         """Make a run over a part of the plan that keeps an iteration of its own."""
         run = Run(iteration, self.seeds, self._max_threads)
+        # Shared lists: what the part finds out must be visible to the whole.
         run.placeless = self.placeless
         run.origins = self.origins
         return run
@@ -76,6 +77,7 @@ class Run:
     def _new_pool(self, threads: int) -> ThreadPoolExecutor:
         if self._max_threads is not None:
             threads = min(threads, self._max_threads - self._num_threads)
+            # No threads are left: the step shares those of the step that got its own last.
             if threads < 1 and self._pools:
                 return next(reversed(self._pools.values()))
         self._num_threads += max(1, threads)
@@ -97,6 +99,7 @@ class Run:
         """End every thread that was started for this iterator; wait for it unless told otherwise."""
         with self._lock:
             self._is_closed = True
+        # Outside of the lock, newest first: a closer waits for a thread, which may need the lock to end.
         while self._closers:
             self._closers.pop()(wait)
         while self._pools:

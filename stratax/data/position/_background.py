@@ -37,6 +37,8 @@ class Background(Generic[Item]):
         self.depth = depth
         self._size_of = size_of
         self._interrupt = interrupt
+        # One condition for both sides: the taker waits for an item, the thread for room; every change wakes
+        # both.
         self._changed = threading.Condition()
         self._items: deque[tuple[Item | Exception, int]] = deque()
         self._waiting = 0
@@ -44,6 +46,7 @@ class Background(Generic[Item]):
         self._bound = math.inf
         self._ended = False
         self._stopped = False
+        # Reentrant: a garbage collection inside `begin` may close the same iteration, which calls `stop`.
         self._starting = threading.RLock()
         self._thread: threading.Thread | None = None
         self.has_begun = False
@@ -88,13 +91,17 @@ class Background(Generic[Item]):
             self._wanted = wanted
         with self._changed:
             while not (self._items or self._ended or self._stopped):
+                # A bounded wait, since a thread that died without `end` wakes nobody.
                 if not self._changed.wait(_WAIT_SECONDS):
                     self.check_alive()
+            # Ended and empty is the end of the pass; what was made after a stop is nobody's any more.
             if not self._items or self._stopped:
                 raise StopIteration
             item, size = self._items.popleft()
             self._waiting -= size
             self._changed.notify_all()
+        # Raised here, outside of the lock, and in the taker's thread: an error keeps its turn among the
+        # items.
         if isinstance(item, Exception):
             raise item
         return item
@@ -140,9 +147,11 @@ class Background(Generic[Item]):
             self._stopped = True
             self._items.clear()
             self._changed.notify_all()
+        # The thread may be blocked in a read that has no end of its own, a socket for example.
         if self._interrupt is not None:
             self._interrupt()
         thread = self._thread
+        # A thread cannot join itself: a finalizer may run in the very thread that it is to end.
         if thread is None or thread is threading.current_thread():
             return True
         if wait:
@@ -160,6 +169,7 @@ class Background(Generic[Item]):
 
     def put(self, item: Item | Exception) -> int:
         """Add an item, and return how many things it stands for."""
+        # Measured outside of the lock; a failure stands for the one element that failed.
         size = 1 if isinstance(item, Exception) else self._size_of(item)
         with self._changed:
             self._items.append((item, size))
@@ -188,8 +198,10 @@ def _fill(
                 item = e
             number += queue.put(item)
     except BaseException as e:
+        # `SystemExit` and its like would end the taker's program if they were raised there.
         queue.put(e if isinstance(e, Exception) else RuntimeError(f"A background thread ended: {shown(e)}"))
         raise
     finally:
         queue.end()
+        # After `end`: closing files may take time, and the taker need not wait for it.
         release()

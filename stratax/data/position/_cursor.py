@@ -49,6 +49,7 @@ class Cursor(abc.ABC):
             except StopIteration:
                 break
             except Exception:
+                # A failed element counts as one: that is its place in the order.
                 passed += 1
         return passed
 

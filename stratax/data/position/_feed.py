@@ -69,6 +69,7 @@ class Buffering(CursorOver):
             if block is not None:
                 self._offset = 0
                 return block
+            # A failure that was reported already still has its position in the order.
             self._num_passed += 1
         try:
             block = self._read_child(limit)
@@ -82,12 +83,14 @@ class Buffering(CursorOver):
 
     def _read_child(self, limit: int) -> Block:
         positions, number = self._positions, self._num_read
+        # Before the reading: a position is only known between two blocks of the child.
         positions.mark(number, self._num_passed)
         try:
             block = self._child.read(positions.room(number, max(limit, self._ahead())))
         except StopIteration:
             raise
         except Exception:
+            # The failed element counts as read, so that the numbers of the following ones stay right.
             self._num_read += 1
             positions.mark_failure(self._num_read, self._num_passed)
             raise
@@ -97,6 +100,7 @@ class Buffering(CursorOver):
     def _advance(self, count: int) -> None:
         """Pass over elements that are at hand, or over the failure that is."""
         self._num_passed += count
+        # A failure stands for one element, and is always passed over on its own.
         if self._failure is not None:
             self._failure = None
             return
@@ -106,8 +110,10 @@ class Buffering(CursorOver):
 
     def _skip(self, count: int) -> int:
         """Pass over elements, without making those that were not read."""
+        # What was looked at is made already and has to be passed over one by one.
         if self._later:
             return self.drop(count)
+        # First what is at hand, then what the child can pass over without making it.
         held = min(count, self._num_held)
         if held:
             self._advance(held)
@@ -182,6 +188,7 @@ class Feed(Buffering):
                 raise block
             if block is not None and skip < block.count:
                 return block, skip
+            # A reported failure (None) is no element: it takes no position among the coming ones.
             skip -= 0 if block is None else block.count
         while True:
             try:

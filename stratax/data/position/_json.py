@@ -19,6 +19,7 @@ def to_json(state: Any) -> Any:
     if isinstance(state, list | tuple):
         return [to_json(part) for part in state]
     if isinstance(state, np.ndarray):
+        # Little-endian whatever the machine, so that a state can be read on another one.
         return {_TAG: base64.b64encode(np.ascontiguousarray(state, "<i8").tobytes()).decode("ascii")}
     return state.item() if isinstance(state, np.generic) else state
 
@@ -33,6 +34,7 @@ def from_json(state: Any) -> Any:
         return [from_json(part) for part in state]
     if not isinstance(state, dict):
         return state
+    # No state has a single entry of this name with a string in it, so the tag cannot be mistaken.
     if set(state) == {_TAG} and isinstance(state[_TAG], str):
         return _array(state[_TAG])
     return {name: from_json(part) for name, part in state.items()}
@@ -40,6 +42,7 @@ def from_json(state: Any) -> Any:
 
 def _array(text: str) -> np.ndarray:
     try:
+        # `astype` copies: `frombuffer` gives memory that cannot be written to.
         return np.frombuffer(base64.b64decode(text, validate=True), "<i8").astype(np.int64)
     except (binascii.Error, ValueError) as e:
         raise DataError(

@@ -13,6 +13,7 @@ from stratax.errors import DataError, FileMissingError
 
 def _file_name() -> str:
     """One file for each process: each reads its own part of the data."""
+    # Without importing JAX: a data pipeline alone may run without it, and then there is one process.
     jax = sys.modules.get("jax")
     number, count = (jax.process_index(), jax.process_count()) if jax is not None else (0, 1)
     return f"process_{number}-of-{count}.json"
@@ -32,6 +33,7 @@ async def write_place(directory: Any, state: dict[str, Any]) -> None:
 def _write_whole(path: str, text: str) -> None:
     with open(f"{path}.new", "w", encoding="utf-8") as file:
         file.write(text)
+    # A reader never sees half a file, whenever the process ends.
     os.replace(f"{path}.new", path)
 
 

@@ -31,6 +31,7 @@ class Positions:
         self._noted: deque[tuple[int, int, State]] = deque()
         self._due = 0.0
         self._error: DataError | None = None
+        # The reading thread notes positions while the consumer's thread asks for one.
         self._lock = threading.Lock()
 
     def is_due(self) -> bool:
@@ -56,6 +57,8 @@ class Positions:
         begin = time.perf_counter()
         if begin >= self._due and self._note_now(number, oldest, number):
             end = time.perf_counter()
+            # The next note is due after a multiple of what this one cost, so that costly positions are noted
+            # rarely.
             self._due = end + max(self._least_seconds, _SHARE * (end - begin))
 
     def _note_now(self, number: int, oldest: int, serves_from: int) -> bool:
@@ -93,10 +96,13 @@ class Positions:
 
     def _thin_out(self) -> None:
         if len(self._noted) > _MOST_NOTED:
+            # Every second one goes: the distance doubles and the first, which serves the oldest number,
+            # stays.
             self._noted = deque(list(self._noted)[::2])
 
     def _forget(self, oldest: int) -> None:
         with self._lock:
+            # The first one goes only if the second serves the oldest number that can still be asked for.
             while len(self._noted) > 1 and self._noted[1][0] <= oldest:
                 self._noted.popleft()
 
@@ -107,6 +113,7 @@ class Positions:
             DataError: The child can't tell its position.
         """
         if self._error is not None:
+            # A new error each time: a raised one would collect the frames of every caller.
             raise DataError(*self._error.args)
         self._forget(number)
         with self._lock:
@@ -122,6 +129,7 @@ class Positions:
         Returns:
             What :meth:`go_to` takes.
         """
+        # Nothing was read ahead: the child's own position is exact, with nothing to read again.
         if number == num_read:
             return {"child": self._child.get_state(), "skip": 0}
         return self._since_noted(number)
@@ -171,6 +179,7 @@ class RegularPositions(Positions):
 
     def behind(self, number: int, num_read: int | None) -> State:
         # Where the child is by now is this process's own affair: only what was noted is the same in all.
+        # Before the first reading nothing is noted, and the child stands where this stands.
         if not number and not num_read and not self._noted:
             return super().behind(0, 0)
         return self._since_noted(number)

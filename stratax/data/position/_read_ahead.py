@@ -85,6 +85,7 @@ class ReadAhead(Feed):
         return block
 
     def _skip(self, count: int) -> int:
+        # The child belongs to the thread: what it has made can only be dropped.
         return self.drop(count) if self._queue.has_begun else super()._skip(count)
 
     def as_feed(self, ahead: Callable[[], int]) -> "ReadAhead":
@@ -98,6 +99,7 @@ class ReadAhead(Feed):
 
     def get_state(self) -> State:
         # While a thread reads from the child nobody else may ask it.
+        # Once the thread runs, the child belongs to it, and its position must not be asked for here.
         num_read = None if self._queue.has_begun else self._num_read
         state = self._positions.behind(self._num_passed, num_read)
         return {"child": state, "skip": 0} if self._is_feed_too else state
@@ -106,6 +108,7 @@ class ReadAhead(Feed):
         """Go to a position that `get_state` returned, before the thread starts."""
         if self._is_feed_too:
             inner = state["child"]
+            # Two cursors in a row would have saved two skips; this one stands for both.
             state = {"child": inner["child"], "skip": inner["skip"] + state["skip"]}
         super().set_state(state)
 
@@ -114,6 +117,7 @@ class ReadAhead(Feed):
         if not self._queue.stop():
             self._is_stuck(_background.JOIN_SECONDS)
         self._closers.forget(self._queue.stop)
+        # Otherwise the thread closes the child when it ends.
         if not self._queue.has_begun:
             super().close()
 
@@ -144,11 +148,13 @@ def _maker(
         nonlocal num_read
         positions.mark(num_read, trailing.num_passed)
         try:
+            # What must not run beside other readings, Python code of the user for example, waits here.
             with gate:
                 block = child.read(positions.room(num_read, wanted))
         except StopIteration:
             raise
         except Exception:
+            # As in `Buffering`: a failed element has a number, too.
             num_read += 1
             positions.mark_failure(num_read, trailing.num_passed)
             raise

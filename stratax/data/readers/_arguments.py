@@ -47,5 +47,6 @@ def as_parallel_reads(num_parallel_reads: object) -> int:
     if num_parallel_reads is None:
         return 1
     if num_parallel_reads == AUTOTUNE:
+        # Each file has a thread and a piece in memory, so there is a limit.
         return min(_MAX_AUTOTUNED, num_cores())
     return as_count("num_parallel_reads", num_parallel_reads, 1)

@@ -116,6 +116,7 @@ class FixedLengthStream(WindowStream):
                 return self._end()
         start = self.place
         size, first = self._form.record_bytes, self._position
+        # In the window; the base is added below, where places in the file are meant.
         ends = first + size * np.arange(1, count + 1)
         records = [self._window[stop - size : stop] for stop in ends.tolist()]
         self._position += size * count
@@ -124,6 +125,7 @@ class FixedLengthStream(WindowStream):
 
     def _num_whole(self) -> int:
         """Return whole records in the window, those at its end that might be the footer left out."""
+        # Where the stream ends is not known in advance: the last bytes of a window may be the footer.
         there = len(self._window) - self._position - self._form.footer_bytes
         return max(0, there // self._form.record_bytes)
 
@@ -132,6 +134,7 @@ class FixedLengthStream(WindowStream):
         left = len(self._window) - self._position
         if self._stream.damage is not None:
             return Piece.empty(self.place, self._damage_error())
+        # Exactly the footer is left: the file is sound.
         if left == self._form.footer_bytes and not self._is_short:
             raise StopIteration
         return Piece.empty(self.place, self._uneven(left))
@@ -151,6 +154,7 @@ class FixedLengthStream(WindowStream):
     def skip(self, count: int) -> int:
         """Move on by multiples of the length where the size is known."""
         left = self._stream.remaining
+        # Compressed content has no known size, so it has to be read.
         if left is None or self._is_short:
             return self._skip_by_reading(count)
         there = len(self._window) - self._position + left - self._form.footer_bytes
@@ -164,6 +168,7 @@ class FixedLengthStream(WindowStream):
         self._position += inside
         if size > inside:
             self._base += self._position + self._stream.skip(size - inside)
+            # The stream has moved behind the window.
             self._window, self._position = b"", 0
 
     def _skip_by_reading(self, count: int) -> int:
@@ -173,6 +178,7 @@ class FixedLengthStream(WindowStream):
                 piece = self.read()
             except StopIteration:
                 break
+            # What was read beyond the wanted number is still in the window: go back in it.
             surplus = max(0, len(piece.records) - (count - passed))
             self._position -= surplus * self._form.record_bytes
             self._record -= surplus

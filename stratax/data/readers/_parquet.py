@@ -44,6 +44,7 @@ class ParquetDataset(Dataset):
     def __init__(
         self, filenames: object, columns: Sequence[str] | None = None, *, num_rows: int = _ROWS
     ) -> None:
+        # Only for the error: a missing package is reported here, and not with the first element.
         _ = _parquet()
         chosen = None if columns is None else [str(name) for name in columns]
         if chosen is not None and (not chosen or len(set(chosen)) < len(chosen)):

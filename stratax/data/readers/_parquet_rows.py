@@ -129,6 +129,7 @@ class ParquetFile:
     def _check_counts(self) -> None:
         """Compare the number of rows with that of the row groups: the metadata has no checksum."""
         rows, expected = self.first_row(self.num_groups), self._file.metadata.num_rows
+        # A wrong number would shift the position of all later rows without any other sign.
         if rows != expected:
             raise ValueError(f"it tells of {expected} rows and its row groups have {rows}")
 
@@ -180,6 +181,8 @@ class ParquetFile:
             yield
         except DataError:
             raise
+        # Which of them depends on the byte that is damaged: sizes read from damaged bytes may even ask for
+        # too much memory.
         except (OSError, ValueError, KeyError, MemoryError, pyarrow.ArrowException) as e:
             raise DataLossError(
                 f"A Parquet file can't be read: {cut(str(e))}. Expected: a whole, undamaged Parquet file. "
@@ -230,6 +233,7 @@ class ParquetCursor(OwningCursor):
         try:
             block = self._block(file, batch)
         except DataError as e:
+            # One row after another: those before the bad one are delivered, and the bad one is known.
             if batch.num_rows > 1:
                 return self.read(1)
             e.filename, e.record = file.name, file.first_row(self._group) + self._row
@@ -245,6 +249,7 @@ class ParquetCursor(OwningCursor):
         count = batch.num_rows
         if all(isinstance(column, np.ndarray) for column in columns.values()):
             leaves, _ = flatten(columns)
+            # Arrays that share Arrow's memory are read-only; an element belongs to who receives it.
             return Columns([leaf if leaf.flags.writeable else leaf.copy() for leaf in leaves], count)
         rows = [flatten({name: column[i] for name, column in columns.items()})[0] for i in range(count)]
         return Rows([[part.copy() if isinstance(part, np.ndarray) else part for part in row] for row in rows])
@@ -267,6 +272,7 @@ class ParquetCursor(OwningCursor):
                 continue
             self._batch = self._read(file)
             if self._batch is None:
+                # Groups without rows exist, so the loop goes on.
                 self._batches, self._group, self._row = None, self._group + 1, 0
 
     def _read(self, file: ParquetFile) -> Any:
@@ -284,6 +290,7 @@ class ParquetCursor(OwningCursor):
         self._num_read = 0
         self._batches = file.batches(self._group, self._node.num_rows)
         missing = self._row
+        # A row group cannot be entered in the middle: its first rows are read and dropped.
         while missing:
             batch = self._read(file)
             if batch is None:
@@ -303,6 +310,7 @@ class ParquetCursor(OwningCursor):
 
     def _check(self, file: ParquetFile) -> None:
         expected = self._node.learn(file.spec)
+        # All files have the columns of the first one: batches and traced functions rely on one spec.
         if file.spec != expected:
             raise DataError(
                 f"Parquet files that are read together need the same columns. Expected: {shown(expected)}. "
@@ -323,11 +331,13 @@ class ParquetCursor(OwningCursor):
             except StopIteration:
                 break
             except DataError:
+                # A damaged file counts as one failed element, as it does for `read`.
                 passed += 1
         return passed
 
     def _skip_some(self, count: int) -> int:
         file = self._file or self._open()
+        # Between two groups: a whole one can be passed over by its number of rows alone.
         if self._batches is None and self._group < file.num_groups:
             left = file.group_rows(self._group) - self._row
             if left <= count:

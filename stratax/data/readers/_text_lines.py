@@ -101,6 +101,7 @@ class TextLineStream(WindowStream):
         """Read the lines that are in memory as a whole, after reading on if there are none."""
         if self._has_ended:
             raise StopIteration
+        # Everything up to the last newline of the window becomes one piece.
         while (stop := self._window.rfind(b"\n", self._position)) < 0:
             if len(self._window) - self._position > self._max_line_bytes:
                 self._has_ended = True
@@ -113,6 +114,7 @@ class TextLineStream(WindowStream):
 
     def _piece(self, lines: list[bytes]) -> Piece:
         start = self.place
+        # Before carriage returns are dropped: ends are places in the file. The 1 is the newline.
         ends = np.cumsum(np.fromiter(map(len, lines), np.int64, len(lines)) + 1) + self._base + self._position
         self._position = int(ends[-1]) - self._base
         self._record += len(lines)
@@ -124,6 +126,7 @@ class TextLineStream(WindowStream):
         if self._stream.damage is not None:
             return Piece.empty(self.place, self._damage_error())
         line = _without_returns([self._window])[0]
+        # Nothing behind the last newline: the file has ended before.
         if not line:
             raise StopIteration
         start = self.place
@@ -161,4 +164,5 @@ class TextLineStream(WindowStream):
 
 
 def _without_returns(lines: list[bytes]) -> list[bytes]:
+    # All of them, not only the last: TensorFlow's reader drops every carriage return.
     return [line.replace(b"\r", b"") if b"\r" in line else line for line in lines]

@@ -96,6 +96,7 @@ class IndexedRecords(NamedFiles):
     def gather(self, indices: np.ndarray, passes: Passes, run: Run) -> Block:
         """Gather the records at some positions, those of a file in one go."""
         records = np.empty(len(indices), object)
+        # The last file whose first record is not behind the position; empty files are passed over.
         files = np.searchsorted(self._firsts, indices, side="right") - 1
         for number in np.unique(files):
             chosen = np.flatnonzero(files == number)
@@ -138,10 +139,13 @@ class FileIndex:
     def read(self, positions: np.ndarray, origins: Origins) -> np.ndarray:
         """Read records by number, objects [n], their positions noted; raises for the first that can't be read."""
         if self._failure is not None and (positions >= len(self._starts) - 1).any():
+            # A copy: a raised error collects frames, and threads may raise it at the same time.
             raise copy.copy(self._failure)
+        # In the order of the file, which turns a shuffled batch into fewer and longer reads.
         order = np.argsort(positions, kind="stable")
         places = positions[order]
         starts, stops = self._starts[places], self._starts[places + 1]
+        # Before any memory is taken.
         self._check_lengths(places, stops - starts - FRAME_BYTES)
         origins.note(self._name, self._form, places, starts, stops)
         try:
@@ -216,7 +220,9 @@ def _starts_of(path: str) -> np.ndarray:
     starts = _loaded(_index_path(path), facts)
     if starts is None:
         starts = scan(path)
+        # Kept only for a sound file that was not written to meanwhile.
         if int(starts[-1]) == facts[1] and facts == _facts(path):
+            # The folder may be read-only: then every process counts the records for itself.
             with contextlib.suppress(OSError), new_file(_index_path(path)) as file:
                 np.save(file, np.concatenate([np.array(facts, np.int64), starts]), allow_pickle=False)
     return starts
@@ -239,6 +245,7 @@ def _loaded(path: str, facts: list[int]) -> np.ndarray | None:
         content: np.ndarray = np.load(path, allow_pickle=False)
     except (OSError, ValueError, EOFError):
         return None
+    # Any mismatch means an index of another file or version: it is made anew.
     if content.dtype != np.int64 or content.ndim != 1 or content[:_FACTS].tolist() != facts:
         return None
     starts = content[_FACTS:]
@@ -275,13 +282,17 @@ def _stops(window: bytes, known: dict[bytes, int], left: int) -> np.ndarray:
         length = known.get(header)
         if length is None:
             length = length_of(header)
+            # A damaged length: where the next record begins is unknown.
             if length is None:
                 break
+            # Checking a header costs a checksum; equal lengths have equal headers.
             if len(known) < _MAX_KNOWN_HEADERS:
                 known[header] = length
         size = HEADER_BYTES + length + FOOTER_BYTES
+        # The record is cut off.
         if position + size > left:
             break
+        # Records of equal length often come in long runs, which NumPy finds faster than this loop.
         run = _run(window, position, size, left) if header == before else 1
         if run > 1:
             parts += [np.array(stops, np.int64), position + size * np.arange(1, run + 1)]
@@ -303,5 +314,6 @@ def _run(window: bytes, position: int, size: int, left: int) -> int:
         differ = np.flatnonzero((rows[found:, :HEADER_BYTES] != header).any(axis=1))
         if len(differ):
             return found + int(differ[0])
+        # Larger steps while all are equal: a short run costs little, a long one few comparisons.
         found, count = len(rows), count * _LEAST_RUN
     return max(1, found)

@@ -44,6 +44,7 @@ class FileCache(Node):
         self._path = path
         self._lock = threading.RLock()
         self._source: tuple[Snapshot, Node] | None = None
+        # The stored elements are in the order of these seeds, so the seeds are the key of what is stored.
         self._orders = [node.order for node in walk(child) if node.order is not None]
 
     @property
@@ -82,12 +83,15 @@ class FileCache(Node):
             snapshot = self._source[0]
             if len(snapshot.key) == len(self._orders):
                 for order, seed in zip(self._orders, snapshot.key, strict=True):
+                    # The iteration takes over the seeds of the files, unless a restored position brought
+                    # others.
                     if seed is not None and run.seeds.setdefault(id(order), seed) != seed:
                         return None
             return self._source
 
     def _check(self, snapshot: Snapshot) -> None:
         have, want = flatten(snapshot.spec)[0], flatten(self.spec)[0]
+        # Sizes may differ, since batches may; ranks and dtypes may not.
         agree = spec_kind(snapshot.spec) == spec_kind(self.spec) and all(
             a.dtype == b.dtype and len(a.shape or ()) == len(b.shape or ())
             for a, b in zip(have, want, strict=True)
@@ -107,6 +111,7 @@ class FileCache(Node):
     def commit(self, writer: SnapshotWriter, run: Run) -> None:
         """Put a whole pass there, unless somebody was quicker."""
         try:
+            # Of several processes that fill the same cache the first one wins; all wrote the same elements.
             writer.commit(replace=False, key=[order.saved_seed(run) for order in self._orders])
         finally:
             writer.abandon()
@@ -118,6 +123,7 @@ class FileCache(Node):
     def _of_run(self, name: str, run: Run, make: Callable[[], Any]) -> Any:
         key = (name, id(self))
         with self._lock:
+            # One for each iteration, however many cursors of a plan read this node.
             if key not in run.memo:
                 run.memo[key] = make()
             return run.memo[key]
@@ -145,6 +151,7 @@ class FileCache(Node):
 
         It goes on to do so when another iteration has put a pass there meanwhile, perhaps of another pipeline.
         """
+        # Threads of a `map` gather at the same time; the writer takes one block at a time.
         with self._lock:
             filling = run.memo.get(("filling", id(self)))
         return filling is not None and filling.is_under_way
@@ -181,6 +188,7 @@ class _Filling:
         if self._failure is not None:
             raise self._failure
         block = self._cache.child.gather(indices, 0, self._cache.frozen(self._run))
+        # A position may be asked for twice, in one block or, with `repeat`, in several; it is written once.
         new, first = np.unique(indices, return_index=True)
         chosen = first[self._is_missing[new]]
         if len(chosen) and self._num_missing:
@@ -212,6 +220,7 @@ class _Unusable(Cursor):
     def read(self, limit: int) -> Block:
         if self._is_told:
             raise StopIteration
+        # Set before raising: an error for each element would never end.
         self._is_told = True
         raise self._error
 
@@ -278,6 +287,7 @@ class FileCacheCursor(OwningCursor):
         stored = self._cache.stored(self._run)
         if stored is not None:
             return self._opened(stored)
+        # Only from the first element on: a pass that begins in the middle is never whole.
         self._writer = self._cache.writer(self._run)
         return self._child()
 
@@ -289,6 +299,7 @@ class FileCacheCursor(OwningCursor):
         return stored[1].open(self._run)
 
     def _write(self, block: Block) -> None:
+        # After a failure and after a restored position nothing is written any more.
         if self._writer is not None:
             first = self._position
             positions = range(first, first + block.count)
@@ -306,6 +317,7 @@ class FileCacheCursor(OwningCursor):
 
     def skip(self, count: int) -> int:
         """Read on while a pass is written."""
+        # The whole pass is to be stored, so elements that are skipped have to be made.
         inner = self._begun()
         if self._writer is not None:
             return super().skip(count)

@@ -77,6 +77,7 @@ class FilesCursor(OwningCursor):
         try:
             self._file = OpenFile(name, self._form, self._run.origins)
         except Exception:
+            # The name is used up: the next reading goes on with the next file.
             self._names.leave()
             raise
         return self._file
@@ -96,10 +97,12 @@ class FilesCursor(OwningCursor):
             except StopIteration:
                 break
             except Exception:
+                # A file that cannot be opened counts as one failed element, as it does for `read`.
                 passed += 1
                 continue
             passed += file.skip(count - passed)
             if passed < count:
+                # Fewer than asked for: the file has ended.
                 self._leave()
         return passed
 
@@ -156,6 +159,7 @@ class TurnsCursor(OwningCursor):
         """Return as many records as are at hand in all the open files, in turn."""
         order = [*self._files[self._turn :], *self._files[: self._turn]]
         files = [file for file in order if file is not None]
+        # Whole rounds only; while a file is still to be opened, its turn comes first.
         if not files or limit < len(files) or (len(files) < len(order) and not self._has_all):
             return []
         rounds = min(limit // len(files), *(file.at_hand for file in files))
@@ -175,6 +179,7 @@ class TurnsCursor(OwningCursor):
             self._leave(turn)
             return []
         finally:
+            # Also after a failure, which takes the turn of its file.
             self._turn = (turn + 1) % len(self._files)
 
     def _next_file(self, turn: int) -> OpenFile | None:
@@ -211,6 +216,7 @@ class TurnsCursor(OwningCursor):
         """Open the files again and go to the positions in them."""
         for turn, position in enumerate(state["files"]):
             if position is not None:
+                # Cursors go forwards only: for each open file the names are read anew up to its own.
                 self._names = self._open_names()
                 self._names.set_state(position["names"])
                 file = self._next_file(turn)

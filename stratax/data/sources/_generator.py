@@ -68,6 +68,8 @@ class Generator(Node):
 
     def stream(self, run: Run, passes: int) -> Cursor:
         """Open a pass over the elements, converted to the signature's dtypes and checked against it."""
+        # Noted when it is opened: the generator may be within a plan that a function makes, where nobody sees
+        # it.
         run.placeless.append(self.without_place())
         return GeneratorCursor(self)
 
@@ -110,6 +112,7 @@ class Generator(Node):
     def _convert(self, leaf: object, spec: TensorSpec, name: str, number: int) -> Any:
         array = as_array(leaf)
         found = TensorSpec.from_array(array)
+        # No copy where the dtype is right.
         converted = array if found.dtype == spec.dtype else self._cast(array, spec, name, number)
         if not spec.is_compatible_with(TensorSpec.from_array(converted)):
             raise DataError(
@@ -122,6 +125,7 @@ class Generator(Node):
     def _cast(self, array: Any, spec: TensorSpec, name: str, number: int) -> Any:
         dtype = TensorSpec.from_array(array).dtype
         is_string = dtype.hasobject or spec.dtype.hasobject
+        # Python's integers arrive as int64 and may be meant for a smaller or unsigned type, as in TensorFlow.
         is_number = dtype.kind in "iub" and spec.dtype.kind in "iuf"
         if not is_string and (np.can_cast(dtype, spec.dtype, "same_kind") or is_number):
             return array.astype(spec.dtype)
@@ -144,6 +148,7 @@ class GeneratorCursor(Cursor):
         if self._elements is None:
             self._elements = self._source.started()
         element = next(self._elements)
+        # Before the conversion: an element that does not fit is passed over, not asked for again.
         self._number += 1
         return Rows([self._source.converted(element, self._number - 1)])
 
@@ -174,10 +179,12 @@ def make_generator(
                 "output_signature is a TensorSpec or a structure (tuple, dict) of them. "
                 f"Received: {shown(spec)} in output_signature={shown(output_signature)}."
             )
+    # The function gets NumPy values, scalars as NumPy scalars, as TensorFlow passes them.
     return Generator(generator, tuple(np.asarray(arg)[()] for arg in args or ()), signature)
 
 
 def _old_signature(types: object, shapes: object) -> Any:
+    # Nothing in the types is a leaf by itself: a tuple in them is structure, not a shape.
     dtypes, structure = flatten(types, is_leaf=lambda part: False)
     if shapes is None:
         return unflatten(structure, [TensorSpec(None, dtype) for dtype in dtypes])

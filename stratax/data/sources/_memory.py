@@ -60,6 +60,7 @@ class Slices(Node):
         """Gather once per component; a plain copy where the positions are consecutive."""
         first, count = int(indices[0]), len(indices)
         if _is_consecutive(indices):
+            # Copied: an element belongs to who receives it, and the source must stay as it is.
             leaves = [leaf[first : first + count].copy() for leaf in self._leaves]
         else:
             leaves = [np.take(leaf, indices, axis=0) for leaf in self._leaves]
@@ -69,6 +70,7 @@ class Slices(Node):
 def _is_consecutive(indices: np.ndarray) -> bool:
     if indices[-1] - indices[0] + 1 != len(indices):
         return False
+    # The first test alone lets permutations through, which two positions cannot be.
     return len(indices) < 3 or bool((indices[1:] - indices[:-1] == 1).all())
 
 
@@ -107,6 +109,7 @@ class Range(Node):
         return self._length
 
     def gather(self, indices: np.ndarray, passes: Passes, run: Run) -> Block:
+        # In int64, whatever the result's dtype; the bounds were checked when the node was made.
         numbers = self._start + self._step * indices
         return Columns([numbers.astype(self._dtype, copy=False)], len(indices))
 

@@ -26,6 +26,7 @@ class OpenFile:
         self._form = form
         self._origins = origins
         self._stream = form.open(name)
+        # One piece ahead: it is read while the last one is used, and memory stays bounded for many files.
         self._queue: Background[Piece] | None = Background(1, _one_piece) if reads_ahead else None
         self._piece = Piece.empty(self._stream.place)
         self._at = 0
@@ -49,6 +50,7 @@ class OpenFile:
             self._origins.note_piece(self._name, self._form, self._piece)
             self._at = 0
         failure = self._piece.failures.get(self._at)
+        # Behind the last record may stand what ended the file, a damaged part for example.
         if failure is None and self._at == len(self._piece.records):
             failure = self._piece.last
         if failure is not None:
@@ -67,6 +69,7 @@ class OpenFile:
         if not queue.has_begun:
             # From now on the stream is the thread's.
             queue.begin(lambda _: self._read_piece(), self._stream.close, name="stratax-read", wanted=1)
+        # A file system that has gone away may block for ever; an error says which file it was.
         if not queue.wait(_MAX_WAIT):
             raise DataError(
                 f"Reading a file did not go on for {_MAX_WAIT:.0f} s. Received: filename={shown(self._name)}. "
@@ -94,6 +97,7 @@ class OpenFile:
     def skip(self, count: int) -> int:
         """Pass over records, failures included; fewer than `count` at the end of the file."""
         passed = self._skip_held(count)
+        # The stream is the thread's: its pieces can only be taken and dropped.
         while passed < count and self._queue is not None and self._queue.has_begun:
             try:
                 self._piece, self._at = self._read(), 0
@@ -101,6 +105,7 @@ class OpenFile:
                 return passed
             passed += self._skip_held(count - passed)
         if passed < count:
+            # Without a thread the stream itself can pass over records without making them.
             passed += self._stream.skip(count - passed)
             self._piece, self._at = Piece.empty(self._stream.place), 0
             self._is_lost = self._stream.has_ended
@@ -143,6 +148,7 @@ def _one_piece(_: Piece) -> int:
 
 def as_block(records: list[bytes]) -> Columns:
     """Return byte strings as elements."""
+    # Filled afterwards: `np.array` of byte strings would make a fixed-width array and drop trailing zeros.
     column = np.empty(len(records), object)
     column[:] = records
     return Columns([column], len(records))

@@ -35,5 +35,6 @@ class RowsSource(Node):
 
     def gather(self, indices: np.ndarray, passes: Passes, run: Run) -> Block:
         """Return copies of the rows."""
+        # Copies, since a window may be iterated several times and elements may be changed.
         rows = [self._rows[i] for i in indices]
         return Rows([[leaf.copy() if isinstance(leaf, np.ndarray) else leaf for leaf in row] for row in rows])

@@ -19,6 +19,7 @@ def workers_without_interrupts() -> Iterator[None]:
         return
     # Started along with the first worker, it would let Ctrl-C through again in Python 3.11.
     multiprocessing.resource_tracker.ensure_running()
+    # A new process inherits the mask, so it never sees the signal, not even before its own code runs.
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield

@@ -48,6 +48,7 @@ class WorkerMap(Map):
         specs = [] if self._mapper.spec is None else flatten(self._mapper.spec)[0]
         shaped = [spec for spec in specs if isinstance(spec, TensorSpec)]
         size = sum(math.prod(n or 1 for n in spec.shape or ()) * spec.dtype.itemsize for spec in shaped)
+        # Fewer than `least` would leave processes idle, whatever the size of the results.
         least, most = self._num_processes * _TASKS_PER_PROCESS, self._num_processes * _ROWS_AHEAD
         return max(least, min(most, _BYTES_AHEAD // max(1, size)))
 
@@ -94,12 +95,14 @@ def _made(
     try:
         return _joined([block for task in under_way for block in task.blocks(mapper)])
     finally:
+        # After a failure the other tasks are of no use: they are taken back.
         for task_under_way in under_way:
             task_under_way.cancel()
 
 
 def _joined(blocks: Sequence[Block]) -> Block:
     """Join blocks into one, which ends with the first failure."""
+    # The common case: equal shapes are joined column by column, without a look at single elements.
     if all(isinstance(block, Columns) and block.shapes == blocks[0].shapes for block in blocks):
         return concatenate_blocks(blocks)
     rows: list[Row] = []

@@ -54,14 +54,17 @@ class Memory:
     """
 
     def __init__(self, size: int, number: int) -> None:
+        # A file without a name: the system frees it when the last process lets go, even after a crash.
         file = os.memfd_create("stratax")
         self._close = weakref.finalize(self, os.close, file)
         os.ftruncate(file, size)
         self._map = mmap.mmap(file, size)
+        # A worker of the same user opens the file through this path; no descriptor has to be sent.
         self.place = Place(f"/proc/{os.getpid()}/fd/{file}", size, number)
 
     def fetch(self, leaves: Sequence[np.ndarray | Stored]) -> list[np.ndarray]:
         """Return copies of the arrays that are stored here; the others as they are."""
+        # Copied, since the next task overwrites the memory while these arrays may still be in use.
         return [leaf.view(self._map).copy() if isinstance(leaf, Stored) else leaf for leaf in leaves]
 
     def close(self) -> None:
@@ -75,6 +78,7 @@ def can_share() -> bool:
     return hasattr(os, "memfd_create")
 
 
+# Mapped once per worker and memory: mapping costs more than writing a small batch.
 _opened: dict[int, mmap.mmap | None] = {}
 
 
@@ -93,10 +97,12 @@ class Writer:
             Where they are; None if they are small, have Python objects, or there is no room.
         """
         dtype, size = parts[0].dtype, len(parts) * parts[0].nbytes
+        # Small arrays go through the pipe faster; objects are pointers, without meaning in another process.
         if self._map is None or size < SMALLEST_BYTES or dtype.hasobject or self._offset + size > self._size:
             return None
         stored = Stored(self._offset, (len(parts), *parts[0].shape), dtype)
         np.stack(parts, out=stored.view(self._map))
+        # Rounded up, so that every stack begins at a cache line.
         self._offset = -(-(self._offset + size) // _ALIGNMENT) * _ALIGNMENT
         return stored
 
@@ -107,5 +113,6 @@ def _open(place: Place) -> mmap.mmap | None:
             with open(place.path, "r+b") as file:
                 _opened[place.number] = mmap.mmap(file.fileno(), place.size)
         except OSError:
+            # The process may lack the right to open it: then everything goes through the pipe.
             _opened[place.number] = None
     return _opened[place.number]

@@ -89,6 +89,7 @@ class WorkerPool:
             if self._ready is None:
                 self._started = time.monotonic()
                 with workers_without_interrupts():
+                    # The first task answers at once, which tells a slow start from a slow function.
                     self._ready = self._executor.submit(is_ready)
             memory = self._memory(task.block.count)
             place = None if memory is None else memory.place
@@ -109,6 +110,7 @@ class WorkerPool:
                 if needed <= memory.place.size:
                     self._free.remove(memory)
                     return memory
+            # Nothing large enough is free.
             if self._free:
                 # Too small: the results have grown.
                 self._free.pop().close()
@@ -119,6 +121,7 @@ class WorkerPool:
     def drop(self, future: "Future[Result]") -> None:
         """Drop a task that nobody waits for any more; it is not done if no worker has it yet."""
         future.cancel()
+        # Not free yet: see the callback below.
         memory = self._lent.pop(future, None)
         if memory is not None:
             # A worker may be writing.
@@ -131,6 +134,7 @@ class WorkerPool:
             WorkerError: A process died, none started in time, or nothing happens any more.
         """
         since = time.monotonic()
+        # Polled, since a process that never starts would let a plain wait last for ever.
         while not wait([future], POLL_SECONDS).done:
             self._check_start()
             if time.monotonic() - since > STALL_SECONDS:
@@ -169,6 +173,7 @@ class WorkerPool:
             )
 
     def _learn(self, task: Task, result: Result) -> None:
+        # A moving mean over the last tasks: functions become faster after their first calls.
         self._seconds.append(result.seconds / task.block.count)
         sizes = [
             leaf.nbytes
@@ -187,8 +192,10 @@ class WorkerPool:
 
     def close(self, wait: bool = True) -> None:
         """End the processes, whatever they do."""
+        # Killed, since a user's function may never return.
         self._executor.shutdown(wait=wait, kill_workers=True)
         with self._lock:
+            # Not closed here: a worker that is being killed may still be writing.
             self._free.clear()
             self._lent.clear()
 

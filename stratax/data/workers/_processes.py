@@ -47,6 +47,7 @@ def start_executor(num_processes: int, set_up: Callable[..., None] | None = None
 
 def _begin(parent: int, set_up: Callable[..., None] | None, arguments: tuple[Any, ...]) -> None:
     # Ctrl-C reaches every process of a terminal; the parent ends the others.
+    # Ctrl-C is handled by the parent, which ends its workers.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with, args=(parent,), name="stratax-parent", daemon=True).start()
     if set_up is not None:
@@ -55,8 +56,10 @@ def _begin(parent: int, set_up: Callable[..., None] | None, arguments: tuple[Any
 
 def _end_with(parent: int) -> None:
     """End this process, whatever it waits for, when nobody waits for it any more."""
+    # An orphan gets another parent; this works without a signal, also after the parent was killed.
     while os.getppid() == parent:
         time.sleep(_ASK_SECONDS)
+    # Without cleaning up: handlers could wait for the parent that is gone.
     os._exit(1)
 
 

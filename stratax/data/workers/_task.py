@@ -92,6 +92,7 @@ class _Worker:
     def load(self) -> Callable[..., Any]:
         """Load the user's function when the first elements come, so that they tell what is wrong with it."""
         if self.function is None:
+            # Cloudpickle's pickles are read by the standard pickle.
             self.function, template, self.name = pickle.loads(self.payload)
             self.structure = flatten(template)[1]
         return self.function
@@ -121,6 +122,7 @@ def make(task: Task) -> Result:
         function = _worker.load()
     except Exception as e:
         failure = _transportable(e, _NOT_LOADED)
+        # Every element of the task fails in the same way, each at its turn.
         return Result(parts=[Part(block=Rows([], failure), template=None)] * task.block.count, seconds=0.0)
     made = [_one(function, task, i) for i in range(task.block.count)]
     seconds = time.perf_counter() - start
@@ -155,9 +157,12 @@ def _transportable(error: Exception, note: str) -> Exception:
     """Return the error as another process can have it: with its traceback as text."""
     where = "".join(traceback.format_exception(error)).rstrip()
     note = f"{note}\nIn worker process {os.getpid()}:\n{where}"
+    # Frames cannot be pickled; what they say is in the note.
     error.__traceback__ = error.__cause__ = error.__context__ = None
     try:
         copy = pickle.loads(cloudpickle.dumps(error))
+        # Tried here: an error with an `__init__` of its own may be pickled and fail to be unpickled by the
+        # parent.
         is_whole = type(copy) is type(error) and str(copy) == str(error)
     except Exception:
         is_whole = False
@@ -179,6 +184,7 @@ def _grouped(made: Sequence[_Made], writer: Writer) -> list[Part]:
             rows = []
             parts.append(Part(block=Rows([], item), template=None))
             continue
+        # A part holds results that can be stacked; another structure, shape or dtype begins a new one.
         if rows and (structure != item[1] or _kinds(rows[0]) != _kinds(item[0])):
             parts += _part(rows, structure, writer)
             rows = []

@@ -133,6 +133,8 @@ def make_csv_dataset(
 
     dataset = Dataset.from_tensor_slices(np.array(files, dtype=object))
     if shuffle:
+        # The order of the files, in addition to that of the rows: the rows' buffer may be smaller than a
+        # file.
         dataset = dataset.shuffle(len(files), shuffle_seed)
     dataset = dataset.interleave(
         read, cycle_length=as_count("num_parallel_reads", num_parallel_reads or 1, 1)
@@ -141,6 +143,7 @@ def make_csv_dataset(
         dataset = dataset.shuffle(shuffle_buffer_size, shuffle_seed)
     if num_epochs != 1:
         dataset = dataset.repeat(num_epochs)
+    # Without end there is no last batch, so that the batch size is static, as in TensorFlow.
     dataset = dataset.batch(batch_size, drop_remainder=num_epochs is None)
     dataset = dataset._derived(NamedColumns(dataset._node, keys, label_name))
     return dataset.prefetch(AUTOTUNE if prefetch_buffer_size is None else prefetch_buffer_size)
@@ -193,6 +196,7 @@ def _header(file: str, compression: str, style: CsvFormat, encoding: str) -> lis
             "is empty."
         )
     try:
+        # The parser's text is bytes as Latin-1; the names are the only text that is decoded.
         return [text.encode("latin-1").decode(encoding) for text in record]
     except UnicodeDecodeError as e:
         raise DataError(
@@ -224,6 +228,7 @@ def _selected(select_columns: Sequence[int | str] | None, names: Sequence[str]) 
             "select_columns takes each column once, and at least one. Received: "
             f"select_columns={shown(select_columns)}."
         )
+    # TensorFlow returns the columns in the order of the file, not of the argument.
     return sorted(places)
 
 
@@ -261,4 +266,5 @@ def _matching(file_pattern: StrPath) -> list[str]:
         raise BadArgumentError(
             f"file_pattern has to name a file. Received: file_pattern={shown(file_pattern)}. Pass a path or a pattern."
         )
+    # The same order on every machine: file systems list names in any order.
     return sorted(found)

@@ -144,6 +144,7 @@ def _parse_one(layout: CsvFormat, text: object, number: int) -> list[str]:
     raw = text if isinstance(text, bytes) else str(text).encode()
     record = [""]
     try:
+        # Latin-1 maps each byte to one character and back, whatever the text's encoding is.
         found = list(layout.parser(io.StringIO(raw.decode("latin-1"), newline="\n"))) or [[]]
         record = found[0] or record
         problem = (
@@ -190,6 +191,7 @@ def check_delimiter(field_delim: Any) -> None:
         BadArgumentError: It is something else than one ASCII character, a quote or a line end.
     """
     is_one = isinstance(field_delim, str) and len(field_delim.encode()) == 1
+    # One byte in UTF-8: the parser sees bytes.
     if not is_one or field_delim in '\r\n"':
         raise BadArgumentError(
             "field_delim is one ASCII character, neither a quote nor a line end. "

@@ -88,6 +88,7 @@ class CsvFormat:
                 raise ValueError(self._too_few(min(counts)))
         elif counts != {self.num_columns}:
             raise ValueError(self._wrong_count(counts))
+        # Without a fixed number, records may have more columns than are read.
         columns = list(zip(*records, strict=False))
         return [self._column(field, columns[field.index]) for field in self.fields]
 
@@ -101,12 +102,14 @@ class CsvFormat:
 
     def _column(self, field: CsvField, texts: Sequence[str]) -> np.ndarray:
         missing = {"", self.na_value}
+        # The common case needs neither a mask nor a second array.
         if missing.isdisjoint(texts):
             return _converted(texts, field.dtype)
         if field.default is None:
             raise ValueError("A value is required and missing")
         column = np.full(len(texts), field.default, field.dtype)
         is_there = np.array([text not in missing for text in texts])
+        # Missing texts must not be converted: an empty text is no number.
         column[is_there] = _converted([text for text in texts if text not in missing], field.dtype)
         return column
 
@@ -139,6 +142,7 @@ class CsvFormat:
 def _converted(texts: Sequence[str], dtype: np.dtype) -> np.ndarray:
     if dtype.kind == "O":
         return as_objects(list(map(_encode, texts)))
+    # One search over all texts: a search for each would cost more than the conversion.
     if _NO_NUMBER.search("".join(texts)):
         raise ValueError("It is no number")
     if dtype.kind == "i":
@@ -146,6 +150,7 @@ def _converted(texts: Sequence[str], dtype: np.dtype) -> np.ndarray:
     try:
         values = list(map(float, texts))
     except ValueError:
+        # Only where Python's own conversion failed: the rare forms cost a search each.
         values = list(map(_as_float, texts))
     with np.errstate(over="ignore"):  # What is too large for float32 is infinite.
         return np.array(values, dtype)

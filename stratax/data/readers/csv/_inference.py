@@ -49,6 +49,7 @@ def _widened(rank: int | None, text: str, na_value: str) -> int | None:
     """Return the first type from `rank` on that fits `text`; a missing value says nothing."""
     if text in ("", na_value):
         return rank
+    # From the type that fits the rows before: types only become wider.
     for candidate in range(rank or 0, len(_TYPES)):
         if _fits(text, _TYPES[candidate]):
             return candidate
@@ -58,6 +59,7 @@ def _widened(rank: int | None, text: str, na_value: str) -> int | None:
 def _fits(text: str, dtype: np.dtype) -> bool:
     if dtype.kind == "O":
         return True
+    # Python takes `1_000` as a number, TensorFlow does not.
     if "_" in text:
         return False
     try:
@@ -65,6 +67,7 @@ def _fits(text: str, dtype: np.dtype) -> bool:
             limits = np.iinfo(dtype)
             return limits.min <= int(text) <= limits.max
         largest = float(np.finfo(dtype).max)
+        # Infinity and NaN fit no float type here, as in TensorFlow, and become strings.
         return -largest < float(text) < largest
     except ValueError:
         return False

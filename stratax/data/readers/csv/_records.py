@@ -69,6 +69,7 @@ class _FileRecords:
             # As in TensorFlow a line ends with \n, \r\n or \r; behind a \r at the very end an \n may follow.
             whole = max(content.rfind(b"\n"), content.rfind(b"\r", 0, len(content) - 1)) + 1
             rest = content[whole:]
+            # Latin-1 has one character for each byte, so the length of a line is its length in the file.
             for line in io.StringIO(content[:whole].decode("latin-1"), newline=""):
                 place.offset += len(line)
                 place.line += 1
@@ -95,7 +96,10 @@ class _FileRecords:
         records: list[Record] = []
         try:
             for record in itertools.islice(self._parser, count):
+                # The csv module gives an empty list for an empty line; here it is a record with one empty
+                # field.
                 records.append(record or [""])
+                # Also for a failed record: the next one begins behind what was taken of it.
                 self._record_start = self.place.offset
         except (csv.Error, MemoryError) as e:
             self.place.record += len(records)
@@ -103,6 +107,7 @@ class _FileRecords:
             self._record_start = self.place.offset
             failure.__cause__ = e
             self.place.record += 1
+            # A parser is of no use after an error; the new one goes on behind the last line that was taken.
             self._parser = self._layout.parser(self._line_source)
             return records, failure
         self.place.record += len(records)
@@ -204,6 +209,7 @@ class CsvCursor(OwningCursor):
         self._name = ""
         self._file: _FileRecords | None = None
         self._begin = _Place()
+        # Set again by `_skip_in_file`, which reads up to the record.
         self._taken = 0
         self._pending: list[Record] = []
         self._failure: DataLossError | None = None
@@ -242,6 +248,7 @@ class CsvCursor(OwningCursor):
 
     def _records_from_begin(self) -> _FileRecords:
         node, place = self._node, dataclasses.replace(self._begin)
+        # `place` is a copy: the reader moves its own.
         return _FileRecords(self._name, node.layout, node.compression, node.buffer_size, place)
 
     def _advance(self, count: int) -> None:
@@ -260,6 +267,8 @@ class CsvCursor(OwningCursor):
     def _before_the_bad_one(self, records: list[Record], error: Exception) -> Block:
         """Return the records before the first that can't be converted; if there are none, raise its error."""
         layout = self._node.layout
+        # The conversion is by column and does not say which record failed; each is converted by itself to
+        # find out.
         bad = next((i for i, record in enumerate(records) if layout.explain(record)), None)
         if bad is None:
             raise DataError(
