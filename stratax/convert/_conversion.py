@@ -122,17 +122,20 @@ def convert_images(
     check_on_error(on_error)
     if workers is not None and workers < 1:
         raise errors.BadArgumentError(f"workers must be at least 1. Received: workers={shown(workers)}.")
+    # Before the listing, which may take minutes.
     require_codecs()
     listing = list_images(source, check_classes(classes, received="classes") if classes is not None else None)
     place = _manifest.Workplace(pathlib.Path(out), settings.name, _num_shards(listing, settings))
     with _manifest.locked(place):
         manifest = _manifest.describe(listing, settings, place.shards)
         finished = _manifest.prepare(place, manifest, overwrite=overwrite)
+        # Files of an earlier call may lack images that this call would not leave out.
         _check_earlier_skips(finished, on_error)
         resumed = sum(result.images for result in finished.values())
         results = _convert(place, listing, settings, finished, workers, on_error, progress)
         _check_any_image(results, source)
         _manifest.complete(place, manifest, results)
+    # In the order of the files, not in the order in which they were finished.
     skipped = tuple(entry for index in sorted(results) for entry in results[index].skipped)
     return ConversionReport(
         files=tuple(place.shard(index) for index in range(place.shards)),
@@ -163,6 +166,7 @@ def _convert(
     tasks = [
         task
         for task in tasks_of(place, listing, settings, skip=on_error == "skip")
+        # Files are finished one by one, and the division of images does not depend on what is finished.
         if task.index not in finished
     ]
     before = sum(result.images for result in finished.values())
@@ -180,6 +184,7 @@ def _convert(
             )
 
     if tasks:
+        # Closed at once on an error: the processes must not outlive the lock on the folder.
         with contextlib.closing(_workers.make_shards(tasks, workers or num_cores(), tell)) as made:
             results |= {result.index: result for result in made}
     return results

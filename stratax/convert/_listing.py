@@ -142,6 +142,7 @@ def _images_under(
 ) -> Iterator[tuple[str, int]]:
     """Yield the names and sizes of the images in a folder and below. A link back to a folder above is left."""
     status = os.stat(folder.path)
+    # Device and number name a folder whatever its path is: links may form a cycle.
     if (status.st_dev, status.st_ino) in above:
         return
     above = above | {(status.st_dev, status.st_ino)}
@@ -166,6 +167,7 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
 
 def _sorted_entries(folder: str | os.PathLike[str]) -> list[os.DirEntry[str]]:
     with reading(os.fspath(folder)), os.scandir(folder) as entries:
+        # File systems list names in any order; the numbers of the classes must not depend on it.
         return sorted(entries, key=lambda entry: entry.name)
 
 
@@ -173,6 +175,7 @@ def _size(path: str) -> int:
     try:
         return os.stat(path).st_size
     except OSError:
+        # Not readable, or gone: the error comes with the image itself, where it may be left out.
         return -1
 
 
@@ -194,6 +197,7 @@ def _rows(path: pathlib.Path) -> Iterator[tuple[str, str]]:
     """Yield the paths and labels of a CSV, without its heading if it has one."""
     content = read_file(str(path))
     try:
+        # `utf-8-sig`, since spreadsheets put a byte order mark in front.
         reader = csv.reader(io.StringIO(content.decode("utf-8-sig"), newline=""), strict=True)
         for row in reader:
             fields = [field.strip() for field in row]
@@ -222,5 +226,6 @@ def _classes_of(rows: Sequence[tuple[str, str]]) -> tuple[str, ...]:
     """Return all labels, sorted: as numbers where all are whole numbers."""
     labels = {label for _, label in rows}
     if all(label.isdecimal() for label in labels):
+        # By value, so that class 10 comes behind class 9; the text tells `1` from `01`.
         return tuple(sorted(labels, key=lambda label: (int(label), label)))
     return tuple(sorted(labels))

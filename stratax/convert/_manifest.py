@@ -75,6 +75,7 @@ def describe(listing: Listing, settings: ConversionSettings, shards: int) -> dic
     described["resize"] = list(settings.resize) if isinstance(settings.resize, tuple) else settings.resize
     digest = hashlib.sha256()
     for picture in listing.pictures:
+        # Names and sizes, not contents: reading all images would take as long as converting them.
         line = f"{picture.name}\0{picture.class_index}\0{picture.size}\n"
         digest.update(line.encode("utf-8", "surrogatepass"))
     return {
@@ -109,6 +110,7 @@ def prepare(place: Workplace, manifest: dict[str, Any], *, overwrite: bool) -> d
     else:
         _check_no_strangers(place)
         finished = {}
+    # Before the manifest: where there is a manifest, the labels are those of this conversion.
     _write_labels(place, manifest["classes"], overwrite=overwrite)
     if earlier is None:
         write_text(place.manifest, json.dumps(manifest, indent=2) + "\n")
@@ -183,6 +185,7 @@ def _read_manifest(place: Workplace) -> dict[str, Any] | None:
 
 
 def _check_same(place: Workplace, earlier: dict[str, Any], manifest: dict[str, Any]) -> None:
+    # Every difference is named, so that one look is enough.
     differences = [
         f"{key} was {shown(earlier['settings'].get(key))} and is {shown(value)}"
         for key, value in manifest["settings"].items()
@@ -217,6 +220,7 @@ def _finished(place: Workplace, earlier: dict[str, Any]) -> dict[int, ShardResul
     found = {}
     for result in noted:
         path = place.shard(result.index)
+        # A result without its file was written just before an interruption; the file is made again.
         if path.is_file() and path.stat().st_size == result.size:
             found[result.index] = result
     return found

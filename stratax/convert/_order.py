@@ -19,6 +19,7 @@ def order_key(name: str, seed: int) -> int:
     Returns:
         A number from 0 to 2**64 - 1, spread evenly.
     """
+    # `surrogatepass`, since names of files need not be UTF-8.
     text = f"{seed}\0{name}".encode("utf-8", "surrogatepass")
     return int.from_bytes(hashlib.blake2b(text, digest_size=_DIGEST_BYTES).digest(), "big")
 
@@ -35,5 +36,6 @@ def divide(pictures: Sequence[Picture], shards: int, seed: int) -> list[tuple[Pi
         The images of each file, in order.
     """
     ordered = sorted(pictures, key=lambda picture: order_key(picture.name, seed))
+    # In integers: the sizes differ by one at most, and no rounding depends on the machine.
     bounds = [len(ordered) * index // shards for index in range(shards + 1)]
     return [tuple(ordered[begin:end]) for begin, end in itertools.pairwise(bounds)]

@@ -139,6 +139,7 @@ def check_on_error(on_error: str) -> None:
 
 
 def _check_range(name: str, value: int, least: int, most: int) -> None:
+    # `bool` is an `int` for Python.
     if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
         raise errors.BadArgumentError(
             f"{name} is out of range. Expected: a whole number from {least} to {most}. Received: {name}={shown(value)}."

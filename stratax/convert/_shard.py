@@ -78,6 +78,7 @@ def make_shard(task: ShardTask) -> ShardResult:
         DataLossError: If an image is broken and that is not to be skipped.
         OSError: If the file can't be written.
     """
+    # With the process in the name: a worker that hangs cannot write into the file of its successor.
     partial = pathlib.Path(task.parts, f"{task.index:05}.{os.getpid()}.tfrecord")
     images = 0
     skipped: list[tuple[str, str]] = []
@@ -89,12 +90,14 @@ def make_shard(task: ShardTask) -> ShardResult:
             except errors.DataLossError as error:
                 if not task.skip_broken:
                     raise
+                # The cause alone: the name of the image is listed beside it.
                 skipped.append((picture.name, str(error.__cause__ or error)))
             else:
                 writer.write(record)
                 images += 1
             meter.write(task.index, images, len(skipped))
     result = ShardResult(index=task.index, images=images, size=partial.stat().st_size, skipped=tuple(skipped))
+    # The result first: a file under its own name always has one.
     write_text(result_path(task.parts, task.index), json.dumps(dataclasses.asdict(result)))
     os.replace(partial, task.path)
     return result
@@ -124,11 +127,13 @@ class Meter:
 
     def write(self, index: int, images: int, skipped: int) -> None:
         """Note how many images of a file are done, and who works on it."""
+        # One write at an offset of its own: workers neither need a lock nor move a common position.
         os.pwrite(self._descriptor, _METER.pack(os.getpid(), images, skipped), index * _METER.size)
 
     def read(self, index: int) -> tuple[int, int, int]:
         """Return the process that works on a file (0: none has begun), and how many images it has done and left out."""
         noted = os.pread(self._descriptor, _METER.size, index * _METER.size)
+        # The file grows with the first write at the highest number.
         return _METER.unpack(noted) if len(noted) == _METER.size else (0, 0, 0)
 
 

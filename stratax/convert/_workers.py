@@ -43,6 +43,7 @@ def make_shards(tasks: Sequence[ShardTask], workers: int, on_progress: OnProgres
     except BrokenProcessPool as error:
         raise _death(tasks, error) from error
     finally:
+        # After an error, or when the caller stops, nobody wants what the workers still make.
         executor.shutdown(wait=True, kill_workers=not is_done)
 
 
@@ -55,7 +56,10 @@ def _results(
     with Meter(tasks[0].parts) as meter:
         while waiting:
             done, waiting = concurrent.futures.wait(
-                waiting, _POLL_SECONDS, return_when=concurrent.futures.FIRST_COMPLETED
+                # Polled, for the progress and for the watch.
+                waiting,
+                _POLL_SECONDS,
+                return_when=concurrent.futures.FIRST_COMPLETED,
             )
             images, skipped = _sums(meter, tasks)
             on_progress(images, skipped)

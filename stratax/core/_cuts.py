@@ -52,7 +52,9 @@ class Driven:
         self.equation = equation
         counts = collections.Counter(v for v in equation.invars if isinstance(v, jax_core.Var))
         self.last_uses = [
-            isinstance(v, jax_core.Var) and counts[v] == 1 and v not in later for v in equation.invars
+            # Only such a value's buffer may be given away: nobody reads it any more.
+            isinstance(v, jax_core.Var) and counts[v] == 1 and v not in later
+            for v in equation.invars
         ]
 
 
@@ -88,6 +90,7 @@ def _window_function(step: _driven.Step, loop: _driven.Loop, shardings: Any, *, 
     run = jax_core.jaxpr_as_fun(step.jaxpr)
 
     def iteration(index: Any, values: Sequence[Any], start: Any, blocks: Any, constants: Any) -> Any:
+        # One row of each block, cut out on the device: no array is made for a single iteration.
         rows = [jax.lax.dynamic_index_in_dim(block, index, 0, keepdims=False) for block in blocks]
         return run(*values, start + index, *rows, *constants)
 
@@ -101,6 +104,8 @@ def _window_function(step: _driven.Step, loop: _driven.Loop, shardings: Any, *, 
             return new, go_on, count
 
         def test(state: PyTree) -> Any:
+            # The test of the loop was computed with the last iteration; the bound is that of the elements at
+            # hand.
             return jnp.logical_and(state[1], state[0] < count)
 
         def body(state: PyTree) -> Any:

@@ -56,6 +56,7 @@ def extend(
     closed, region = retrace(program.memory, _hints(program.memory.structures, loop.path, structures))
     found = region.loops.get(loop.path)
     step = None if found is None else next((s for s in found.steps if _fits(s, structures)), None)
+    # The loop that is running keeps its carried values, so the new iteration must carry exactly the same.
     if found is None or step is None or not _carries_the_same(found, loop):
         raise errors.TracingError(
             "The elements of a loop differ in shape, and the loop's results or the variables that it writes differ "
@@ -67,6 +68,7 @@ def extend(
     old = dataclasses.replace(program.traced, jaxpr=jaxpr)
     sources = [_counterpart(equation.invars[place], new, old, closed) for place in step.constants]
     for source in sources:
+        # What the new iteration reads must have been computed by the program that is running.
         if isinstance(source, jax_core.Var) and source not in values:
             raise errors.TracingError(
                 "The elements of a loop differ in shape, and for some of them it needs a value from before the loop "
@@ -87,6 +89,8 @@ def _hints(
     known: dict[_capture.Path, list[Any]], path: _capture.Path, structures: list[Any]
 ) -> dict[_capture.Path, list[Any]]:
     """Return what to trace a loop for, and the loops around it: the elements that they have now."""
+    # Loops around this one are traced for the bodies that they are in now; else the path would lead
+    # elsewhere.
     hints = {path: [structures]}
     for position, part in enumerate(path):
         if part < 0:

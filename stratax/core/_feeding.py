@@ -35,6 +35,7 @@ class Segment:
             key: self._block(target[key], stream, region.per_iteration(stream))
             for key, stream in _streams(region).items()
         }
+        # The stream is told of a loop of no iterations, but there is no block to cut.
         if not self.count:
             return []
         arrays = []
@@ -43,6 +44,7 @@ class Segment:
                 block = blocks[id(source.taken.stream)][source.index]
                 start = source.taken.offset
                 rows = block[:, start : start + source.taken.count]
+                # A single element is taken without the axis of a block.
                 arrays.append(rows if source.taken.block else rows[:, 0])
         return arrays
 
@@ -56,6 +58,7 @@ class Segment:
             per_count=per_iteration,
             pinned=self.pinned,
         )
+        # The block is fed flat; the loop goes along the first axis.
         return [a.reshape(self.count, per_iteration, *a.shape[1:]) for a in jax.tree.leaves(block)]
 
 
@@ -81,6 +84,7 @@ def plan(parent: _capture.Region, region: _body.LoopRegion, length: object, boun
     pinned = None if argument is None else (argument, count)
     if not count:
         return [Segment(0, dict.fromkeys(streams, ()), None, pinned)]
+    # One structure for all elements: one loop, whose number of iterations may even be an argument.
     if all(len(run) == 1 for run in runs.values()):
         return [Segment(count, {key: run[0][0] for key, run in runs.items()}, argument, None)]
     return [
@@ -131,6 +135,7 @@ def _cut(runs: dict[int, tuple[list[tuple[Any, int]], int]]) -> list[tuple[int, 
     for key, (stream_runs, per_iteration) in runs.items():
         end = 0
         ends[key] = [(end := end + length // per_iteration, structure) for structure, length in stream_runs]
+    # All places where any stream changes: between two of them every stream has one structure.
     cuts = sorted({end for stream_ends in ends.values() for end, _ in stream_ends})
     segments = []
     start = 0

@@ -43,6 +43,7 @@ def combined(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[s
         return _Enumerated(args[0], start)
     if function is not zip or not any(is_stream(value) for value in args):
         return None
+    # How many elements a stream has is not known while tracing, so `strict` could not be checked.
     if kwargs.get("strict") or not all(is_stream(value) for value in args):
         others = [value for value in args if not is_stream(value)]
         raise errors.TracingError(
@@ -66,6 +67,7 @@ def _iterator(value: object) -> Any:
             "often. Expected: `for element in dataset` there, or `iter(dataset)` in the function's own body. Received: "
             f"{shown(value)}."
         )
+    # By its place in the function: a trace that is repeated finds the same pass.
     made = region.passes[region.next_path()] = _stream.CallPass(value)
     return made
 
@@ -86,6 +88,7 @@ def _zipped(parts: list[tuple[tuple[Any, ...], _Form]]) -> _Form:
         values, offset = [], 0
         for streams, inner in parts:
             values.append(inner(index, taken[offset : offset + len(streams)]))
+            # Each part takes as many elements as it has streams: parts may be zips themselves.
             offset += len(streams)
         return tuple(values)
 

@@ -55,6 +55,7 @@ _CONSUMERS = frozenset(
 def note(value: object) -> None:
     """Note an iterator that a call in the function that is being traced has given."""
     if isinstance(value, Iterator) and (program := _program_region()) is not None:
+        # The iterator itself is held: were it freed, another one could have its id.
         program.iterators[id(value)] = value
 
 
@@ -94,6 +95,7 @@ def check_surroundings(function: Callable[..., Any], args: Sequence[Any], kwargs
     function = inspect.unwrap(function)
     if not isinstance(function, types.FunctionType):
         return
+    # What the code can name: its closure and the globals that it mentions.
     found = [cell.cell_contents for cell in function.__closure__ or () if _is_filled(cell)]
     found += [
         function.__globals__[name] for name in function.__code__.co_names if name in function.__globals__
@@ -111,6 +113,7 @@ def _is_filled(cell: types.CellType) -> bool:
 
 
 def _consumes(function: Callable[..., Any]) -> bool:
+    # `itertools` is tested by module, since its functions are types and new versions of Python add some.
     module = getattr(function, "__module__", None)
     return module == itertools.__name__ or (module == builtins.__name__ and function in _CONSUMERS)
 
@@ -128,6 +131,7 @@ def _is_expression(value: object) -> bool:
 
 def _program_region() -> "_capture.ProgramRegion | None":
     region = _capture.current_region()
+    # Iterators are noted for the whole program, whichever loop or condition inside of it made them.
     while region is not None and not isinstance(region, _capture.ProgramRegion):
         region = region.parent
     return region

@@ -53,6 +53,8 @@ def print(*args: object, sep: str = " ", end: str = "\n", output_stream: object 
     leaves, treedef = jax.tree.flatten(values)
     traced = [position for position, leaf in enumerate(leaves) if isinstance(leaf, jax.core.Tracer)]
     write = _writer(treedef, leaves, traced, sep, end, output_stream)
+    # Within a compiled function also for constants: it prints whenever the program runs, not when it is
+    # traced.
     if traced or _capture.current_region() is not None:
         jax.debug.callback(write, *(leaves[position] for position in traced), ordered=_can_be_ordered())
     else:
@@ -82,6 +84,7 @@ def _writer(
         values = list(constant)
         for position, array in zip(traced, arrays, strict=True):
             values[position] = np.asarray(array)
+        # Looked up when it prints: tests and notebooks replace `sys.stderr`.
         stream = sys.stderr if output_stream is None else output_stream
         text = sep.join(str(_shown(value)) for value in jax.tree.unflatten(treedef, values))
         # One call of write per line, so that lines of several replicas do not mix.

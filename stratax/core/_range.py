@@ -43,12 +43,14 @@ class Range:
         if self.is_static:
             return len(self._plain())
         distance = self.stop - self.start
+        # Rounded up, for either sign of delta: the floor of the negative distance is taken.
         return jnp.maximum(0, -(-distance // self.delta)).astype(jnp.int32)
 
     def element(self, index: Any) -> Any:
         """Return the number at `index`, an array of the range's dtype."""
         # A range of the host may have 64 bits; what a compiled loop counts with has those of the devices.
         dtype = jax.dtypes.canonicalize_dtype(self.dtype)
+        # The plain cases leave no arithmetic in the compiled loop.
         scaled = index if isinstance(self.delta, int) and self.delta == 1 else index * self.delta
         shifted = scaled if isinstance(self.start, int) and self.start == 0 else self.start + scaled
         return jnp.asarray(shifted, dtype)
@@ -123,6 +125,7 @@ def range(start: Any, stop: Any = None, delta: Any = 1, dtype: object = None) ->
     if stop is None:
         start, stop = 0, start
     bounds = [_checked(name, value) for name, value in (("start", start), ("stop", stop), ("delta", delta))]
+    # A traced delta of 0 cannot be refused here.
     if not isinstance(bounds[2], jax.core.Tracer) and int(bounds[2]) == 0:
         raise errors.BadArgumentError(
             f"`stratax.range` would never end. Expected: delta other than 0. Received: delta={shown(delta)}. "
@@ -134,6 +137,7 @@ def range(start: Any, stop: Any = None, delta: Any = 1, dtype: object = None) ->
 def _checked(name: str, value: object) -> Any:
     """Return a bound as an int, or as it is where it is traced."""
     value = value.value if isinstance(value, keras.Variable) else value
+    # `bool` is an `int` for Python, but no bound.
     if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
         return int(value)
     if not isinstance(value, (jax.Array, np.ndarray)) or not jnp.issubdtype(value.dtype, jnp.integer):

@@ -35,11 +35,13 @@ class History:
     def add(self, arguments: _signature.Arguments) -> None:
         """Note that the function was traced."""
         group = self._group(arguments)
+        # Taken out and put back at the end: the oldest entry is the first one of the dict.
         count = self._last.pop(group)[0] if group in self._last else 0
         self._last[group] = count + 1, _Trace.of(arguments)
         self._known[self._callee(arguments)] = None
         for table in (self._last, self._known):
             if len(table) > _MAX_GROUPS:
+                # Bounded, so that a function with ever new arguments does not grow without end.
                 del table[next(iter(table))]
 
     def warn(
@@ -76,6 +78,7 @@ class History:
         """Return what is counted together: one piece of code, whatever it closes over."""
         if not self._by_callee:
             return None
+        # A lambda in a loop is made anew each time; counted by code, its traces are seen as repeated.
         return getattr(arguments.leaves[0], "__code__", None) or self._callee(arguments)
 
 

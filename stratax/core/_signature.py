@@ -78,10 +78,13 @@ def sort_arguments(arguments: object) -> Arguments:
     dynamic: list[Any] = []
     streams: list[Any] = []
     for leaf in leaves:
+        # By type, not by value: a program takes any array of this shape and dtype.
         if isinstance(leaf, _ARRAYS):
+            # Weakly typed arrays promote otherwise, so that they make another program.
             parts.append((leaf.shape, leaf.dtype, getattr(leaf, "weak_type", False)))
             dynamic.append(leaf)
         elif isinstance(leaf, _stream.Stream):
+            # A stream is known by what its elements are like; its elements are checked when the program runs.
             parts.append(leaf.signature)
             streams.append(leaf)
         elif isinstance(leaf, _stream.StreamSource):
@@ -100,15 +103,18 @@ def static_key(value: object, seen: frozenset[int] = frozenset()) -> Hashable:
         return (type(value), repr(value))  # 0.0 == -0.0, and nan != nan.
     if isinstance(value, Alias):
         return Ref(value.identity)
+    # A function may close over itself.
     if id(value) in seen:
         return "recursion"
     if isinstance(value, types.FunctionType):
         return _function_key(value, seen | {id(value)})
     if isinstance(value, types.MethodType):
+        # Every access makes a new bound method; what it is made of stays the same.
         return (Ref(value.__self__), static_key(value.__func__, seen))
     if isinstance(value, functools.partial):
         parts = (value.func, *value.args, *value.keywords.values())
         return (functools.partial, tuple(value.keywords), *(static_key(part, seen) for part in parts))
+    # All else by identity: equal objects may change and become different.
     return Ref(value)
 
 
@@ -122,6 +128,7 @@ def _function_key(function: types.FunctionType, seen: frozenset[int]) -> Hashabl
     cells = tuple(_cell_key(cell, seen) for cell in function.__closure__ or ())
     defaults = tuple(static_key(d, seen) for d in (function.__defaults__ or ()))
     keywords = tuple((k, static_key(d, seen)) for k, d in (function.__kwdefaults__ or {}).items())
+    # A lambda in a loop is a new function each time, but with the same code and, often, the same cells.
     return (function.__code__, cells, defaults, keywords)
 
 
@@ -139,6 +146,7 @@ def _is_static_container(value: object) -> bool:
 @functools.lru_cache(maxsize=512)
 def _is_type_of_input(kind: type) -> bool:
     # Asked of every node of the arguments in every call; an abstract class answers in ten times the time of the cache.
+    # Cached by type: `isinstance` on abstract classes is slow, and every leaf of every call comes here.
     return issubclass(kind, (_stream.Stream, _stream.StreamSource, types.GeneratorType))
 
 

@@ -72,6 +72,7 @@ class StagedProgram:
         state = {self._inputs[p]: v for p, v in zip(self._donated, donated, strict=True)}
         state |= {self._inputs[p]: v for p, v in zip(self._kept, kept, strict=True)}
         given = self._constants | dict(zip(self._arguments, arguments, strict=True))
+        # Only the variables that the replicas read travel to their devices.
         needed = [v for v in self._first.inputs if v in state]
         # A copy, never an alias: the second stage overwrites what it is given.
         sent = jax.device_put([state[v] for v in needed], self._placement, may_alias=False)
@@ -82,6 +83,7 @@ class StagedProgram:
         values = given | state | middle | last
         results = [v.val if isinstance(v, jax_core.Literal) else values[v] for v in self._outputs]
         ordered = [results[index] for index in self._order]
+        # Those that come from the first stage, too: variables live where their storage is.
         new = jax.device_put(ordered[: self._num_written], self._storage)
         return new, ordered[self._num_written :]
 
@@ -101,6 +103,7 @@ class Stage:
         inputs = [v for v in used if v not in made]
         self._donated = [v for v in inputs if v in (donated or ())]
         self._others = [v for v in inputs if v not in (donated or ())]
+        # In the order of `made`, which is that of the equations: sets have none.
         self._results = [v for v in made if v in wanted]
         # The names of the whole program's arguments and results fit no part of it.
         debug = jaxpr.debug_info._replace(arg_names=None, result_paths=None)
@@ -112,6 +115,7 @@ class Stage:
             debug_info=debug,
         )
         run = jax_core.jaxpr_as_fun(jax_core.ClosedJaxpr(cut, []))
+        # Two lists, since donation is by argument: all of the first one is donated, nothing of the second.
         self._run = jax.jit(lambda own, rest: run(*own, *rest), donate_argnums=0)
 
     @property
@@ -128,6 +132,7 @@ def _cut(equations: list[Any]) -> tuple[list[Any], list[Any]]:
     """Separate equations that replicas' computations are or need from the rest."""
     needed: set[Any] = set()
     first = []
+    # Backwards, so that what an equation needs is known before its makers are met.
     for equation in reversed(equations):
         if _is_replicated(equation) or any(v in needed for v in equation.outvars):
             needed.update(v for v in equation.invars if isinstance(v, jax_core.Var))

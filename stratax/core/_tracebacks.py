@@ -34,6 +34,7 @@ def shorten(error: BaseException) -> None:
     Args:
         error: The error that is about to leave the library. To be raised again by a bare `raise`.
     """
+    # JAX's and Keras' own switches hold here, too.
     mode = jax.config.jax_traceback_filtering  # type: ignore[attr-defined]
     if mode == "off" or not keras.config.is_traceback_filtering_enabled():
         return
@@ -42,9 +43,11 @@ def shorten(error: BaseException) -> None:
     about_the_program = isinstance(error, errors.StrataxError) or any(
         frames and _file(frames[-1]).startswith(_folders("keras")) for _, frames in chain
     )
+    # No frame of the user's and no error about the program: a fault in a library, whose frames are needed.
     if not (any(shown) or about_the_program):
         return
     for (each, _), frames in zip(chain, shown, strict=True):
+        # Tracebacks are linked lists without a way to remove a link, so they are made anew.
         each.__traceback__ = _linked(frames)
     if not any(
         "JAX_TRACEBACK_FILTERING" in note for each, _ in chain for note in getattr(each, "__notes__", ())
@@ -61,6 +64,7 @@ def _linked(frames: list[types.TracebackType]) -> types.TracebackType | None:
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:
     """Yield the error and those that it was raised from or while handling, as far as they are printed."""
+    # Chains of errors may have cycles.
     seen: set[int] = set()
     while error is not None and id(error) not in seen:
         seen.add(id(error))

@@ -50,18 +50,22 @@ def transpile(function: types.FunctionType, operators: object) -> types.Function
     Raises:
         Exception: Whatever AutoGraph raises where it can't read or rewrite the source.
     """
+    # The table is shared by all threads, and no function is rewritten twice.
     with _lock:
         entry = _factories.get(function.__code__)
         if entry is None:
             entry = _factories[function.__code__] = _factory_code(function)
     code, name = entry
+    # The cells themselves, not their contents: both functions see later changes of a variable.
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
     factory = types.FunctionType(
         code, function.__globals__, name, None, tuple(cells[variable] for variable in code.co_freevars)
     )
     rewritten = factory(operators)
     rewritten.__code__ = rewritten.__code__.replace(
-        co_name=function.__code__.co_name, co_qualname=function.__code__.co_qualname
+        # Tracebacks show the user's name.
+        co_name=function.__code__.co_name,
+        co_qualname=function.__code__.co_qualname,
     )
     rewritten.__name__ = function.__name__
     rewritten.__qualname__ = function.__qualname__
@@ -70,6 +74,7 @@ def transpile(function: types.FunctionType, operators: object) -> types.Function
     rewritten.__doc__ = function.__doc__
     rewritten.__defaults__ = function.__defaults__
     rewritten.__kwdefaults__ = function.__kwdefaults__
+    # Decorators may have left attributes.
     rewritten.__dict__.update(function.__dict__)
     return rewritten
 
@@ -82,6 +87,7 @@ def _factory_code(function: types.FunctionType) -> tuple[types.CodeType, str]:
         definition: ast.stmt = ast.Assign(targets=[ast.Name(name, ast.Store())], value=node)
     else:
         node.name = name
+        # As the annotations of its arguments; see below.
         node.returns = None
         _erase_annotations(node.args)
         definition = node
@@ -95,6 +101,7 @@ def _factory_code(function: types.FunctionType) -> tuple[types.CodeType, str]:
     _set_locations(module, function.__code__.co_firstlineno)
     flags = 0
     for feature in context.info.future_features:
+        # The rewritten code obeys the `from __future__` imports of the user's module, and none of this one.
         flags |= __import__("__future__").__dict__[feature].compiler_flag
     code = compile(module, function.__code__.co_filename, "exec", flags=flags, dont_inherit=True)
     return _inner_code(_inner_code(code, "closure"), "factory"), name

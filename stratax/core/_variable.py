@@ -59,8 +59,10 @@ class Variable(keras.Variable):
                 "is computed once. Expected: a constant or a function that makes one. Received: "
                 f"initial_value={value}. Create the variable with zeros and assign to it."
             )
+        # A copy of an array: JAX may share the memory of a NumPy array on CPUs, and the caller may change it.
         array = np.array(value) if isinstance(value, np.ndarray) else np.asarray(value)
         _check_numbers("initial_value", array)
+        # Before Keras converts it: 64-bit numbers would lose their upper half without a word.
         _placement.check_fits([array])
         kind = keras.backend.standardize_dtype(dtype) if dtype is not None else _default_dtype(value, array)
         super().__init__(
@@ -79,6 +81,7 @@ class Variable(keras.Variable):
 
     def _convert_to_tensor(self, value: Any, dtype: object = None) -> Any:
         # On the CPU, JAX shares the memory of a NumPy array, which may change later.
+        # As in `__init__`: JAX may share the memory.
         own = np.array(value) if isinstance(value, np.ndarray) else value
         if isinstance(value, str | bytes | np.ndarray):
             _check_numbers("value", np.asarray(value))
@@ -86,6 +89,7 @@ class Variable(keras.Variable):
         try:
             return super()._convert_to_tensor(own, dtype)
         except (TypeError, ValueError):
+            # Only nested lists need a look: everything else was checked above.
             if not isinstance(value, list | tuple):
                 raise
             _check_numbers("value", np.asarray(value))
@@ -124,4 +128,5 @@ def _default_dtype(value: object, array: np.ndarray) -> str:
         return str(jax.dtypes.canonicalize_dtype(array.dtype))
     if array.dtype.kind == "f":
         return "float32"
+    # NumPy's defaults for Python's numbers have 64 bits, TensorFlow's have 32.
     return "int32" if array.dtype.kind in "iu" else str(array.dtype)

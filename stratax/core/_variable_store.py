@@ -83,6 +83,7 @@ class _Stored:
         store: VariableStore = self.__dict__[_STORE]
         if self.__dict__[_HAS_VALUE]:
             store.write([self], [value])  # type: ignore[list-item]
+        # Keras sets None before a deferred variable is built: that is no value.
         elif value is not None:
             store.create(self, value)  # type: ignore[arg-type]
             self.__dict__[_HAS_VALUE] = True
@@ -113,6 +114,7 @@ class _Stored:
 
 @functools.cache
 def _stored_class(cls: Any) -> Any:
+    # The class looks like the variable's own in messages and in `repr`.
     return type(cls.__name__, (_Stored, cls), {"__module__": cls.__module__, "__doc__": cls.__doc__})
 
 
@@ -135,6 +137,7 @@ def keep(variable: keras.Variable, store: VariableStore) -> None:
     """
     if variable.__dict__.get(_STORE) is store:
         return
+    # Out of the instance: behind the property of the new class it would only keep the array alive.
     value = variable.__dict__.pop("_value", None)
     variable.__dict__.update({_STORE: store, _HAS_VALUE: False})
     cls: Any = type(variable)
@@ -183,6 +186,7 @@ def read_all(variables: Sequence[keras.Variable]) -> list[Any]:
         if store is None:
             found = [variables[position]._value for position in positions]
         else:
+            # A store is not asked for what it does not have yet; these stay None.
             positions = [p for p in positions if variables[p].__dict__[_HAS_VALUE]]
             found = store.read([variables[position] for position in positions])
         for position, value in zip(positions, found, strict=True):
@@ -202,6 +206,7 @@ def write_all(variables: Sequence[keras.Variable], values: Sequence[Any]) -> Non
             variable._value = value
         return
     for store, positions in _by_store(variables).items():
+        # One by one where a first value is among them: the setter tells creation from a change.
         if store is None or not all(variables[p].__dict__[_HAS_VALUE] for p in positions):
             for position in positions:
                 variables[position]._value = values[position]

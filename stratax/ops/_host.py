@@ -25,9 +25,11 @@ def is_on_host(*operands: object) -> bool:
     stand-ins of `Dataset.map`) is one. Text is never one (see `stratax.ops._text`).
     """
     leaves = [leaf for operand in operands for leaf in _leaves(operand)]
+    # Text has functions of its own.
     if any(map(holds_text, leaves)):
         return False
     arrays = [leaf for leaf in leaves if isinstance(leaf, np.generic) or not isinstance(leaf, _NUMBERS)]
+    # Numbers alone say nothing about where to compute.
     return bool(arrays) and all(is_numpy(array) for array in arrays)
 
 
@@ -49,11 +51,13 @@ def host_array(value: Any, dtype: Any = None) -> Any:
 
 def is_numpy(value: object) -> bool:
     """Return whether `value` is a NumPy array or scalar, or poses as an array."""
+    # By protocol: what stands for an array while a function is examined counts as NumPy's.
     return isinstance(value, np.generic) or hasattr(type(value), "__array_ufunc__")
 
 
 def is_traced(value: object) -> bool:
     """Return whether the value of `value` is known only when a compiled program runs."""
+    # Without JAX there are no tracers, and a data pipeline need not import it.
     if "jax" not in sys.modules:
         return False
     from jax.core import Tracer

@@ -23,6 +23,7 @@ class _KerasOps:
 
             from stratax.core.placement import check_fits
 
+            # Numbers that 32 bits cannot hold would be cut off without a word.
             if name not in _CONVERSIONS:
                 check_fits(args)
             try:
@@ -37,6 +38,7 @@ class _KerasOps:
                 "of what is computed, or convert it to numbers on the host."
             )
 
+        # The next access finds the function in the instance.
         setattr(self, name, call)
         return call
 

@@ -22,6 +22,7 @@ def holds_text(value: object) -> bool:
     """Return whether a value is text: a string, `bytes`, an array of them, or a nested list with one of these in it."""
     if isinstance(value, np.ndarray):
         if value.dtype.kind == "O":
+            # The first element decides: arrays of objects are text as a whole or not at all.
             return value.size > 0 and isinstance(value.flat[0], str | bytes)
         return value.dtype.kind in "SU"
     if isinstance(value, list | tuple):
@@ -76,6 +77,7 @@ def or_text(*parameters: str) -> Callable[[_Function], _Function]:
                 args[i] if i < len(args) else kwargs.get(name)
                 for i, name in zip(places, parameters, strict=True)
             ]
+            # The usual case must cost little: binding arguments is slow.
             if not any(map(holds_text, operands)):
                 return function(*args, **kwargs)
             bound = signature.bind(*args, **kwargs)

@@ -175,6 +175,7 @@ def unstack(value: object, num: int | None = None, axis: int = 0, name: str = "u
     """Return the slices of `value` along a dimension, as a list, as `tf.unstack`; `num` may be left out."""
     if not _are_on_host(value):
         return list(ops.unstack(on_device(value), num, axis))
+    # Views, which cost nothing.
     return list(np.moveaxis(np.asarray(value), axis, 0))
 
 
@@ -207,6 +208,7 @@ def split(
     if np.ndim(num_or_size_splits) == 0:
         return list(library.split(value, int(num_or_size_splits), axis=axis))
     parts, total = list(sizes_of("num_or_size_splits", num_or_size_splits)), np.shape(value)[axis]
+    # One size may be left open, as in TensorFlow; the 1 takes the -1 out of the sum.
     if parts.count(-1) == 1:
         parts[parts.index(-1)] = total - sum(parts) - 1
     if sum(parts) != total or min(parts, default=0) < 0:
@@ -326,6 +328,7 @@ def one_hot(
         indices = np.asarray(indices) if isinstance(indices, (list, tuple)) else indices
         hot = np.where(indices[..., None] == np.arange(depth), kind.type(on), kind.type(off))
         return hot if axis in (None, -1) else np.moveaxis(hot, -1, axis)
+    # As booleans first: any two values of any dtype can be chosen by them.
     hot = ops.one_hot(indices, depth, axis=-1 if axis is None else axis, dtype="bool")
     return ops.where(hot, ops.cast(on, device_dtype(kind)), ops.cast(off, device_dtype(kind)))
 

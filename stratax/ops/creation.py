@@ -23,6 +23,7 @@ def sizes_of(name: str, shape: TensorLike) -> tuple[int, ...]:
     Raises:
         BadTypeError: It is none of these, or known only when a compiled program runs.
     """
+    # Nearly all calls: no array is made for them.
     if type(shape) is tuple and all(type(size) is int for size in shape):
         return shape
     parts = shape if isinstance(shape, (tuple, list)) else np.atleast_1d(_known(name, shape))
@@ -89,6 +90,7 @@ def on_device(value: Any, dtype: Any = None) -> Any:
             "Devices hold numbers, not text or objects. Expected: a number, or a nested list or array of numbers. "
             f"Received: value={shown(value)}. Keep it as a Python or NumPy value."
         )
+    # For a float dtype large integers are rounded, which is what was asked for.
     if dtype is None or as_dtype(dtype).kind in "iu":
         from stratax.core.placement import check_fits
 
@@ -124,6 +126,7 @@ def constant(value: Any, dtype: object = None, shape: Any = None, name: str = "C
     sizes, count = sizes_of("shape", shape), np.size(array)
     library: Any = np if holds_text(array) or is_on_host(array) else ops
     array = as_text("value", array) if holds_text(array) else array
+    # A single value fills the shape, as in TensorFlow.
     if count == 1:
         return library.broadcast_to(library.reshape(array, ()), sizes)
     if count != int(np.prod(sizes, dtype=np.int64)):

@@ -50,6 +50,7 @@ def _division(name: str, numpy_function: Callable[..., Any], what: str, keras_na
     divide = _binary(name, numpy_function, what, keras_name)
 
     def function(x: TensorLike, y: TensorLike, name: str | None = None) -> Any:
+        # XLA gives any number for an integer divided by zero, so it is checked wherever values are known.
         if not (is_traced(x) or is_traced(y)) and _has_value(x) and _has_value(y):
             check_divisor(divide.__name__, x, y)
         return divide(x, y)
@@ -180,6 +181,7 @@ def clip_by_value(
 
 def _safe_divide(x: TensorLike, y: TensorLike) -> Any:
     is_zero = np.equal(y, 0)
+    # The divisor is replaced before the division: NumPy would warn about a quotient that is not used.
     return np.where(is_zero, 0, _quotient(x, np.where(is_zero, 1, y)))
 
 

@@ -121,10 +121,12 @@ def clip_by_global_norm(
         The arrays, and the norm they had.
     """
     norm = global_norm(t_list) if use_norm is None else use_norm
+    # 1 where the norm is small enough, without a division by zero.
     scale = clip_norm / ops.maximum(norm, clip_norm)
     clipped = [None if array is None else _scaled(on_device(array), scale) for array in t_list]
     return clipped, norm
 
 
 def _scaled(array: Any, scale: Any) -> Any:
+    # The norm may have a wider dtype; the arrays keep theirs.
     return array * ops.cast(scale, array.dtype)

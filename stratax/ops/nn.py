@@ -67,6 +67,7 @@ def sigmoid_cross_entropy_with_logits(
         The losses, of that shape and the logits' dtype.
     """
     x = on_device(logits)
+    # In this form no exponential overflows, however large a logit is.
     return ops.relu(x) - x * ops.cast(labels, x.dtype) + ops.softplus(-ops.abs(x))
 
 

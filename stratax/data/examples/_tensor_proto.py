@@ -86,6 +86,7 @@ def serialize_tensor(tensor: TensorLike, name: str | None = None) -> bytes:
         array([[1.5, 2. ]])
     """
     array = _as_tensor(tensor)
+    # In the machine's order, so that dtypes compare equal below.
     array = array.astype(array.dtype.newbyteorder("="), copy=False)
     if array.dtype not in _NUMBERS:
         raise BadArgumentError(
@@ -93,6 +94,7 @@ def serialize_tensor(tensor: TensorLike, name: str | None = None) -> bytes:
             f"Received: an array of dtype {array.dtype}. Cast it."
         )
     message = _TensorProto(dtype=_NUMBERS[array.dtype])
+    # Also for scalars: a shape without dimensions is not the same as no shape.
     message.tensor_shape.SetInParent()
     for size in array.shape:
         message.tensor_shape.dim.add(size=size)
@@ -113,6 +115,7 @@ def _as_tensor(value: object) -> np.ndarray:
         ) from e
     if array.dtype.kind not in "OSU":
         return np.asarray(as_array(value))
+    # As objects: NumPy's own strings have one length and drop trailing zeros.
     array = np.array(value, object)
     strings = [item.encode() if isinstance(item, str) else item for item in array.reshape(-1)]
     wrong = [item for item in strings if not isinstance(item, bytes)]
@@ -185,9 +188,11 @@ def _values_of(message: Any, dtype: np.dtype, field: str, count: int, data: byte
                 data,
                 f"it has {len(message.tensor_content)} bytes of values, expected {count} of {dtype.itemsize} each",
             )
+        # `astype` copies, too: `frombuffer` gives memory that cannot be written to.
         return np.frombuffer(message.tensor_content, dtype.newbyteorder("<")).astype(dtype)
     values = _listed(getattr(message, field), dtype)
     if len(values) < count:
+        # Before any memory is taken: the shape may be damaged.
         if count * dtype.itemsize > _MOST_EXPANDED_BYTES:
             _raise_damaged(data, f"{len(values)} value(s) are to fill an array of {count}")
         return _filled(values, count, dtype)
@@ -199,8 +204,10 @@ def _listed(values: PyTree, dtype: np.dtype) -> np.ndarray:
         return as_objects(values)
     if dtype.kind == "c":
         parts = np.array(values, np.dtype(f"float{dtype.itemsize * 4}"))
+        # Real and imaginary parts in turn; a part without its pair is left out.
         return parts[: len(parts) // 2 * 2].view(dtype)
     if dtype.itemsize == 2 and dtype.kind not in "iu":
+        # Half floats are stored as their bits, one number each.
         return np.array(values, np.int32).astype(np.uint16).view(dtype)
     return np.array(values, np.int32 if dtype.kind in "iu" and dtype.itemsize < 4 else dtype).astype(dtype)
 

@@ -116,6 +116,7 @@ class IteratorReader(Reader):
 
     def set_state(self, state: PyTree) -> None:
         """Refuse to go to a position: the source can't."""
+        # Raises the same error: what has no position cannot go to one.
         self.get_state()
 
     def close(self) -> None:
@@ -150,6 +151,7 @@ class StatefulReader(IteratorReader):
     def get_state(self) -> Any:
         """Return what `state_dict()` gives, if JSON can hold it; None at the beginning."""
         if not self._begun:
+            # Nothing was read yet: the position is the one that was set, or the beginning.
             return self._restored
         return json_state(self._name, self._source.state_dict())
 
@@ -167,6 +169,7 @@ def json_state(name: str, state: PyTree) -> Any:
         DataError: JSON can't.
     """
     try:
+        # Through text and back: what comes out is exactly what a checkpoint will hold.
         return json.loads(json.dumps(state, default=_number))
     except (TypeError, ValueError) as e:
         raise DataError(

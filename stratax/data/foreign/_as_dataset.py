@@ -62,6 +62,7 @@ def as_dataset(source: object) -> Dataset:
             f"Received: source={shown(source)} of type {type(source).__name__}. "
             "Use Dataset.from_tensor_slices for arrays and dicts of arrays."
         )
+    # An iterator can be gone through once; a Dataset begins anew in every epoch.
     if isinstance(source, Iterator):
         raise BadTypeError(
             "An iterator can be read only once, and a Dataset is iterated again and again. "
@@ -80,6 +81,7 @@ def adopted(source: object) -> Any:
 
 def _node_of(source: object) -> Node | None:
     for adapter in _ADAPTERS:
+        # An object of a library can only exist if the library was imported, so none is imported for this.
         if adapter.package in sys.modules:
             node = adapter.adapt(source)
             if node is not None:

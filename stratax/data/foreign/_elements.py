@@ -18,6 +18,7 @@ def as_element(value: object) -> Any:
     if isinstance(value, tuple):
         parts = [as_element(part) for part in value]
         return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+    # A list of numbers is an array; a list of tensors is structure.
     if isinstance(value, list) and not all(_is_plain(part) for part in value):
         return tuple(as_element(part) for part in value)
     return as_host(value)
@@ -34,6 +35,7 @@ def as_host(value: Any) -> Any:
     if value is None or isinstance(value, np.ndarray | list) or _is_plain(value):
         return value
     if hasattr(value, "detach"):
+        # Tensors with a gradient, or on an accelerator, have no NumPy array.
         return _from_torch(value.detach().cpu())
     if callable(getattr(value, "numpy", None)):
         return value.numpy()
@@ -47,4 +49,5 @@ def _from_torch(tensor: Any) -> Any:
         return tensor.numpy()
     import ml_dtypes
 
+    # NumPy knows bfloat16 through ml_dtypes only; the bits are the same.
     return tensor.view(sys.modules["torch"].int16).numpy().view(ml_dtypes.bfloat16)

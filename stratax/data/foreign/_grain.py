@@ -32,10 +32,12 @@ class _MapItems(Items):
 
     def __init__(self, dataset: Any) -> None:
         self._dataset = dataset
+        # Grain's `repeat()` without a number has this length.
         self.length = INFINITE_CARDINALITY if len(dataset) >= sys.maxsize else len(dataset)
 
     def get(self, indices: Sequence[int]) -> list[Any]:
         values = [self._dataset[index] for index in indices]
+        # None stands for an element that a filter of Grain left out, which would shift all positions.
         if any(value is None for value in values):
             missing = next(index for index, value in zip(indices, values, strict=True) if value is None)
             raise DataError(

@@ -20,6 +20,7 @@ class HuggingFaceAdapter(Adapter):
         """Return a node that reads a Hugging Face dataset, by its class."""
         package = sys.modules[self.package]
         known = getattr(package, "Dataset", None), getattr(package, "IterableDataset", None)
+        # Another package of this name, or one that is still being imported.
         if None in known:
             return None
         if isinstance(value, known[0]):  # type: ignore[arg-type]

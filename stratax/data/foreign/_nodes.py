@@ -56,6 +56,8 @@ class ForeignItems(Node):
                 raise DataError(
                     f"The element_spec of an empty collection can't be found. Received: {self._items.name} of length 0."
                 )
+            # Two elements tell the sizes that differ better than one, and the last one is as cheap as the
+            # first.
             numbers = [0, self.length - 1] if self.length > 1 else [0]
             with user_code(self._items.name):
                 self._spec = _common_spec([as_row(as_element(value)) for value in self._items.get(numbers)])
@@ -83,6 +85,7 @@ class ForeignItems(Node):
     def _row(self, value: object) -> Row:
         row, structure = as_row(as_element(value))
         check_same(row, structure, self.spec, self._items.name)
+        # Copies: the library may keep its arrays, and elements may be changed.
         return [leaf.copy() if isinstance(leaf, np.ndarray) else leaf for leaf in row]
 
 
@@ -140,6 +143,7 @@ class ForeignStream(Node):
                 raise DataError(
                     f"The element_spec of an empty pipeline can't be found. Received: {self.name} without elements."
                 ) from e
+            # Kept for the next pass: opening a pipeline may be slow, or start processes.
             self._peeked = begun
         return self._spec
 
@@ -155,6 +159,7 @@ class ForeignStream(Node):
 
     def _take(self) -> "_Pass | None":
         with self._lock:
+            # Under the lock, so that only one of several iterators gets it.
             begun, self._peeked = self._peeked, None
             return begun
 
@@ -189,6 +194,7 @@ class _Pass:
     def peek(self) -> Any:
         if not self._held:
             try:
+                # The position before the element that is looked at: afterwards nobody could tell it.
                 self._before = self.reader.get_state()
             except DataError as e:
                 self._error = e
@@ -235,6 +241,7 @@ class ForeignCursor(OwningCursor):
         except StopIteration:
             self._has_ended = True
             raise
+        # Before the checks: an element that does not fit is passed over, not asked for again.
         self._number += 1
         with user_code(self._node.name):
             self._node.learn(value)
@@ -245,6 +252,7 @@ class ForeignCursor(OwningCursor):
     def get_state(self) -> State:
         """Return the pipeline's own state."""
         return {
+            # As text: the library's own keys must not be mistaken for those of a plan's state.
             "foreign": json.dumps(self._begun().get_state()),
             "number": self._number,
             "ended": self._has_ended,
@@ -252,6 +260,7 @@ class ForeignCursor(OwningCursor):
 
     def set_state(self, state: State) -> None:
         """Let the pipeline go to the position itself."""
+        # Not the pass that was looked into: its first element is read already.
         self._pass = self._node.begin_anew()
         self._pass.reader.set_state(json.loads(state["foreign"]))
         self._number = state["number"]

@@ -53,6 +53,7 @@ class _TorchItems(Items):
         self.length = len(dataset)
 
     def get(self, indices: Sequence[int]) -> list[Any]:
+        # PyTorch's own protocol for fetching a batch at once.
         if hasattr(self._dataset, "__getitems__"):
             return list(self._dataset.__getitems__(list(indices)))
         return [self._dataset[index] for index in indices]

@@ -209,7 +209,6 @@ class CsvCursor(OwningCursor):
         self._name = ""
         self._file: _FileRecords | None = None
         self._begin = _Place()
-        # Set again by `_skip_in_file`, which reads up to the record.
         self._taken = 0
         self._pending: list[Record] = []
         self._failure: DataLossError | None = None
@@ -325,6 +324,7 @@ class CsvCursor(OwningCursor):
         self._leave()
         self._names.set_state(state["names"])
         self._begin = _Place(state["offset"], state["record"], state["line"])
+        # Set again by `_skip_in_file`, which reads up to the record.
         self._taken = 0
         if state["taken"]:
             self._skip_in_file(state["taken"])
