@@ -5,6 +5,7 @@ import json
 import pathlib
 import sys
 
+import stratax  # noqa: F401 - before JAX and Keras, as the README has it: it sets the processor up
 from benchmarks import _cases, _measure
 
 

@@ -8,10 +8,11 @@ neither.
 
 import os as _os
 
-from stratax import _doors, _xla_flags
+from stratax import _doors, _malloc, _xla_flags
 from stratax._backend import choose_backend as _choose_backend
 from stratax._backend import hook_keras as _hook_keras
 
+_malloc.install()
 _choose_backend()
 _hook_keras("stratax.keras", after=("stratax.distribute", "stratax.engine"))
 _xla_flags.install()
