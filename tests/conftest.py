@@ -28,6 +28,11 @@ from hypothesis import HealthCheck, settings
 import stratax  # noqa: F401  (applies STRATAX_SIMULATE, whatever a test imports first)
 from tests.cluster import forks
 
+CHECKOUT = pathlib.Path(__file__).resolve().parent.parent
+
+# What the tests start has this checkout's package, and imports Keras quickly.
+os.environ["PYTHONPATH"] = os.pathsep.join([str(CHECKOUT / "tests" / "startup"), str(CHECKOUT)])
+
 # A shell starts what it runs in the background with Ctrl-C ignored, and children inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -35,8 +40,6 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 settings.register_profile("search", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("reproducible", settings.get_profile("search"), derandomize=True)
 settings.load_profile("reproducible")
-
-CHECKOUT = pathlib.Path(__file__).resolve().parent.parent
 
 
 def pytest_collection_finish() -> None:

@@ -115,26 +115,20 @@ def test_the_import_contract_fires_on_a_package_that_has_no_place_in_it(copy):
     assert done.returncode == 1
 
 
-@pytest.mark.parametrize(
-    ("code", "message"),
-    [
-        ("def f(x):\n    return x\n", "missing a type annotation"),
-        ("x: int = 'a'\n", "Incompatible types in assignment"),
-        ("from stratax.errors import NoSuchError\n", 'has no attribute "NoSuchError"'),
-    ],
-)
-def test_the_type_check_fires(copy, code, message):
-    package = copy / "stratax" / "errors_probe.py"
-    package.write_text(code)
-    done = run(
-        "mypy",
-        "--config-file=pyproject.toml",
-        "--follow-imports=silent",
-        "-m",
-        "stratax.errors_probe",
-        folder=copy,
-    )
-    assert message in done.stdout
+def test_the_type_check_fires(copy):
+    probes = {
+        "unannotated": ("def f(x):\n    return x\n", "missing a type annotation"),
+        "assigned": ("x: int = 'a'\n", "Incompatible types in assignment"),
+        "imported": ("from stratax.errors import NoSuchError\n", 'has no attribute "NoSuchError"'),
+        "right": ("x: int = 1\n", None),
+    }
+    for name, (code, _) in probes.items():
+        (copy / "stratax" / f"{name}_probe.py").write_text(code)
+    modules = [word for name in probes for word in ("-m", f"stratax.{name}_probe")]
+    done = run("mypy", "--config-file=pyproject.toml", "--follow-imports=silent", *modules, folder=copy)
+    for name, (_, message) in probes.items():
+        told = [line for line in done.stdout.splitlines() if line.startswith(f"stratax/{name}_probe.py:")]
+        assert [message in line for line in told] == ([] if message is None else [True]), done.stdout
     assert done.returncode == 1
 
 

@@ -2,10 +2,13 @@
 
 import json
 import os
+import pathlib
 import subprocess
 import sys
 
 import pytest
+
+CHECKOUT = pathlib.Path(__file__).resolve().parent.parent
 
 # Of the time that what it stands on takes; JAX and Keras take more than a second.
 MAX_SHARE = 0.4
@@ -65,18 +68,24 @@ def share(first, rest):
     program = (
         f"import json, time\ntimes = [{clock}]\n{first}\ntimes.append({clock})\n{rest}\ntimes.append({clock})"
     )
-    runs = [run(f"{program}\nprint(json.dumps(times))") for _ in range(3)]
-    return min((last - middle) / (middle - start) for start, middle, last in runs)
+    # With all that Keras imports where it is installed, which tests/startup leaves out.
+    start, middle, last = run(f"{program}\nprint(json.dumps(times))", PYTHONPATH=str(CHECKOUT))
+    return (last - middle) / (middle - start)
+
+
+def is_quick(first, rest, limit):
+    """Whether one of three tries is within the limit."""
+    return any(share(first, rest) <= limit for _ in range(3))
 
 
 def test_everything_is_imported_quickly_beyond_jax_and_keras():
-    assert (
-        share(f"{KERAS_ON_JAX}; import jax", "import stratax.core, stratax.keras, stratax.tpu") <= MAX_SHARE
-    )
+    rest = "import stratax.core, stratax.keras, stratax.tpu"
+    assert is_quick(f"{KERAS_ON_JAX}; import jax", rest, MAX_SHARE)
 
 
 def test_the_front_doors_are_imported_quickly_beyond_numpy():
-    assert share("import numpy", "import stratax, stratax.data, stratax.tf") <= MAX_SHARE_OF_THE_FRONT_DOOR
+    rest = "import stratax, stratax.data, stratax.tf"
+    assert is_quick("import numpy", rest, MAX_SHARE_OF_THE_FRONT_DOOR)
 
 
 @pytest.mark.parametrize(
@@ -147,6 +156,16 @@ import stratax
 print(json.dumps([name for name in heavy if name in sys.modules and name not in before]))
 """
     assert run(program) == []
+
+
+def test_processes_of_tests_import_keras_without_what_it_looks_for_and_find_that_themselves():
+    program = """
+import json, sys, keras
+before = [name for name in ("pandas", "sklearn") if name in sys.modules]
+import pandas, sklearn
+print(json.dumps([before, keras.backend.backend()]))
+"""
+    assert run(program, KERAS_BACKEND="jax") == [[], "jax"]
 
 
 def test_the_import_picks_keras_jax_backend_where_nobody_has_chosen_one(tmp_path):

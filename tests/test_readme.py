@@ -27,7 +27,7 @@ def test_a_process_runs_the_readme_with_no_extra_and_learns(tmp_path):
     check = "\nassert model.evaluate(points, in_circle, verbose=0)[1] > 0.9"
     done = subprocess.run(
         [sys.executable, "-c", extras + program + check],
-        env=os.environ | {"STRATAX_SIMULATE": "", "PYTHONPATH": str(README.parent)},
+        env=os.environ | {"STRATAX_SIMULATE": ""},
         cwd=tmp_path,
         capture_output=True,
         text=True,

@@ -43,7 +43,7 @@ while True:
 
 
 def start(program, *arguments):
-    environment = {**os.environ, "PYTHONPATH": str(CHECKOUT), "JAX_PLATFORMS": "cpu", "KERAS_BACKEND": "jax"}
+    environment = {**os.environ, "JAX_PLATFORMS": "cpu", "KERAS_BACKEND": "jax"}
     return subprocess.Popen(
         [sys.executable, "-c", program, *arguments],
         stdout=subprocess.PIPE,
@@ -176,7 +176,6 @@ def test_at_the_end_of_the_program_a_write_is_finished_and_its_failure_told(tmp_
             capture_output=True,
             text=True,
             cwd=CHECKOUT,
-            env={**os.environ, "PYTHONPATH": str(CHECKOUT)},
             timeout=240,
             check=False,
         )

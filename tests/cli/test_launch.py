@@ -1,7 +1,6 @@
 """`stratax launch` as a user calls it."""
 
 import os
-import pathlib
 import subprocess
 import sys
 import textwrap
@@ -11,8 +10,6 @@ import pytest
 from stratax.cli import _main
 
 pytestmark = pytest.mark.processes
-
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
@@ -27,7 +24,7 @@ def launch(tmp_path):
             stdin=subprocess.DEVNULL,
             stdout=stdout,
             stderr=subprocess.PIPE,
-            env={**os.environ, "PYTHONPATH": str(ROOT), **variables},
+            env={**os.environ, **variables},
             timeout=60,
             check=False,
         )

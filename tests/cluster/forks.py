@@ -107,7 +107,6 @@ def environment_of_a_task():
         "KERAS_BACKEND": "jax",
         "JAX_PLATFORMS": "cpu",
         "XLA_FLAGS": os.environ["XLA_FLAGS"],  # Those that compile quickly: tests/conftest.py.
-        "PYTHONPATH": str(CHECKOUT),
         "PYTHONUNBUFFERED": "1",
     }
 

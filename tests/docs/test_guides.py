@@ -59,7 +59,6 @@ def run(path, folder):
     program.write_text(program_of(path))
     environment = os.environ | {
         "STRATAX_SIMULATE": simulated[1] if simulated else "",
-        "PYTHONPATH": str(ROOT),
         "JAX_PLATFORMS": "cpu",
     }
     return forks.run([program], environment, cwd=folder, timeout=280)

@@ -99,7 +99,7 @@ def run(folder, *command):
     done = subprocess.run(
         [sys.executable, *command],
         cwd=folder,
-        env={**inherited, "PYTHONPATH": str(ROOT), "JAX_PLATFORMS": "cpu"},
+        env={**inherited, "JAX_PLATFORMS": "cpu"},
         capture_output=True,
         text=True,
         timeout=LIMIT_SECONDS,

@@ -18,7 +18,7 @@ def launched(folder, *arguments):
     launch = (sys.executable, "-m", "stratax.cli", "launch", "--workers", "2", "--devices-per-worker", "2")
     done = subprocess.run(
         [*launch, str(CHECKOUT / "examples" / "many_workers.py"), *arguments],
-        env={**os.environ, "PYTHONPATH": str(CHECKOUT), "JAX_PLATFORMS": "cpu", "HOME": str(folder)},
+        env={**os.environ, "JAX_PLATFORMS": "cpu", "HOME": str(folder)},
         capture_output=True,
         text=True,
         timeout=240,

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.processes
 
 def run(program, *arguments, simulate="tpu:2", folder=None):
     """What a program prints. Keras' cache is an empty folder, so that nothing depends on what was downloaded."""
-    environment = {**os.environ, "STRATAX_SIMULATE": simulate, "PYTHONPATH": str(CHECKOUT)}
+    environment = {**os.environ, "STRATAX_SIMULATE": simulate}
     if folder is not None:
         environment["HOME"] = str(folder)
     done = forks.run([CHECKOUT / "examples" / program, *arguments], environment)
@@ -178,7 +178,6 @@ def test_photographs_are_converted_augmented_and_learned(strategy, simulate, tmp
 def test_the_program_on_photographs_asks_for_them():
     done = subprocess.run(
         [sys.executable, CHECKOUT / "examples" / "flowers.py"],
-        env={**os.environ, "PYTHONPATH": str(CHECKOUT)},
         capture_output=True,
         text=True,
         timeout=240,
@@ -191,7 +190,6 @@ def test_the_program_on_photographs_asks_for_them():
 def test_a_wrong_option_is_refused_before_anything_starts():
     done = subprocess.run(
         [sys.executable, CHECKOUT / "examples" / "use_tpus.py", "--epochs", "0"],
-        env={**os.environ, "PYTHONPATH": str(CHECKOUT)},
         capture_output=True,
         text=True,
         check=False,

@@ -1,7 +1,6 @@
 """The launcher blames the task that was lost, at once where that is stopped, and says that no restart is left."""
 
 import os
-import pathlib
 import subprocess
 import sys
 import textwrap
@@ -13,7 +12,6 @@ from stratax.cluster.launching import LaunchPlan, LocalLauncher, command_of
 
 pytestmark = pytest.mark.processes
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 LONG = 150.0
 """A grace, in seconds, whose end is not waited for."""
 
@@ -109,7 +107,6 @@ def test_the_command_says_who_was_stopped_and_who_noticed(tmp_path):
         [sys.executable, "-m", "stratax.cli", "launch", "--workers", "2", "--restarts", "1", str(program)],
         capture_output=True,
         text=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
         timeout=200,
         check=False,
     )

@@ -17,7 +17,7 @@ import pytest
 from stratax.cluster import SlurmClusterResolver, TFConfigClusterResolver, is_retryable
 from stratax.errors import BadArgumentError
 from stratax.manifests import SlurmPlan, slurm_script
-from tests.cluster.processes import CHECKOUT, free_ports
+from tests.cluster.processes import free_ports
 
 pytestmark = pytest.mark.processes
 
@@ -81,7 +81,6 @@ class Job:
         environment = {
             **inherited,
             "PATH": f"{self._folder / 'bin'}:{os.environ['PATH']}",
-            "PYTHONPATH": str(CHECKOUT),
             "JAX_PLATFORMS": "cpu",
             "SLURM_JOB_ID": "17",
             "SLURM_JOB_NODELIST": nodes,

@@ -1,13 +1,11 @@
 """`TPUStrategy` on simulated cores, in processes of their own (a process has one kind of device)."""
 
 import os
-import pathlib
 
 import pytest
 
 from tests.cluster import forks
 
-CHECKOUT = pathlib.Path(__file__).resolve().parents[3]
 PROGRAM = """
 import numpy as np
 import pytest
@@ -38,7 +36,7 @@ print("all is well")
 
 
 def run(*command):
-    environment = os.environ | {"STRATAX_SIMULATE": "tpu:4", "PYTHONPATH": str(CHECKOUT)}
+    environment = os.environ | {"STRATAX_SIMULATE": "tpu:4"}
     return forks.run(command, environment)
 
 
