@@ -25,14 +25,17 @@ async def carry(channel: Channel, reader: asyncio.StreamReader, writer: asyncio.
         reader: What comes from the local socket.
         writer: What goes to it.
     """
-    ways = [asyncio.ensure_future(_send(reader, channel)), asyncio.ensure_future(_receive(channel, writer))]
+    directions = [
+        asyncio.ensure_future(_send(reader, channel)),
+        asyncio.ensure_future(_receive(channel, writer)),
+    ]
     try:
-        await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait(directions, return_when=asyncio.FIRST_COMPLETED)
     finally:
-        for way in ways:
-            way.cancel()
+        for direction in directions:
+            direction.cancel()
         # Cancelling is a request: both have to end before the connection is closed under them.
-        await asyncio.gather(*ways, return_exceptions=True)
+        await asyncio.gather(*directions, return_exceptions=True)
 
 
 async def _send(reader: asyncio.StreamReader, channel: Channel) -> None:

@@ -69,13 +69,13 @@ def or_text(*parameters: str) -> Callable[[_Function], _Function]:
 
     def decorate(function: _Function) -> _Function:
         signature = inspect.signature(function)
-        places = [list(signature.parameters).index(name) for name in parameters]
+        positions = [list(signature.parameters).index(name) for name in parameters]
 
         @functools.wraps(function)
         def with_text(*args: object, **kwargs: object) -> Any:
             operands = [
                 args[i] if i < len(args) else kwargs.get(name)
-                for i, name in zip(places, parameters, strict=True)
+                for i, name in zip(positions, parameters, strict=True)
             ]
             # The usual case must cost little: binding arguments is slow.
             if not any(map(holds_text, operands)):

@@ -49,8 +49,8 @@ def sparse_softmax_cross_entropy_with_logits(
         The losses, shape `(...)`, of the logits' dtype.
     """
     log_probabilities = ops.log_softmax(on_device(logits), axis=-1)
-    places = ops.expand_dims(ops.cast(labels, "int32"), -1)
-    return -ops.squeeze(ops.take_along_axis(log_probabilities, places, axis=-1), -1)
+    indices = ops.expand_dims(ops.cast(labels, "int32"), -1)
+    return -ops.squeeze(ops.take_along_axis(log_probabilities, indices, axis=-1), -1)
 
 
 def sigmoid_cross_entropy_with_logits(

@@ -169,7 +169,7 @@ sx.train.Checkpoint(step=sx.Variable(1)).write(sys.argv[1])
 
 
 @pytest.mark.processes
-def test_at_the_end_of_the_program_a_write_is_finished_and_its_failure_told(tmp_path):
+def test_at_the_end_of_the_program_a_write_is_finished_and_its_failure_reported(tmp_path):
     def run(path):
         return subprocess.run(
             [sys.executable, "-c", AT_EXIT, str(path)],
@@ -269,7 +269,7 @@ def test_every_task_gets_the_random_state_that_it_had(together):
 
 
 @pytest.mark.processes
-def test_what_one_task_can_not_do_all_are_told(together):
+def test_what_one_task_can_not_do_raises_in_all(together):
     _, reports = together
     for report in reports:
         assert "there is nothing" in report["none"]

@@ -217,7 +217,7 @@ def test_a_program_that_is_started_again_and_again_counts_the_hours_on(tmp_path,
     assert sorted(names(tmp_path.glob("ckpt-*"))) == ["ckpt-5", "ckpt-8"]
 
 
-def test_old_checkpoints_that_can_not_be_removed_are_told_of(tmp_path, monkeypatch):
+def test_old_checkpoints_that_can_not_be_removed_are_reported(tmp_path, monkeypatch):
     manager = manager_of(tmp_path, 1)
     manager.save()
 

@@ -69,7 +69,7 @@ def test_callbacks_are_called_in_order_when_the_checkpoint_is_whole(tmp_path):
     assert called == [(path, 1.0), False]
 
 
-def test_a_callback_that_saves_or_fails_is_told_of_by_the_next_call(tmp_path):
+def test_a_callback_that_saves_or_fails_is_reported_by_the_next_call(tmp_path):
     checkpoint, other = Checkpoint(v=sx.Variable(1.0)), Checkpoint(v=sx.Variable(2.0))
     for callback in (lambda: other.write(tmp_path / "other"), checkpoint.sync):
         path = checkpoint.write(tmp_path / "ckpt", CheckpointOptions(experimental_write_callbacks=[callback]))

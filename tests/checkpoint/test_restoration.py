@@ -187,7 +187,7 @@ def test_restoring_the_same_objects_again_and_again_keeps_the_values_of_the_last
     assert len(arrivals.waiting()) == before
 
 
-def test_values_that_nothing_took_are_told_of_when_another_is_restored(tmp_path, caplog):
+def test_values_that_nothing_took_are_reported_when_another_is_restored(tmp_path, caplog):
     path = Checkpoint(a=sx.Variable(1.0), b=sx.Variable(1.0)).write(tmp_path / "ckpt")
     checkpoint = Checkpoint(a=sx.Variable(0.0))
     with caplog.at_level(logging.WARNING, logger="stratax"):
@@ -291,7 +291,7 @@ def test_slots_of_optimizers_may_be_left_out(tmp_path):
     assert restoration.num_given == len(other.variables)  # The weight is one more, the slot is not given.
 
 
-def test_values_that_nothing_took_are_told_of_at_the_end_unless_that_was_expected(tmp_path, caplog):
+def test_values_that_nothing_took_are_reported_at_the_end_unless_that_was_expected(tmp_path, caplog):
     path = Checkpoint(a=sx.Variable(1.0), b=sx.Variable(1.0)).write(
         tmp_path / "ckpt", CheckpointOptions(enable_async=False)
     )

@@ -113,7 +113,7 @@ def test_what_is_not_the_same_is_refused_with_the_remedy(recipe):
         assert "where they save to folders of their own, that of the chief" in report["apart"]
 
 
-def test_a_write_that_failed_in_the_chief_is_told_in_every_task_and_read_in_none(recipe):
+def test_a_write_that_failed_in_the_chief_raises_in_every_task_and_is_read_in_none(recipe):
     _, reports = recipe
     for report in reports:
         assert "could not be written, on purpose" in report["failed"]

@@ -57,5 +57,5 @@ def test_devices_can_not_be_simulated_once_jax_runs(capsys):
 @pytest.mark.parametrize(
     ("num_bytes", "text"), [(None, "an unknown amount"), (2**30, "1.0 GiB"), (16 * 2**30 + 2**29, "16.5 GiB")]
 )
-def test_memory_is_told_in_gibibytes(num_bytes, text):
+def test_memory_is_shown_in_gibibytes(num_bytes, text):
     assert _devices._gibibytes(num_bytes) == text

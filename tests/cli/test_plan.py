@@ -46,7 +46,7 @@ def test_the_plan_of_one_device_has_no_plurals_and_no_remainder():
     ]
 
 
-def test_a_batch_that_does_not_divide_by_the_replicas_is_told_to_be_whole_on_each():
+def test_a_batch_that_does_not_divide_by_the_replicas_is_reported_as_whole_on_each():
     batch = dict(make_plan(batch_size=100).lines())["batch"]
     assert batch == "100 global, whole on every replica, as it does not divide by 8"
 

@@ -17,7 +17,7 @@ TWO = {"worker": ["a:1", "b:1"]}
         ({"workers": ["a:1"]}, "^cluster has an unknown job.*'worker' must be meant"),
     ],
 )
-def test_a_wrong_cluster_is_told_without_naming_tf_config(cluster, message):
+def test_a_wrong_cluster_is_reported_without_naming_tf_config(cluster, message):
     with pytest.raises(ClusterError, match=message):
         check_cluster(ClusterSpec(cluster))
 

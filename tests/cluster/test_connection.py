@@ -246,7 +246,7 @@ raise KeyError("told once")
 
 
 @pytest.mark.processes
-def test_two_tasks_with_different_clusters_are_told_where_they_differ():
+def test_two_tasks_with_different_clusters_learn_where_they_differ():
     mine = addresses(2)
     theirs = {"worker": [mine["worker"][0], "127.0.0.1:1"]}
     with no_tasks() as running:

@@ -277,7 +277,7 @@ def test_the_first_frame_of_the_coordinator_says_who_is_missing():
 
 
 @pytest.mark.parametrize("own", ["another one, just as long", ""])
-def test_a_task_without_the_secret_is_told_what_to_check_and_disturbs_nobody(monkeypatch, own):
+def test_a_task_without_the_secret_learns_what_to_check_and_disturbs_nobody(monkeypatch, own):
     async def run():
         mine, theirs = memberships(2)
         monkeypatch.setenv("STRATAX_CLUSTER_SECRET", own)

@@ -42,7 +42,7 @@ def test_a_program_has_its_arguments_folder_and_environment_and_ends_as_it_says(
     assert (done.returncode, done.stderr) == (7, "")
 
 
-def test_an_error_is_shown_and_told_to_the_hook():
+def test_an_error_is_shown_and_passed_to_the_hook():
     program = "import sys\nsys.excepthook = lambda *error: print('hook', error[1])\n1 / 0"
     done = forks.run(["-c", program], forks.environment_of_a_task())
     assert (done.returncode, done.stdout) == (1, "hook division by zero\n")

@@ -87,7 +87,7 @@ def test_a_phase_is_not_entered_after_a_loss(progress):
 
 
 @pytest.mark.parametrize("step", [np.int64(7), np.array(7, np.uint8), jnp.int32(7)])
-def test_a_steps_number_can_be_told_whatever_kind_of_integer_it_is(progress, step):
+def test_a_steps_number_can_be_any_kind_of_integer(progress, step):
     with phase("step", step=step):
         assert json.loads(json.dumps(progress.heartbeat()))["step"] == 7
 

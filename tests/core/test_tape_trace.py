@@ -427,7 +427,7 @@ def test_a_followed_array_that_jitted_functions_close_over_is_found():
     assert found[node].tolist() == [2.0, 2.0]
 
 
-def test_a_trace_that_computes_at_once_is_told_from_one_that_is_compiled():
+def test_a_trace_that_computes_at_once_is_distinguished_from_one_that_is_compiled():
     seen = [_tape_trace.is_eager(_capture.current_trace())]
     jax.make_jaxpr(lambda x: seen.append(_tape_trace.is_eager(_capture.current_trace())) or x)(1.0)
     assert seen == [True, False]

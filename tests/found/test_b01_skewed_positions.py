@@ -247,7 +247,7 @@ def test_a_worker_that_was_interrupted_says_so_when_it_goes_on():
         cursor.read(1)
 
 
-def test_the_number_of_steps_is_told_once_and_for_all():
+def test_the_number_of_steps_is_reported_once_and_for_all():
     def work(index, meeting):
         source = source_of(index, meeting, Dataset.range(40 - 20 * index).batch(4))
         asked = meeting.asked[index]

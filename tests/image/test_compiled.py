@@ -95,7 +95,7 @@ def test_loops_are_compiled_for_bytes_and_floats_alone():
 
 
 @needs_numba
-def test_numbers_that_are_none_are_told_as_numpy_tells_them(monkeypatch):
+def test_invalid_numbers_are_reported_as_by_numpy(monkeypatch):
     odd = np.array([[[np.nan, 1, 0.5], [np.inf, 0, 0], [-np.inf, 2, 1], [-1, -2, -3]]], np.float32)
     operations = [OPERATIONS[name] for name in ("bytes", "mirrored", "saturation", "hue")]
     with np.errstate(invalid="ignore"):
@@ -164,7 +164,7 @@ def test_without_numba_numpy_computes_alone(monkeypatch):
     assert not list(_warnings_of(monkeypatch))
 
 
-def test_a_numba_that_can_not_be_imported_is_told_once(monkeypatch):
+def test_a_numba_that_can_not_be_imported_is_reported_once(monkeypatch):
     def refuse(name):
         raise ImportError("Numba needs NumPy 2.9 or less")
 

@@ -162,7 +162,7 @@ def test_bytes_may_come_as_what_holds_one_value():
         (b"\x93\x01\x02\x03", "look like no kind of image"),
     ],
 )
-def test_what_is_no_image_is_told_by_what_it_looks_like(contents, looks):
+def test_what_is_no_image_is_reported_by_what_it_looks_like(contents, looks):
     for decode in (
         image.decode_jpeg,
         image.decode_png,

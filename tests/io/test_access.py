@@ -77,7 +77,7 @@ def test_compressed_content_that_is_cut_off_is_noticed(put, kept):
     stream.close()
 
 
-def test_content_whose_checksum_is_wrong_is_told_from_what_is_not_compressed(put):
+def test_content_whose_checksum_is_wrong_is_distinguished_from_what_is_not_compressed(put):
     for at, check in ((-8, "data"), (-1, "length")):
         compressed = bytearray(gzip.compress(CONTENT))
         compressed[at] ^= 1
@@ -101,7 +101,7 @@ def test_what_stands_before_damage_is_read(put):
     stream.close()
 
 
-def test_what_is_no_file_is_told(put):
+def test_what_is_no_file_is_reported(put):
     name = put(b"")
     with pytest.raises(FileMissingError, match="no such file.*nothing"):
         open_bytes(name + "nothing")
@@ -153,7 +153,7 @@ def test_a_missing_file_and_the_error_for_it_survive_pickling(tmp_path):
         ),
     ],
 )
-def test_urls_that_nothing_opens_are_told(use, url, kind, message):
+def test_urls_that_nothing_opens_are_reported(use, url, kind, message):
     fsspec.register_implementation(
         "nopackage", "no_such_package.FileSystem", errtxt="install it", clobber=True
     )

@@ -13,7 +13,7 @@ def test_what_was_sealed_comes_back():
     assert unsealed(sealed(BODY)) == unsealed(sealed(BODY), format=1) == BODY
 
 
-def test_another_kind_is_told_before_its_checksum_is_looked_at():
+def test_another_kind_is_reported_before_its_checksum_is_looked_at():
     for text in (sealed(BODY), json.dumps(BODY).encode(), b"{}"):
         with pytest.raises(ValueError, match=r"format (1|None) instead of 2"):
             unsealed(text, format=2)

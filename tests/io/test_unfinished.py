@@ -111,7 +111,7 @@ def test_another_folder_is_read_meanwhile(tmp_path, held):
     writer.sync()
 
 
-def test_a_write_that_failed_is_told_to_its_writer_and_keeps_others_from_what_is_older(tmp_path, monkeypatch):
+def test_a_write_that_failed_raises_in_its_writer_and_keeps_others_from_what_is_older(tmp_path, monkeypatch):
     path = checkpoint_of(1.0).write(tmp_path / "ckpt", WAIT)
     writer = checkpoint_of(2.0)
     with monkeypatch.context() as patch:
@@ -256,7 +256,7 @@ def test_who_reads_something_else_does_not_wait(works, tmp_path):
     assert write.is_running
 
 
-def test_a_failure_is_given_to_who_reads_exactly_this_path_until_its_writer_was_told(works, tmp_path):
+def test_a_failure_is_given_to_who_reads_exactly_this_path_until_its_writer_has_it(works, tmp_path):
     event, write = works.begin(tmp_path / "a", ValueError("mine"))
     event.set()
     assert unfinished.wait_for(tmp_path) is None

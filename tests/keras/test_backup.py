@@ -206,7 +206,7 @@ def test_a_backup_holds_weights_that_keras_alone_can_load(models, tmp_path):
     assert json.loads((tmp_path / "training_metadata.json").read_text())["epoch"] == 3
 
 
-def test_what_is_wrong_with_a_file_of_weights_is_told(tmp_path):
+def test_what_is_wrong_with_a_file_of_weights_is_reported(tmp_path):
     path = tmp_path / "a.h5"
     with h5py.File(path, "w") as file:
         file["group/values"] = np.arange(1000)

@@ -39,13 +39,13 @@ def _fit(model, *callbacks):
     return model.fit(x, x[:, :1], batch_size=4, epochs=2, verbose=0, callbacks=list(callbacks))
 
 
-def test_a_callback_that_looks_at_batches_is_told_of_each(model):
+def test_a_callback_that_looks_at_batches_is_called_for_each(model):
     listener = Listener()
     _fit(model, listener)
     assert listener.batches == [(0, ["loss"]), (1, ["loss"])] * 2
 
 
-def test_a_callback_with_the_old_name_of_the_hook_is_told_too(model):
+def test_a_callback_with_the_old_name_of_the_hook_is_called_too(model):
     listener = OldListener()
     _fit(model, listener)
     assert listener.batches == [0, 1] * 2

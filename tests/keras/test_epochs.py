@@ -190,7 +190,7 @@ def test_class_weights_of_elements_with_weights_are_refused(model, data):
         model.fit(weighted, class_weight={0: 1.0, 1: 2.0}, verbose=0)
 
 
-def test_a_pydataset_is_told_of_epochs_as_keras_tells_it(mirrored, train, assert_same_training, data):
+def test_a_pydataset_is_notified_of_epochs_as_by_keras(mirrored, train, assert_same_training, data):
     class Told(Sequence):
         def __init__(self, *args):
             super().__init__(*args)

@@ -103,7 +103,7 @@ def test_a_pod_finds_its_cluster_by_tf_config_and_by_the_resolver(index, monkeyp
     )
 
 
-def test_pods_of_two_jobs_of_one_name_are_told_apart():
+def test_pods_of_two_jobs_of_one_name_are_distinguished():
     assert environment_of(container_of(), 0)["STRATAX_JOB_ID"] == "a-b-c"
 
 

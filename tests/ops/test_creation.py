@@ -75,7 +75,7 @@ def test_is_tensor_tells_device_arrays_from_host_arrays():
     assert not tf.is_tensor(1.0)
 
 
-def test_eager_execution_is_told_from_tracing():
+def test_eager_execution_is_distinguished_from_tracing():
     seen = []
 
     @tf.function

@@ -40,6 +40,6 @@ def test_a_pipeline_as_it_was_written_for_tensorflow():
     np.testing.assert_array_equal(labels, np.arange(5))
 
 
-def test_a_missing_name_is_told():
+def test_a_missing_name_is_reported():
     with pytest.raises(AttributeError, match="tf.image has no name 'ssim' here"):
         _ = tf.image.ssim

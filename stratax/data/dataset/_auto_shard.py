@@ -76,13 +76,13 @@ def auto_shard(
         DataError: FILE was asked for and there are fewer files than workers, or none; batches do not divide by the
             number of workers.
     """
-    number, place = as_count("num_workers", num_workers, 1), as_count("index", index, 0)
-    if place >= number:
+    number, position = as_count("num_workers", num_workers, 1), as_count("index", index, 0)
+    if position >= number:
         raise BadArgumentError(
             f"index counts the workers from 0. Expected: 0 <= index < num_workers={number}. "
             f"Received: index={shown(index)}."
         )
-    node = _Division(number, place, split_batches=split_batches).of(dataset._node, _policy(dataset))
+    node = _Division(number, position, split_batches=split_batches).of(dataset._node, _policy(dataset))
     # One worker reads everything: its plan is the Dataset's own, and so is the position in it.
     result = dataset._derived(dataset._node if number == 1 else node)
     return result if seeds is None else with_seeds(result, dataset, seeds)

@@ -63,13 +63,13 @@ def decode_records(records: Sequence[bytes], dtypes: Sequence[np.dtype]) -> Bloc
     alike = list(itertools.takewhile(lambda record: record.startswith(header), records))
     if not any(dtype.hasobject for dtype in dtypes):
         return _decode_together(alike, header, shapes, dtypes)
-    places = [len(header)] * len(alike)
+    offsets = [len(header)] * len(alike)
     leaves = []
     for shape, dtype in zip(shapes, dtypes, strict=True):
         decode = _strings if dtype.hasobject else _numbers
-        column, places = decode(alike, places, math.prod(shape), dtype)
+        column, offsets = decode(alike, offsets, math.prod(shape), dtype)
         leaves.append(column.reshape(len(alike), *shape))
-    if places != list(map(len, alike)):
+    if offsets != list(map(len, alike)):
         raise ValueError("a record has more bytes than its components")
     return Columns(leaves, len(alike))
 
@@ -110,12 +110,12 @@ def _decode_together(
 
 
 def _numbers(
-    records: Sequence[bytes], places: list[int], count: int, dtype: np.dtype
+    records: Sequence[bytes], offsets: list[int], count: int, dtype: np.dtype
 ) -> tuple[np.ndarray, list[int]]:
-    """Return so many numbers of each record from a place on, and the places behind them."""
+    """Return so many numbers of each record from an offset on, and the offsets behind them."""
     size = count * dtype.itemsize
-    stops = [place + size for place in places]
-    content = b"".join([record[i:j] for record, i, j in zip(records, places, stops, strict=True)])
+    stops = [offset + size for offset in offsets]
+    content = b"".join([record[i:j] for record, i, j in zip(records, offsets, stops, strict=True)])
     if len(content) != size * len(records):
         raise ValueError("a record ends within its values")
     # A copy, as what is made of bytes can't be written to.
@@ -123,20 +123,20 @@ def _numbers(
 
 
 def _strings(
-    records: Sequence[bytes], places: list[int], count: int, dtype: np.dtype
+    records: Sequence[bytes], offsets: list[int], count: int, dtype: np.dtype
 ) -> tuple[np.ndarray, list[int]]:
-    """Return so many byte strings of each record from a place on, and the places behind them."""
-    lengths, places = _numbers(records, places, count, _SIZE)
+    """Return so many byte strings of each record from an offset on, and the offsets behind them."""
+    lengths, offsets = _numbers(records, offsets, count, _SIZE)
     if (lengths < 0).any():
         raise ValueError("a record has a string of negative length")
     found: list[bytes] = []
     stops = []
     rows = lengths.reshape(len(records), count).tolist()
-    for record, place, sizes in zip(records, places, rows, strict=True):
+    for record, offset, sizes in zip(records, offsets, rows, strict=True):
         for size in sizes:
-            found.append(record[place : place + size])
-            place += size
-        if place > len(record):
+            found.append(record[offset : offset + size])
+            offset += size
+        if offset > len(record):
             raise ValueError("a record ends within a string")
-        stops.append(place)
+        stops.append(offset)
     return as_objects(found), stops

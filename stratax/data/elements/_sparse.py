@@ -127,8 +127,8 @@ def _check_inside(indices: np.ndarray, shape: tuple[int, ...]) -> None:
 
 def _check_order(indices: np.ndarray, shape: tuple[int, ...]) -> None:
     # Row-major order is the order of these numbers.
-    places = np.ravel_multi_index(tuple(indices.T), shape) if len(indices) else np.zeros(0, np.int64)
-    wrong = np.diff(places) <= 0
+    positions = np.ravel_multi_index(tuple(indices.T), shape) if len(indices) else np.zeros(0, np.int64)
+    wrong = np.diff(positions) <= 0
     if wrong.any():
         first = int(wrong.argmax()) + 1
         raise BadArgumentError(

@@ -214,9 +214,9 @@ def _dense(steps: _Steps, feature: FixedLenSequenceFeature) -> np.ndarray:
 
 def _sparse(steps: _Steps) -> SparseTensor:
     """Return a SparseTensor of shape `(records, most steps, most values)`."""
-    places = places_in_rows(steps.lengths)
+    positions = places_in_rows(steps.lengths)
     within = places_in_rows(steps.counts)
-    indices = np.concatenate([places[within[:, 0]], within[:, 1:]], axis=1)
+    indices = np.concatenate([positions[within[:, 0]], within[:, 1:]], axis=1)
     longest, most = int(steps.lengths.max(initial=0)), int(steps.counts.max(initial=0))
     return SparseTensor(indices, steps.values, np.array([len(steps.lengths), longest, most]))
 

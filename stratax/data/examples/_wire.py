@@ -51,10 +51,10 @@ class Head(NamedTuple):
         """Return the head that looks like `first` where the last byte is 0; at `growing` are the bytes that grow."""
         words = []
         for start in range(0, len(first) - 1, _WORD_BYTES):
-            place = min(start, len(first) - 1 - _WORD_BYTES)
-            number = int.from_bytes(first[place : place + _WORD_BYTES], "little")
-            step = sum(1 << 8 * (at - place) for at in growing if place <= at < place + _WORD_BYTES)
-            words.append((place, number, step))
+            offset = min(start, len(first) - 1 - _WORD_BYTES)
+            number = int.from_bytes(first[offset : offset + _WORD_BYTES], "little")
+            step = sum(1 << 8 * (at - offset) for at in growing if offset <= at < offset + _WORD_BYTES)
+            words.append((offset, number, step))
         return cls(len(first), tuple(words), _MORE - 1 - max(first[at] for at in growing))
 
 
@@ -66,7 +66,7 @@ class Heads(NamedTuple):
         largest_last: The largest last byte of each, uint8 [heads, 1].
         num_words: How many words the heads up to each have.
         which: Which head each word belongs to, int64 [words].
-        places: Where it stands, from the head's last byte on, int64 [words, 1].
+        offsets: Where it stands, from the head's last byte on, int64 [words, 1].
         numbers: The word where the last byte is 0, uint64 [words, 1].
         steps: What it grows by, uint64 [words, 1].
     """
@@ -75,7 +75,7 @@ class Heads(NamedTuple):
     largest_last: np.ndarray
     num_words: tuple[int, ...]
     which: np.ndarray
-    places: np.ndarray
+    offsets: np.ndarray
     numbers: np.ndarray
     steps: np.ndarray
 
@@ -83,15 +83,15 @@ class Heads(NamedTuple):
     def of(cls, heads: Sequence[Head]) -> "Heads":
         """Join heads one after another."""
         words = [
-            (i, place - head.size + 1, *word) for i, head in enumerate(heads) for place, *word in head.words
+            (i, offset - head.size + 1, *word) for i, head in enumerate(heads) for offset, *word in head.words
         ]
-        which, places, numbers, steps = zip(*words, strict=True)
+        which, offsets, numbers, steps = zip(*words, strict=True)
         return cls(
             tuple(head.size for head in heads),
             np.array([[head.largest_last] for head in heads], np.uint8),
             tuple(itertools.accumulate(len(head.words) for head in heads)),
             np.array(which),
-            np.array(places)[:, None],
+            np.array(offsets)[:, None],
             np.array(numbers, np.uint64)[:, None],
             np.array(steps, np.uint64)[:, None],
         )
@@ -151,7 +151,7 @@ class Wire:
             return 0
         part = slice(0, heads.num_words[count - 1])
         which = heads.which[part]
-        words = self._words[lasts[which] + heads.places[part]]
+        words = self._words[lasts[which] + heads.offsets[part]]
         # Eight bytes at a time, as numbers: no byte of a sum overflows, so none changes the next.
         is_alike = words == lengths[which] * heads.steps[part] + heads.numbers[part]
         if np.count_nonzero(is_alike) == is_alike.size:
@@ -226,8 +226,8 @@ class Wire:
         if single is not None:
             return single, np.ones(len(sizes), np.int64)
         ends = sizes.cumsum()
-        places = _runs(starts, sizes, ends, 1)
-        content = self.bytes.take(places)
+        offsets = _runs(starts, sizes, ends, 1)
+        content = self.bytes.take(offsets)
         is_last = content < _MORE
         last = is_last.nonzero()[0]
         if len(last) == len(content):
@@ -239,7 +239,7 @@ class Wire:
         if widest > _WORD_BYTES:
             values = _wide_varints(content, last, widths)
         else:
-            values = _without_top_bits(self._words_behind(places.take(last), widths), widest)
+            values = _without_top_bits(self._words_behind(offsets.take(last), widths), widest)
         return None if values is None else (values, _differences(last.searchsorted(ends), 0))
 
     def _some_varints(self, starts: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
@@ -296,9 +296,9 @@ def _wide_varints(content: np.ndarray, last: np.ndarray, widths: np.ndarray) -> 
 
 def _runs(starts: np.ndarray, counts: np.ndarray, ends: np.ndarray, step: int) -> np.ndarray:
     """Return `starts[i], starts[i] + step, ...`, `counts[i]` of them, for every i; `ends` sums the counts up to i."""
-    places = (starts - (ends - counts) * step).repeat(counts)
-    places += np.arange(0, len(places) * step, step)
-    return places
+    offsets = (starts - (ends - counts) * step).repeat(counts)
+    offsets += np.arange(0, len(offsets) * step, step)
+    return offsets
 
 
 def _differences(values: np.ndarray, before: int) -> np.ndarray:

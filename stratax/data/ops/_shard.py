@@ -100,10 +100,10 @@ class ShardCursor(Buffering):
 
 def make_shard(node: Node, num_shards: object, index: object) -> Node:
     """Make the node of `Dataset.shard`."""
-    number, place = as_count("num_shards", num_shards, 1), as_count("index", index, 0)
-    if place >= number:
+    number, position = as_count("num_shards", num_shards, 1), as_count("index", index, 0)
+    if position >= number:
         raise BadArgumentError(
             f"index counts the shards from 0. Expected: 0 <= index < num_shards={number}. Received: "
             f"index={shown(index)}."
         )
-    return Shard(node, number, place)
+    return Shard(node, number, position)

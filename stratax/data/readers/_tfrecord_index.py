@@ -143,11 +143,11 @@ class FileIndex:
             raise copy.copy(self._failure)
         # In the order of the file, which turns a shuffled batch into fewer and longer reads.
         order = np.argsort(positions, kind="stable")
-        places = positions[order]
-        starts, stops = self._starts[places], self._starts[places + 1]
+        numbers = positions[order]
+        starts, stops = self._starts[numbers], self._starts[numbers + 1]
         # Before any memory is taken.
-        self._check_lengths(places, stops - starts - FRAME_BYTES)
-        origins.note(self._name, self._form, places, starts, stops)
+        self._check_lengths(numbers, stops - starts - FRAME_BYTES)
+        origins.note(self._name, self._form, numbers, starts, stops)
         try:
             with reading(self._name), open(self._path, "rb", buffering=0) as file:
                 self._check_size(os.fstat(file.fileno()).st_size)
@@ -156,17 +156,17 @@ class FileIndex:
             what, hint = _OTHER_FILE, "Make the Dataset anew."
             if e.is_data:
                 what, hint = _BAD_DATA, "Make the file again, or leave the record out with ignore_errors()."
-            raise self._error(what, int(places[e.index]), hint) from None
+            raise self._error(what, int(numbers[e.index]), hint) from None
         found = np.empty(len(positions), object)
         found[order] = records
         return found
 
-    def _check_lengths(self, places: np.ndarray, lengths: np.ndarray) -> None:
+    def _check_lengths(self, numbers: np.ndarray, lengths: np.ndarray) -> None:
         large = np.flatnonzero(lengths > self._form.max_record_bytes)
         if len(large):
             what = too_large(int(lengths[large[0]]), self._form.max_record_bytes)
             raise self._error(
-                what, int(places[large[0]]), "Pass a larger max_record_bytes if such records are meant."
+                what, int(numbers[large[0]]), "Pass a larger max_record_bytes if such records are meant."
             )
 
     def _check_size(self, size: int) -> None:

@@ -48,8 +48,8 @@ def read_records(file: int, starts: np.ndarray, stops: np.ndarray, *, check_crc:
     for part in _spans(file, starts, stops):
         base = int(starts[part.start])
         content = os.pread(file, int(stops[part.stop - 1]) - base, base)
-        places = (starts[part] - base).tolist(), (stops[part] - base).tolist()
-        for start, stop in zip(*places, strict=True):
+        bounds = (starts[part] - base).tolist(), (stops[part] - base).tolist()
+        for start, stop in zip(*bounds, strict=True):
             headers.append(content[start : start + HEADER_BYTES])
             records.append(content[start + HEADER_BYTES : stop - FOOTER_BYTES])
             footers.append(content[stop - FOOTER_BYTES : stop])

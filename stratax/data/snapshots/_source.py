@@ -31,11 +31,11 @@ class _OpenShard:
         except FileMissingError as e:
             raise missing_shard(shard) from e
 
-    def read(self, places: np.ndarray, entries: np.ndarray) -> list[bytes]:
+    def read(self, rows: np.ndarray, entries: np.ndarray) -> list[bytes]:
         """Return the records of some entries of the index ([n, 3]).
 
         Args:
-            places: Their positions, for messages.
+            rows: Their positions, for messages.
             entries: Their part of the index.
         """
         # In the order of the file, in which neighbours are read in one go.
@@ -47,26 +47,26 @@ class _OpenShard:
                     self._file.fileno(), starts, starts + lengths + FRAME_BYTES, check_crc=True
                 )
         except BadRecordError as e:
-            place = int(order[e.index])
-            offset = int(entries[place, 0])
-            raise damaged(self._shard, int(places[place]), offset, "its checksum does not fit") from None
+            row = int(order[e.index])
+            offset = int(entries[row, 0])
+            raise damaged(self._shard, int(rows[row]), offset, "its checksum does not fit") from None
         records: list[bytes] = [b""] * len(order)
-        for place, record in zip(order.tolist(), found, strict=True):
-            records[place] = record
+        for row, record in zip(order.tolist(), found, strict=True):
+            records[row] = record
         return records
 
     def close(self) -> None:
         self._file.close()
 
 
-def damaged(shard: Shard, place: int, offset: int | None, what: str) -> DataLossError:
+def damaged(shard: Shard, row: int, offset: int | None, what: str) -> DataLossError:
     """Return the error for a saved element that can't be read."""
     at = "" if offset is None else f", offset {offset}"
     return DataLossError(
-        f"A saved element is damaged: {what}. Received: file={shown(shard.file)}, element {place}{at}. "
+        f"A saved element is damaged: {what}. Received: file={shown(shard.file)}, element {row}{at}. "
         "Write the folder again.",
         filename=shard.file,
-        record=place,
+        record=row,
         offset=offset,
     )
 
@@ -98,17 +98,15 @@ class SnapshotFiles:
         records: list[bytes] = [b""] * len(indices)
         for number in np.unique(shards).tolist():
             chosen = np.flatnonzero(shards == number)
-            places = indices[chosen] - self._bounds[number]
-            for i, record in zip(chosen, self._shard(number).read(places, entries[chosen]), strict=True):
+            rows = indices[chosen] - self._bounds[number]
+            for i, record in zip(chosen, self._shard(number).read(rows, entries[chosen]), strict=True):
                 records[i] = record
         try:
             return decode_records(records, self._dtypes)
         except ValueError as e:
             first = int(shards[0])
-            shard, place = self._snapshot.shards[first], int(indices[0] - self._bounds[first])
-            raise damaged(
-                shard, place, int(entries[0, 0]), f"{e}, in this element or one read with it"
-            ) from e
+            shard, row = self._snapshot.shards[first], int(indices[0] - self._bounds[first])
+            raise damaged(shard, row, int(entries[0, 0]), f"{e}, in this element or one read with it") from e
 
     def _shard(self, number: int) -> _OpenShard:
         with self._lock:
@@ -254,7 +252,7 @@ class SnapshotCursor(Cursor):
         return passed
 
     def get_state(self) -> State:
-        """Return the place among the records."""
+        """Return the position among the records."""
         return {"records": self._records.get_state(), "number": self._number}
 
     def set_state(self, state: State) -> None:

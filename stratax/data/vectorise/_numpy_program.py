@@ -144,8 +144,8 @@ def _broadcast_in_dim(params: dict[str, Any], eqn: jax.extend.core.JaxprEqn) -> 
     if len(eqn.invars) > 1:
         raise NotInNumPy("broadcast_in_dim")
     shape = tuple(params["shape"])
-    places = {int(dim) for dim in params["broadcast_dimensions"]}
-    missing = tuple(axis for axis in range(len(shape)) if axis not in places)
+    dims = {int(dim) for dim in params["broadcast_dimensions"]}
+    missing = tuple(axis for axis in range(len(shape)) if axis not in dims)
     return lambda x: np.broadcast_to(np.expand_dims(x, missing), shape)
 
 

@@ -166,21 +166,21 @@ class _Scan:
         cells: dict[str, types.CellType],
         depth: int,
     ) -> None:
-        place = 0
-        while place < len(steps):
-            step, place = steps[place], place + 1
+        position = 0
+        while position < len(steps):
+            step, position = steps[position], position + 1
             self._check_step(step, cells)
             found = self._loaded(step, function, cells)
             if found is _MISSING:
                 continue
-            while place < len(steps) and _is_attribute(steps[place]) and _has_fixed_attributes(found):
-                found = _attribute(found, steps[place].argval)
-                place += 1
+            while position < len(steps) and _is_attribute(steps[position]) and _has_fixed_attributes(found):
+                found = _attribute(found, steps[position].argval)
+                position += 1
             # `np.add.reduce` is pure; `np.add.at` writes to its argument.
-            if isinstance(found, np.ufunc) and place < len(steps) and _is_attribute(steps[place]):
-                if steps[place].argval not in UFUNC_METHODS:
+            if isinstance(found, np.ufunc) and position < len(steps) and _is_attribute(steps[position]):
+                if steps[position].argval not in UFUNC_METHODS:
                     raise _Impure
-                place += 1
+                position += 1
             self._check_value(found, depth - 1)
 
     def _check_step(self, step: dis.Instruction, cells: dict[str, types.CellType]) -> None:

@@ -140,13 +140,13 @@ class _UnderWay:
 
     def _note_origins(self, parts: Sequence[Part]) -> None:
         """Say of elements that failed which records they came from: a worker does not know."""
-        place, noted = 0, None
+        index, noted = 0, None
         for part in parts:
             failure = _failure_of(part.block)
             if isinstance(failure, Exception) and failure is not noted:
-                self._origins.tell(failure, self._task.block.row(place))
+                self._origins.tell(failure, self._task.block.row(index))
                 noted = failure
-            place += part.block.count
+            index += part.block.count
 
     def cancel(self) -> None:
         """Give up a task for which nobody waits."""

@@ -18,7 +18,7 @@ _ALIGNMENT = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Location:
     """Where memory can be opened by another process.
 
     Attributes:
@@ -50,7 +50,7 @@ class Memory:
 
     Args:
         size: Bytes.
-        number: See :class:`Place`.
+        number: See :class:`Location`.
     """
 
     def __init__(self, size: int, number: int) -> None:
@@ -60,7 +60,7 @@ class Memory:
         os.ftruncate(file, size)
         self._map = mmap.mmap(file, size)
         # A worker of the same user opens the file through this path; no descriptor has to be sent.
-        self.place = Place(f"/proc/{os.getpid()}/fd/{file}", size, number)
+        self.location = Location(f"/proc/{os.getpid()}/fd/{file}", size, number)
 
     def fetch(self, leaves: Sequence[np.ndarray | Stored]) -> list[np.ndarray]:
         """Return copies of the arrays that are stored here; the others as they are."""
@@ -85,9 +85,9 @@ _opened: dict[int, mmap.mmap | None] = {}
 class Writer:
     """Stacks arrays in the memory of another process, one stack behind the other, as far as there is room."""
 
-    def __init__(self, place: Place | None) -> None:
-        self._map = None if place is None else _open(place)
-        self._size = 0 if place is None else place.size
+    def __init__(self, location: Location | None) -> None:
+        self._map = None if location is None else _open(location)
+        self._size = 0 if location is None else location.size
         self._offset = 0
 
     def stack(self, parts: Sequence[np.ndarray]) -> Stored | None:
@@ -107,12 +107,12 @@ class Writer:
         return stored
 
 
-def _open(place: Place) -> mmap.mmap | None:
-    if place.number not in _opened:
+def _open(location: Location) -> mmap.mmap | None:
+    if location.number not in _opened:
         try:
-            with open(place.path, "r+b") as file:
-                _opened[place.number] = mmap.mmap(file.fileno(), place.size)
+            with open(location.path, "r+b") as file:
+                _opened[location.number] = mmap.mmap(file.fileno(), location.size)
         except OSError:
             # The process may lack the right to open it: then everything goes through the pipe.
-            _opened[place.number] = None
-    return _opened[place.number]
+            _opened[location.number] = None
+    return _opened[location.number]

@@ -92,8 +92,8 @@ class WorkerPool:
                     # The first task answers at once, which tells a slow start from a slow function.
                     self._ready = self._executor.submit(is_ready)
             memory = self._memory(task.block.count)
-            place = None if memory is None else memory.place
-            future = self._executor.submit(make, dataclasses.replace(task, place=place))
+            location = None if memory is None else memory.location
+            future = self._executor.submit(make, dataclasses.replace(task, location=location))
         except (BrokenProcessPool, ShutdownExecutorError) as e:
             raise self._death(task, e) from e
         if memory is not None:
@@ -107,7 +107,7 @@ class WorkerPool:
             return None
         with self._lock:
             for memory in self._free:
-                if needed <= memory.place.size:
+                if needed <= memory.location.size:
                     self._free.remove(memory)
                     return memory
             # Nothing large enough is free.

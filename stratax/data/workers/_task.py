@@ -29,7 +29,7 @@ from stratax.data.elements import (
     unflatten,
 )
 from stratax.data.vectorise import on_host, result_of
-from stratax.data.workers._memory import Place, Writer
+from stratax.data.workers._memory import Location, Writer
 from stratax.errors import DataError, WorkerError
 
 _NOT_LOADED = (
@@ -46,13 +46,13 @@ class Task:
         block: The elements that the function gets.
         positions: Their positions in the pipeline, for messages.
         names: What names each of them to a random function.
-        place: Where large results may be stored.
+        location: Where large results may be stored.
     """
 
     block: Block
     positions: Sequence[int]
     names: Sequence[tuple[int, ...]]
-    place: Place | None = None
+    location: Location | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -126,7 +126,7 @@ def make(task: Task) -> Result:
         return Result(parts=[Part(block=Rows([], failure), template=None)] * task.block.count, seconds=0.0)
     made = [_one(function, task, i) for i in range(task.block.count)]
     seconds = time.perf_counter() - start
-    return Result(parts=_grouped(made, Writer(task.place)), seconds=seconds)
+    return Result(parts=_grouped(made, Writer(task.location)), seconds=seconds)
 
 
 _Made = tuple[Row, Structure] | Exception

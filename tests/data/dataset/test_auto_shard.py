@@ -260,7 +260,7 @@ def test_off_and_hint_leave_everything_to_every_worker(files):
             assert len(part[0]) == 2
 
 
-def test_wrong_use_is_told(files):
+def test_wrong_use_raises(files):
     ds = Dataset.range(8)
     with pytest.raises(DataError, match="at least one file for each worker. Received: 0 files"):
         parts(ds, 2, AutoShardPolicy.FILE)

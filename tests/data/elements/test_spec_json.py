@@ -43,6 +43,6 @@ def test_what_files_cannot_hold_is_refused(spec, message):
 @pytest.mark.parametrize(
     "value", [{}, [], {"kind": "list", "parts": []}, {"kind": "tensor", "shape": 3, "dtype": "x"}]
 )
-def test_damage_is_told(value):
+def test_damage_raises(value):
     with pytest.raises(DataError, match="spec in a file is damaged"):
         spec_from_json(value)

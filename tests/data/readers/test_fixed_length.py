@@ -25,7 +25,7 @@ def test_records_between_header_and_footer(tmp_path, size, header, footer, buffe
 
 
 @pytest.mark.parametrize("compression", [None, "GZIP"])
-def test_what_is_no_whole_number_of_records_is_told_behind_the_whole_ones(tmp_path, compression):
+def test_what_is_no_whole_number_of_records_is_reported_behind_the_whole_ones(tmp_path, compression):
     (tmp_path / "a").write_bytes(gzip.compress(BODY) if compression else BODY)
     elements = iter(FixedLengthRecordDataset(tmp_path / "a", 25, compression_type=compression))
     assert [next(elements), next(elements)] == [BODY[:25], BODY[25:50]]
@@ -67,7 +67,7 @@ def test_records_are_skipped_and_the_place_is_found_again(tmp_path, compression,
             reader.close()
 
 
-def test_wrong_arguments_are_told():
+def test_wrong_arguments_raise():
     with pytest.raises(BadArgumentError, match="record_bytes"):
         FixedLengthRecordDataset("a", 0)
     with pytest.raises(BadArgumentError, match="num_parallel_reads"):

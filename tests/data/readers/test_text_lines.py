@@ -59,7 +59,7 @@ def rest(stream):
             return found
 
 
-def test_a_cut_off_compressed_file_is_told_behind_its_lines(tmp_path):
+def test_a_cut_off_compressed_file_is_reported_behind_its_lines(tmp_path):
     (tmp_path / "z").write_bytes(gzip.compress(b"a\nb\n" * 1000)[:-6])
     found = []
     with pytest.raises(DataLossError, match="GZIP content is cut off.*record=2000, offset=4000"):

@@ -78,7 +78,7 @@ def test_an_empty_file_has_no_records(tmp_path):
 
 
 @pytest.mark.parametrize("cut", range(1, 17 + 16 + 20))
-def test_a_cut_off_file_is_told_at_the_record_that_is_cut(tmp_path, cut):
+def test_a_cut_off_file_is_reported_at_the_record_that_is_cut(tmp_path, cut):
     whole = content_of(tmp_path / "a", [b"", b"x", b"yyyy"])
     (tmp_path / "cut").write_bytes(whole[:cut])
     found = outcomes(TFRecordDataset([tmp_path / "cut", write(tmp_path / "next", [b"n"])]))
@@ -160,20 +160,20 @@ def test_a_plain_file_read_as_compressed_is_recognised(tmp_path):
         list(TFRecordDataset(write(tmp_path / "b", options="GZIP"), "ZLIB"))
 
 
-def test_a_file_that_is_not_one_is_told(tmp_path):
+def test_a_file_that_is_not_one_is_reported(tmp_path):
     (tmp_path / "text").write_text("a text that is long enough")
     with pytest.raises(DataLossError, match="may not be a TFRecord file"):
         list(TFRecordDataset(tmp_path / "text"))
 
 
-def test_a_missing_file_and_a_directory_are_told(tmp_path):
+def test_a_missing_file_and_a_directory_are_reported(tmp_path):
     with pytest.raises(FileMissingError, match="no such file.*nothing"):
         list(TFRecordDataset(tmp_path / "nothing"))
     with pytest.raises(DataLossError, match="a directory is there"):
         list(TFRecordDataset(tmp_path))
 
 
-def test_wrong_arguments_are_told():
+def test_wrong_arguments_raise():
     with pytest.raises(BadArgumentError, match="compression_type is 'GZIP'"):
         TFRecordDataset("a", "BZIP")
     with pytest.raises(BadTypeError, match="name of a file is a string or a path"):
@@ -183,7 +183,7 @@ def test_wrong_arguments_are_told():
 
 
 @pytest.mark.parametrize("index", [False, True])
-def test_a_file_that_may_not_be_read_is_told(tmp_path, unprivileged, index):
+def test_a_file_that_may_not_be_read_is_reported(tmp_path, unprivileged, index):
     path = write(tmp_path / "a")
     os.chmod(path, 0)
     unprivileged()
@@ -192,7 +192,7 @@ def test_a_file_that_may_not_be_read_is_told(tmp_path, unprivileged, index):
     assert caught.value.filename == path
 
 
-def test_a_file_of_a_store_that_may_not_be_read_is_told(monkeypatch):
+def test_a_file_of_a_store_that_may_not_be_read_is_reported(monkeypatch):
     def refuse(*args, **settings):
         raise PermissionError("Forbidden")
 

@@ -131,7 +131,7 @@ def test_the_index_may_be_read_by_whoever_may_read_the_file(tmp_path):
     assert (tmp_path / f".a{INDEX_SUFFIX}").stat().st_mode == os.stat(path).st_mode
 
 
-def test_a_file_that_is_gone_is_told(tmp_path):
+def test_a_file_that_is_gone_is_reported(tmp_path):
     ds = TFRecordDataset(write(tmp_path / "a", [b"1"]), index=True)
     assert len(ds) == 1
     (tmp_path / "a").unlink()
@@ -175,7 +175,7 @@ def test_a_cut_off_file_gives_the_same_as_without_an_index(tmp_path):
         assert outcomes(TFRecordDataset(files, index=True)) == outcomes(TFRecordDataset(files))
 
 
-def test_a_file_that_is_changed_behind_the_back_is_told(tmp_path):
+def test_a_file_that_is_changed_behind_the_back_is_reported(tmp_path):
     ds = TFRecordDataset(write(tmp_path / "a", [b"11", b"22"]), index=True)
     assert len(ds) == 2
     with open(tmp_path / "a", "r+b") as file:
@@ -184,7 +184,7 @@ def test_a_file_that_is_changed_behind_the_back_is_told(tmp_path):
         list(ds)
 
 
-def test_wrong_use_is_told(tmp_path):
+def test_wrong_use_raises(tmp_path):
     with pytest.raises(BadArgumentError, match="reads files without compression.*GZIP"):
         TFRecordDataset("a", "GZIP", index=True)
     with pytest.raises(BadArgumentError, match="num_parallel_reads=2"):

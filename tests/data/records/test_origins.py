@@ -132,7 +132,7 @@ def test_the_log_of_ignored_errors_names_the_record(tmp_path, records, caplog):
     assert f"record 7 of {name!r}" in caplog.text
 
 
-def test_elements_that_come_from_no_file_are_told_by_their_number_alone():
+def test_elements_that_come_from_no_file_are_identified_by_their_number_alone():
     error = error_of(Dataset.from_tensor_slices([example(a=1), example()]).map(parse))
     assert error.filename is None
     assert len(error.__notes__) == 1

@@ -35,7 +35,7 @@ def test_records_come_in_the_order_asked_for(file, places):
 
 
 @pytest.mark.parametrize(("place", "is_data"), [(0, False), (9, False), (13, True), (-1, True)])
-def test_what_is_damaged_is_told_by_its_number(file, place, is_data):
+def test_what_is_damaged_is_reported_by_its_number(file, place, is_data):
     content = bytearray(file.read_bytes())
     begin, end = scan(str(file))[[3, 4]]
     content[begin + place if place >= 0 else end + place] ^= 1
@@ -49,7 +49,7 @@ def test_what_is_damaged_is_told_by_its_number(file, place, is_data):
 
 
 @pytest.mark.parametrize("cut", [1, 4, 8, 30, 36])
-def test_what_is_cut_off_is_told(file, cut):
+def test_what_is_cut_off_is_reported(file, cut):
     changed = file.with_name("changed")
     changed.write_bytes(file.read_bytes()[:-cut])
     with pytest.raises(BadRecordError) as caught:

@@ -125,7 +125,7 @@ def test_options_are_those_of_zlib(tmp_path):
     assert TFRecordOptions(TFRecordOptions("GZIP")).compression_type == "GZIP"
 
 
-def test_wrong_use_is_told(tmp_path):
+def test_wrong_use_raises(tmp_path):
     writer = TFRecordWriter(tmp_path / "out")
     with pytest.raises(BadTypeError, match="A record is bytes.*'text'"):
         writer.write("text")
@@ -145,14 +145,14 @@ def test_wrong_use_is_told(tmp_path):
 @pytest.mark.parametrize(
     "numbers", [{"compression_level": 77}, {"window_bits": 99}, {"flush_mode": 77}, {"mem_level": "a"}]
 )
-def test_numbers_that_zlib_does_not_take_are_told(tmp_path, numbers):
+def test_numbers_that_zlib_does_not_take_are_reported(tmp_path, numbers):
     with pytest.raises(BadArgumentError, match=f"zlib does not take these.*{next(iter(numbers))}"):
         TFRecordWriter(tmp_path / "out", TFRecordOptions("GZIP", **numbers))
     assert os.listdir(tmp_path) == []
 
 
 @pytest.mark.parametrize("mode", [0o555, 0])
-def test_a_folder_that_may_not_be_written_to_is_told(tmp_path, unprivileged, mode):
+def test_a_folder_that_may_not_be_written_to_is_reported(tmp_path, unprivileged, mode):
     (tmp_path / "folder").mkdir(mode)
     unprivileged()
     path = str(tmp_path / "folder" / "out")
@@ -161,14 +161,14 @@ def test_a_folder_that_may_not_be_written_to_is_told(tmp_path, unprivileged, mod
     assert caught.value.filename == path
 
 
-def test_what_is_no_folder_is_told(tmp_path):
+def test_what_is_no_folder_is_reported(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(FileAccessError, match="can't be written: Not a directory"):
         TFRecordWriter(tmp_path / "file" / "out")
 
 
 @pytest.mark.parametrize("compression", [None, "GZIP"])
-def test_a_disk_that_is_full_is_told_and_nothing_is_left(tmp_path, monkeypatch, compression):
+def test_a_disk_that_is_full_is_reported_and_nothing_is_left(tmp_path, monkeypatch, compression):
     def write():
         with TFRecordWriter(tmp_path / "out", compression) as writer:
             writer.write(os.urandom(100_000))

@@ -236,7 +236,7 @@ def test_ragged_elements_strings_and_urls_are_kept(tmp_path):
         assert repr(list(dataset)) == repr(list(ragged.cache(folder))) == first == repr(list(ragged))
 
 
-def test_elements_that_can_not_be_written_are_told_and_those_behind_are_read(source):
+def test_elements_that_can_not_be_written_are_reported_and_those_behind_are_read(source):
     """A disk that is full for a moment; nothing of the pass counts."""
     dataset = source.dataset().ignore_errors()
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -279,7 +279,7 @@ def test_a_stream_goes_on_behind_an_element_that_can_not_be_written(tmp_path, mo
     assert not is_there(source.folder)
 
 
-def test_a_folder_that_is_none_is_told_once_and_ignoring_that_ends(source):
+def test_a_folder_that_is_none_is_reported_once_and_ignoring_that_ends(source):
     source.folder.write_bytes(b"a file")
     with pytest.raises(FileAccessError, match="can't be written"):
         list(source.dataset())

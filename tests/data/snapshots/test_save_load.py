@@ -326,7 +326,7 @@ def cache(folder):
 
 
 @pytest.mark.parametrize("use", [save, load, cache])
-def test_a_folder_that_may_not_be_entered_is_told(tmp_path, unprivileged, use):
+def test_a_folder_that_may_not_be_entered_is_reported(tmp_path, unprivileged, use):
     (tmp_path / "folder").mkdir(0)
     unprivileged()
     with pytest.raises(FileAccessError, match=r"(may not be read|can't be written).*folder/"):
@@ -334,7 +334,7 @@ def test_a_folder_that_may_not_be_entered_is_told(tmp_path, unprivileged, use):
 
 
 @pytest.mark.parametrize("use", [save, cache])
-def test_a_file_where_the_folder_should_be_is_told(tmp_path, use):
+def test_a_file_where_the_folder_should_be_is_reported(tmp_path, use):
     (tmp_path / "file").touch()
     for folder in (tmp_path / "file", tmp_path / "file" / "below"):
         with pytest.raises(FileAccessError, match="can't be written: (File exists|Not a directory).*file"):
@@ -342,13 +342,13 @@ def test_a_file_where_the_folder_should_be_is_told(tmp_path, use):
 
 
 @pytest.mark.parametrize("use", [save, load, cache])
-def test_urls_that_nothing_opens_are_told(use):
+def test_urls_that_nothing_opens_are_reported(use):
     with pytest.raises(BadArgumentError, match="of no kind that fsspec opens.*'nope://x"):
         use("nope://x/y")
 
 
 @pytest.mark.parametrize("use", [save, cache])
-def test_a_full_disk_is_told_and_nothing_is_left(tmp_path, use):
+def test_a_full_disk_is_reported_and_nothing_is_left(tmp_path, use):
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (100, hard))
     try:
@@ -359,7 +359,7 @@ def test_a_full_disk_is_told_and_nothing_is_left(tmp_path, use):
     assert os.listdir(tmp_path) == []
 
 
-def test_a_directory_in_the_place_of_the_description_is_told_and_nothing_is_left(tmp_path):
+def test_a_directory_in_the_place_of_the_description_is_reported_and_nothing_is_left(tmp_path):
     (tmp_path / "dataset_spec.json").mkdir()
     with pytest.raises(DataLossError, match="a directory is there"):
         save(tmp_path)

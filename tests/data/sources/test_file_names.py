@@ -50,7 +50,7 @@ def test_files_of_another_file_system_are_listed():
     assert list(TFRecordDataset(Dataset.list_files("memory://listed/*"))) == [b"x"]
 
 
-def test_a_pattern_that_fits_nothing_is_told(folder):
+def test_a_pattern_that_fits_nothing_is_reported(folder):
     assert glob(f"{folder}/nothing*") == []
     with pytest.raises(FileMissingError, match="No file fits the pattern.*nothing") as caught:
         Dataset.list_files(f"{folder}/nothing*")

@@ -7,12 +7,12 @@ import pytest
 
 from stratax.data import Dataset
 from stratax.data.workers import _memory as _worker_memory
-from stratax.data.workers._memory import SMALLEST_BYTES, Memory, Place, Stored, Writer
+from stratax.data.workers._memory import SMALLEST_BYTES, Location, Memory, Stored, Writer
 
 
 def test_what_is_stored_is_fetched_as_a_copy():
     memory = Memory(1 << 20, number=-1)
-    writer = Writer(memory.place)
+    writer = Writer(memory.location)
     arrays = [np.arange(10_000), np.ones([3, 3]), np.full([2, 20_000], 7, np.uint8)]
     stored = [writer.stack(array) for array in arrays]
     assert [type(leaf) for leaf in stored] == [Stored, type(None), Stored]
@@ -20,14 +20,14 @@ def test_what_is_stored_is_fetched_as_a_copy():
     for array, copy in zip(arrays, fetched, strict=True):
         np.testing.assert_array_equal(copy, array)
         assert copy.dtype == array.dtype
-    Writer(memory.place).stack(np.zeros([1, 10_000], np.int64))
+    Writer(memory.location).stack(np.zeros([1, 10_000], np.int64))
     assert fetched[0][1] == 1
     memory.close()
 
 
 def test_what_has_no_room_or_holds_objects_stays_itself():
     memory = Memory(SMALLEST_BYTES + 100, number=-2)
-    writer = Writer(memory.place)
+    writer = Writer(memory.location)
     objects = np.array([b"a"] * SMALLEST_BYTES, object)
     assert writer.stack([objects]) is None
     assert isinstance(writer.stack([np.zeros(SMALLEST_BYTES, np.uint8)]), Stored)
@@ -37,7 +37,7 @@ def test_what_has_no_room_or_holds_objects_stays_itself():
 
 def test_memory_that_can_not_be_opened_is_done_without():
     array = np.zeros(SMALLEST_BYTES)
-    assert Writer(Place("/proc/0/fd/0", 1 << 20, -3)).stack([array]) is None
+    assert Writer(Location("/proc/0/fd/0", 1 << 20, -3)).stack([array]) is None
     assert Writer(None).stack([array]) is None
 
 

@@ -216,7 +216,7 @@ def test_ctrl_c_ends_the_workers(tmp_path):
     assert_nothing_is_left(program, workers)
 
 
-def test_ctrl_c_while_the_workers_start_is_told_by_the_program_alone(tmp_path):
+def test_ctrl_c_while_the_workers_start_is_reported_by_the_program_alone(tmp_path):
     program = run("", tmp_path)
     end = time.monotonic() + 60
     while len(workers := children(program.pid)) < 2 and time.monotonic() < end:

@@ -103,7 +103,7 @@ def test_a_dataset_that_prefetches_is_read_ahead_from_the_beginning_by_one_threa
     assert set(threading.enumerate()) <= before
 
 
-def test_the_wait_for_the_source_is_counted_and_told():
+def test_the_wait_for_the_source_is_counted_and_reported():
     told = []
 
     @contextlib.contextmanager
@@ -117,7 +117,7 @@ def test_the_wait_for_the_source_is_counted_and_told():
     assert set(told) == {False}
 
 
-def test_what_others_are_waited_for_is_told_as_it_changes():
+def test_what_others_are_waited_for_is_reported_as_it_changes():
     told, gate = [], threading.Event()
 
     class Waits(GlobalBatches):

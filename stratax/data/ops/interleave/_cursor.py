@@ -208,17 +208,17 @@ class InterleaveCursor(Cursor):
 
     def _turns_at_hand(self, limit: int) -> Block | None:
         """Return up to `limit` elements of the coming turns that need no reading; `None` if that is one or none."""
-        places = [(self._turn + i) % len(self._inners) for i in range(len(self._inners))]
+        positions = [(self._turn + i) % len(self._inners) for i in range(len(self._inners))]
         if self._is_ended:
-            places = [place for place in places if self._inners[place] is not None]
+            positions = [position for position in positions if self._inners[position] is not None]
         # For each element of the block the number of its turn, counted from this one.
         turns = (self._given + np.arange(limit)) // self._block_length
-        which = turns % len(places)
+        which = turns % len(positions)
         pieces: list[tuple[np.ndarray, Feed]] = []
         count = limit
-        for i, place in enumerate(places):
+        for i, position in enumerate(positions):
             mine = np.flatnonzero(which == i)
-            inner = self._inners[place]
+            inner = self._inners[position]
             # An empty place gets the next Dataset when it is visited, and one that has given nothing yet is checked
             # first: the block ends before.
             held = 0 if inner is None or inner.check is not None else inner.feed.num_held
@@ -232,7 +232,7 @@ class InterleaveCursor(Cursor):
         if block is not None:
             total = self._given + count
             # As if the turns had been taken one by one.
-            self._turn = places[total // self._block_length % len(places)]
+            self._turn = positions[total // self._block_length % len(positions)]
             self._given = total % self._block_length
         return block
 
@@ -261,15 +261,15 @@ class InterleaveCursor(Cursor):
         self._positions.note(0, state["child"])
         self._base, self._turn, self._given = state["base"], state["turn"], state["given"]
         open_ones = [
-            (inner["number"], place) for place, inner in enumerate(state["inners"]) if inner is not None
+            (inner["number"], position) for position, inner in enumerate(state["inners"]) if inner is not None
         ]
         # In the order in which they were made, since what they are made of is read forward.
-        for number, place in sorted(open_ones):
+        for number, position in sorted(open_ones):
             self._num_read += self._feed.drop(number - self._num_read)
             row = self._feed.read(1).row(0)
             self._num_read += 1
-            self._inners[place] = inner = self._open_inner(
-                row, self._base + number, True, state["inners"][place]["feed"]
+            self._inners[position] = inner = self._open_inner(
+                row, self._base + number, True, state["inners"][position]["feed"]
             )
             inner.number = number
         self._num_read += self._feed.drop(state["taken"] - self._num_read)
@@ -286,8 +286,8 @@ class InterleaveCursor(Cursor):
 def _merged(pieces: list[tuple[np.ndarray, Feed]], count: int) -> Block | None:
     """Merge the first `count` elements, each Dataset's at its positions; `None` if they are of different shapes."""
     blocks: list[tuple[np.ndarray, Columns]] = []
-    for places, feed in pieces:
-        mine = places[places < count]
+    for positions, feed in pieces:
+        mine = positions[positions < count]
         if len(mine):
             block = feed.peek(len(mine))
             if not isinstance(block, Columns) or (blocks and not _alike(block, blocks[0][1])):
@@ -298,8 +298,8 @@ def _merged(pieces: list[tuple[np.ndarray, Feed]], count: int) -> Block | None:
     for mine, block in blocks:
         for whole, leaf in zip(leaves, block.leaves, strict=True):
             whole[mine] = leaf
-    for places, feed in pieces:
-        used = int((places < count).sum())
+    for positions, feed in pieces:
+        used = int((positions < count).sum())
         if used:
             feed.advance(used)
     return Columns(leaves, count)

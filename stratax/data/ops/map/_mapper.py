@@ -178,10 +178,10 @@ class Mapper:
             if self._has_to_be_proved():
                 self._prove()
             if self._candidates is None:
-                self._candidates = [] if self._proof is None else self._ways(self._proof.function)
+                self._candidates = [] if self._proof is None else self._methods(self._proof.function)
             while self._candidates:
-                way, exactly = self._candidates[0]
-                result = self._attempt(way, exactly=exactly, columns=columns)
+                method, exactly = self._candidates[0]
+                result = self._attempt(method, exactly=exactly, columns=columns)
                 if result is not None:
                     return result
                 # A method that failed on one block is not tried on the next ones.
@@ -189,17 +189,19 @@ class Mapper:
                 self._checked = 0
         return None
 
-    def _ways(self, function: Callable[..., Any]) -> list[tuple[Vectorised, bool]]:
+    def _methods(self, function: Callable[..., Any]) -> list[tuple[Vectorised, bool]]:
         structure = self._input_structure()
         # NumPy first: its results for a block have to agree to the bit, those of JAX, which may round otherwise,
         # nearly.
-        ways: list[tuple[Vectorised, bool]] = [(WithNumPy(function, structure), True)]
+        methods: list[tuple[Vectorised, bool]] = [(WithNumPy(function, structure), True)]
         if uses_jax():
-            ways += [(WithJAX(function, structure, compiled=compiled), False) for compiled in (False, True)]
-        return ways
+            methods += [
+                (WithJAX(function, structure, compiled=compiled), False) for compiled in (False, True)
+            ]
+        return methods
 
     def _attempt(
-        self, way: Vectorised, columns: Sequence[np.ndarray], *, exactly: bool
+        self, method: Vectorised, columns: Sequence[np.ndarray], *, exactly: bool
     ) -> list[np.ndarray] | None:
         """Try one method on one block; compared with element by element as long as few elements have been."""
         count = max(0, min(_CHECKED_ROWS - self._checked, len(columns[0])))
@@ -213,7 +215,7 @@ class Mapper:
                 # The function fails on an element: it will say so when it is called for that one.
                 return None
         try:
-            result = way(columns)
+            result = method(columns)
         except Exception:
             return None
         if not block_agrees(result, rows, exactly=exactly):

@@ -209,27 +209,27 @@ def _selected(select_columns: Sequence[int | str] | None, names: Sequence[str]) 
     """Return the places of the columns that are read, in increasing order."""
     if select_columns is None:
         return list(range(len(names)))
-    places = []
+    positions = []
     for column in select_columns:
         if isinstance(column, str) and column not in names:
             raise BadArgumentError(
                 f"select_columns names a column that is not there. Expected: some of {shown(list(names))}. "
                 f"Received: {shown(column)}."
             )
-        place = names.index(column) if isinstance(column, str) else as_count("select_columns", column, 0)
-        if place >= len(names):
+        position = names.index(column) if isinstance(column, str) else as_count("select_columns", column, 0)
+        if position >= len(names):
             raise BadArgumentError(
                 f"select_columns has a number that no column has. Expected: below {len(names)}. Received: "
                 f"{shown(column)}."
             )
-        places.append(place)
-    if not places or len(set(places)) < len(places):
+        positions.append(position)
+    if not positions or len(set(positions)) < len(positions):
         raise BadArgumentError(
             "select_columns takes each column once, and at least one. Received: "
             f"select_columns={shown(select_columns)}."
         )
     # TensorFlow returns the columns in the order of the file, not of the argument.
-    return sorted(places)
+    return sorted(positions)
 
 
 def _given_defaults(column_defaults: Sequence[Any], selected: Sequence[int], count: int) -> list[Any]:

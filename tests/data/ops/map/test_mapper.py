@@ -49,7 +49,7 @@ def test_a_size_that_differs_late_is_seen(num_widened):
 
 
 @pytest.mark.parametrize("other", [np.ones(2), np.ones((2, 4), np.float32), (np.ones((2, 4)),)])
-def test_a_result_of_another_kind_is_told_though_its_shape_fits(other):
+def test_a_result_of_another_kind_is_reported_though_its_shape_fits(other):
     def another_at_last(x):
         print(end="")
         return other if x == 5 else np.ones((2, int(x)))
