@@ -118,7 +118,7 @@ def run(arguments, environment, *, cwd=CHECKOUT, timeout=240):
         process = start(arguments, environment, cwd, out, err)
         end = time.monotonic() + timeout
         while process.poll() is None and time.monotonic() < end:
-            time.sleep(0.005)
+            time.sleep(0.02)
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()

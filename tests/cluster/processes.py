@@ -123,7 +123,7 @@ class Tasks:
                 self._fail(f"task {index} ended without writing {text!r}")
             if time.monotonic() > deadline:
                 self._fail(f"task {index} did not write {text!r} within {timeout:g} s")
-            time.sleep(0.01)
+            time.sleep(0.02)
 
     def wait(self, timeout=LIMIT, only=None):
         """Waits until the tasks (or those in `only`) have ended; returns their results, in order."""
@@ -132,7 +132,7 @@ class Tasks:
         while any(self._running(index) for index in wanted):
             if time.monotonic() > deadline:
                 self._fail(f"tasks {[i for i in wanted if self._running(i)]} still ran after {timeout:g} s")
-            time.sleep(0.01)
+            time.sleep(0.02)
         return [
             Result(self._processes[i].returncode, self.out(i), self.err(i), self._ended[i] - self._began[i])
             for i in wanted

@@ -3,12 +3,15 @@
 The numbers are in the shared data folder: `golden/mirrored_custom_loop.npz`, described in `golden/README.md`.
 """
 
+import itertools
+
 import keras
 import numpy as np
 import pytest
 
 import stratax as sx
 from stratax.distribute import MirroredStrategy, ReduceOp, compute_average_loss
+from tests import stressed
 
 pytestmark = pytest.mark.exact
 
@@ -34,8 +37,13 @@ def data(shared):
         return x, mnist["y_train"][:170].astype("int32")
 
 
-@pytest.mark.parametrize("replicas", [1, 2, 4])
-@pytest.mark.parametrize("optimizer_name", OPTIMIZERS)
+@pytest.mark.parametrize(
+    ("optimizer_name", "replicas"),
+    stressed.but(
+        lambda optimizer_name, replicas: optimizer_name == "sgd" or replicas == 2,
+        itertools.product(OPTIMIZERS, [1, 2, 4]),
+    ),
+)
 def test_tensorflows_custom_loop_is_reproduced(golden, data, optimizer_name, replicas):
     strategy = MirroredStrategy([f"/cpu:{i}" for i in range(replicas)])
     with strategy.scope():
