@@ -11,7 +11,7 @@ from stratax._typing import TensorLike
 from stratax.errors import BadArgumentError
 from stratax.image._arrays import as_image, check_image
 from stratax.image._color import adjust_brightness, adjust_contrast, adjust_hue, adjust_saturation
-from stratax.image._draws import Draw
+from stratax.image._draws import Draw, between
 from stratax.image._geometry import flip_left_right, flip_up_down
 from stratax.ops.creation import sizes_of
 
@@ -73,7 +73,7 @@ def with_brightness(image: Any, max_delta: Any, draw: Draw) -> Any:
     """
     if max_delta < 0:
         raise BadArgumentError(f"max_delta has to be at least 0. Received: max_delta={shown(max_delta)}.")
-    return adjust_brightness(image, _between(-max_delta, max_delta, draw))
+    return adjust_brightness(image, between(-max_delta, max_delta, draw))
 
 
 def with_hue(image: Any, max_delta: Any, draw: Draw) -> Any:
@@ -87,7 +87,7 @@ def with_hue(image: Any, max_delta: Any, draw: Draw) -> Any:
             "The largest turn of a random hue is from 0 to 0.5, which is half a turn either way. "
             f"Received: max_delta={shown(max_delta)}."
         )
-    return adjust_hue(image, _between(-max_delta, max_delta, draw))
+    return adjust_hue(image, between(-max_delta, max_delta, draw))
 
 
 def with_contrast(image: TensorLike, lower: TensorLike, upper: TensorLike, draw: Draw) -> Any:
@@ -97,7 +97,7 @@ def with_contrast(image: TensorLike, lower: TensorLike, upper: TensorLike, draw:
         BadArgumentError: They are not in order.
     """
     _check_factors(lower, upper)
-    return adjust_contrast(image, _between(lower, upper, draw))
+    return adjust_contrast(image, between(lower, upper, draw))
 
 
 def with_saturation(image: TensorLike, lower: TensorLike, upper: TensorLike, draw: Draw) -> Any:
@@ -107,7 +107,7 @@ def with_saturation(image: TensorLike, lower: TensorLike, upper: TensorLike, dra
         BadArgumentError: They are not in order.
     """
     _check_factors(lower, upper)
-    return adjust_saturation(image, _between(lower, upper, draw))
+    return adjust_saturation(image, between(lower, upper, draw))
 
 
 def _check_factors(lower: Any, upper: Any) -> None:
@@ -116,7 +116,3 @@ def _check_factors(lower: Any, upper: Any) -> None:
             f"The smallest factor is at least 0 and less than the largest. Received: lower={shown(lower)}, "
             f"upper={shown(upper)}."
         )
-
-
-def _between(low: Any, high: Any, draw: Draw) -> Any:
-    return draw(()) * (high - low) + low

@@ -10,14 +10,16 @@ import numpy as np
 
 from stratax._shown import shown
 from stratax._typing import TensorLike
+from stratax.data.vectorise import deferrable
 from stratax.errors import BadArgumentError, BadTypeError
-from stratax.image import _compiled, _loops
+from stratax.image import _chain, _compiled, _loops
 from stratax.image._arrays import Namespace, as_image, check_channels, is_numpy
 from stratax.image._dtypes import convert_image_dtype, name_of, to_float
 
 _GRAY = (0.2989, 0.5870, 0.1140)
 
 
+@deferrable(_chain.brightened)
 def adjust_brightness(image: TensorLike, delta: TensorLike) -> Any:
     """Return an image with `delta` added to every value, as `tf.image.adjust_brightness`.
 
@@ -39,6 +41,7 @@ def adjust_brightness(image: TensorLike, delta: TensorLike) -> Any:
     return _back(floats + _number(delta, floats, xp), image)
 
 
+@deferrable(_chain.stretched)
 def adjust_contrast(images: TensorLike, contrast_factor: TensorLike) -> Any:
     """Return images whose values lie `contrast_factor` times as far from their mean, as `tf.image.adjust_contrast`.
 

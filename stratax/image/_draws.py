@@ -38,6 +38,11 @@ def draw_of(image: TensorLike, seed: TensorLike | None) -> Draw:
     return lambda shape: keras.random.uniform(shape, dtype="float32", seed=generator_of(seed))
 
 
+def between(low: Any, high: Any, draw: Draw) -> Any:
+    """Draw a number between two."""
+    return draw(()) * (high - low) + low
+
+
 def _as_integer(seed: Any) -> int:
     try:
         return operator.index(seed)

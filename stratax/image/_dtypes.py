@@ -7,8 +7,9 @@ import numpy as np
 
 from stratax._typing import DTypeLike, TensorLike
 from stratax.data.elements import as_dtype
+from stratax.data.vectorise import deferrable
 from stratax.errors import BadArgumentError
-from stratax.image import _compiled, _loops
+from stratax.image import _chain, _compiled, _loops
 from stratax.image._arrays import Namespace, as_image
 
 
@@ -24,6 +25,7 @@ def name_of(dtype: np.dtype) -> str:
     return dtype.name
 
 
+@deferrable(_chain.converted)
 def convert_image_dtype(
     image: TensorLike, dtype: DTypeLike, saturate: bool = False, name: str | None = None
 ) -> Any:

@@ -9,12 +9,14 @@ import numpy as np
 
 from stratax._shown import shown
 from stratax._typing import TensorLike
+from stratax.data.vectorise import deferrable
 from stratax.errors import BadArgumentError
-from stratax.image import _compiled, _loops
+from stratax.image import _chain, _compiled, _loops
 from stratax.image._arrays import as_image, check_image, is_numpy
 from stratax.ops.creation import sizes_of
 
 
+@deferrable(_chain.mirrored)
 def flip_left_right(image: TensorLike) -> Any:
     """Return an image mirrored: its columns in reverse order, as `tf.image.flip_left_right`.
 
@@ -91,6 +93,7 @@ def rot90(image: TensorLike, k: int = 1, name: str | None = None) -> Any:
     return flip_up_down(flip_left_right(image)) if turns % 4 else as_image(image)[0]
 
 
+@deferrable(_chain.cropped_to_box)
 def crop_to_bounding_box(
     image: TensorLike, offset_height: int, offset_width: int, target_height: int, target_width: int
 ) -> Any:

@@ -31,7 +31,9 @@ Values = Annotated[np.ndarray, Layout(None, 1)]
 Lines = Annotated[np.ndarray, Layout("float32", 3)]
 Pixels = Annotated[np.ndarray, Layout(None, 2)]
 View = Annotated[np.ndarray, Layout(None, 3, is_strided=True)]
+Pairs = Annotated[np.ndarray, Layout("intp", 2)]
 Places = Annotated[np.ndarray, Layout("intp", 1)]
+Steps = Annotated[np.ndarray, Layout("float32", 2)]
 Shares = Annotated[np.ndarray, Layout("float32", 1)]
 FloatValues = Annotated[np.ndarray, Layout("float32", 1, is_result=True)]
 FloatLines = Annotated[np.ndarray, Layout("float32", 3, is_result=True)]
@@ -122,6 +124,81 @@ def interpolate(
             above, below, share = lines[upper[i] % 2], lines[lower[i] % 2], row_shares[i]
             for j in range(above.size):
                 result[n, i, j] = (below[j] - above[j]) * share + above[j]
+
+
+def develop(
+    image: Pixels,
+    scale: np.float32,
+    rows: Pairs,
+    row_shares: Shares,
+    top: int,
+    columns: Pairs,
+    column_shares: Shares,
+    start: int,
+    steps: Steps,
+    is_stretched: int,
+    num_before: int,
+    factor: np.float32,
+    result: FloatPixels,
+) -> None:
+    """Make floats of the bytes of a photograph, and a part of it in another size, and change its values.
+
+    Interpolates as :func:`interpolate`, and moves values away from the means of the three channels as :func:`stretch`.
+    Before that come some of the steps, behind it the others: pairs of a factor and what is added to the product.
+    Columns are places in a row of values.
+    """
+    height, size = result.shape
+    width = size // 3
+    source, lines = np.empty(image.shape[1], np.float32), np.empty((2, size), np.float32)
+    totals, total = np.zeros(size, np.float32), np.zeros(3, np.float32)
+    held = np.full(2, -1, np.intp)
+    # Slices begin at 0: places that can't be negative need no look.
+    left, right, shares = (
+        columns[0, start : start + width],
+        columns[1, start : start + width],
+        column_shares[start : start + width],
+    )
+    for i in range(height):
+        upper, lower, row_share = rows[0, top + i], rows[1, top + i], row_shares[top + i]
+        for row in (upper, lower):
+            if held[row % 2] == row:
+                continue
+            held[row % 2] = row
+            for j in range(source.size):
+                source[j] = np.float32(image[row, j]) * scale
+            target, place = lines[row % 2], _FIRST
+            for j in range(width):
+                before, after, share = np.uintp(left[j]), np.uintp(right[j]), shares[j]
+                red, green, blue = source[before], source[before + _SECOND], source[before + _LAST]
+                target[place] = (source[after] - red) * share + red
+                target[place + _SECOND] = (source[after + _SECOND] - green) * share + green
+                target[place + _LAST] = (source[after + _LAST] - blue) * share + blue
+                place += _NEXT
+        above, below, line = lines[upper % 2], lines[lower % 2], result[i]
+        for j in range(size):
+            line[j] = (below[j] - above[j]) * row_share + above[j]
+        for k in range(num_before):
+            times, plus = steps[k, 0], steps[k, 1]
+            for j in range(size):
+                line[j] = line[j] * times + plus
+        if is_stretched:
+            for j in range(size):
+                totals[j] += line[j]
+    if not is_stretched:
+        return
+    rest, pixels = _ONE - factor, np.float32(height * width)
+    for j in range(size):
+        total[j % 3] += totals[j]
+    for j in range(size):
+        totals[j] = total[j % 3] / pixels * rest
+    for i in range(height):
+        line = result[i]
+        for j in range(size):
+            line[j] = line[j] * factor + totals[j]
+        for k in range(num_before, steps.shape[0]):
+            times, plus = steps[k, 0], steps[k, 1]
+            for j in range(size):
+                line[j] = line[j] * times + plus
 
 
 def stretch(images: Lines, channels: int, factor: np.float32, result: FloatLines) -> None:

@@ -8,11 +8,13 @@ come from the generator that `tf.random.set_seed` seeds, in a compiled function 
 from typing import Any
 
 from stratax._typing import TensorLike
-from stratax.image import _augment
+from stratax.data.vectorise import deferrable
+from stratax.image import _augment, _chain
 from stratax.image._arrays import as_image
 from stratax.image._draws import draw_of
 
 
+@deferrable(_chain.mirrored_at_random)
 def random_flip_left_right(image: TensorLike, seed: int | None = None) -> Any:
     """Every image mirrored with a chance of one half, as `tf.image.random_flip_left_right`.
 
@@ -55,6 +57,7 @@ def random_flip_up_down(image: TensorLike, seed: int | None = None) -> Any:
     return _augment.flipped_up_down(image, draw_of(image, seed))
 
 
+@deferrable(_chain.brightened_at_random)
 def random_brightness(image: TensorLike, max_delta: TensorLike, seed: int | None = None) -> Any:
     """Return an image made brighter or darker, as `tf.image.random_brightness`.
 
@@ -73,6 +76,7 @@ def random_brightness(image: TensorLike, max_delta: TensorLike, seed: int | None
     return _augment.with_brightness(image, max_delta, draw_of(image, seed))
 
 
+@deferrable(_chain.stretched_at_random)
 def random_contrast(image: TensorLike, lower: TensorLike, upper: TensorLike, seed: int | None = None) -> Any:
     """Return images with more or less contrast, as `tf.image.random_contrast`.
 
@@ -131,6 +135,7 @@ def random_hue(image: TensorLike, max_delta: TensorLike, seed: int | None = None
     return _augment.with_hue(image, max_delta, draw_of(image, seed))
 
 
+@deferrable(_chain.cropped_at_random)
 def random_crop(value: TensorLike, size: TensorLike, seed: int | None = None, name: str | None = None) -> Any:
     """Return a part of an array, all places being equally likely, as `tf.image.random_crop`.
 

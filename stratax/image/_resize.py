@@ -11,8 +11,9 @@ import numpy as np
 
 from stratax._shown import shown
 from stratax._typing import TensorLike
+from stratax.data.vectorise import deferrable
 from stratax.errors import BadArgumentError
-from stratax.image import _kernels, _resample
+from stratax.image import _chain, _kernels, _resample
 from stratax.image._arrays import as_image, check_image, two_sizes
 from stratax.image._dtypes import is_floating
 from stratax.image._geometry import pad_to_bounding_box
@@ -51,6 +52,7 @@ _FEW_PIXELS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
 }
 
 
+@deferrable(_chain.resized)
 def resize(
     images: TensorLike,
     size: TensorLike,
@@ -136,6 +138,7 @@ def resize_images(
     return resize(images, (rows, columns), chosen, antialias=True)
 
 
+@deferrable(_chain.resized_bilinear)
 def resize_bilinear(
     images: TensorLike,
     size: TensorLike,

@@ -2,6 +2,9 @@ from ._batch_program import BatchProgram as BatchProgram
 from ._batch_program import BatchToCome as BatchToCome
 from ._batch_program import Part as Part
 from ._batched_element import CannotVectorise as CannotVectorise
+from ._chained import Deferred as Deferred
+from ._chained import chained as chained
+from ._chained import deferrable as deferrable
 from ._function import Vectorised as Vectorised
 from ._function import WithJAX as WithJAX
 from ._function import WithNumPy as WithNumPy

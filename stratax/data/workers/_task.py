@@ -28,7 +28,7 @@ from stratax.data.elements import (
     stack_rows,
     unflatten,
 )
-from stratax.data.vectorise import on_host, result_of
+from stratax.data.vectorise import chained, on_host, result_of
 from stratax.data.workers._memory import Location, Writer
 from stratax.errors import DataError, WorkerError
 
@@ -88,6 +88,7 @@ class _Worker:
     function: Callable[..., Any] | None = None
     structure: Structure = None
     name: str = ""
+    is_joined: bool = False
 
     def load(self) -> Callable[..., Any]:
         """Load the user's function when the first elements come, so that they tell what is wrong with it."""
@@ -96,6 +97,11 @@ class _Worker:
             self.function, template, self.name = pickle.loads(self.payload)
             self.structure = flatten(template)[1]
         return self.function
+
+    def join(self) -> None:
+        """Join operations of the function that follow one another, once it has given a result."""
+        if not self.is_joined and self.function is not None:
+            self.function, self.is_joined = chained(self.function), True
 
 
 _worker = _Worker()
@@ -141,6 +147,7 @@ def _one(function: Callable[..., Any], task: Task, index: int) -> _Made:
     except Exception as e:
         spec = spec_of_row(row, _worker.structure)
         return _transportable(e, f"{_worker.name} failed on element {position} of its input, {shown(spec)}.")
+    _worker.join()
     return result
 
 

@@ -44,7 +44,7 @@ class Calls:
             for i, position in enumerate(positions):
                 number = passes if isinstance(passes, int) else int(passes[i])
                 try:
-                    rows.append(self._one(block.row(i), position, number))
+                    rows.append(self.one(block.row(i), position, number))
                 except Exception as e:
                     return Rows(rows, failure=e)
         return Rows(rows)
@@ -58,9 +58,10 @@ class Calls:
     def row(self, row: Row, position: int, number: int) -> Row:
         """Compute the result for one element."""
         with on_host():
-            return self._one(row, position, number)
+            return self.one(row, position, number)
 
-    def _one(self, row: Row, position: int, number: int) -> Row:
+    def one(self, row: Row, position: int, number: int) -> Row:
+        """Compute the result for one element inside `on_host`, which is entered once for many."""
         with element_scope(lambda: self._name_of(number, position)):
             return self._mapper.one(row, position, self._origins)
 

@@ -29,6 +29,7 @@ from stratax.data.vectorise import (
     WithJAX,
     WithNumPy,
     block_agrees,
+    chained,
     on_host,
     prove,
     result_of,
@@ -53,6 +54,7 @@ class Mapper:
 
     def __init__(self, function: Callable[..., Any], structure: Callable[[], Structure]) -> None:
         self._function = function
+        self._chained: Callable[..., Any] | None = None
         self._input_structure = structure
         self._lock = threading.Lock()
         self._candidates: list[tuple[Vectorised, bool]] | None = None
@@ -109,7 +111,7 @@ class Mapper:
         Called inside `on_host`, which is entered once for many.
         """
         try:
-            result = result_of(self._function, self._input_structure(), row)
+            result = result_of(self._in_chains(), self._input_structure(), row)
         except Exception as e:
             # A note, so that the user's own error keeps its class.
             e.add_note(f"{self.name} failed on element {position} of {self._describe(row)}.")
@@ -117,6 +119,14 @@ class Mapper:
             raise
         self.check(*result)
         return result[0]
+
+    def _in_chains(self) -> Callable[..., Any]:
+        """Return the function, once it has given a result with operations that follow one another joined."""
+        if self._chained is None:
+            if self._expected is None:
+                return self._function
+            self._chained = chained(self._function)
+        return self._chained
 
     def _describe(self, row: Row) -> str:
         return f"its input, {shown(spec_of_row(row, self._input_structure()))}"
