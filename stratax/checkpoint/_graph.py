@@ -27,7 +27,7 @@ class Positioned(Protocol):
         """Return the position, as a dict that JSON can hold."""
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """Go to a position."""
+        """Go to a position that `get_state` returned."""
 
 
 class Trackable:

@@ -115,7 +115,7 @@ class CheckpointManager:
         check_interval: bool = True,
         options: CheckpointOptions | None = None,
     ) -> str | None:
-        """Save, and remove what is too old.
+        """Save a checkpoint, and remove those that are too old.
 
         Args:
             checkpoint_number: The number, an int or a variable; None for one more than the last time.

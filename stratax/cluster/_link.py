@@ -211,7 +211,7 @@ class Link:
         self.failed.wait(timeout)
 
     async def close(self) -> None:
-        """Drop the connection."""
+        """Close the connection without a farewell."""
         for task in list(self._work):
             task.cancel()
         await asyncio.gather(*self._work, return_exceptions=True)

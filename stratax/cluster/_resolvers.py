@@ -177,7 +177,7 @@ class TPUClusterResolver(ClusterResolver):
         return ""
 
     def get_master(self) -> str:
-        """Return `master()`."""
+        """Return what :meth:`master` returns, as in TensorFlow."""
         return self.master()
 
     def get_job_name(self) -> str:

@@ -108,7 +108,7 @@ def labels_text(classes: Sequence[str]) -> str:
 
 
 def check_classes(names: Sequence[str], *, received: str) -> tuple[str, ...]:
-    """Return the names as they are; raises unless there is one, none is twice, and each fits on a line.
+    """Return the names as they are; raise unless there is one, none is twice, and each fits on a line.
 
     Raises:
         DataError: If that is not so.

@@ -466,7 +466,7 @@ def value_of(atom: Any, values: dict[Any, Any]) -> Any:
 
 
 def on_host(value: Any) -> np.ndarray:
-    """Return a scalar that all processes have, on the host; waits for it in a way that Ctrl-C ends."""
+    """Return a scalar that all processes have, on the host; wait for it in a way that Ctrl-C ends."""
     if not isinstance(value, jax.Array):
         return np.asarray(value)
     wait(value)

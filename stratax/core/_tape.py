@@ -108,7 +108,7 @@ class GradientTape:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        """Stop recording."""
+        """Stop recording; gradients can be computed from now on."""
         # Cleared first: an error while leaving must not leave a tape that seems to record.
         stack, self._active = self._active, None
         if stack is not None:

@@ -101,7 +101,7 @@ class TapeTrace(core.Trace):
         self._nodes.pop(key, None)
 
     def forget_all(self) -> None:
-        """Follow nothing any more."""
+        """Forget all values that were followed."""
         self._nodes.clear()
         self.recording = True
 

@@ -38,7 +38,7 @@ class StepsForOthers(dispatches.Observer):
         return phase("compiling")
 
     def dispatching(self) -> contextlib.AbstractContextManager[Any]:
-        """Begin the next step."""
+        """Note that the next step is being dispatched."""
         # Programs and not training steps: what all workers run alike is what can be compared.
         self._steps += 1
         return phase("step", step=self._steps)

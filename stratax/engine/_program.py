@@ -82,4 +82,4 @@ class StepProgram:
 
 
 def _nothing() -> None:
-    """Return no results."""
+    """Return no results, for programs that report none."""

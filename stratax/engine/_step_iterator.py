@@ -57,7 +57,7 @@ class StepIterator:
             steps -= count
 
     def get_state(self) -> dict[str, Any]:
-        """Return the position behind the steps that were taken; raises DataError where the input can't be put back."""
+        """Return the position behind the steps that were taken; raise DataError where the input can't be put back."""
         return self._iterator.get_state()
 
     def set_state(self, state: dict[str, Any], steps_taken: int) -> None:

@@ -17,7 +17,7 @@ _COMPRESSED_PIECE = 1 << 18
 
 
 def as_compression(compression_type: str | None) -> str:
-    """`""`, `"ZLIB"` or `"GZIP"`.
+    """Return the kind of compression: `""`, `"ZLIB"` or `"GZIP"`.
 
     Raises:
         BadArgumentError: It is something else.
@@ -51,11 +51,11 @@ class ByteStream(abc.ABC):
 
     @abc.abstractmethod
     def more(self, tail: bytes, count: int) -> bytes:
-        """`tail`, the last bytes that were read, and up to `count` bytes after them; `tail` alone at the end."""
+        """Return `tail`, the last bytes read, and up to `count` bytes after them; `tail` alone at the end."""
 
     @abc.abstractmethod
     def skip(self, count: int) -> int:
-        """Pass over `count` bytes; gives how many there were."""
+        """Pass over `count` bytes; return how many there were."""
 
     def _fail(self, error: Exception) -> bytes:
         """End the content where it can't be read."""
@@ -64,7 +64,7 @@ class ByteStream(abc.ABC):
 
     @abc.abstractmethod
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
 
 
 class LocalBytes(ByteStream):
@@ -111,7 +111,7 @@ class LocalBytes(ByteStream):
         return self._file.read(count)
 
     def skip(self, count: int) -> int:
-        """Move the position as far as the size is known, and reads on from there."""
+        """Move the position as far as the size is known, and read on from there."""
         # Not beyond the size that is known: a position behind the end would hide how much there was.
         passed = min(count, self.remaining or 0)
         self._position += passed
@@ -143,7 +143,7 @@ class RemoteBytes(ByteStream):
         return None if self._size is None else max(0, self._size - self._position)
 
     def more(self, tail: bytes, count: int) -> bytes:
-        """Read on."""
+        """Return `tail` and up to `count` bytes that follow it; see :meth:`ByteStream.more`."""
         try:
             content: bytes = self._file.read(count)
         except Exception as e:  # Stores have classes of their own.
@@ -189,7 +189,7 @@ class Decompressed(ByteStream):
 
     @property
     def remaining(self) -> None:
-        """Only reading tells."""
+        """None: the size is not known before the end."""
         return None
 
     def more(self, tail: bytes, count: int) -> bytes:
@@ -202,7 +202,7 @@ class Decompressed(ByteStream):
         return b"".join(pieces)
 
     def _piece(self, limit: int) -> bytes:
-        """1 to `limit` bytes; nothing at the end, or where the damage is."""
+        """Return 1 to `limit` bytes; none at the end, or where the damage is."""
         while self.damage is None:
             self._input = self._input or self._source.more(b"", _COMPRESSED_PIECE)
             self._has_begun |= bool(self._input)

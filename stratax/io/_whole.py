@@ -59,7 +59,7 @@ def publish(file: BinaryIO, path: str, *, replace: bool = True) -> bool:
 
 
 def discard(file: BinaryIO) -> None:
-    """Close and removes a file from :func:`open_beside`; nothing is left of it if it was published."""
+    """Close and remove a file from :func:`open_beside`; one that was published is gone already."""
     try:
         file.close()
     except OSError:
@@ -132,7 +132,7 @@ def _is_running(pid: int) -> bool:
 
 
 def write_file(name: str, content: bytes, *, replace: bool = True) -> bool:
-    """Put a file there whole; False if one is there that is not to be replaced."""
+    """Write a file atomically; return False if there is one that is not to be replaced."""
     path = local_path(name)
     if path is not None:
         with writing(name):

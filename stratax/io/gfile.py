@@ -51,7 +51,7 @@ def read_file(filename: StrPath, name: str | None = None) -> bytes:
 
 
 def write_file(filename: StrPath, contents: str | bytes, name: str | None = None) -> None:
-    """Put a file there whole, and makes the folders that it is in, as `tf.io.write_file`.
+    """Write a file atomically, and make its parent folders, as `tf.io.write_file`.
 
     Args:
         filename: A path or URL.
@@ -134,7 +134,7 @@ class GFile:
         return line
 
     def read(self, n: int = -1) -> Any:
-        """Up to `n` bytes or letters; -1 for all that is left."""
+        """Return up to `n` bytes or letters; all that is left for -1."""
         with reading(self.name):
             return self._file().read(n)
 
@@ -146,7 +146,7 @@ class GFile:
         return line.replace(b"\r" if "b" in self.mode else "\r", line[:0])
 
     def readlines(self) -> list[Any]:
-        """All lines that are left, with their ends."""
+        """Return all lines that are left, with their ends."""
         return list(self)
 
     def write(self, file_content: str | bytes) -> None:
@@ -284,7 +284,7 @@ def stat(path: StrPath) -> FileStatistics:
 
 
 def mkdir(path: StrPath) -> None:
-    """Make a folder in one that is there, as `tf.io.gfile.mkdir`; leaves one that is there itself.
+    """Make a folder in one that exists, as `tf.io.gfile.mkdir`; do nothing if the folder itself exists.
 
     Raises:
         BadArgumentError: If a file of this name is there.

@@ -69,7 +69,7 @@ class Write:
         return self._error
 
     def wait(self) -> None:
-        """Wait until the work has ended; says nothing of its failure.
+        """Wait until the work has ended; do not raise its failure.
 
         Raises:
             CheckpointError: If it does not come to an end.
@@ -195,10 +195,10 @@ def _within_a_write() -> errors.CheckpointError:
 
 
 def _earlier() -> list[Write]:
-    """All writes; in the thread of one of them, only those that it had to wait for: later ones wait for it."""
+    """Return all writes; in the thread of one of them, only those before it: later ones wait for it."""
     with _lock:
         writes = list(_writes)
-    own = next((place for place, write in enumerate(writes) if write.is_own), len(writes))
+    own = next((index for index, write in enumerate(writes) if write.is_own), len(writes))
     return writes[:own]
 
 
@@ -223,7 +223,7 @@ _has_exit_hook: list[bool] = []
 
 
 def _forget() -> None:
-    """A forked process has none of the threads; its parent writes on."""
+    """Forget all writes in a forked process, which has none of the threads; its parent continues them."""
     global _lock
     # The parent's may be held by a thread that does not exist here.
     _lock = threading.Lock()
@@ -231,7 +231,7 @@ def _forget() -> None:
 
 
 def _at_exit() -> None:
-    """The program ends: nobody is left to be told, so a failure goes to the error output and the exit code."""
+    """Report the failures of writes when the program ends: on standard error, and the first one by the exit code."""
     with _lock:
         writes = list(_writes)
     failures = [(write, error) for write in writes if (error := _failure_at_exit(write)) is not None]

@@ -46,7 +46,7 @@ class Writer:
         self._events.flush()
 
     def close(self) -> None:
-        """End the file."""
+        """Write what is buffered and close the file."""
         self._events.close()
 
 
@@ -90,7 +90,7 @@ class Summary:
             self._wanted.pop()
 
     def scalar(self, name: str, data: object, step: object) -> None:
-        """Write a number."""
+        """Write one number of a step."""
         if self._is_on():
             make = _tensorboard("plugins.scalar.summary_v2").scalar_pb
             self._writers[-1].write(make(name, np.asarray(data)), step)

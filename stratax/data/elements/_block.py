@@ -22,7 +22,7 @@ class Block(abc.ABC):
 
     @abc.abstractmethod
     def columns(self) -> list[np.ndarray]:
-        """Return one array per component, the elements stacked on its leading axis; raises if they can't be."""
+        """Return one array per component, the elements stacked on its leading axis; raise if they can't be."""
 
     @abc.abstractmethod
     def row(self, index: int) -> Row:

@@ -120,7 +120,7 @@ class SeedToDraw:
         self._later = None if draws is None else draws.next(-1)
 
     def draw(self) -> int:
-        """Draw the seed."""
+        """Draw the seed that was not given."""
         return (
             random.getrandbits(31) if self._later is None else int(generator(self._later()).integers(1 << 31))
         )

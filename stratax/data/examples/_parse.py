@@ -235,7 +235,7 @@ def as_ragged(column: Sequence[np.ndarray | None], kind: Kind) -> Ragged:
 
 
 def decoded(message: Any, data: bytes, index: int, *, single: bool = False) -> Any:
-    """Return a message of a class; raises a DataLossError that gives the index if `data` is none."""
+    """Return a message of a class; raise a DataLossError that gives the index if `data` is none."""
     try:
         return message.FromString(data)
     except DecodeError as e:

@@ -57,11 +57,11 @@ class Reader(abc.ABC):
 
     @abc.abstractmethod
     def next(self) -> Any:
-        """Return the next element, as the library gives it; raises StopIteration at the end."""
+        """Return the next element, as the library gives it; raise StopIteration at the end."""
 
     @abc.abstractmethod
     def get_state(self) -> Any:
-        """Return the position behind the last element as JSON can hold it; raises DataError if nobody knows it."""
+        """Return the position behind the last element as JSON can hold it; raise DataError if it is not known."""
 
     @abc.abstractmethod
     def set_state(self, state: PyTree) -> None:
@@ -69,7 +69,7 @@ class Reader(abc.ABC):
 
     @abc.abstractmethod
     def close(self) -> None:
-        """End the pass."""
+        """End the pass and release what it holds."""
 
 
 class Stream(abc.ABC):
@@ -89,7 +89,7 @@ class Stream(abc.ABC):
 
     @abc.abstractmethod
     def open(self) -> Reader:
-        """Begin a pass."""
+        """Begin a pass at the first element."""
 
 
 class IteratorReader(Reader):
@@ -120,7 +120,7 @@ class IteratorReader(Reader):
         self.get_state()
 
     def close(self) -> None:
-        """Close a generator."""
+        """Close the iterator, if it is a generator."""
         close = getattr(self._iterator, "close", None)
         if callable(close):
             close()

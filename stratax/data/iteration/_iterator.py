@@ -142,7 +142,7 @@ class DatasetIterator(Checkpointable, Stacks):
         return unflatten(self._elements_structure(), leaves)
 
     def next_block(self, k: int) -> tuple[Any, int]:
-        """Up to `k` next elements of the same shapes, stacked.
+        """Return up to `k` next elements of the same shapes, stacked.
 
         Over an indexable plan this is one gather per component, straight into `[count, ...]`. An element of another
         shape (a short last batch) comes alone, in a call of its own.
@@ -238,7 +238,7 @@ class DatasetIterator(Checkpointable, Stacks):
                 raise
 
     def close(self) -> None:
-        """End the iteration and its background threads, and waits for them."""
+        """End the iteration and its background threads, and wait for them."""
         # First: a thread that is interrupted below finds out why.
         self._is_closed = True
         self._iteration.run.close()

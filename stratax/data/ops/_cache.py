@@ -34,7 +34,7 @@ class _Store:
         return np.array([i for i in np.unique(indices) if self._rows[i] is None], dtype=np.int64)
 
     def put(self, index: int, row: Row) -> None:
-        """Keep one element."""
+        """Keep one element for later passes."""
         self._missing -= self._rows[index] is None
         self._rows[index] = row
         if not self._missing:

@@ -210,7 +210,7 @@ class IndexCursor(Cursor):
         self._careful = 0
 
     def read(self, limit: int) -> Block:
-        """Read the next 1 to `limit` elements of one shape; raises StopIteration at the end."""
+        """Read the next 1 to `limit` elements of one shape; raise StopIteration at the end."""
         block = self._pending or self._gathered(limit)
         self._pending = None
         if isinstance(block, Rows):

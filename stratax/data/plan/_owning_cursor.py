@@ -18,7 +18,7 @@ class OwningCursor(Cursor):
         run.on_close(self.let_go)
 
     def close(self) -> None:
-        """Let go now."""
+        """Release what the cursor holds, now."""
         self._run.forget(self.let_go)
         self.let_go()
 

@@ -91,7 +91,7 @@ class Run:
             self._closers.append(closer)
 
     def forget(self, closer: Callable[[bool], Any]) -> None:
-        """Undo :meth:`on_close`."""
+        """Remove a closer that :meth:`on_close` added."""
         with self._lock, contextlib.suppress(ValueError):
             self._closers.remove(closer)
 

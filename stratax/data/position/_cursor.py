@@ -41,7 +41,7 @@ class Cursor(abc.ABC):
         return self.drop(count)
 
     def drop(self, count: int) -> int:
-        """As :meth:`skip`, but makes the elements: those that a batch loses when one fails are known only then."""
+        """Pass over elements as :meth:`skip`, but make them: which ones a failing batch loses is known only then."""
         passed = 0
         while passed < count:
             try:

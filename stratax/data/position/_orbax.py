@@ -79,7 +79,7 @@ class Checkpointable:
         raise NotImplementedError
 
     async def save(self, directory: Any) -> Awaitable[None]:
-        """For Orbax, which calls it when the iterator is part of a checkpoint: the place of now is saved.
+        """Save the current position for Orbax, which calls this when the iterator is part of a checkpoint.
 
         Args:
             directory: Where to; it may still be being made.
@@ -90,7 +90,7 @@ class Checkpointable:
         return write_place(directory, self.get_state())
 
     async def load(self, directory: Any) -> Awaitable[None]:
-        """For Orbax: goes to the place that was saved.
+        """Go to the position that was saved, for Orbax.
 
         Args:
             directory: Where from.

@@ -20,7 +20,7 @@ class Closers(Protocol):
         """Have `closer(wait)` called at the end."""
 
     def forget(self, closer: Callable[[bool], Any]) -> None:
-        """Undo :meth:`on_close`."""
+        """Remove a closer that :meth:`on_close` added."""
 
 
 class ReadAhead(Feed):

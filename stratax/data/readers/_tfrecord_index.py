@@ -137,7 +137,7 @@ class FileIndex:
             stream.close()
 
     def read(self, positions: np.ndarray, origins: Origins) -> np.ndarray:
-        """Read records by number, objects [n], their positions noted; raises for the first that can't be read."""
+        """Read records by number, objects [n], and note their positions; raise for the first that can't be read."""
         if self._failure is not None and (positions >= len(self._starts) - 1).any():
             # A copy: a raised error collects frames, and threads may raise it at the same time.
             raise copy.copy(self._failure)

@@ -65,7 +65,7 @@ class RecordStream(abc.ABC):
 
     @abc.abstractmethod
     def read(self) -> Piece:
-        """Read the next records, as many as are at hand; raises StopIteration at the end and behind a `last` one."""
+        """Read the next records, as many as are at hand; raise StopIteration at the end and behind a `last` one."""
 
     @abc.abstractmethod
     def skip(self, count: int) -> int:
@@ -87,7 +87,7 @@ class RecordStream(abc.ABC):
 
     @abc.abstractmethod
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
 
 
 class WindowStream(RecordStream):

@@ -105,11 +105,11 @@ class FileCache(Node):
             )
 
     def writer(self, run: Run) -> SnapshotWriter:
-        """Begin to write a pass."""
+        """Return a writer for the elements of one pass."""
         return SnapshotWriter(self._path, self.spec)
 
     def commit(self, writer: SnapshotWriter, run: Run) -> None:
-        """Put a whole pass there, unless somebody was quicker."""
+        """Publish the files of a whole pass, unless another process was first."""
         try:
             # Of several processes that fill the same cache the first one wins; all wrote the same elements.
             writer.commit(replace=False, key=[order.saved_seed(run) for order in self._orders])
@@ -129,7 +129,7 @@ class FileCache(Node):
             return run.memo[key]
 
     def gather(self, indices: np.ndarray, passes: Passes, run: Run) -> Block:
-        """From the files, or from the child and into the files."""
+        """Read from the files, or from the child while the files are written."""
         stored = None if self._is_filling(run) else self.stored(run)
         if stored is not None:
             return stored[1].gather(indices, 0, run)
@@ -157,7 +157,7 @@ class FileCache(Node):
         return filling is not None and filling.is_under_way
 
     def stream(self, run: Run, passes: int) -> Cursor:
-        """From the files, or from the child and into the files."""
+        """Read from the files, or from the child while the files are written."""
         return FileCacheCursor(self, run)
 
 
@@ -326,7 +326,7 @@ class FileCacheCursor(OwningCursor):
         return passed
 
     def get_state(self) -> State:
-        """Return the place in the files, or the child's."""
+        """Return the position in the files, or the child's."""
         inner = self._begun()
         child = inner.get_state() if self._stored is None else None
         return {"stored": self._stored, "position": self._position, "child": child}

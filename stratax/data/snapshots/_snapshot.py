@@ -181,7 +181,7 @@ def missing_shard(shard: Shard) -> FileMissingError:
 
 
 def read_index(shard: Shard) -> np.ndarray:
-    """Offset, length and number of the shapes of each element of a file, int64 [count, 3].
+    """Return offset, length and number of the shapes of each element of a file, int64 [count, 3].
 
     Raises:
         DataLossError: The index is damaged.

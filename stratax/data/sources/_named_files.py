@@ -61,7 +61,7 @@ class CurrentFile:
         self._before = NamePlace(self._names)
 
     def take(self) -> str:
-        """Take the next name; raises StopIteration at the end."""
+        """Take the next name; raise StopIteration at the end."""
         try:
             return take_name(self._names)
         except StopIteration:
@@ -84,7 +84,7 @@ class CurrentFile:
         self.leave()
 
     def close(self) -> None:
-        """Let go of the names."""
+        """Close the cursor over the names."""
         self._names.close()
 
 

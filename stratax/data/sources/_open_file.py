@@ -58,7 +58,7 @@ class OpenFile:
             raise failure
 
     def read(self, limit: int) -> Block:
-        """Read the next 1 to `limit` records; raises as :meth:`fill` does."""
+        """Read the next 1 to `limit` records; raise as :meth:`fill` does."""
         self.fill()
         return as_block(self.take(min(limit, self.at_hand)))
 

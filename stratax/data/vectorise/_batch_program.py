@@ -90,6 +90,6 @@ class BatchProgram:
         return cls(batch.calls, parts, structure)
 
     def __call__(self, batches: Sequence[Any]) -> list[Row]:
-        """Return the function's results for several batches; raises if it fails on one of them."""
+        """Return the function's results for several batches; raise if it fails on one of them."""
         by_call = [operation(batches) for operation in self._calls]
         return [[part.of(results) for part in self._parts] for results in zip(*by_call, strict=True)]

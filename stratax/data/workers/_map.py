@@ -65,7 +65,7 @@ class WorkerMap(Map):
             return pool
 
     def gather(self, indices: np.ndarray, passes: Passes, run: Run) -> Block:
-        """Gather the function's results; waits for all of them."""
+        """Gather the function's results; wait for all of them."""
         block = self.child.gather(indices, passes, run)
         positions = indices.tolist()
         names = [self.name_of(run, pass_at(passes, i), position) for i, position in enumerate(positions)]

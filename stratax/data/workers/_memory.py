@@ -41,7 +41,7 @@ class Stored:
     dtype: np.dtype
 
     def view(self, memory: mmap.mmap) -> np.ndarray:
-        """Return the array itself."""
+        """Return the array, without a copy."""
         return np.ndarray(self.shape, self.dtype, memory, self.offset)
 
 

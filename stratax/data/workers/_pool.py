@@ -128,7 +128,7 @@ class WorkerPool:
             future.add_done_callback(lambda _: self._free.append(memory))
 
     def result(self, future: "Future[Result]", task: Task) -> Result:
-        """Return what became of a task; waits for it.
+        """Return what became of a task; wait for it.
 
         Raises:
             WorkerError: A process died, none started in time, or nothing happens any more.

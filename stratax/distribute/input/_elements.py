@@ -165,7 +165,7 @@ class StackElements(StepCursor):
         self._iterator.set_state(state)
 
     def close(self) -> None:
-        """Close the iterator."""
+        """Close the iterator that the elements come from."""
         self._iterator.close()
 
 

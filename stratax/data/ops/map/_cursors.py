@@ -50,7 +50,7 @@ class Calls:
         return Rows(rows)
 
     def checked(self, rows: list[Row], structure: Structure) -> list[Row]:
-        """Check results that were made otherwise; raises unless they are like those before."""
+        """Check results that were made otherwise; raise unless they are like those before."""
         for row in rows:
             self._mapper.check(row, structure)
         return rows

@@ -68,7 +68,7 @@ class CsvFormat:
     max_record_bytes: int = MAX_LINE_BYTES
 
     def parser(self, lines: Iterator[str]) -> Iterator[Record]:
-        """Return the records of some lines; takes no line before it is needed."""
+        """Return the records of some lines; take no line before it is needed."""
         # The module's limit on a field holds for the whole process, so it is only ever raised.
         if csv.field_size_limit() < self.max_record_bytes:
             csv.field_size_limit(self.max_record_bytes)

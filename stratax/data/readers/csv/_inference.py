@@ -24,7 +24,7 @@ def inferred_defaults(
     count: int,
     num_rows: int | None,
 ) -> list[Any]:
-    """For each column a default of the first type that fits the rows looked at: 0, or an empty string."""
+    """Return a default for each column, of the first type that fits the rows looked at: 0, or an empty string."""
     ranks: list[int | None] = [None] * len(selected)
     rows = itertools.chain.from_iterable(_rows_of(file, compression, style, count) for file in files)
     for row in itertools.islice(rows, num_rows):

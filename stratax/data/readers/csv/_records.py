@@ -92,7 +92,7 @@ class _FileRecords:
             )
 
     def read(self, count: int) -> tuple[list[Record], DataLossError | None]:
-        """Up to `count` records, and what was wrong with the one behind them; neither at the end of the file."""
+        """Return up to `count` records, and the failure of the one behind them; neither at the end of the file."""
         records: list[Record] = []
         try:
             for record in itertools.islice(self._parser, count):
@@ -174,20 +174,20 @@ class CsvRecords(NamedFiles):
 
     @property
     def spec(self) -> Any:
-        """A tuple of scalars."""
+        """A tuple with a scalar for each column."""
         return tuple(field.spec for field in self.layout.fields)
 
     @property
     def length(self) -> int:
-        """Only reading tells."""
+        """Unknown until all files were read."""
         return 0 if self.names.length == 0 else UNKNOWN_CARDINALITY
 
     def describe(self) -> str:
-        """Return the columns."""
+        """Return the label with the numbers of the columns."""
         return "Csv(" + ",".join(str(field.index) for field in self.layout.fields) + ")"
 
     def stream(self, run: Run, passes: int) -> "CsvCursor":
-        """At the first record of the first file."""
+        """Open a pass at the first record of the first file."""
         return CsvCursor(self, run, passes)
 
 
@@ -215,7 +215,7 @@ class CsvCursor(OwningCursor):
         super().__init__(run)
 
     def read(self, limit: int) -> Block:
-        """Up to `limit` records."""
+        """Return the next 1 to `limit` records."""
         self._fill(limit)
         records = self._pending[:limit] if limit < len(self._pending) else self._pending
         try:
@@ -316,7 +316,7 @@ class CsvCursor(OwningCursor):
         return passed
 
     def get_state(self) -> State:
-        """File, place of the block, records read since."""
+        """Return the file, the position of the block in it, and the number of records read since."""
         return {"names": self._names.get_state(), **dataclasses.asdict(self._begin), "taken": self._taken}
 
     def set_state(self, state: State) -> None:
