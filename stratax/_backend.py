@@ -24,6 +24,8 @@ def choose_backend() -> None:
     """
     keras = sys.modules.get("keras")
     if keras is None:
+        # Before Keras is imported its environment variable decides; a value of the user's is respected and
+        # refused.
         chosen = os.environ.setdefault("KERAS_BACKEND", "jax")
         if chosen == "jax":
             return
@@ -50,6 +52,7 @@ def hook_keras(hooks: str, after: Sequence[str]) -> None:
     """
 
     def install() -> None:
+        # A module that is still being imported lacks the names that the hooks replace.
         if not any(name in _executing for name in after):
             importlib.import_module(hooks)
 
@@ -75,8 +78,10 @@ def _importing(hooks: str, owner: type, name: str) -> Callable[..., Any]:
 
     @functools.wraps(original)
     def method(self: object, *args: object, **kwargs: object) -> Any:
+        # The hooks may have replaced the method meanwhile, while somebody kept this one.
         if getattr(owner, name) is not method:
             return original(self, *args, **kwargs)
+        # The original goes back first: the hooks wrap what they find there.
         setattr(owner, name, original)
         importlib.import_module(hooks)
         return getattr(owner, name)(self, *args, **kwargs)
@@ -94,6 +99,7 @@ def after_import(name: str, then: Callable[[], object]) -> None:
     if name in sys.modules:
         then()
     else:
+        # In front of all finders: the first one that knows a module ends the search.
         sys.meta_path.insert(0, _Watch(name, then))
 
 
@@ -114,6 +120,7 @@ class _Watch(importlib.abc.MetaPathFinder):
         """Return the module's spec, from the other finders, if it is the one that is waited for."""
         if fullname != self._name:
             return None
+        # Without the watches, which would ask each other without end.
         others = (finder for finder in sys.meta_path if not isinstance(finder, _Watch))
         found = (finder.find_spec(fullname, path, target) for finder in others)
         spec = next((spec for spec in found if spec is not None), None)
@@ -132,6 +139,7 @@ class _Watch(importlib.abc.MetaPathFinder):
                 _executing.discard(self._name)
             if self in sys.meta_path:
                 sys.meta_path.remove(self)
+                # After the module has run, so that its names are there.
                 self._then()
 
         loader.exec_module = exec_module

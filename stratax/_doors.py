@@ -66,11 +66,13 @@ def attach(door: str, file: str, missing: Callable[[str], AttributeError] | None
             raise _no_attribute(door, name) if missing is None else missing(name)
         origin = table[name]
         module = importlib.import_module(origin.module)
+        # Imported at the first use: `import stratax` stays quick, and the stub is the only list of names.
         value = getattr(module, origin.attribute) if origin.attribute else module
         # Found without this function from now on.
         vars(sys.modules[door])[name] = value
         return value
 
+    # Copies: `__dir__` and `__all__` may be changed by who gets them.
     return __getattr__, names.copy, names.copy()
 
 
@@ -132,6 +134,7 @@ def read_tables(package: str) -> dict[str, dict[str, Origin]]:
 def _stubs(folder: str, module: str) -> Iterator[tuple[str, str]]:
     for entry in os.scandir(folder):
         stem, suffix = os.path.splitext(entry.name)
+        # Private packages have no door.
         if entry.is_dir() and not stem.startswith("_"):
             yield from _stubs(entry.path, f"{module}.{stem}")
         elif suffix == ".pyi":

@@ -125,6 +125,7 @@ def _names() -> list[str]:
 
 
 def _no_option(name: str) -> str:
+    # A misspelt option that was silently accepted would never take effect.
     near = difflib.get_close_matches(name, _names(), n=1)
     meant = f" Did you mean {near[0]!r}?" if near else ""
     return f"CheckpointOptions has no option {shown(name)}.{meant} Expected one of: {', '.join(_names())}."
@@ -133,6 +134,7 @@ def _no_option(name: str) -> str:
 def _check(name: str, value: Any) -> None:
     if name in _BOOLEANS and not isinstance(value, bool):
         raise errors.BadTypeError(f"{name} must be True or False. Received: {name}={shown(value)}.")
+    # Written so that NaN is refused, too.
     if name == "timeout_seconds" and not value > 0:
         raise errors.BadArgumentError(f"timeout_seconds must be positive. Received: {name}={shown(value)}.")
     if name == "experimental_sharding_callback" and value is not None:

@@ -74,8 +74,10 @@ def load_checkpoint(ckpt_dir_or_file: str | os.PathLike) -> CheckpointReader:
         array(3, dtype=int32)
     """
     path = _folder.located(ckpt_dir_or_file)
+    # A checkpoint that is still being written is waited for; its failure is raised here.
     if (error := _writer.wait_for(path)) is not None:
         raise error
+    # The path may be one checkpoint or a folder of several; of these the last one counts.
     found = [] if (path / _commit.FILE).exists() else list(_folder.complete_checkpoints(path))
     return CheckpointReader(_store.read_index(found[-1] if found else path))
 

@@ -109,6 +109,7 @@ def images(
     relative to its folder. OUT gets files such as train-00000-of-00016.tfrecord and labels.txt. A conversion that was
     interrupted goes on when the same command is given again.
     """
+    # Here, so that `--help` and the other commands start without the image packages.
     from stratax.convert import ConversionSettings, convert_images, read_classes
 
     settings = ConversionSettings(
@@ -155,12 +156,14 @@ def _progress_bar() -> Iterator[Callable[["ConversionProgress"], None]]:
 
     columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[rate]}"), TimeRemainingColumn())
     console = Console(stderr=True)
+    # A file or a pipe gets the report only: it cannot redraw a line.
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task("", total=None, rate="")
 
         def show(progress: "ConversionProgress") -> None:
             done = progress.images + progress.skipped
             elapsed = bar.tasks[0].elapsed or 0.0
+            # Images of an earlier, interrupted call do not count for the speed.
             rate = f"{(done - progress.resumed) / elapsed:,.0f} images/s" if elapsed > 0 else ""
             bar.update(task, completed=done, total=progress.total, rate=rate)
 
@@ -189,4 +192,5 @@ def _print_report(report: "ConversionReport") -> None:
 
 def _shown(name: str) -> str:
     """Return a file name as a terminal can show it."""
+    # Control characters in a name could change the terminal.
     return name if name.isprintable() else ascii(name)

@@ -70,6 +70,7 @@ def load_digits() -> Images:
             "Received: no package sklearn. Run: pip install 'stratax[demo]'"
         ) from error
     digits = datasets.load_digits()
+    # The same split in every run, drawn from the whole file.
     order = np.random.default_rng(_DIGITS_SEED).permutation(len(digits.target))
     x = (digits.images[order] / 16).astype(np.float32)
     y = digits.target[order].astype(np.int32)
@@ -120,6 +121,7 @@ def _read_arrays(path: pathlib.Path) -> dict[str, np.ndarray]:
             'download it: KERAS_BACKEND=jax python -c "import keras; keras.datasets.mnist.load_data()"'
         )
     try:
+        # Without pickle, which could run code of whoever made the file.
         with np.load(path, allow_pickle=False) as file:
             return {name: file[name] for name in _MNIST_ARRAYS}
     except (KeyError, ValueError, EOFError, OSError, AttributeError, TypeError, zipfile.BadZipFile) as error:

@@ -116,6 +116,7 @@ def demo(
     seed: int,
 ) -> None:
     """Learn handwritten digits with Keras' fit under a strategy."""
+    # First: JAX must not have started.
     apply_simulation(simulate)
     images = load_images(dataset, path)
     built = build_strategy(strategy)
@@ -188,6 +189,7 @@ def train(strategy: "Strategy", images: Images, plan: Plan, *, seed: int) -> Out
 def _speed(plan: Plan, start: float, epoch_ends: list[float]) -> float:
     if len(epoch_ends) == 1:
         return plan.num_examples / (epoch_ends[0] - start)
+    # From the end of the first epoch on, which contains the compilation.
     return plan.num_examples * (len(epoch_ends) - 1) / (epoch_ends[-1] - epoch_ends[0])
 
 

@@ -95,6 +95,7 @@ def _collect_devices() -> list[DeviceReport]:
     reports = []
     for logical in list_logical_devices():
         device = resolve_device(logical)
+        # CPUs, and so simulated devices, have no memory of their own to report.
         memory = device.memory_stats() or {}
         reports.append(
             DeviceReport(

@@ -115,6 +115,7 @@ def launch(
     except BrokenPipeError:
         # Nobody reads on, as behind `| head`: the end of every program there, told by its code only.
         for stream in (sys.stdout, sys.stderr):
+            # Python flushes its streams at the end, and would fail again.
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
         return 128 + signal.SIGPIPE
     return outcome.code
@@ -143,8 +144,10 @@ class _Screen:
     def _write(self, text: str, is_error: bool) -> None:
         # A task may write what the terminal's encoding does not have.
         encoding = (sys.stderr if is_error else sys.stdout).encoding
+        # A task may write what the terminal's encoding does not have.
         shown = text.encode(encoding, "backslashreplace").decode(encoding)
         try:
+            # Each task has a thread that shows its lines.
             with self._lock:
                 click.echo(shown, err=is_error)
         except BrokenPipeError:

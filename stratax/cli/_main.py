@@ -57,6 +57,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
         on standard error in a message without a traceback.
     """
     try:
+        # Not standalone: click would choose the exit codes and end the process itself.
         code = program.main(arguments, prog_name="stratax", standalone_mode=False)
     except (click.Abort, KeyboardInterrupt):
         click.echo("Interrupted.", err=True)

@@ -57,6 +57,7 @@ def _shared(port: int) -> Callable[[_Command], _Command]:
     ]
 
     def decorate(command: _Command) -> _Command:
+        # Decorators apply from the last to the first; the help lists them in the order above.
         for option in reversed(options):
             command = option(command)
         return command

@@ -106,6 +106,7 @@ class Summary:
         if not self._is_on():
             return
         pixels = np.clip(np.asarray(data, "float32") * 255.0, 0, 255).astype("uint8")
+        # TensorBoard's format: width, height, then one PNG per image.
         content = [str(pixels.shape[2]).encode(), str(pixels.shape[1]).encode(), *map(_png, pixels)]
         metadata = _tensorboard("plugins.image.metadata").create_summary_metadata(None, None)
         self._writers[-1].write(_tensor_summary(name, content, metadata), step)
@@ -115,6 +116,7 @@ class Summary:
         if not self._is_on():
             return
         metadata = _tensorboard("compat.proto.summary_pb2").SummaryMetadata()
+        # The name under which TensorBoard's graph plugin looks for a Keras model.
         metadata.plugin_data.plugin_name = "graph_keras_model"
         metadata.plugin_data.content = b"1"
         self._writers[-1].write(_tensor_summary(name, model.to_json().encode(), metadata), step)
@@ -146,6 +148,7 @@ def _png(pixels: np.ndarray) -> bytes:
 
 def _tensorboard(module: str) -> types.ModuleType:
     try:
+        # Imported when something is written: TensorBoard is optional.
         return importlib.import_module(f"tensorboard.{module}")
     except ImportError as error:
         raise errors.MissingPackageError(

@@ -154,6 +154,7 @@ class Dataset(Nested):
         names = matching_files(file_pattern)
         if shuffle is not None and not shuffle:
             return Dataset(names)
+        # By default the names are shuffled over all of them, as in TensorFlow.
         return Dataset(make_shuffle(names, names.length, seed, True))
 
     @staticmethod
@@ -186,6 +187,7 @@ class Dataset(Nested):
         _check_dataset("concatenate", dataset)
         node = Concatenate(self._node, dataset._node)
         if self._has_known_spec and dataset._has_known_spec:
+            # Asked for now, so that structures that do not fit are reported where they are put together.
             _ = node.spec
         return self._derived(node, dataset)
 
@@ -381,6 +383,7 @@ class Dataset(Nested):
             deterministic: Accepted; the order is always deterministic.
             name: Ignored.
         """
+        # Only checked: batches are made by gathers, which need no threads of their own.
         threads_of(num_parallel_calls)
         return self._derived(make_batch(self._node, batch_size, drop_remainder=drop_remainder))
 
@@ -545,6 +548,7 @@ class Dataset(Nested):
 
     def options(self) -> Options:
         """Return a copy of the options in force."""
+        # A copy: options are mutable, and those of a Dataset must stay.
         return self._options.merge(Options())
 
     # What it is
@@ -608,6 +612,7 @@ class Dataset(Nested):
         return self._iterator()
 
     def _iterator(self) -> DatasetIterator:
+        # Steps whose spec was not known when they were made are checked now.
         _check_specs(self._node)
         return DatasetIterator(self._node, self._epochs, self._options.threading.private_threadpool_size)
 
@@ -643,6 +648,7 @@ class Dataset(Nested):
                 with on_host(), user_code(name_of(reduce_func)):
                     given = unflatten(*_as_elements(element))
                     new = as_components(reduce_func(unflatten(*_as_elements(state.value())), given))
+                # Checks that structure and dtypes stay, as a compiled loop would demand.
                 state.follow(new)
         return state.value()
 

@@ -60,6 +60,7 @@ class FileShards:
 
     def of(self, node: Node) -> Node:
         """Return the plan over some of its files; a node that several others read from stays one."""
+        # Once per node: a plan may reach the same source in two ways, and both must get the same files.
         if id(node) not in self._done:
             self._done[id(node)] = self._new(node)
         return self._done[id(node)]
@@ -80,12 +81,16 @@ class FileShards:
         if not isinstance(node, _COMMUTING):
             self.obstacle = node.label
         if isinstance(node, Zip):
+            # Elements of divided files would meet those of a member that is whole; numbers are taken as they
+            # come.
             self.has_unpaired |= any(new is old and not isinstance(old, Range) for new, old in pairs)
         if isinstance(node, Concatenate):
+            # A member without files is divided by elements, else every worker would read all of it.
             return [self._part(old) if new is old else new for new, old in pairs]
         return [new for new, _ in pairs]
 
     def _named(self, names: Node) -> Node:
+        # How many files there are decides whether they can be divided; see `AutoShardPolicy`.
         self.counts.append(names.length)
         return self._part(names)
 

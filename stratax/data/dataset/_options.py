@@ -38,9 +38,11 @@ class _Settings:
 
     def __init__(self) -> None:
         for name, kind in _kinds(type(self)).items():
+            # Groups of options are made; single options are unset, which `merged` tells from a value.
             object.__setattr__(self, name, kind() if isinstance(kind, type) else None)
 
     def __setattr__(self, name: str, value: object) -> None:
+        # Old names are properties that set the new ones.
         if isinstance(getattr(type(self), name, None), property):
             object.__setattr__(self, name, value)
             return
@@ -74,6 +76,7 @@ class _Settings:
 
     def merged(self, other: Any) -> Any:
         """Return a copy in which what `other` sets takes precedence."""
+        # Options of a Dataset never change: every merge makes new ones.
         result = copy.deepcopy(self)
         for name, theirs in other._values().items():
             if isinstance(theirs, _Settings):

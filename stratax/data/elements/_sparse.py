@@ -103,6 +103,7 @@ def _default_of(value: object, dtype: np.dtype) -> Any:
 
 def _keeps(number: object, dtype: np.dtype) -> bool:
     """Return whether a whole number stays the same in a dtype; others are rounded."""
+    # Compared after the conversion: the only test that holds for every pair of dtypes.
     return dtype.kind not in "iub" or bool(np.asarray(number).astype(dtype) == number)
 
 
@@ -128,6 +129,7 @@ def _check_inside(indices: np.ndarray, shape: tuple[int, ...]) -> None:
 def _check_order(indices: np.ndarray, shape: tuple[int, ...]) -> None:
     # Row-major order is the order of these numbers.
     positions = np.ravel_multi_index(tuple(indices.T), shape) if len(indices) else np.zeros(0, np.int64)
+    # 0 is wrong, too: an index that comes twice.
     wrong = np.diff(positions) <= 0
     if wrong.any():
         first = int(wrong.argmax()) + 1

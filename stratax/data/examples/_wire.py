@@ -105,6 +105,7 @@ class Wire:
     """
 
     def __init__(self, records: Sequence[bytes]) -> None:
+        # Zeros on both sides, so that fixed-size reads near the ends stay within the buffer.
         self.data = b"".join([_LEAD, *records, _TAIL])
         self.bytes = np.frombuffer(self.data, np.uint8)
         sizes = np.fromiter(map(len, records), np.int64, len(records))
@@ -118,6 +119,8 @@ class Wire:
 
     def has_text(self, at: np.ndarray, text: bytes) -> np.ndarray:
         """Return where `text`, which does not end with a zero and is shorter than MARGIN, stands."""
+        # One comparison of fixed-size strings for all records; NumPy ignores trailing zeros, hence the
+        # condition.
         return self._windows(f"S{len(text)}")[at] == text
 
     def follow(self, at: np.ndarray, stops: np.ndarray, heads: Heads) -> tuple[np.ndarray, np.ndarray]:
@@ -163,6 +166,7 @@ class Wire:
         length = self.bytes[at]
         start = at + 1
         more = length >= _MORE
+        # Nearly all lengths have one byte, nearly all others two; the rest takes the slower method.
         if not np.count_nonzero(more):
             return start, start + length
         second = self.bytes[start]
@@ -176,6 +180,7 @@ class Wire:
         start = at + 1
         more = first >= _MORE
         for number in range(1, _LENGTH_BYTES):
+            # Times `more`: a length that has ended takes part with zeros.
             byte = self.bytes[np.minimum(start, len(self.bytes) - 1)] * more
             length |= (byte & 0x7F).astype(np.int64) << 7 * number
             start = start + more
@@ -188,6 +193,7 @@ class Wire:
 
     def floats(self, starts: np.ndarray, counts: np.ndarray) -> np.ndarray:
         """Return float32 numbers: `counts[i]` of them from `starts[i]`, one after another."""
+        # Equal counts are one gather of larger items, which is much faster than one per number.
         if _all_equal(counts):
             windows = self._windows(f"V{4 * counts[0]}") if counts[0] else np.empty(0, "V4")
             return windows[starts].view("<f4") if counts[0] else np.empty(0, np.float32)
@@ -197,6 +203,7 @@ class Wire:
         """Return the `sizes[i]` bytes from `starts[i]` as `bytes`, dtype object."""
         longest = int(np.maximum.reduce(sizes, initial=0))
         if longest <= MARGIN:
+            # The sizes that occur; `bincount` is bounded, as the longest is short.
             different = np.flatnonzero(np.bincount(sizes))
             if len(different) == 1:
                 return np.fromiter(self._equally_long(starts, longest), object, len(starts))
@@ -230,8 +237,10 @@ class Wire:
         content = self.bytes.take(offsets)
         is_last = content < _MORE
         last = is_last.nonzero()[0]
+        # Every number has one byte: the bytes are the numbers.
         if len(last) == len(content):
             return content.astype(np.int64), sizes
+        # A run of bytes that ends within a number is damaged.
         if np.count_nonzero(is_last.take(ends - 1)) < len(ends):
             return None
         widths = _differences(last, -1)
@@ -258,21 +267,26 @@ class Wire:
         if widest > _WORD_BYTES:
             return None
         words = self._words_behind(starts + sizes - 1, sizes)
+        # One number each: all bytes but the last have the top bit.
         is_one_each = _are_equal(words & _TOP_BITS, _MORE_BITS.take(sizes))
         return _without_top_bits(words, widest) if is_one_each else None
 
     def _words_behind(self, lasts: np.ndarray, widths: np.ndarray) -> np.ndarray:
         """Return bytes up to a last one as a number, `widths[i]` of them."""
+        # Read backwards from the last byte and shifted: what stands before the
+        # number falls out.
         return self._words[lasts - (_WORD_BYTES - 1)] >> _OTHER_BITS.take(widths)
 
     def _windows(self, dtype: str) -> np.ndarray:
         """Return a view in which every position is the beginning of a value of `dtype`."""
         count = len(self.data) - np.dtype(dtype).itemsize + 1
+        # Overlapping items with a stride of one byte: a gather at any offsets is a single indexing.
         return np.ndarray((count,), dtype, self.data, strides=(1,))
 
 
 def _without_top_bits(words: np.ndarray, widest: int) -> np.ndarray:
     """Close the gaps that the top bits of bytes leave: between neighbours first, then between pairs, then fours."""
+    # The top bit of a byte says only whether another one follows.
     words = words & _LOW_BITS
     if widest > 1:
         words = (words & 0x007F007F007F007F) | ((words & 0x7F007F007F007F00) >> np.uint64(1))
@@ -285,17 +299,20 @@ def _without_top_bits(words: np.ndarray, widest: int) -> np.ndarray:
 
 def _wide_varints(content: np.ndarray, last: np.ndarray, widths: np.ndarray) -> np.ndarray | None:
     """Read numbers of any width, byte by byte from the last: negative ones have ten bytes."""
+    # Ten bytes hold 70 bits; the last one may only add the 64th.
     if widths.max() > _VARINT_BYTES or (content[last[widths == _VARINT_BYTES]] > 1).any():
         return None
     values = content[last].astype(np.int64)
     for number in range(1, int(widths.max())):
         rows = np.flatnonzero(widths > number)
+        # The last byte holds the highest bits.
         values[rows] = values[rows] << 7 | (content[last[rows] - number] & 0x7F)
     return values
 
 
 def _runs(starts: np.ndarray, counts: np.ndarray, ends: np.ndarray, step: int) -> np.ndarray:
     """Return `starts[i], starts[i] + step, ...`, `counts[i]` of them, for every i; `ends` sums the counts up to i."""
+    # Each start less the offset that the running count below will have there.
     offsets = (starts - (ends - counts) * step).repeat(counts)
     offsets += np.arange(0, len(offsets) * step, step)
     return offsets

@@ -98,7 +98,7 @@ class Iteration:
         return self._node.structure
 
     def feed(self) -> Feed:
-        """Return a feed that buffers the elements of the cursor until they are used, and reads ahead if the plan says so."""
+        """Return a feed that buffers the cursor's elements until they are used, and reads ahead if the plan says so."""
         if self.depth:
             return ReadAhead(self.cursor, self.depth, self.run, ahead=self.ahead)
         return Feed(self.cursor, self.ahead)

@@ -74,6 +74,7 @@ class StrategyExtended:
     def place_program(self) -> None:
         """Have the program that is being traced, if there is one, find its variables where the strategy keeps them."""
         region = regions.current_region()
+        # The whole program is placed, whichever loop or condition of it is being traced.
         while region is not None and not isinstance(region, regions.ProgramRegion):
             region = region.parent
         if region is not None:

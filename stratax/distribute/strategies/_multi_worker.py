@@ -48,6 +48,7 @@ class MultiWorkerMirroredStrategy(WorkersStrategy):
     ) -> None:
         self._options = _checked_options(communication_options)
         self._resolver = _checked_resolver(cluster_resolver)
+        # Before JAX is asked for devices: the processes have to be joined when it starts.
         cluster = _connect(self._resolver, self._options)
         devices = devices_of(cluster)
         has_gpus = devices[0].platform in ("gpu", "cuda", "rocm")
@@ -60,6 +61,7 @@ class MultiWorkerMirroredStrategy(WorkersStrategy):
 
 
 def _connect(resolver: Any, options: CommunicationOptions) -> Cluster:
+    # Before any connection: a wrong cluster should not wait for tasks that never come.
     check_jobs(resolver.cluster_spec(), _JOBS, "MultiWorkerMirroredStrategy")
     if options.timeout_seconds is None:
         cluster = connect(resolver)

@@ -77,6 +77,7 @@ class PaddedBatch(Grouped):
 
     def shape_ids(self, indices: np.ndarray, passes: Passes, run: Run) -> np.ndarray | None:
         """Give each element a shape of its own."""
+        # No two batches count as alike: how long the longest element of each is shows only when it is made.
         return np.arange(len(indices))
 
     def joined(self, pieces: list[Block]) -> Row:
@@ -88,6 +89,7 @@ class PaddedBatch(Grouped):
 
     def _pad(self, parts: list[Any], component: int, name: str) -> np.ndarray:
         shape = self._target([np.shape(part) for part in parts], self._shapes[component], name)
+        # Scalars need no padding.
         if not shape:
             return stack_rows([[part] for part in parts])[0]
         # Filled with the padding, into which each element is copied.
@@ -106,6 +108,7 @@ class PaddedBatch(Grouped):
             )
         longest = tuple(max(sizes) for sizes in zip(*shapes, strict=True))
         target = tuple(a if b is None else b for a, b in zip(longest, wanted, strict=True))
+        # Nothing is ever cut off.
         if any(a > b for a, b in zip(longest, target, strict=True)):
             raise DataError(
                 f"padded_batch can't cut an element. Expected: {name} of shape at most {target}. "
@@ -138,6 +141,7 @@ def make_padded_batch(
             )
     given = [None] * len(specs)
     if values is not None:
+        # One value for all components, unless there is a structure of them.
         is_one = not isinstance(values, tuple | dict)
         given = [values] * len(specs) if is_one else _matching(values, structure, names, "padding_values")
     padding = [_padding(value, spec, name) for value, spec, name in zip(given, specs, names, strict=True)]
@@ -179,4 +183,5 @@ def _fits(value: np.ndarray, dtype: np.dtype) -> bool:
         return is_string and dtype.hasobject
     if dtype.kind in "iu" and value.dtype.kind in "iu":
         return bool(np.iinfo(dtype).min <= int(value) <= np.iinfo(dtype).max)
+    # A whole number may pad floats; a fraction must not be rounded to pad integers.
     return np.can_cast(value.dtype, dtype, "same_kind") or (value.dtype.kind in "iu" and dtype.kind in "fc")
