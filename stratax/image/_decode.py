@@ -341,6 +341,7 @@ def extract_jpeg_shape(
     data = as_bytes(contents)
     check_kind(data, ("JPEG",), "JPEG", "extract_jpeg_shape")
     picture = _pillow.open_image(data, "extract_jpeg_shape")
+    # From the header alone.
     return np.array([picture.height, picture.width, len(picture.getbands())], as_dtype(output_type))
 
 
@@ -390,6 +391,7 @@ def _decode_jpeg(data: bytes, channels: int, options: _JpegOptions, who: str) ->
         return _decode_inks(data, channels, options, who)
     if space not in _JPEG_SPACES:
         return _decode_odd_jpeg(data, channels, options, who)
+    # Before any memory is taken: the header may be wrong or malicious.
     check_claim(height, width, data, who, options.max_pixels)
     return _decode_as(data, (height, width), _JPEG_COLORS[channels or _JPEG_SPACES[space]], options, who)
 
@@ -404,6 +406,7 @@ def _decode_as(
             colors,
             fastdct=options.fast_dct,
             fastupsample=options.fast_upsampling,
+            # The decoder scales by itself, to a size rounded up.
             min_height=-(-height // options.ratio),
             min_width=-(-width // options.ratio),
             min_factor=options.ratio,
@@ -419,8 +422,10 @@ def _decode_inks(data: bytes, channels: int, options: _JpegOptions, who: str) ->
     height, width, _, _ = package("simplejpeg").decode_jpeg_header(data)
     check_claim(height, width, data, who, options.max_pixels)
     inks = _decode_as(data, (height, width), "CMYK", options, who).astype(np.uint16)
+    # Adobe's programs store inks inverted; other files have to be brought to the same form.
     if b"Adobe" not in data[:_LOOKED_AT_FOR_ADOBE]:
         inks = 255 - inks
+    # In 16 bits, since products of two bytes do not fit into one.
     colors = (inks[..., :3] * inks[..., 3:] // 255).astype(np.uint8)
     return _pillow.gray_of(colors) if channels == 1 else colors
 

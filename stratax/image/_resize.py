@@ -229,6 +229,7 @@ def resize_with_pad(
     check_image(image)
     rows, columns = two_sizes((target_height, target_width))
     height, width = image.shape[-3:-1]
+    # In float32 throughout, as in TensorFlow: the rounded sizes must be the same ones.
     ratio = max(np.float32(width) / np.float32(columns), np.float32(height) / np.float32(rows))
     inner = (np.float32(height) / ratio, np.float32(width) / ratio)
     top, left = (
@@ -255,6 +256,7 @@ def _checked(
             f"Received: images of shape={tuple(images.shape)}. Leave it out."
         )
     if preserve_aspect_ratio:
+        # In float32, as in TensorFlow: the rounded sizes must be the same ones.
         scale = min(np.float32(rows) / np.float32(height), np.float32(columns) / np.float32(width))
         rows, columns = (max(1, int(np.rint(scale * np.float32(n)))) for n in (height, width))
     return images, xp, rows, columns

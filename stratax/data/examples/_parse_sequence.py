@@ -73,6 +73,7 @@ def parse_single_sequence_example(
     lists = {}
     for key, feature in sequences.items():
         steps = _steps(messages, feature, Where(key, names, single=True))
+        # Parsed as a batch of one, whose dimension is taken away again.
         lists[key] = _first(
             _dense(steps, feature) if isinstance(feature, FixedLenSequenceFeature) else _sparse(steps)
         )
@@ -194,6 +195,7 @@ def _check_sizes(
     steps: Sequence[np.ndarray | None], feature: FixedLenSequenceFeature, where: Where, index: int
 ) -> None:
     for number, values in enumerate(steps):
+        # A step without values of any kind is wrong, too: it cannot be told from a missing one.
         count = None if values is None else len(values)
         if count != feature.size:
             raise error_about(
@@ -208,6 +210,7 @@ def _check_sizes(
 def _dense(steps: _Steps, feature: FixedLenSequenceFeature) -> np.ndarray:
     """Return a dense array of shape `(records, most steps, *shape)`."""
     longest = int(steps.lengths.max(initial=0))
+    # Steps have one size, so that a sequence is a row of flat values, padded as one.
     rows = feature.padded(steps.values, steps.lengths * feature.size, longest * feature.size)
     return rows.reshape(len(steps.lengths), longest, *feature.shape)
 

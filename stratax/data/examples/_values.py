@@ -85,5 +85,6 @@ def places_in_rows(counts: np.ndarray) -> np.ndarray:
     rows = np.arange(len(counts)).repeat(counts)
     places = np.empty((len(rows), 2), np.int64)
     places[:, 0] = rows
+    # The running number less that of the first value in the row.
     places[:, 1] = np.arange(len(rows)) - (counts.cumsum() - counts).repeat(counts)
     return places

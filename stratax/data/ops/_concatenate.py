@@ -55,6 +55,7 @@ class Concatenate(Node):
         lengths = [child.length for child in self.children]
         if INFINITE_CARDINALITY in lengths:
             return INFINITE_CARDINALITY
+        # Infinite comes first: behind an endless part it does not matter how long the other one is.
         return UNKNOWN_CARDINALITY if UNKNOWN_CARDINALITY in lengths else sum(lengths)
 
     @property
@@ -72,6 +73,7 @@ class Concatenate(Node):
     def gather(self, indices: np.ndarray, passes: Passes, run: Run) -> Block:
         """Make one gather from each node that is needed."""
         second = self._is_second(indices)
+        # Nearly all blocks lie on one side, which needs no copy.
         if not second.any():
             return self.children[0].gather(indices, passes, run)
         shift = self.children[0].length
@@ -110,12 +112,14 @@ class Concatenate(Node):
 def _interleaved(first: list[np.ndarray], second: list[np.ndarray], is_second: np.ndarray) -> Columns:
     leaves = []
     for a, b in zip(first, second, strict=True):
+        # Uniform sources whose elements differ in shape cannot form one block.
         if a.shape[1:] != b.shape[1:]:
             raise DataError(
                 "Elements of one batch need components of one shape. "
                 f"Received: shapes={shown([a.shape[1:], b.shape[1:]])} from concatenated Datasets. Use padded_batch."
             )
         leaf = np.empty((len(is_second), *a.shape[1:]), a.dtype)
+        # Back into the order that was asked for.
         leaf[~is_second], leaf[is_second] = a, b
         leaves.append(leaf)
     return Columns(leaves, len(is_second))

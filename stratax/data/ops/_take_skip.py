@@ -33,6 +33,7 @@ class Take(Reindexed):
     def stream(self, run: Run, passes: int) -> Cursor:
         """Open a pass over the first elements."""
         child = self.child.open(run, passes)
+        # All elements: no cursor is needed.
         return child if self._count < 0 else TakeCursor(child, self._count)
 
 
@@ -88,6 +89,7 @@ class TakeCursor(CursorOver):
         return block
 
     def skip(self, count: int) -> int:
+        # Never beyond the count: what follows it must not be read.
         passed = self._child.skip(min(count, self._left))
         self._left -= passed
         return passed

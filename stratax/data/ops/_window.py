@@ -60,7 +60,9 @@ class Window(Node):
         if length < 0:
             return length
         if not self._drop_remainder:
+            # Without dropping, every multiple of the shift begins a window, and the last ones are short.
             return -(-length // self._shift)
+        # From the first element of a window to behind its last one, in elements of the child.
         reach = (self._size - 1) * self._stride + 1
         return 0 if length < reach else (length - reach) // self._shift + 1
 
@@ -111,6 +113,7 @@ class WindowCursor(CursorOver):
 
     def read(self, limit: int) -> Block:
         self._fill()
+        # The child has ended: a window that is not full is the remainder.
         if not self._held or (self._drop_remainder and len(self._held) < self._reach):
             raise StopIteration
         # Taken before the window moves on, which it does also if one of them failed.
@@ -132,6 +135,7 @@ class WindowCursor(CursorOver):
             except StopIteration:
                 return
             except Exception as e:
+                # A failed element takes its position in every window that it belongs to.
                 self._num_read += 1
                 self._held.append(e)
                 self._positions.mark_failure(self._num_read, self._num_read - len(self._held))
@@ -140,6 +144,7 @@ class WindowCursor(CursorOver):
                 self._held += [block.row(i) for i in range(block.count)]
 
     def _pass(self) -> None:
+        # A shift that is longer than the window passes over elements that were never read.
         beyond = self._shift - len(self._held)
         self._held = self._held[self._shift :]
         if beyond > 0:

@@ -44,6 +44,7 @@ class Zip(Node):
         lengths = [child.length for child in self.children]
         if UNKNOWN_CARDINALITY in lengths:
             return UNKNOWN_CARDINALITY
+        # The shortest ends the whole; -1 for infinite must not count as the smallest.
         finite = [length for length in lengths if length != INFINITE_CARDINALITY]
         return min(finite) if finite else INFINITE_CARDINALITY
 
@@ -51,6 +52,7 @@ class Zip(Node):
     def batch_size(self) -> int | None:
         """The children's batch size, if they agree."""
         sizes = {child.batch_size for child in self.children}
+        # Members with batches of different sizes have no size in common.
         return sizes.pop() if len(sizes) == 1 else None
 
     def gather(self, indices: np.ndarray, passes: Passes, run: Run) -> Block:
@@ -94,6 +96,7 @@ class ZipCursor(Cursor):
         except StopIteration:
             raise
         except Exception:
+            # The failed element takes its partners with it: all members move on together.
             self.skip(1)
             raise
         count = min(block.count for block in blocks)
@@ -104,6 +107,7 @@ class ZipCursor(Cursor):
 
     def skip(self, count: int) -> int:
         """Pass over elements in all children."""
+        # A longer member is skipped further than the shortest, which is at its end then.
         return min(feed.skip(count) for feed in self._feeds)
 
     def get_state(self) -> State:

@@ -45,6 +45,7 @@ def save(
             _write_all(elements, flatten(spec)[1], writer, shard_func)
             writer.commit(replace=True)
         finally:
+            # Without effect after `commit`; after a failure nothing half-written is left.
             writer.abandon()
 
 
@@ -75,7 +76,9 @@ def _write_all(
 
 
 def _shard_of(shard_func: Callable[..., Any], structure: Structure, row: list[Any]) -> int:
+    # Copies: the function may change what it gets, and the elements are still to be written.
     copies = [leaf.copy() if isinstance(leaf, np.ndarray) else leaf for leaf in row]
+    # Numbers of files are computed on the host: no program is compiled for them.
     with on_host():
         number = np.asarray(call(shard_func, structure, copies))
     if number.shape or number.dtype.kind not in "iu" or int(number) < 0:

@@ -268,5 +268,6 @@ def source_of(snapshot: Snapshot, spec: PyTree, shards: Sequence[Shard] | None =
     """Return the node that reads a folder, or some of its files."""
     if shards is not None:
         snapshot = dataclasses.replace(snapshot, shards=tuple(shards))
+    # Only local files without compression can be read at any offset.
     is_indexable = snapshot.is_local and not snapshot.compression
     return SnapshotSource(snapshot, spec) if is_indexable else SnapshotStream(snapshot, spec)
