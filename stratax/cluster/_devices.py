@@ -100,6 +100,7 @@ def local_devices(kind: str) -> list[jax.Device]:
     """
     simulated = simulated_kind()
     if simulated is None:
+        # JAX's names of platforms are the kinds in small letters.
         return _platform_devices(kind.lower())
     host = _platform_devices("cpu")
     if kind == simulated:
@@ -112,6 +113,7 @@ def device_kind(device: jax.Device) -> str:
     """Return what a JAX device is presented as: ``"CPU"``, ``"GPU"`` or ``"TPU"``."""
     if device.platform == "cpu":
         return simulated_kind() or "CPU"
+    # The platforms of GPUs have several names: gpu, cuda, rocm.
     return "TPU" if device.platform == "tpu" else "GPU"
 
 
@@ -124,6 +126,7 @@ def device_name(device: jax.Device) -> str:
     Returns:
         The name, for example ``/device:GPU:0`` or ``/job:worker/replica:0/task:0/device:TPU:7``.
     """
+    # TensorFlow numbers the devices of each task from 0; JAX's ids go on over all processes.
     peers = [peer for peer in jax.devices(device.platform) if peer.process_index == device.process_index]
     return _logical_name(device_kind(device), peers.index(device), device.process_index)
 
@@ -153,6 +156,7 @@ def resolve_device(device: str | LogicalDevice | PhysicalDevice | jax.Device) ->
             "A device must be given by its name, as an entry of list_logical_devices() or as a JAX device. "
             f"Received: device={shown(device)}."
         )
+    # The whole name: a typing error at its end must not be ignored.
     match = _NAME.fullmatch(name.strip())
     kind = match["kind"].upper() if match else ""
     if match is None or kind not in KINDS:
@@ -207,6 +211,7 @@ def _platform_devices(platform: str) -> list[jax.Device]:
 
 
 def _logical_name(kind: str, index: int, task: int) -> str:
+    # As TensorFlow names them: the cores of a TPU belong to a worker, other devices to this process.
     prefix = f"/job:worker/replica:0/task:{task}" if kind == "TPU" else ""
     return f"{prefix}/device:{kind}:{index}"
 

@@ -44,12 +44,14 @@ class LaunchPlan:
     log_dir: pathlib.Path | None = None
 
     def __post_init__(self) -> None:
+        # A chief trains as well, so that a cluster may consist of it alone.
         least = {"workers": 0 if self.chief else 1, "ps": 0, "restarts": 0, "grace": 0}
         for name, minimum in least.items():
             check_least(name, getattr(self, name), minimum)
         check_least(
             "devices_per_worker", 1 if self.devices_per_worker is None else self.devices_per_worker, 1
         )
+        # Written so that NaN is refused, too.
         if self.timeout is not None and not self.timeout > 0:
             raise BadArgumentError(f"timeout must be positive. Received: timeout={shown(self.timeout)}.")
         if not self.command:
@@ -78,4 +80,5 @@ def command_of(program: str, arguments: Sequence[str], *, is_module: bool) -> tu
             "There is no such program. Expected: a Python file, or -m and a module. Received: "
             f"program={shown(program)}."
         )
+    # The interpreter that runs here, with the packages of its environment.
     return (sys.executable, *(["-m"] if is_module else []), program, *arguments)

@@ -128,6 +128,7 @@ class TPUClusterResolver(ClusterResolver):
                     f"Received: {name}={shown(value)}."
                 )
         self._job_name = self.task_type = job_name
+        # Empty on a single host, which connects to nobody.
         self._cluster, self.task_id = pod_cluster(job_name)
         if self._cluster:
             connect(self)
@@ -291,10 +292,12 @@ def _topology(local: list[jax.Device]) -> Topology:
     # Of all hosts: the topology is the whole TPU's.
     devices = jax.devices(local[0].platform)
     coordinates = tuple(_coordinates(device, index) for index, device in enumerate(devices))
+    # JAX gives coordinates only; the mesh is as large as the largest of them.
     shape = [max(values) + 1 for values in zip(*coordinates, strict=True)]
     return Topology(
         mesh_shape=(shape[0], shape[1], shape[2], shape[3]),
         device_coordinates=coordinates,
+        # In the order of JAX's device ids, as the coordinates above.
         device_names=tuple(device_name(device) for device in devices),
     )
 

@@ -134,8 +134,10 @@ class _WriteShard(beam.DoFn):
         index, images = element
         name = shard_name(self._settings.name, index, self._shards)
         path = location(self._out, name)
+        # None is what makes the group of a file without images.
         listed = [image for image in images if image is not None and image[1] in self._index_of]
         with TFRecordWriter(path) as writer:
+            # Beam gives the images of a group in any order; sorted, equal conversions make equal files.
             for image in sorted(listed, key=lambda image: (order_key(image[0], self._settings.seed), image)):
                 record = self._record(*image)
                 if record is not None:

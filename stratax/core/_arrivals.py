@@ -29,13 +29,16 @@ def wait(values: Waiting) -> None:
     Args:
         values: What waits.
     """
+    # Installed when it is first needed: programs that restore nothing pay nothing.
     _count_variables()
+    # No number of variables, so that the next run looks in any case.
     _seen[0] = -1
     _waiting.append(values)
 
 
 def forget(values: Waiting) -> None:
     """Have `values` not be asked any more."""
+    # In place, and by identity: others hold the list, and values may compare equal.
     _waiting[:] = [each for each in _waiting if each is not values]
 
 
@@ -59,6 +62,7 @@ def settle() -> None:
 def settle_before_run() -> None:
     """Settle values at a point that is passed often: only if there are new variables."""
     created = _created[0]  # Before: another thread may create variables meanwhile.
+    # Only if a variable was created since: every run of every program comes here.
     if _waiting and _seen[0] != created:
         settle()
         _seen[0] = created

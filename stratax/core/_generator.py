@@ -20,6 +20,7 @@ class _Default:
         self._seed: int | None = None
 
     def generator(self) -> keras.random.SeedGenerator:
+        # Two threads must not get two generators.
         with self._lock:
             if self._generator is None:
                 seed = random.randint(1, _MAX_SEED) if self._seed is None else self._seed
@@ -30,6 +31,7 @@ class _Default:
         with self._lock:
             self._seed = seed % _MAX_SEED
             if self._generator is not None:
+                # The generator stays the same object, since compiled programs hold its variable.
                 self._generator.state.assign([self._seed, 0])
 
 
@@ -37,6 +39,7 @@ def _make(seed: int) -> keras.random.SeedGenerator:
     """Make a generator that belongs to no strategy, whatever scope or program is entered."""
     _making.now = True
     try:
+        # Not in a scope or strategy that happens to be active: all later programs share it.
         with without_distribution(), _capture.outside_scopes():
             return keras.random.SeedGenerator(seed)
     finally:

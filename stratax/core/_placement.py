@@ -31,8 +31,10 @@ def check_fits(values: Iterable[Any]) -> None:
 
 
 def _check_range(value: np.ndarray | np.generic, limits: np.iinfo) -> None:
+    # With 64-bit numbers enabled nothing is cut off.
     if jax.config.values["jax_enable_x64"] or not value.size:
         return
+    # The extremes decide for all elements.
     for extreme in (value.min(), value.max()):
         if not limits.min <= extreme <= limits.max:
             raise errors.BadArgumentError(
@@ -61,15 +63,18 @@ def place(values: Any, sharding: Sharding) -> Any:
         BadArgumentError: If a whole number of 64 bits does not fit into 32.
     """
     check_fits(jax.tree.leaves(values))
+    # All devices belong to this process: JAX can place a whole structure in one call.
     if sharding.is_fully_addressable:
         return jax.device_put(values, sharding)
     return jax.tree.map(lambda value: _across_processes(value, sharding), values)
 
 
 def _across_processes(value: object, sharding: Sharding) -> jax.Array:
+    # Already there; an array of several processes could not be read by one of them anyway.
     if isinstance(value, jax.Array) and value.sharding.is_equivalent_to(sharding, value.ndim):
         return value
     host = np.asarray(value)
+    # `device_put` would compare the values between the processes; each takes its own part instead.
     return jax.make_array_from_callback(host.shape, sharding, lambda index: host[index])
 
 

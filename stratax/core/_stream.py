@@ -36,6 +36,7 @@ class Stream(abc.ABC):
     @classmethod
     def __subclasshook__(cls, other: type) -> Any:
         # A subclass asks for inheritance, as usual.
+        # Subclasses are asked, too; having the methods makes a class a stream, but none of its kinds.
         if cls is not Stream:
             return NotImplemented
         return _has_all(other, _METHODS)
@@ -108,6 +109,7 @@ class Stream(abc.ABC):
         try:
             return self.take()
         except OutOfRangeError:
+            # Python's `for` ends without a second error in the traceback.
             raise StopIteration from None
 
 
@@ -232,6 +234,7 @@ class Optional:
         Raises:
             BadArgumentError: There is none, and that is known.
         """
+        # In a program this is known only when it runs; an absent element has an arbitrary value there.
         if isinstance(self._present, bool) and not self._present:
             raise BadArgumentError(
                 "This optional has no value: the dataset has ended. Ask has_value() first."
@@ -252,6 +255,7 @@ def next_optional(stream: Any) -> Optional:
     if region is not None:
         return Optional(*region.next_optional(stream))
     try:
+        # Plain booleans outside of programs, so that `has_value()` can be tested at once.
         return Optional(True, next(stream))
     except StopIteration:
         return Optional(False, None)

@@ -29,6 +29,7 @@ class WatchingScope(keras.StatelessScope):
     def __init__(self, outside: keras.StatelessScope | None, trace: object) -> None:
         super().__init__(collect_losses=outside is None or outside.collect_losses, initialize_variables=False)
         if outside is not None:
+            # The same list: what layers add inside belongs to the scope around.
             self.losses = outside.losses
         self.outside = outside
         self._outside_trace = trace
@@ -71,8 +72,10 @@ class WatchingScope(keras.StatelessScope):
     def _own_value(self, variable: keras.Variable, value: object) -> Any:
         """Return a value of the variable's own, as gradients are kept apart by object identity."""
         key = id(variable), id(value)
+        # One copy for each value: two reads of a variable must be the same array for the tape.
         if key in self._copies:
             return self._copies[key][1]
+        # The usual case: no copy is made.
         if not any(is_elsewhere(variable, value) for is_elsewhere in self._followed):
             return value
         with set_current_trace(self._outside_trace):

@@ -58,6 +58,7 @@ class InputPosition:
         }
         iterator = steps.current
         if within_pass and iterator is not None:
+            # Kept even with a position: the number of the step decides about schedules and logs.
             state["steps"] = iterator.steps_taken
             try:
                 state["iterator"] = iterator.get_state()
@@ -93,10 +94,12 @@ def resumed(steps: "StepInput", resumption: Resumption) -> StepIterator:
     if position["iterator"] is not None:
         iterator.set_state(position["iterator"], position["steps"])
     else:
+        # Without a position: as many batches as were used are read and dropped.
         iterator.pass_over(position["steps"])
     return iterator
 
 
 def random_before(steps: "StepInput") -> dict[str, Any] | None:
     """Return the global random state before a pass whose order comes from it, as JSON can hold it."""
+    # A Dataset's order depends on its seeds alone, other input's on the global generators.
     return random_state() if steps.passes is None else None

@@ -60,6 +60,7 @@ class WeightedIterator(Stacks):
 
     def next_block(self, k: int) -> tuple[Any, int]:
         """Return the next element, with a leading dimension of 1."""
+        # Blocks of one: weights are computed batch by batch.
         return jax.tree.map(lambda leaf: np.asarray(leaf)[None], next(self)), 1
 
     def get_state(self) -> dict[str, Any]:

@@ -22,6 +22,7 @@ class Passes:
 
     def begin(self) -> None:
         """Have the iterator that is made next read the next pass, however often others have iterated meanwhile."""
+        # Set before each pass: other iterations over the same Dataset may have counted meanwhile.
         self._dataset._epochs.continue_after(self.upcoming - 1, self._seeds)
         self.upcoming += 1
 
@@ -39,6 +40,7 @@ class Passes:
         """
         self.upcoming = state["upcoming"]
         orders = orders_of(self._dataset._node)
+        # Seeds of another plan would belong to other steps; the number of the pass is right in any case.
         if state["plan"] == fingerprint(self._dataset._node) and len(state["seeds"]) == len(orders):
             self._seeds = {id(order): seed for order, seed in zip(orders, state["seeds"], strict=True)}
 
@@ -51,6 +53,7 @@ def count_of_passes(dataset: Dataset) -> int:
 def count_as(dataset: Dataset, passes: int) -> None:
     """Have a Dataset count as iterated so many times at least: another one was, in its place."""
     epochs = dataset._epochs
+    # Never backwards: no pass is repeated.
     if epochs.upcoming < passes:
         epochs.continue_after(passes - 1, epochs.seeds)
 

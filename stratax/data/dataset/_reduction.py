@@ -37,6 +37,7 @@ class State:
             DataError: If it is not like those before it.
         """
         leaves, structure = as_row(new)
+        # Another structure is reported by the check below.
         if structure == self._structure:
             for index, leaf in enumerate(leaves):
                 if self._is_on_device[index]:

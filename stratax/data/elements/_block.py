@@ -87,6 +87,7 @@ class Rows(Block):
         if not self.rows or (self.count == 1 and self.failure is None):
             return self, None
         first, count = shapes_of(self.rows[0]), 1
+        # The rest stays in order, with the failure at its end.
         while count < min(limit, len(self.rows)) and shapes_of(self.rows[count]) == first:
             count += 1
         if count == self.count:
@@ -100,6 +101,7 @@ class Rows(Block):
 
     def slice(self, start: int, stop: int) -> Block:
         """Return some of the rows, with the failure if it is among them."""
+        # The failure stands behind the last row.
         return Rows(self.rows[start:stop], self.failure if stop == self.count else None)
 
     @property
@@ -119,6 +121,7 @@ def stack_rows(rows: Sequence[Row]) -> list[np.ndarray]:
 
 def _stack(parts: list[Any], component: int) -> np.ndarray:
     shapes = {np.shape(part) for part in parts}
+    # NumPy's own message would not say which component it is.
     if len(shapes) > 1:
         raise DataError(
             "Elements of one batch need components of one shape. "
@@ -146,6 +149,7 @@ def as_objects(values: Sequence[Any]) -> np.ndarray:
 
 def shapes_of(row: Row) -> tuple[tuple[int, ...], ...]:
     """Return the shapes of an element's components."""
+    # A list inside: for a few leaves it is faster than a generator, and this runs for every element.
     return tuple([leaf.shape if isinstance(leaf, np.ndarray) else () for leaf in row])
 
 
@@ -153,6 +157,7 @@ def concatenate_blocks(blocks: Sequence[Block]) -> Block:
     """Return one block with the elements of `blocks`, in order."""
     if len(blocks) == 1:
         return blocks[0]
+    # Rows may differ in shape, and then have no columns.
     if any(isinstance(block, Rows) for block in blocks):
         return Rows([block.row(i) for block in blocks for i in range(block.count)])
     parts = [block.columns() for block in blocks]

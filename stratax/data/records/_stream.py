@@ -56,6 +56,7 @@ class Piece:
 
     def place(self, index: int) -> tuple[int, int]:
         """Return offset and number of the record at an index, or of what follows the last."""
+        # Behind a failure at the end the place is that of the failure.
         at = min(index, len(self.records))
         return (int(self.ends[at - 1]) if at else self.start[0]), self.start[1] + at
 
@@ -123,6 +124,7 @@ class WindowStream(RecordStream):
         """
         missing = offset - self._base
         # Compressed content is read up to there; a plain file just moves.
+        # Forwards only: a stream is sought once, before it is read.
         passed = self._stream.skip(missing)
         self._base += passed
         self._record = record
@@ -144,10 +146,12 @@ class WindowStream(RecordStream):
 
     def _slide(self, count: int) -> bool:
         """Move the window to the position and read up to `count` bytes on; return False at the end of the content."""
+        # What is not used up yet begins the next window.
         tail = self._window[self._position :]
         self._base += self._position
         self._position = 0
         self._window = self._stream.more(tail, count)
+        # No more bytes came: the content has ended, or is damaged.
         return len(self._window) > len(tail)
 
     def _error(self, what: str, record: int, offset: int, hint: str) -> DataLossError:

@@ -81,6 +81,7 @@ class CommunicationOptions:
                 RuntimeWarning,
                 stacklevel=4,
             )
+        # XLA's own all-reduce, which uses NCCL where there are GPUs.
         return NcclAllReduce(bytes_per_pack=self.bytes_per_pack)
 
 
@@ -103,6 +104,7 @@ def _as_seconds(seconds: object) -> float | None:
         raise BadTypeError(
             f"timeout_seconds must be a number or None. Received: timeout_seconds={shown(seconds)}."
         )
+    # Written so that NaN is refused, too.
     if not 0 < float(seconds) < math.inf:
         raise BadArgumentError(
             "timeout_seconds must be positive and finite: a lost task has to be noticed some time. "

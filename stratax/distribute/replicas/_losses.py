@@ -44,6 +44,7 @@ def compute_average_loss(
             f"Received: per_example_loss={shown(per_example_loss)}, a scalar. Use a loss with `reduction='none'`."
         )
     if not jnp.issubdtype(losses.dtype, jnp.floating):
+        # Sample weights get the dtype of the losses: integers would round them.
         losses = losses.astype(jnp.float32)
     if sample_weight is not None:
         weights = jnp.asarray(sample_weight, losses.dtype)

@@ -78,6 +78,7 @@ class OnDevices(Placement):
 
     def prepare(self, region: regions.ProgramRegion) -> None:
         # One program has one set of devices.
+        # A program runs on one set of devices: two strategies in one function would need two.
         if region.placement is not None and region.placement != self.sharding:
             raise errors.StrategyError(
                 "One compiled function runs two strategies on different devices. Expected: one strategy for each "
