@@ -128,6 +128,7 @@ from stratax.ops.reductions import reduce_prod as reduce_prod
 from stratax.ops.reductions import reduce_sum as reduce_sum
 
 from . import autograph as autograph
+from . import compat as compat
 from . import config as config
 from . import contrib as contrib
 from . import data as data

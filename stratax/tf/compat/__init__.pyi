@@ -1,0 +1,1 @@
+from . import v1 as v1

@@ -1,0 +1,2 @@
+from stratax.tf.train import *
+from stratax.v1.train import *

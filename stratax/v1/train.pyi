@@ -1,0 +1,10 @@
+from ._decays import cosine_decay as cosine_decay
+from ._decays import cosine_decay_restarts as cosine_decay_restarts
+from ._decays import exponential_decay as exponential_decay
+from ._decays import inverse_time_decay as inverse_time_decay
+from ._decays import linear_cosine_decay as linear_cosine_decay
+from ._decays import natural_exp_decay as natural_exp_decay
+from ._decays import noisy_linear_cosine_decay as noisy_linear_cosine_decay
+from ._decays import piecewise_constant as piecewise_constant
+from ._decays import piecewise_constant_decay as piecewise_constant_decay
+from ._decays import polynomial_decay as polynomial_decay

@@ -1,0 +1,132 @@
+"""What `make_v1.py` asks TensorFlow and the tests ask Stratax: functions of TensorFlow 1 with their arguments.
+
+Read by both, so neither TensorFlow nor Stratax is imported here.
+"""
+
+import numpy as np
+
+_STEPS = (0, 1, 2, 3, 4, 8, 10, 11, 12, 20, 25, 28, 60, 1000)
+
+
+def _decay_cases():
+    """Yield (function, arguments after the learning rate and the step)."""
+    for staircase in (False, True):
+        for name in ("exponential_decay", "natural_exp_decay", "inverse_time_decay"):
+            yield name, {"learning_rate": 0.5, "decay_steps": 10, "decay_rate": 0.7, "staircase": staircase}
+    for cycle in (False, True):
+        yield "polynomial_decay", {"learning_rate": 0.5, "decay_steps": 10, "cycle": cycle}
+        yield (
+            "polynomial_decay",
+            {
+                "learning_rate": 0.5,
+                "decay_steps": 7,
+                "end_learning_rate": 0.05,
+                "power": 0.5,
+                "cycle": cycle,
+            },
+        )
+    yield "cosine_decay", {"learning_rate": 0.5, "decay_steps": 10}
+    yield "cosine_decay", {"learning_rate": 0.5, "decay_steps": 10, "alpha": 0.25}
+    yield "cosine_decay_restarts", {"learning_rate": 0.5, "first_decay_steps": 4}
+    yield "cosine_decay_restarts", {"learning_rate": 0.5, "first_decay_steps": 4, "t_mul": 1.0, "m_mul": 0.9}
+    yield (
+        "cosine_decay_restarts",
+        {"learning_rate": 0.5, "first_decay_steps": 3, "t_mul": 1.5, "m_mul": 0.8, "alpha": 0.1},
+    )
+    yield "linear_cosine_decay", {"learning_rate": 0.5, "decay_steps": 10}
+    yield (
+        "linear_cosine_decay",
+        {"learning_rate": 0.5, "decay_steps": 10, "num_periods": 2.0, "alpha": 0.3, "beta": 0.01},
+    )
+    # Without variance: the noise itself is another one.
+    yield "noisy_linear_cosine_decay", {"learning_rate": 0.5, "decay_steps": 10, "initial_variance": 0.0}
+
+
+DECAYS = {
+    f"{name}|{arguments}|{step}": (name, {**arguments, "global_step": step})
+    for name, arguments in _decay_cases()
+    for step in _STEPS
+} | {
+    f"{name}|{boundaries}|{step}": (
+        name,
+        {"x": step, "boundaries": list(boundaries), "values": [1.0, 0.5, 0.25, 0.1][: len(boundaries) + 1]},
+    )
+    for name in ("piecewise_constant", "piecewise_constant_decay")
+    for boundaries in ((2,), (2, 10), (2, 10, 11))
+    for step in _STEPS
+}
+
+
+def _losses():
+    """Yield (function, arguments, which of them gradients are taken for, weights of several kinds)."""
+    random = np.random.default_rng(0)
+    uniform = random.uniform(0.05, 0.95, (2, 4, 3)).astype(np.float32)
+    normal = random.normal(0, 2, (2, 4, 3)).astype(np.float32)
+    bits = random.integers(0, 2, (4, 3)).astype(np.float32)
+    classes = np.array([2, 0, 1, 2], np.int32)
+    one_hot = np.eye(3, dtype=np.float32)[classes]
+    elements = {"labels": uniform[0], "predictions": uniform[1]}
+    unbounded = {"labels": normal[0], "predictions": normal[1]}
+    by_element = {
+        "none": None,
+        "scalar": np.float32(2.5),
+        "examples": np.array([[1.0], [0.0], [3.0], [0.5]], np.float32),
+        "columns": np.array([[1.0, 0.0, 2.0]], np.float32),
+        "elements": np.abs(normal[0]) * bits,
+        "zero": np.float32(0.0),
+        "zeros": np.zeros((4, 1), np.float32),
+    }
+    by_example = {
+        "none": None,
+        "scalar": np.float32(2.5),
+        "examples": np.array([1.0, 0.0, 3.0, 0.5], np.float32),
+        "zeros": np.zeros(4, np.float32),
+    }
+    by_row = {
+        "none": None,
+        "scalar": np.float32(2.5),
+        "examples": by_element["examples"],
+        "zeros": by_element["zeros"],
+    }
+    yield "absolute_difference", unbounded, "predictions", by_element
+    yield "mean_squared_error", unbounded, "predictions", by_element
+    yield "huber_loss", unbounded, "predictions", by_element
+    yield "huber_loss", {**unbounded, "delta": 0.3}, "predictions", by_element
+    yield "log_loss", elements, "predictions", by_element
+    yield "log_loss", {**elements, "epsilon": 0.1}, "predictions", by_element
+    yield "hinge_loss", {"labels": bits, "logits": normal[0]}, "logits", by_element
+    yield "cosine_distance", {**elements, "axis": 1}, "predictions", by_row
+    yield "mean_pairwise_squared_error", unbounded, "predictions", by_element
+    for smoothing in (0, 0.2):
+        multi = {"multi_class_labels": bits, "logits": normal[0], "label_smoothing": smoothing}
+        yield "sigmoid_cross_entropy", multi, "logits", by_element
+        single = {"onehot_labels": one_hot, "logits": normal[0], "label_smoothing": smoothing}
+        yield "softmax_cross_entropy", single, "logits", by_example
+    yield "sparse_softmax_cross_entropy", {"labels": classes, "logits": normal[0]}, "logits", by_example
+    columns = by_example | {"columns": by_element["examples"]}
+    yield "sparse_softmax_cross_entropy", {"labels": classes[:, None], "logits": normal[0]}, "logits", columns
+    yield "compute_weighted_loss", {"losses": normal[0]}, "losses", by_element
+
+
+REDUCTIONS = (
+    "none",
+    "weighted_sum",
+    "weighted_mean",
+    "weighted_sum_over_batch_size",
+    "weighted_sum_by_nonzero_weights",
+)
+LOSSES = {
+    f"{number} {name}|{weights_name}|{reduction}": (
+        name,
+        {
+            **arguments,
+            **({} if weights is None else {"weights": weights}),
+            **({} if name == "mean_pairwise_squared_error" else {"reduction": reduction}),
+        },
+        operand,
+    )
+    for number, (name, arguments, operand, kinds) in enumerate(_losses())
+    for weights_name, weights in kinds.items()
+    for reduction in REDUCTIONS
+    if name != "mean_pairwise_squared_error" or reduction == REDUCTIONS[0]
+}
