@@ -160,6 +160,7 @@ def pad_to_bounding_box(
             f"offset_width={left}, target_height={rows}, target_width={columns}. Make the target larger, or crop "
             "the image first."
         )
+    # Nothing to add: no copy.
     if (rows, columns) == (height, width):
         return image
     around = [(top, rows - top - height), (left, columns - left - width), (0, 0)]
@@ -202,6 +203,7 @@ def central_crop(image: TensorLike, central_fraction: float) -> Any:
             f"Received: central_fraction={shown(central_fraction)}. Pass for instance 0.875."
         )
     height, width = image.shape[-3:-1]
+    # Rounded as TensorFlow does: the same offset on both sides.
     top = int((height - height * float(central_fraction)) / 2)
     left = int((width - width * float(central_fraction)) / 2)
     return image[..., top : height - top, left : width - left, :]

@@ -30,7 +30,9 @@ def open_image(data: bytes, who: str, max_pixels: int = MAX_PIXELS) -> Any:
     library = package("PIL.Image")
     with errors_of(data, who):
         picture = library.open(io.BytesIO(data))
+    # Before the pixels are decoded: the header may claim any size.
     check_claim(picture.height, picture.width, data, who, max_pixels)
+    # Pillow ignores checksums of pixels and accepts files that are cut off.
     if picture.format == "PNG":
         check_whole(data, who)
     return picture
@@ -82,6 +84,7 @@ def decode(data: bytes, channels: int, who: str, max_pixels: int = MAX_PIXELS) -
             upper = (np.asarray(picture) >> 8).astype(np.uint8)
         return _spread_gray(upper, count)
     with errors_of(data, who):
+        # Pillow's own weights for gray are not those of libpng, which TensorFlow uses.
         if picture.format == "PNG" and count == 1 and picture.mode not in ("1", "L", "LA"):
             return gray_of(np.asarray(picture.convert("RGB")))
         array = np.array(picture.convert(_MODES[count]))
@@ -137,6 +140,7 @@ def _bmp_with_opacity(data: bytes, height: int, width: int) -> np.ndarray:
     first = int.from_bytes(data[_BMP_PIXELS_AT : _BMP_PIXELS_AT + 4], "little")
     rows = np.frombuffer(data, np.uint8, height * width * 4, first).reshape(height, width, 4)
     is_upside_down = int.from_bytes(data[_BMP_HEIGHT_AT : _BMP_HEIGHT_AT + 4], "little", signed=True) > 0
+    # BMP files store blue first.
     return (rows[::-1] if is_upside_down else rows)[..., [2, 1, 0, 3]]
 
 
@@ -162,5 +166,6 @@ def _spread_gray(array: np.ndarray, channels: int) -> np.ndarray:
     gray = np.repeat(array[..., None], 1 if channels < 3 else 3, axis=-1)
     if channels not in (2, 4):
         return gray
+    # Without opacity of its own an image is fully opaque.
     opaque = np.full((*array.shape, 1), np.iinfo(array.dtype).max, array.dtype)
     return np.concatenate([gray, opaque], axis=-1)

@@ -67,6 +67,7 @@ def _places(taps: Taps, channels: int) -> tuple[np.ndarray, np.ndarray]:
 
 def _blend(first: np.ndarray, second: np.ndarray, share: np.ndarray) -> np.ndarray:
     """First + (second - first) * share, computed in `second`."""
+    # In place: the arguments are fresh copies, and no other memory is needed.
     second -= first
     second *= share
     second += first
@@ -75,6 +76,7 @@ def _blend(first: np.ndarray, second: np.ndarray, share: np.ndarray) -> np.ndarr
 
 def _interpolated(image: Any, taps: Taps, axis: int, xp: Any) -> Any:
     first, second = (xp.take(image, places, axis=axis) for places in taps.indices.T)
+    # In this form, as TensorFlow computes it; two weights would round otherwise.
     return first + (second - first) * _along(taps.weights[:, 1], axis)
 
 
@@ -84,6 +86,7 @@ def weigh(image: Any, rows: Taps, columns: Taps, xp: Any) -> Any:
 
 
 def _weighed(image: Any, taps: Taps, axis: int, xp: Any) -> Any:
+    # Many taps are one product with a matrix; few are cheaper one by one.
     if taps.indices.shape[1] > _FEW_TAPS:
         return xp.moveaxis(_product(taps.matrix(), xp.moveaxis(image, axis, -1)), -1, axis)
     total = 0
@@ -93,6 +96,7 @@ def _weighed(image: Any, taps: Taps, axis: int, xp: Any) -> Any:
 
 
 def _product(matrix: np.ndarray, image: TensorLike) -> Any:
+    # Full precision: accelerators multiply matrices in bfloat16 by default, which is visible in pixels.
     if array_api_compat.is_jax_array(image):
         import jax  # It is there already: the image is its array.
 
