@@ -74,6 +74,7 @@ class StepInput:
         else:
             distributed, origin = strategy.experimental_distribute_dataset(dataset), dataset
         steps = distributed.cardinality()
+        # Below zero the number of steps is unknown or infinite.
         made = cls(strategy, distributed, steps if steps >= 0 else None)
         source = distributed.source
         if isinstance(source, Dataset):
@@ -150,6 +151,7 @@ class StepInput:
         if steps is None:
             self.passes.skip(epochs)
         elif self.steps_in_pass is None:
+            # The length of a pass is unknown: every epoch is read up to its number of steps.
             self._steps_to_pass_over += [steps] * epochs
         else:
             passes, taken = _windows(epochs, steps, self.steps_in_pass)

@@ -86,6 +86,7 @@ def shape(input: Any, out_type: DTypeLike = "int32", name: str | None = None) ->
         sizes that are not.
     """
     sizes = tuple(input.shape) if hasattr(input, "shape") else np.shape(input)
+    # Symbolic tensors of Keras have open sizes, which no array of integers can hold.
     return sizes if None in sizes else np.asarray(sizes, as_dtype(out_type))
 
 
@@ -253,6 +254,7 @@ def gather(
     axis = 0 if axis is None else axis
     library = _library(params, indices)
     if library is np:
+        # A compiled program cannot raise for an index out of range; on the host it can be refused.
         _check_range(indices, np.shape(params)[axis])
     return library.take(params, indices, axis=axis)
 

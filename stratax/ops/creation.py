@@ -31,6 +31,7 @@ def sizes_of(name: str, shape: TensorLike) -> tuple[int, ...]:
 
 
 def _known(name: str, value: object) -> Any:
+    # Shapes are part of a program: a traced value comes too late.
     array = None if is_traced(value) or value is None else np.asarray(value)
     if array is None or (array.dtype.kind not in "iu" and array.size):
         raise BadTypeError(
@@ -149,6 +150,7 @@ def fill(dims: TensorLike, value: object, name: str | None = None) -> Any:
 def zeros(shape: TensorLike, dtype: DTypeLike = "float32", name: str | None = None) -> Any:
     """Return zeros on a device, as `tf.zeros`; empty strings on the host where `dtype` is `tf.string`."""
     if as_dtype(dtype).hasobject:
+        # Text lives on the host: devices hold numbers only.
         return np.full(sizes_of("shape", shape), b"", object)
     if in_pipeline():
         return np.zeros(sizes_of("shape", shape), as_dtype(dtype))

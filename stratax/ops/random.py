@@ -28,6 +28,7 @@ def set_seed(seed: int) -> None:
         seed: A whole number from 0 to 2**32 - 1.
     """
     keras.utils.set_random_seed(seed)
+    # Also the generator that functions without a seed share; compiled programs hold its state.
     reset(seed)
 
 
@@ -60,6 +61,7 @@ def normal(
     """
     sizes = sizes_of("shape", shape)
     return (
+        # Scaled here, so that mean and deviation may be traced values or arrays that broadcast.
         keras.random.normal(sizes, 0.0, 1.0, dtype=device_dtype(dtype), seed=generator_of(seed)) * stddev
         + mean
     )

@@ -55,10 +55,12 @@ def axes_of(axis: Axis) -> Any:
     if axis is None or isinstance(axis, int):
         return axis
     axes = np.asarray(axis)
+    # Plain integers: an axis is part of a program, not an input of it.
     return int(axes) if axes.ndim == 0 else tuple(int(one) for one in axes)
 
 
 def _sum_on_host(x: Any, axis: Any, keepdims: bool) -> Any:
+    # NumPy would sum small integers in 64 bits; TensorFlow keeps the dtype.
     return np.sum(x, axis=axis, keepdims=keepdims, dtype=x.dtype)
 
 
@@ -67,6 +69,7 @@ def _prod_on_host(x: Any, axis: Any, keepdims: bool) -> Any:
 
 
 def _mean_on_host(x: Any, axis: Any, keepdims: bool) -> Any:
+    # Cast at the end: the mean of integers is computed in floats and rounded towards zero.
     return np.mean(x, axis=axis, keepdims=keepdims).astype(x.dtype)
 
 
@@ -83,6 +86,7 @@ def _mean_on_device(x: TensorLike, axis: Axis, keepdims: bool) -> Any:
 
 
 def _keep_dtype(x: Any, result: Any) -> Any:
+    # Keras widens small integers, too.
     return result if result.dtype == x.dtype else ops.cast(result, str(x.dtype))
 
 
@@ -147,8 +151,10 @@ def cumsum(
     """
     library: Any = np if is_on_host(x) else ops
     x = x if library is np else _on_device(x)
+    # Sums from the end are sums from the beginning of the reversed array.
     ordered = library.flip(x, axis=axis) if reverse else x
     sums = library.cumsum(ordered, axis=axis)
     sums = sums.astype(x.dtype) if library is np else _keep_dtype(x, sums)
+    # Each sum without its own element.
     sums = sums - ordered if exclusive else sums
     return library.flip(sums, axis=axis) if reverse else sums

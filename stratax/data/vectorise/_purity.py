@@ -60,6 +60,7 @@ class Proof:
 
     def holds(self) -> bool:
         """Return whether every global and cell that was looked at still has its value."""
+        # By identity: an equal object may be another function by the next call.
         return all(space.get(name, _MISSING) is value for space, name, value in self._globals) and all(
             _contents(cell) is value for cell, value in self._cells
         )
@@ -124,6 +125,7 @@ class _Scan:
 
     def check_callable(self, function: Any, depth: int) -> None:
         """Raise unless calling `function` is pure."""
+        # Deeper than code is nested in practice: it may be a recursion.
         if depth <= 0:
             raise _Impure
         if isinstance(function, functools.partial):
@@ -150,6 +152,7 @@ class _Scan:
 
     def _check_function(self, function: types.FunctionType, depth: int) -> None:
         code = function.__code__
+        # Their bodies run later, when nobody checks.
         if code.co_flags & _GENERATOR_FLAGS:
             raise _Impure
         # Defaults live as long as the function: a list there is shared by all calls.
@@ -185,6 +188,7 @@ class _Scan:
 
     def _check_step(self, step: dis.Instruction, cells: dict[str, types.CellType]) -> None:
         name, operation = step.argval, step.opname
+        # An import runs the code of a module.
         if operation in _STORES or operation.startswith("IMPORT_"):
             raise _Impure
         # A cell from outside, not one that the function shares with those inside it.
@@ -256,6 +260,7 @@ def _has_fixed_attributes(value: object) -> bool:
 
 
 def _attribute(value: object, name: str) -> Any:
+    # Special attributes may lead anywhere, to `__dict__` for example.
     if name.startswith("__"):
         raise _Impure
     try:
@@ -311,6 +316,7 @@ def _root(value: object) -> str:
 def _read_only(value: Any) -> Any:
     """Return the same with read-only views in the place of all arrays that it can reach."""
     if type(value) is np.ndarray:
+        # A view: the user's own array stays writeable.
         view = value.view()
         view.flags.writeable = False
         return view
@@ -327,6 +333,7 @@ def _read_only(value: Any) -> Any:
 
 
 def _read_only_function(function: types.FunctionType) -> types.FunctionType:
+    # Only what the code can name is copied, as read-only values.
     names = {name for code in _code_objects(function.__code__) for name in code.co_names}
     # Builtins are looked up behind a module's globals, as Python does.
     space = function.__globals__
@@ -337,6 +344,7 @@ def _read_only_function(function: types.FunctionType) -> types.FunctionType:
     copy = types.FunctionType(
         function.__code__, own, function.__name__, _read_only(function.__defaults__), tuple(cells)
     )
+    # The constructor of functions takes no defaults of keyword-only arguments.
     copy.__kwdefaults__ = _read_only(function.__kwdefaults__)
     copy.__qualname__ = function.__qualname__
     return copy

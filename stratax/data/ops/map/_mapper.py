@@ -123,6 +123,8 @@ class Mapper:
     def _in_chains(self) -> Callable[..., Any]:
         """Return the function, once it has given a result with operations that follow one another joined."""
         if self._chained is None:
+            # The first result fixes what is expected; only then can a chain of operations be compared with
+            # it.
             if self._expected is None:
                 return self._function
             self._chained = chained(self._function)
@@ -231,8 +233,11 @@ class Mapper:
         if not block_agrees(result, rows, exactly=exactly):
             return None
         leaves, structure = result
+        # The function reduced the axis of the elements, or added to it: its result is not one for each
+        # element.
         if any(len(leaf) != len(columns[0]) for leaf in leaves):
             return None
+        # Compared rows add up over blocks: small blocks are checked as thoroughly as large ones.
         self._checked += count
         kinds = tuple((leaf.dtype, leaf.ndim - 1) for leaf in leaves)
         if self._expected is None:

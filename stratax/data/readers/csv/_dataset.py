@@ -219,6 +219,7 @@ def _columns(
         )
     if exclude_cols is not None:
         excluded = set(_increasing("exclude_cols", exclude_cols))
+        # With excluded columns the records' full number of columns is known.
         total = count + len(excluded)
         if excluded and max(excluded) >= total:
             raise BadArgumentError(
@@ -227,6 +228,7 @@ def _columns(
             )
         return [i for i in range(total) if i not in excluded][:count], total
     if select_cols is None:
+        # All columns are read, so a record must have exactly so many.
         return list(range(count)), count
     selected = _increasing("select_cols", select_cols)
     if len(selected) != count:
@@ -253,6 +255,7 @@ def _field(index: int, default: object) -> CsvField:
         dtype = np.dtype(object) if isinstance(value, bytes) else value.dtype
         default = value if isinstance(value, bytes) else _single(index, np.asarray(value))
     else:
+        # A type without a value: the column is required.
         default = None
     if dtype not in _DTYPES:
         raise BadTypeError(
