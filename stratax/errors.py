@@ -23,6 +23,7 @@
     ├── BadTypeError(TypeError)            an argument's type is wrong
     ├── PeerLostError(RuntimeError)        another task of the cluster died, failed, left or stands still
     ├── StrategyError(RuntimeError)        a strategy, scope or context used where it can't be
+    ├── ModelScopeError(RuntimeError)      a function of TensorFlow 1's graphs used outside of a model_fn
     ├── TracingError(RuntimeError)         something that a compiled function can't do
     ├── TapeError(RuntimeError)            a GradientTape used the wrong way
     ├── WorkerError(RuntimeError)          a worker process died, or does nothing any more
@@ -208,6 +209,10 @@ class StrategyError(StrataxError, RuntimeError):
 
 class TracingError(StrataxError, RuntimeError):
     """A compiled function did something that a compiled program can't do."""
+
+
+class ModelScopeError(StrataxError, RuntimeError):
+    """A function that adds to a graph in TensorFlow 1 was called outside of a `model_fn`."""
 
 
 class TapeError(StrataxError, RuntimeError):

@@ -8,7 +8,7 @@ import numpy as np
 
 from stratax import errors
 from stratax._shown import shown
-from stratax.core import _capture, _placement
+from stratax.core import _capture, _creation, _placement
 
 _AGGREGATIONS = ("none", "sum", "mean", "only_first_replica")
 
@@ -50,6 +50,8 @@ class Variable(keras.Variable):
         synchronization: object = "auto",
         autocast: bool = False,
     ) -> None:
+        if _creation.is_made(self):
+            return
         value = initial_value() if callable(initial_value) else initial_value
         if isinstance(value, keras.Variable):
             value = value.value

@@ -4,6 +4,7 @@ from ._capture import Region as Region
 from ._capture import Spread as Spread
 from ._capture import concrete_values as concrete_values
 from ._capture import current_region as current_region
+from ._capture import current_trace as current_trace
 from ._capture import equal_on_all_replicas as equal_on_all_replicas
 from ._capture import executing_eagerly as executing_eagerly
 from ._capture import initialize as initialize

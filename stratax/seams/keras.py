@@ -8,6 +8,7 @@ Three kinds of things:
   replacements by `install`, which is safe to call again.
 """
 
+import collections
 import contextlib
 import dataclasses
 import inspect
@@ -18,6 +19,7 @@ from typing import Any
 import keras
 from keras.src.backend import compute_output_spec
 from keras.src.backend.common import global_state
+from keras.src.backend.common.name_scope import current_path as _current_path
 from keras.src.backend.common.stateless_scope import get_stateless_scope, in_stateless_scope
 from keras.src.backend.jax.trainer import JAXEpochIterator, JAXTrainer
 from keras.src.losses.loss import squeeze_or_expand_to_same_rank
@@ -49,10 +51,13 @@ __all__ = [
     "Replaced",
     "Trainer",
     "array_slicing",
+    "at_path",
     "compute_output_spec",
+    "current_path",
     "data_adapter_utils",
     "data_adapters",
     "forget_random_seed",
+    "fresh_names",
     "get_stateless_scope",
     "in_stateless_scope",
     "install",
@@ -74,6 +79,8 @@ __all__ = [
 _SCOPE = "stateless_scope"
 _DISTRIBUTION = "distribution"
 _UNINITIALIZED = "uninitialized_variables"
+_NAMES = "object_name_uids"
+_NAME_SCOPES = "name_scope_stack"
 
 
 @contextlib.contextmanager
@@ -98,6 +105,27 @@ def _set_for_block(name: str, value: object) -> Iterator[None]:
         yield
     finally:
         global_state.set_global_attribute(name, before)
+
+
+def current_path() -> list[str]:
+    """Return the names of Keras' name scopes that are entered, from the outermost."""
+    path = _current_path()
+    return path.split("/") if path else []
+
+
+@contextlib.contextmanager
+def at_path(names: list[str]) -> Iterator[None]:
+    """Run a block as if these name scopes of Keras were entered, and no others."""
+    scopes = [keras.name_scope(name) for name in names if name]
+    with _set_for_block(_NAME_SCOPES, scopes):
+        yield
+
+
+@contextlib.contextmanager
+def fresh_names() -> Iterator[None]:
+    """Run a block in which Keras counts automatic names (`dense`, `dense_1`) from the beginning."""
+    with _set_for_block(_NAMES, collections.defaultdict(int)):
+        yield
 
 
 def uninitialized_variables() -> list[keras.Variable]:
@@ -161,6 +189,7 @@ _LOSS = "keras.src.losses.loss"
 _BATCH_NORMALIZATION = "keras:layers.BatchNormalization"
 
 _FOLLOWS = "a model follows the strategy in whose scope it was created"
+_AGAIN = "a `model_fn` that is traced again means the variables that there are"
 _OWNER = "a variable belongs to the strategy in whose scope it is created"
 _STEP = "a user's step may have TensorFlow's signature, `(self, data)`, and call its parent's"
 _LATE = "restored values reach variables that exist only when a layer or an optimizer is built"
@@ -171,7 +200,8 @@ _SUMMARY = "Keras' TensorBoard callback writes through TensorFlow, which need no
 
 # Every attribute of Keras that is replaced.
 REPLACED = (
-    Replaced("keras:Variable.__init__", _LATE),
+    Replaced("keras:Variable.__new__", _AGAIN),
+    Replaced("keras:Variable.__init__", f"{_LATE}; {_AGAIN}"),
     Replaced("keras.src.backend.jax.core:JaxVariable._initialize_layout", _OWNER),
     Replaced("keras.src.backend.jax.core:JaxVariable._initialize_with_initializer", _OWNER),
     Replaced("keras:layers.Layer._maybe_build", _LATE),

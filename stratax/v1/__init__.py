@@ -1,4 +1,4 @@
-"""How TensorFlow 1 writes a model: decays, losses, metrics, optimizers (v1 layer)."""
+"""How TensorFlow 1 writes a model: what stands in a `model_fn`, which an Estimator traces and runs."""
 
 from stratax import _doors
 

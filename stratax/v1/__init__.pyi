@@ -1,1 +1,16 @@
 from . import train as train
+from ._operations import Operation as Operation
+from ._operations import assign as assign
+from ._operations import assign_add as assign_add
+from ._operations import assign_sub as assign_sub
+from ._operations import control_dependencies as control_dependencies
+from ._operations import group as group
+from ._operations import no_op as no_op
+from ._scope import ModelScope as ModelScope
+from ._scope import ModelState as ModelState
+from ._variable_scope import AUTO_REUSE as AUTO_REUSE
+from ._variable_scope import VariableScope as VariableScope
+from ._variable_scope import get_variable as get_variable
+from ._variable_scope import get_variable_scope as get_variable_scope
+from ._variable_scope import name_scope as name_scope
+from ._variable_scope import variable_scope as variable_scope

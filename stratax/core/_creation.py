@@ -1,0 +1,86 @@
+"""Who decides what `keras.Variable(...)` gives: a scope may give a variable that there is already (core layer).
+
+A `model_fn` is traced several times and means the same variables each time, whoever creates them (`get_variable`, a
+Keras layer, a metric). Keras has no hook for it, so the class's `__new__` and `__init__` ask the innermost creator.
+"""
+
+import abc
+import contextlib
+import functools
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import keras
+
+from stratax.seams import keras as seam
+
+# The attribute of a variable that a creator has given again: its `__init__` has nothing to do then.
+_IS_MADE = "_stratax_is_made"
+
+
+class Creator(abc.ABC):
+    """Gives the variables that are created while it is entered."""
+
+    @abc.abstractmethod
+    def give(self, cls: type, kwargs: dict[str, Any]) -> keras.Variable:
+        """Return the variable that is meant, or a new object of the class, without its `__init__`.
+
+        Args:
+            cls: The class that was called.
+            kwargs: The keyword arguments of the call: `name`, `shape`, `dtype` and the like.
+        """
+
+    @abc.abstractmethod
+    def note_made(self, variable: keras.Variable) -> None:
+        """Learn of a variable that was made, right after its `__init__`."""
+
+
+# Of a thread, as traces are.
+class _Active(threading.local):
+    creator: Creator | None = None
+
+
+_active = _Active()
+
+
+@contextlib.contextmanager
+def creating_by(creator: Creator | None) -> Iterator[None]:
+    """Have a creator give the variables that are created in a block; None for Keras' way."""
+    _install()
+    before, _active.creator = _active.creator, creator
+    try:
+        yield
+    finally:
+        _active.creator = before
+
+
+def is_made(variable: keras.Variable) -> bool:
+    """Return whether a variable exists already, so that `__init__` must leave it alone."""
+    return _IS_MADE in variable.__dict__
+
+
+def _install() -> None:
+    seam.install("stratax.core.creation", {"keras:Variable.__new__": _new, "keras:Variable.__init__": _init})
+
+
+def _new(_: Callable[..., Any]) -> Any:
+    def __new__(cls: type, *args: object, **kwargs: object) -> Any:
+        creator = _active.creator
+        return object.__new__(cls) if creator is None else creator.give(cls, kwargs)
+
+    return staticmethod(__new__)
+
+
+def _init(original: Callable[..., None]) -> Callable[..., None]:
+    @functools.wraps(original)
+    def __init__(self: Any, *args: object, **kwargs: object) -> None:
+        if is_made(self):
+            return
+        original(self, *args, **kwargs)
+        creator = _active.creator
+        if creator is not None:
+            creator.note_made(self)
+            self.__dict__[_IS_MADE] = True
+
+    return __init__

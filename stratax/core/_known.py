@@ -1,0 +1,126 @@
+"""What values traced so far would be right now, for those that follow from constants and variables alone (core layer).
+
+`tf.Variable(tf.zeros([784, 10]))` in a `model_fn` gives a tracer as initial value, as everything computed there is a
+part of the step's program. A :class:`KnownTrace` hands every operation on and remembers how results that depend on no
+argument came about, so that they can be computed while the program is still being traced.
+"""
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import jax
+import keras
+from jax.extend.core import set_current_trace
+
+from stratax.core import _capture, _reads
+from stratax.seams.jax import core
+
+
+class KnownTrace(core.Trace):
+    """Binds every primitive in `parent` and remembers those whose operands are known.
+
+    Args:
+        parent: The trace that was current before.
+    """
+
+    def __init__(self, parent: Any) -> None:
+        super().__init__()
+        # As of the tape: what needs lower types is decided by the parent.
+        self.requires_low = False
+        self.parent = parent
+        # By id. The value is kept with its recipe: an id is free again once its value is gone.
+        self._made: dict[int, tuple[Any, Any, Sequence[Any], dict[str, Any], int | None]] = {}
+        self._read: dict[int, tuple[Any, keras.Variable]] = {}
+        self._computed: dict[int, Any] = {}
+
+    @contextlib.contextmanager
+    def entered(self) -> Iterator["KnownTrace"]:
+        """Make it the current trace of a block."""
+        with _reads.listening(self._note_read), set_current_trace(self):
+            yield self
+
+    def _note_read(self, variable: keras.Variable, value: object) -> None:
+        self._read[id(value)] = (value, variable)
+
+    def value_of(self, value: Any) -> Any:
+        """Return what a traced value is right now.
+
+        Args:
+            value: A value of this trace, or a constant.
+
+        Raises:
+            LookupError: If it depends on an argument of the program.
+        """
+        if not isinstance(value, jax.core.Tracer):
+            return value
+        key = id(value)
+        if key in self._computed:
+            return self._computed[key]
+        if key in self._read:
+            return _capture.concrete_value(self._read[key][1])
+        if key not in self._made:
+            raise LookupError
+        _, primitive, args, params, index = self._made[key]
+        operands = [self.value_of(arg) for arg in args]
+        with _capture.outside_scopes():
+            results = primitive.bind(*operands, **params)
+        self._computed[key] = results if index is None else results[index]
+        return self._computed[key]
+
+    def _is_known(self, value: Any) -> bool:
+        return not isinstance(value, jax.core.Tracer) or id(value) in self._made or id(value) in self._read
+
+    def stage_value(self, val: Any) -> Any:
+        staged = self.parent.stage_value(val)
+        if staged is not val and self._is_known(val):
+            self._computed[id(staged)] = self.value_of(val)
+            self._made[id(staged)] = (staged, None, (), {}, None)
+        return staged
+
+    def cur_qdd(self, x: Any) -> Any:
+        with set_current_trace(self.parent):
+            return core.cur_qdd(x)
+
+    def process_primitive(self, primitive: Any, args: Sequence[Any], params: dict[str, Any], /) -> Any:
+        results = primitive.bind_with_trace(self.parent, args, [core.typeof(arg) for arg in args], params)
+        # With effects (a print, an exchange between devices) an operation is not to be run a second time.
+        if all(map(self._is_known, args)) and not _has_effects(params):
+            if primitive.multiple_results:
+                for index, result in enumerate(results):
+                    self._note_made(result, primitive, args, params, index)
+            else:
+                self._note_made(results, primitive, args, params, None)
+        return results
+
+    def _note_made(
+        self, result: Any, primitive: Any, args: Sequence[Any], params: dict[str, Any], index: int | None
+    ) -> None:
+        if isinstance(result, jax.core.Tracer):
+            self._made[id(result)] = (result, primitive, args, params, index)
+
+    def process_call(self, primitive: Any, f: Any, args: Sequence[Any], params: dict[str, Any], /) -> Any:
+        return self._rebind(primitive, args, {"subfuns": (f,), **params})
+
+    def process_shard_map(self, primitive: Any, fun: object, args: Sequence[Any], **params: object) -> Any:
+        return self._rebind(primitive, args, {"subfuns": (fun,), **params})
+
+    def process_custom_jvp_call(
+        self, primitive: Any, fun: object, jvp: object, args: Sequence[Any], /, **params: object
+    ) -> Any:
+        return self._rebind(primitive, args, {"subfuns": (fun, jvp), **params})
+
+    def process_custom_vjp_call(
+        self, primitive: Any, fun: object, fwd: object, bwd: object, args: Sequence[Any], /, **params: object
+    ) -> Any:
+        return self._rebind(primitive, args, {"subfuns": (fun, fwd, bwd), **params})
+
+    def _rebind(self, primitive: Any, args: Sequence[Any], params: dict[str, Any]) -> Any:
+        """Bind a primitive that carries Python functions, which may be called only once: its results are not known."""
+        with set_current_trace(self.parent):
+            return primitive.bind(*args, **params)
+
+
+def _has_effects(params: dict[str, Any]) -> bool:
+    jaxpr = params.get("jaxpr")
+    return bool(getattr(jaxpr, "effects", ()))

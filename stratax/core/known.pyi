@@ -1,0 +1,1 @@
+from ._known import KnownTrace as KnownTrace

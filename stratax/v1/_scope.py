@@ -1,0 +1,430 @@
+"""The model scope: what stands for TensorFlow's graph while a `model_fn` is traced (v1 layer).
+
+A `model_fn` is one step's function. Each trace of it begins with fresh names, collections and operations, as a new
+graph does. The variables are those of the :class:`ModelState`, found by name: the same objects in every trace. What
+the function computes is recorded by a tape, so that gradients can be asked for at any time; what it assigns waits until
+it is run.
+"""
+
+import contextlib
+import random
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+import jax
+import keras
+
+from stratax import errors
+from stratax._shown import shown
+from stratax.core import GradientTape, Variable, creation, generators, known, regions
+from stratax.seams import keras as seam
+from stratax.v1 import _names, _variables
+from stratax.v1._current import current as current
+from stratax.v1._current import current_or_none as current_or_none
+from stratax.v1._current import entering
+from stratax.v1._operations import Operation, operations_of
+from stratax.v1._variable_scope import VariableScope
+
+GLOBAL_STEP = "global_step"
+# The attribute in which a variable's name waits while its `__init__` runs, which may create others.
+_NAME = "_stratax_full_name"
+
+
+class ModelState:
+    """The variables of a model, by name, which every trace of its `model_fn` shares.
+
+    Args:
+        seed: What the first values of variables follow from, where no other seed is given.
+    """
+
+    def __init__(self, seed: int | None = None) -> None:
+        self.variables: dict[str, keras.Variable] = {}
+        self.seed = seed
+
+
+class ModelScope(creation.Creator):
+    """One trace of a `model_fn`.
+
+    Args:
+        state: The model's variables.
+        mode: `"train"`, `"eval"` or `"infer"`.
+
+    Attributes:
+        mode: The mode.
+        state: The model's variables.
+        is_running: Whether operations are being run: what is assigned then takes effect at once.
+        variable_scope: The variable scope that is entered.
+    """
+
+    def __init__(self, state: ModelState, mode: str) -> None:
+        self.state = state
+        self.mode = mode
+        self.is_running = False
+        self.variable_scope = VariableScope("")
+        self._names = _names.Names()
+        self._layer_names: dict[str, _names.Names] = {}
+        self._prefix = ""
+        # By full name: the variables that this trace has asked for, in that order.
+        self._used: dict[str, keras.Variable] = {}
+        self._collections: dict[str, list[Any]] = {}
+        self._tensors: dict[str, Any] = {}
+        self._operations: list[Operation] = []
+        self._controls: list[list[Operation]] = []
+        # By id, with the tensor itself, as an id is free again once its value is gone.
+        self._behind: dict[int, tuple[Any, list[Operation]]] = {}
+        self._always: list[Operation] = []
+        self._full_name: str | None = None
+        self._is_reusing = False
+        self._tape = GradientTape(persistent=True)
+        self._known: known.KnownTrace | None = None
+
+    @contextlib.contextmanager
+    def entered(self, watched: object = None) -> Iterator["ModelScope"]:
+        """Make it the scope of a block: the body of a step.
+
+        Args:
+            watched: Arrays whose gradients may be asked for, such as features; others than floating point are passed
+                over.
+        """
+        drawn = random.getstate()
+        self._known = known.KnownTrace(regions.current_trace())
+        try:
+            if self.state.seed is not None:
+                # Keras' initializers and dropout layers draw their seeds from Python's generator when they are made.
+                random.seed(self.state.seed)
+            with (
+                entering(self),
+                seam.fresh_names(),
+                creation.creating_by(self),
+                self._known.entered(),
+                self._tape,
+            ):
+                for leaf in jax.tree.leaves(watched):
+                    if isinstance(leaf, jax.Array) and jax.numpy.issubdtype(leaf.dtype, jax.numpy.floating):
+                        self._tape.watch(leaf)
+                yield self
+        finally:
+            random.setstate(drawn)
+
+    # Variables.
+
+    def give(self, cls: type, kwargs: dict[str, Any]) -> keras.Variable:
+        """Return the variable of the name that Keras or TensorFlow gives to the one that is created now."""
+        if generators.is_made_now():
+            # The default generator belongs to the program, not to a model.
+            return object.__new__(cls)
+        name = self._full_name
+        if name is None:
+            name = "/".join([*seam.current_path(), kwargs.get("name") or _default_name(cls)])
+        # An explicit full name is used for what it says; of others TensorFlow makes a new one.
+        if self._full_name is None and not self._is_reusing:
+            name = self._free_name(name)
+        found = self.state.variables.get(name)
+        if found is None:
+            # `tf.Variable` gives one whose assignments are operations.
+            made: Any = object.__new__(_variables.ModelVariable if cls is Variable else cls)
+            made.__dict__[_NAME] = name
+            return made
+        _check_same(name, found, kwargs)
+        self._used[name] = found
+        return found
+
+    def note_made(self, variable: keras.Variable) -> None:
+        """Keep a new variable under its name."""
+        name = variable.__dict__.pop(_NAME, None)
+        if name is not None:
+            # Keras itself takes names without slashes only.
+            variable._path = name
+            self.state.variables[name] = self._used[name] = variable
+
+    def _free_name(self, name: str) -> str:
+        if name not in self._used:
+            return name
+        number = 1
+        while f"{name}_{number}" in self._used:
+            number += 1
+        return f"{name}_{number}"
+
+    @contextlib.contextmanager
+    def naming(self, full_name: str) -> Iterator[None]:
+        """Give the variable that is created in a block a full name."""
+        before, self._full_name = self._full_name, full_name
+        try:
+            yield
+        finally:
+            self._full_name = before
+
+    @contextlib.contextmanager
+    def reusing(self, is_reusing: bool = True) -> Iterator[None]:
+        """Have a name that this trace has used already mean the same variable, in a block."""
+        before, self._is_reusing = self._is_reusing, is_reusing
+        try:
+            yield
+        finally:
+            self._is_reusing = before
+
+    def is_used(self, name: str) -> bool:
+        """Return whether this trace has a variable of a full name."""
+        return name in self._used
+
+    def variable(self, name: str) -> keras.Variable:
+        """Return the variable of a full name that this trace has."""
+        return self._used[name]
+
+    def make_variable(
+        self,
+        name: str,
+        shape: Sequence[int],
+        dtype: object = "float32",
+        initializer: Callable[..., Any] | str = "zeros",
+        *,
+        trainable: bool = False,
+        aggregation: str = "none",
+    ) -> keras.Variable:
+        """Return a variable by its full name, made if the model has none of the name yet.
+
+        Args:
+            name: The full name, such as ``"dense/kernel/Momentum"``.
+            shape: Its shape.
+            dtype: Its dtype.
+            initializer: Gives the first value: a function of a shape and a dtype, or the name of one of Keras'.
+            trainable: Whether optimizers see it.
+            aggregation: How the replicas' values become one.
+        """
+        if name in self._used:
+            return self._used[name]
+        with self.naming(name):
+            return _variables.ModelVariable.of_initializer(
+                initializer,
+                tuple(shape),
+                dtype,
+                trainable=trainable,
+                aggregation=aggregation,
+                name=name.rpartition("/")[2],
+            )
+
+    def global_variables(self) -> list[keras.Variable]:
+        """Return the variables that this trace has asked for."""
+        return list(self._used.values())
+
+    def trainable_variables(self) -> list[keras.Variable]:
+        """Return those of them that are trained."""
+        return [variable for variable in self._used.values() if variable.trainable]
+
+    def global_step(self) -> keras.Variable:
+        """Return the global step."""
+        return self.make_variable(
+            GLOBAL_STEP, (), "int32", initializer="zeros", aggregation="only_first_replica"
+        )
+
+    def value_now(self, value: Any) -> Any:
+        """Return what a tensor is when the model is built, for the first value of a variable.
+
+        Raises:
+            LookupError: If it depends on features or labels.
+        """
+        return value if self._known is None else self._known.value_of(value)
+
+    # Names and collections.
+
+    def unique_name(self, name: str) -> str:
+        """Return the full name of an operation, below the name scopes, that no other of this trace has: `a`, `a_1`."""
+        return self._names.unique(f"{self._prefix}{name}")
+
+    @contextlib.contextmanager
+    def name_scope(self, name: str) -> Iterator[str]:
+        """Have the names of operations in a block begin with a name of its own; yields it with a slash behind it."""
+        before = self._prefix
+        if name.endswith("/"):
+            self._prefix = name
+        else:
+            self._prefix = f"{self.unique_name(name)}/" if name else ""
+        try:
+            yield self._prefix
+        finally:
+            self._prefix = before
+
+    @contextlib.contextmanager
+    def below(self, path: str) -> Iterator[None]:
+        """Have what Keras creates in a block, and operations, be named below a variable scope."""
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(seam.at_path(path.split("/")))
+            stack.enter_context(self.name_scope(f"{path}/"))
+            yield
+
+    def layer_names(self, path: str) -> _names.Names:
+        """Return the names of layers that a variable scope has, however often it is entered."""
+        return self._layer_names.setdefault(path, _names.Names())
+
+    def unique_layer_name(self, name: str) -> str:
+        """Return a name that no layer of the variable scope has."""
+        return self.variable_scope.names.unique(name)
+
+    def add_to_collection(self, key: str, value: object) -> None:
+        """Add to a collection, as `tf.add_to_collection`."""
+        self._collections.setdefault(key, []).append(value)
+
+    def get_collection(self, key: str, scope: str | None = None) -> list[Any]:
+        """Return a collection, as `tf.get_collection`; with `scope`, what has a name that begins with it."""
+        if key == "variables":
+            found: list[Any] = self.global_variables()
+        elif key == "trainable_variables":
+            found = self.trainable_variables()
+        elif key == GLOBAL_STEP:
+            found = [self._used[GLOBAL_STEP]] if GLOBAL_STEP in self._used else []
+        else:
+            found = list(self._collections.get(key, ()))
+        if scope is None:
+            return found
+        return [
+            value
+            for value in found
+            if str(getattr(value, "path", getattr(value, "name", ""))).startswith(scope)
+        ]
+
+    def name_tensor(self, name: str, tensor: Any) -> str:
+        """Give a tensor a name by which hooks fetch it; return the name, made unique."""
+        name = self.unique_name(name)
+        self._tensors[name] = tensor
+        return name
+
+    def tensors(self) -> dict[str, Any]:
+        """Return the tensors that have names."""
+        return dict(self._tensors)
+
+    # Operations.
+
+    def operation(
+        self,
+        update: Callable[[], object] | None,
+        *,
+        name: str | None = None,
+        inputs: Iterable[Operation] = (),
+        value: Callable[[], Any] | None = None,
+    ) -> Operation:
+        """Add an operation, which runs behind those of the control dependencies that are entered.
+
+        Args:
+            update: Makes the update; called once if the operation is run.
+            name: Its name, made unique.
+            inputs: More operations to run before it.
+            value: What it is worth as a tensor.
+        """
+        before = [*inputs, *(each for controls in self._controls for each in controls)]
+        made = Operation(update, self.unique_name(name or "op"), before, len(self._operations), value)
+        self._operations.append(made)
+        return made
+
+    @contextlib.contextmanager
+    def depending_on(self, operations: list[Operation] | None) -> Iterator[None]:
+        """Have the operations of a block run behind others, and its reads see what those assign."""
+        before = self._controls
+        self._controls = [] if operations is None else [*before, operations]
+        try:
+            with self._trial(operations or []):
+                yield
+        finally:
+            self._controls = before
+
+    @contextlib.contextmanager
+    def _trial(self, operations: list[Operation]) -> Iterator[None]:
+        """Make updates for the time of a block: whether they are run is known only at the end of the step."""
+        region = regions.current_region()
+        if not operations or region is None or self.is_running:
+            yield
+            return
+        written = {id(variable): (variable, variable.value) for variable in self._used.values()}
+        self._make(operations)
+        changed = [(variable, value) for variable, value in written.values() if variable.value is not value]
+        after = [(variable, variable.value) for variable, _ in changed]
+        try:
+            yield
+        finally:
+            for (variable, value), (_, given) in zip(changed, after, strict=True):
+                # What a layer has assigned in the block stays.
+                if variable.value is given:
+                    keras.Variable.assign(variable, value)
+
+    def note_behind(self, tensor: Any) -> Any:
+        """Return a tensor that depends on the control dependencies that are entered; `tf.identity` makes it."""
+        operations = [each for controls in self._controls for each in controls]
+        if operations:
+            self._behind[id(tensor)] = (tensor, operations)
+        return tensor
+
+    def operations_behind(self, tensor: Any) -> list[Operation]:
+        """Return the operations that a tensor is known to depend on."""
+        return list(self._behind.get(id(tensor), (None, []))[1])
+
+    def always(self, operation: Operation) -> None:
+        """Run an operation at the end of the step, whatever is run."""
+        self._always.append(operation)
+
+    def run(self, fetched: object) -> None:
+        """Run what is fetched, and all it depends on, each once, in the order of the program."""
+        self._make([*operations_of(fetched), *self._always])
+
+    def _make(self, operations: Iterable[Operation]) -> None:
+        reached: dict[int, Operation] = {}
+        waiting = list(operations)
+        while waiting:
+            operation = waiting.pop()
+            if operation.order not in reached:
+                reached[operation.order] = operation
+                waiting.extend(operation.control_inputs)
+        before, self.is_running = self.is_running, True
+        try:
+            # Updates are no part of what gradients are asked of.
+            with self._tape.stop_recording():
+                for order in sorted(reached):
+                    reached[order].make()
+        finally:
+            self.is_running = before
+
+    def gradients(
+        self, ys: Any, xs: Any, grad_ys: Any = None, stop_gradients: Any = None, *, zero: bool = False
+    ) -> list[Any]:
+        """Return the gradients of the sum of `ys`, as `tf.gradients`; None where it does not depend on one of `xs`.
+
+        Args:
+            ys: A tensor or several.
+            xs: Variables and tensors.
+            grad_ys: The gradients of each of `ys`; None for ones.
+            stop_gradients: Refused where given.
+            zero: Whether to return zeros instead of None.
+        """
+        if stop_gradients is not None:
+            raise errors.BadArgumentError(
+                f"stop_gradients is not supported. Received: stop_gradients={shown(stop_gradients)}. Wrap these "
+                "tensors in tf.stop_gradient where they are used."
+            )
+        targets, sources = _as_list(ys), _as_list(xs)
+        try:
+            return self._tape.gradient(
+                targets,
+                sources,
+                output_gradients=None if grad_ys is None else _as_list(grad_ys),
+                unconnected_gradients="zero" if zero else "none",
+            )
+        except errors.TapeError as error:
+            if "recorded" not in str(error):
+                raise
+            return [None] * len(sources)
+
+
+def _as_list(values: Any) -> list[Any]:
+    return list(values) if isinstance(values, list | tuple) else [values]
+
+
+def _default_name(cls: type) -> str:
+    return "Variable" if cls.__module__.startswith("stratax") else "variable"
+
+
+def _check_same(name: str, found: keras.Variable, kwargs: dict[str, Any]) -> None:
+    shape = kwargs.get("shape")
+    if shape is not None and tuple(shape) != tuple(found.shape):
+        raise errors.BadArgumentError(
+            f"Trying to share variable {name}, but specified shape {tuple(shape)} and found shape "
+            f"{tuple(found.shape)}. A model has one variable of a name, in every trace and mode. Give them different "
+            "names, or make the shape independent of the batch."
+        )

@@ -1,0 +1,142 @@
+"""Variables as TensorFlow 1 has them: assignments are operations while a `model_fn` is traced (v1 layer)."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import keras
+
+from stratax import errors
+from stratax._shown import shown
+from stratax.core import Variable, creation
+from stratax.v1._current import current_or_none
+
+
+class ModelVariable(Variable):
+    """A variable of a model: what `tf.Variable` and `tf.get_variable` give in a `model_fn`.
+
+    Its assignments return operations there, which take effect when they are run. Elsewhere it is a
+    :class:`stratax.Variable`.
+
+    Args:
+        initial_value: An array, a number, a nested list, a tensor that depends on neither features nor labels, or a
+            function without arguments that gives one.
+        trainable: Whether optimizers see it.
+        name: Its name.
+        dtype: Its dtype; by default that of the initial value.
+        aggregation: How replicas' different values become one.
+        **others: TensorFlow's other arguments, which have no meaning here.
+
+    Raises:
+        BadArgumentError: If the initial value depends on features or labels.
+    """
+
+    def __init__(
+        self,
+        initial_value: object,
+        trainable: bool | None = True,
+        *,
+        name: str | None = None,
+        dtype: object = None,
+        aggregation: object = "none",
+        **others: object,
+    ) -> None:
+        del others
+        if creation.is_made(self):
+            return
+        value = initial_value() if callable(initial_value) else initial_value
+        scope = current_or_none()
+        if scope is not None and isinstance(value, jax.core.Tracer):
+            try:
+                value = scope.value_now(value)
+            except LookupError:
+                raise errors.BadArgumentError(
+                    "A variable's initial value can't depend on features or labels: it is computed once, when the "
+                    "model is built. Expected: a constant, or a function that makes one. Received: "
+                    f"initial_value={value}, name={shown(name)}."
+                ) from None
+        super().__init__(
+            value, trainable is not False, name=_last(name), dtype=dtype, aggregation=aggregation
+        )
+
+    @classmethod
+    def of_initializer(
+        cls,
+        initializer: Callable[..., Any] | str,
+        shape: Sequence[int],
+        dtype: object,
+        *,
+        trainable: bool,
+        aggregation: str,
+        name: str,
+    ) -> "ModelVariable":
+        """Make a variable whose first value an initializer gives, once it is needed.
+
+        Args:
+            initializer: A function of a shape and a dtype, or the name of one of Keras'.
+            shape: The shape.
+            dtype: The dtype.
+            trainable: Whether optimizers see it.
+            aggregation: How replicas' different values become one.
+            name: The last part of its name.
+        """
+        return _OfInitializer(
+            initializer=initializer,
+            shape=tuple(shape),
+            dtype=keras.backend.standardize_dtype(dtype),
+            trainable=trainable,
+            aggregation=aggregation,
+            name=name,
+        )
+
+    @property
+    def op(self) -> "ModelVariable":
+        """The variable itself, whose `name` is the operation's in TensorFlow."""
+        return self
+
+    def assign(
+        self, value: object, use_locking: object = None, name: str | None = None, read_value: bool = True
+    ) -> Any:
+        """Give it a value; in a `model_fn`, when the operation is run."""
+        return self._assigned(lambda: value, name or "Assign")
+
+    def assign_add(
+        self, delta: object, use_locking: object = None, name: str | None = None, read_value: bool = True
+    ) -> Any:
+        """Add to it; in a `model_fn`, when the operation is run."""
+        return self._assigned(lambda: self.value + keras.ops.cast(delta, self.dtype), name or "AssignAdd")
+
+    def assign_sub(
+        self, delta: object, use_locking: object = None, name: str | None = None, read_value: bool = True
+    ) -> Any:
+        """Subtract from it; in a `model_fn`, when the operation is run."""
+        return self._assigned(lambda: self.value - keras.ops.cast(delta, self.dtype), name or "AssignSub")
+
+    def _assigned(self, compute: Callable[[], Any], name: str) -> Any:
+        scope = current_or_none()
+        if scope is None or scope.is_running:
+            return super().assign(compute())
+        # Converted when it runs: the operation may be written before the value of another variable changes.
+        return scope.operation(
+            lambda: keras.Variable.assign(self, compute()),
+            name=name,
+            value=lambda: keras.ops.cast(compute(), self.dtype),
+        )
+
+    def initialized_value(self) -> Any:
+        """Return its value: a variable has one as soon as it is there."""
+        return self.value
+
+
+class _OfInitializer(ModelVariable):
+    """A variable whose first value an initializer gives. A class of its own, as `__init__` takes other arguments."""
+
+    def __init__(self, **arguments: Any) -> None:
+        if creation.is_made(self):
+            return
+        keras.Variable.__init__(self, autocast=False, **arguments)
+
+
+def _last(name: str | None) -> str | None:
+    """Return the last part of a name: Keras takes no slashes, the scope has the whole."""
+    return None if name is None else name.rpartition("/")[2]
