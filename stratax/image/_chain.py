@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from stratax._typing import DTypeLike, TensorLike
-from stratax.data.elements import as_dtype
+from stratax.data.elements import as_dtype, as_plain
 from stratax.data.vectorise import Deferred
 from stratax.image import _compiled, _kernels, _loops
 from stratax.image._arrays import two_sizes
@@ -134,12 +134,12 @@ class Developed(Deferred):
             return self.step(number, _NOTHING)
         return self.step(1.0, number if symbol == "+" else -number)
 
-    def value(self) -> np.ndarray:
+    def value(self, into: np.ndarray | None = None) -> np.ndarray:
         if self._rows is None or self._columns is None:
             return self._floats()
         columns = _columns(*self._columns, self._is_mirrored)
         if self._is_copied or self._steps or self._factor is not None:
-            return self._part(self._rows, columns, self._start, self._size)
+            return self._part(self._rows, columns, self._start, self._size, into)
         # Of an image that was only cropped, NumPy adds numbers in another order than of a copy.
         whole = self._part(self._rows, columns, (0, 0), (len(self._rows[1]), len(columns[1])))
         (top, left), (height, width) = self._start, self._size
@@ -154,9 +154,16 @@ class Developed(Deferred):
         return result
 
     def _part(
-        self, rows: _Places, columns: _Places, start: tuple[int, int], size: tuple[int, int]
+        self,
+        rows: _Places,
+        columns: _Places,
+        start: tuple[int, int],
+        size: tuple[int, int],
+        into: np.ndarray | None = None,
     ) -> np.ndarray:
-        result, (top, left) = np.empty((*size, _CHANNELS), np.float32), start
+        shape, (top, left) = (*size, _CHANNELS), start
+        if into is None or into.dtype != np.float32 or into.shape != shape or not into.flags.c_contiguous:
+            into = np.empty(shape, np.float32)
         if self._is_mirrored:
             left = len(columns[1]) - left - size[1]
         self._loop(
@@ -170,9 +177,9 @@ class Developed(Deferred):
             int(self._factor is not None),
             len(self._steps) if self._num_before is None else self._num_before,
             np.float32(self._factor or 0),
-            result.reshape(size[0], -1),
+            into.reshape(size[0], -1),
         )
-        return result
+        return into
 
 
 @functools.lru_cache(maxsize=1024)
@@ -192,6 +199,7 @@ def _begun(image: Any, scale: np.float32) -> Developed | None:
     """Return the chain that an image is in, or begin one."""
     if type(image) is Developed:
         return image
+    image = as_plain(image)
     if type(image) is not np.ndarray or image.dtype != np.uint8 or image.ndim != 3 or not image.size:
         return None
     if image.shape[2] != _CHANNELS or not image.flags.c_contiguous:

@@ -7,14 +7,14 @@ import pytest
 
 from stratax import image
 from stratax.data import Dataset
-from stratax.data.elements import element_scope
-from stratax.data.vectorise import chained
+from stratax.data.elements import element_scope, flatten
+from stratax.data.vectorise import chained, result_of
 from stratax.image import _chain, _compiled
 
 pytestmark = pytest.mark.skipif(
     _compiled.numba() is None, reason="Numba is not installed (the extra image-speed)"
 )
-F32 = np.float32
+SINGLE = flatten(0)[1]
 
 
 def augmented(photo):
@@ -24,7 +24,7 @@ def augmented(photo):
     photo = image.random_flip_left_right(photo)
     photo = image.random_brightness(photo, 63 / 255)
     photo = image.random_contrast(photo, 0.2, 1.8)
-    return photo * F32(2) - F32(1)
+    return photo * np.float32(2) - np.float32(1)
 
 
 def of_bytes(photo):
@@ -119,7 +119,7 @@ def photo_of(kind):
 def outcome(function, photo, seed):
     with element_scope(lambda: (seed,)), np.errstate(over="ignore"):
         try:
-            return function(photo), image.random_crop(np.arange(1000.0), (1,))
+            return result_of(function, SINGLE, [photo])[0][0], image.random_crop(np.arange(1000.0), (1,))
         except Exception as e:
             return type(e), str(e)
 
@@ -196,3 +196,24 @@ def test_in_a_pipeline_the_numbers_are_those_without_numba(monkeypatch):
     monkeypatch.setattr(_compiled, "numba", lambda: None)
     # A mean may differ in its last bit.
     np.testing.assert_allclose(joined, made(2), atol=1e-5)
+
+
+def test_a_chain_is_computed_where_its_result_is_put():
+    joined, photo = chained(augmented), photo_of("photo")
+    columns = [np.full((20, 25, 3), -7, np.float32), np.zeros((20, 25), np.float32), np.zeros((20, 25, 3))]
+    wanted = outcome(augmented, photo, 1)[0]
+    for into in columns:
+        with element_scope(lambda: (1,)):
+            (found,), _ = result_of(joined, SINGLE, [photo], [into])
+        assert (found is into) == (into is columns[0])
+        np.testing.assert_array_equal(found, wanted)
+
+
+def test_labels_are_put_beside_photographs_on_threads():
+    photos = np.random.default_rng(1).integers(0, 256, (9, 43, 57, 3), dtype=np.uint8)
+    dataset = Dataset.from_tensor_slices((photos, np.arange(9)))
+    made = dataset.map(lambda photo, label: (of_bytes(photo), label), num_parallel_calls=2).batch(9)
+    for _ in range(2):
+        ((found, labels),) = list(made)
+        np.testing.assert_array_equal(labels, np.arange(9))
+        np.testing.assert_array_equal(found, [of_bytes(photo) for photo in photos])

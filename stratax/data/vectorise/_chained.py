@@ -15,6 +15,8 @@ import types
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
+import numpy as np
+
 _CALL, _OPERATE = "stratax_call", "stratax_operate"
 _LATER = "_stratax_later"
 _OPERATORS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*"}
@@ -50,8 +52,8 @@ class Deferred:
     # Not an abstract class of `abc`, whose instances are told apart ten times as slowly.
     __slots__ = ()
 
-    def value(self) -> Any:
-        """Compute it."""
+    def value(self, into: np.ndarray | None = None) -> Any:
+        """Compute it: into an array that is given, if it has the same dtype and shape, else into a new one."""
         raise NotImplementedError
 
     def operated(self, symbol: str, operand: Any) -> "Deferred | None":
@@ -80,7 +82,8 @@ def chained(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function that does what `function` does, with chains of operations computed in one pass.
 
     Returns:
-        `function` itself where there is no chain, or its source is not at hand.
+        `function` itself where there is no chain, or its source is not at hand; else one that may return a
+        :class:`Deferred` where the result of a chain is all that it returns.
     """
     if type(function) is not types.FunctionType or _names.isdisjoint(function.__code__.co_names):
         return function
@@ -187,7 +190,9 @@ class _Rewriting:
                 self.suite(statement.body)
                 self.suite(statement.orelse)
             elif (value := _value_of(statement)) is not None:
-                statement.value = self._changed(value, defers=end)  # type: ignore[attr-defined]
+                defers = end or isinstance(statement, ast.Return)
+                self.num_links += end
+                statement.value = self._changed(value, defers=defers)  # type: ignore[attr-defined]
 
     def _goes_on(self, statement: ast.stmt, following: ast.stmt) -> bool:
         """Return whether the next statement uses what one stores, once and first, and nobody else ever does."""
@@ -211,7 +216,7 @@ class _Rewriting:
             return node
         is_link = _is_simple_beside(node) and _operand_of(operand) is not None
         inner = self._changed(operand, defers=is_link)
-        self.num_links += defers
+        self.num_links += is_link
         how = ast.Constant(defers)
         if isinstance(node, ast.Call):
             helper, arguments = _CALL, [how, node.func, inner, *node.args[1:]]

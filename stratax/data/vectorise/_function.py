@@ -20,6 +20,7 @@ from stratax.data.elements import (
     unflatten,
 )
 from stratax.data.vectorise._batched_element import BatchedElement, CannotVectorise
+from stratax.data.vectorise._chained import Deferred
 from stratax.data.vectorise._user_code import name_of, unexpected_end
 
 # A function of elements of ever new shapes is better called one by one.
@@ -100,10 +101,23 @@ def call(function: Callable[..., Any], structure: Structure, leaves: Sequence[An
 
 
 def result_of(
-    function: Callable[..., Any], structure: Structure, leaves: Sequence[Any]
+    function: Callable[..., Any],
+    structure: Structure,
+    leaves: Sequence[Any],
+    into: Sequence[np.ndarray] = (),
 ) -> tuple[Row, Structure]:
-    """Return what a user's function makes of one element: leaves and structure of the new element."""
+    """Return what a user's function makes of one element: leaves and structure of the new element.
+
+    Args:
+        function: The function, or what `chained` made of it.
+        structure: Structure of the element.
+        leaves: The element.
+        into: One array for each component of results before this one; a result that is only computed now is written
+            there if it fits.
+    """
     result = call(function, structure, leaves)
+    if isinstance(result, Deferred):
+        result = result.value(into[0] if len(into) == 1 else None)
     try:
         return as_row(as_components(result))
     except StopIteration as e:

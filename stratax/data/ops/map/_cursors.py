@@ -5,6 +5,8 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
+import numpy as np
+
 from stratax.data.elements import Block, Columns, Row, Rows, Structure, element_scope, shapes_of
 from stratax.data.ops.map._mapper import Mapper
 from stratax.data.plan import Passes
@@ -60,10 +62,13 @@ class Calls:
         with on_host():
             return self.one(row, position, number)
 
-    def one(self, row: Row, position: int, number: int) -> Row:
-        """Compute the result for one element inside `on_host`, which is entered once for many."""
+    def one(self, row: Row, position: int, number: int, into: Sequence[np.ndarray] = ()) -> Row:
+        """Compute the result for one element inside `on_host`, which is entered once for many.
+
+        Where the last operation of the function can, it computes into an array that is given.
+        """
         with element_scope(lambda: self._name_of(number, position)):
-            return self._mapper.one(row, position, self._origins)
+            return self._mapper.one(row, position, self._origins, into)
 
 
 class MapCursor(Buffering):

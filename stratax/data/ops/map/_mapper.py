@@ -105,13 +105,13 @@ class Mapper:
         # A new proof may be of another function: a global that it calls was replaced.
         self._candidates, self._checked = None, 0
 
-    def one(self, row: Row, position: int, origins: Origins) -> Row:
+    def one(self, row: Row, position: int, origins: Origins, into: Sequence[np.ndarray] = ()) -> Row:
         """Return the function's result for one element, checked against earlier ones; errors name position and record.
 
         Called inside `on_host`, which is entered once for many.
         """
         try:
-            result = result_of(self._in_chains(), self._input_structure(), row)
+            result = result_of(self._in_chains(), self._input_structure(), row, into)
         except Exception as e:
             # A note, so that the user's own error keeps its class.
             e.add_note(f"{self.name} failed on element {position} of {self._describe(row)}.")

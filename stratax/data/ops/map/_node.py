@@ -192,8 +192,9 @@ class Map(Drawing):
             # Calls that wait in the pool end with the iterator.
             if run.is_closed:
                 raise CancelledError
-            row = calls.one(block.row(i), int(indices[i]), pass_at(passes, i))
-            return None if _put(row, columns, i) else row
+            places = [column[i, ...] for column in columns]
+            row = calls.one(block.row(i), int(indices[i]), pass_at(passes, i), places)
+            return None if _put(row, columns, places) else row
 
         def work() -> None:
             with on_host():
@@ -245,16 +246,18 @@ def _is_plain(spec: TensorSpec) -> bool:
     return spec.shape is not None and None not in spec.shape and not spec.dtype.hasobject
 
 
-def _put(row: Row, columns: list[np.ndarray], place: int) -> bool:
-    """Copy a row to its place in the columns if it fits: the thread that made it stacks it, too."""
+def _put(row: Row, columns: list[np.ndarray], places: list[np.ndarray]) -> bool:
+    """Copy a row to its places in the columns if it fits: the thread that made it stacks it, too."""
     if not columns or len(row) != len(columns):
         return False
     for leaf, column in zip(row, columns, strict=True):
         if np.shape(leaf) != column.shape[1:] or leaf.dtype != column.dtype:
             return False
     # In a second loop: nothing is written of a row that does not fit.
-    for leaf, column in zip(row, columns, strict=True):
-        column[place] = leaf
+    for leaf, place in zip(row, places, strict=True):
+        # It may have been computed there.
+        if leaf is not place:
+            place[...] = leaf
     return True
 
 
