@@ -58,7 +58,7 @@ class Restoration:
 
     @property
     def random(self) -> list[dict[str, Any]] | None:
-        """The states of the random generators, which are set by whoever restores."""
+        """The states of the random generators, which the caller of the restoration sets."""
         return self._index.random
 
     def start(self, *, partial: bool) -> None:

@@ -169,13 +169,13 @@ def read_arrays(index: Index, keys: Iterable[str]) -> dict[str, np.ndarray]:
 
 
 def _read_index(folder: pathlib.Path) -> Index:
-    place = _commit.located(folder.absolute())
-    commit = _commit.read(place)
-    with _unchanged(place, commit):
-        _commit.check_contents(place)
-        found = json.loads((place / _INDEX).read_text())
+    located = _commit.located(folder.absolute())
+    commit = _commit.read(located)
+    with _unchanged(located, commit):
+        _commit.check_contents(located)
+        found = json.loads((located / _INDEX).read_text())
     shapes = {key: tuple(shape) for key, shape in found.pop("shapes").items()}
-    return Index(folder=place, commit=commit, shapes=shapes, **found)
+    return Index(folder=located, commit=commit, shapes=shapes, **found)
 
 
 @contextlib.contextmanager

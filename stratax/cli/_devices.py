@@ -67,7 +67,7 @@ def devices(simulate: "SimulatedDevices | None", as_json: bool) -> None:
 
 
 def collect_report() -> HostReport:
-    """Return everything that `stratax devices` tells; starts JAX if it has not started."""
+    """Return everything that `stratax devices` shows; start JAX if it has not started."""
     import jax
     import keras
 

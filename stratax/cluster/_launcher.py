@@ -138,7 +138,7 @@ class LocalLauncher(Launcher):
             time.sleep(_POLL_SECONDS)
 
     def _attempt_with_ports(self, variables: dict[str, str]) -> Outcome:
-        """Make one attempt; again with other ports where somebody else took one before its task did."""
+        """Make one attempt; repeat it with other ports if another program took one before its task did."""
         for left in reversed(range(_PORT_ATTEMPTS)):
             # The task ends with a code that is not retryable; only its words show that the port was the
             # reason.

@@ -28,7 +28,7 @@ class Guard(Protocol):
 
 
 class Pending(Protocol):
-    """A result that devices compute while the program goes on."""
+    """A result that devices compute while the program continues."""
 
     def is_ready(self) -> bool:
         """Return whether the result is there."""

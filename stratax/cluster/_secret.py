@@ -39,7 +39,7 @@ class Credentials:
 
 
 def new_secret() -> str:
-    """Return a secret that nobody can guess, as text for an environment variable."""
+    """Return a secret that can't be guessed, as text for an environment variable."""
     return secrets.token_hex(32)
 
 

@@ -64,13 +64,13 @@ class SlurmClusterResolver(ListedClusterResolver):
         process = _integer("SLURM_PROCID")
         hosts = _hosts_of_tasks(tasks_per_node)
         self.rpc_layer = rpc_layer
-        self._cluster, places = _assign(jobs or {"worker": len(hosts)}, _addresses(hosts, port_base))
-        if process >= len(places):
+        self._cluster, assigned = _assign(jobs or {"worker": len(hosts)}, _addresses(hosts, port_base))
+        if process >= len(assigned):
             raise ClusterError(
-                f"This step has {len(places)} tasks but this process says that it is another. "
+                f"This step has {len(assigned)} tasks but this process says that it is another. "
                 f"Received: SLURM_PROCID={process}."
             )
-        self.task_type, self.task_id = places[process]
+        self.task_type, self.task_id = assigned[process]
         if auto_set_gpu:
             _set_visible_gpus(process, hosts, gpus_per_node, gpus_per_task)
 
@@ -222,13 +222,13 @@ def _assign(jobs: Mapping[str, int], addresses: list[str]) -> tuple[ClusterSpec,
         raise ClusterError(
             f"The step has {len(addresses)} tasks; the jobs must have as many together. Received: jobs={shown(jobs)}."
         )
-    places = [(job, index) for job, count in jobs.items() for index in range(count)]
+    assigned = [(job, index) for job, count in jobs.items() for index in range(count)]
     tasks: dict[str, list[str]] = {job: [] for job in jobs}
-    for (job, _), address in zip(places, addresses, strict=True):
+    for (job, _), address in zip(assigned, addresses, strict=True):
         tasks[job].append(address)
     cluster = ClusterSpec(tasks)
     check_cluster(cluster)
-    return cluster, places
+    return cluster, assigned
 
 
 def _set_visible_gpus(process: int, hosts: list[str], per_node: int | None, per_task: int | None) -> None:

@@ -60,8 +60,8 @@ def remove_sockets() -> None:
 
 def remove_abandoned_sockets() -> None:
     """Remove the folders of processes of this user that were killed."""
-    for place in _places():
-        _remove_stale(place)
+    for parent in _places():
+        _remove_stale(parent)
 
 
 def _folder() -> pathlib.Path:
@@ -76,16 +76,16 @@ def _folder() -> pathlib.Path:
 
 def _make() -> tuple[pathlib.Path, held.Hold]:
     refused = []
-    for place in _places():
-        problem = _problem(place)
+    for parent in _places():
+        problem = _problem(parent)
         if not problem:
             try:
                 # What killed processes left is removed here, as they could not do it themselves.
-                _remove_stale(place)
-                return _make_held(place)
+                _remove_stale(parent)
+                return _make_held(parent)
             except OSError as error:
                 problem = error.strerror or str(error)
-        refused.append(f"{place} ({problem})")
+        refused.append(f"{parent} ({problem})")
     raise FileAccessError(
         "There is no folder for this task's local sockets. Set TMPDIR to a folder with a short path in which only this "
         f"user, or as in /tmp everybody for himself, can make files. Tried: {'; '.join(refused)}."
@@ -103,13 +103,13 @@ def _places() -> Iterator[pathlib.Path]:
             yield pathlib.Path(name)
 
 
-def _problem(place: pathlib.Path) -> str:
+def _problem(parent: pathlib.Path) -> str:
     """Return why a folder is no place for sockets; empty if it is one."""
-    length = len(os.fsencode(place / f"{_PREFIX}xxxxxxxx")) + 1 + _LONGEST_NAME
+    length = len(os.fsencode(parent / f"{_PREFIX}xxxxxxxx")) + 1 + _LONGEST_NAME
     if length > _LONGEST_PATH:
         return f"its path is too long: a socket's may have {_LONGEST_PATH} bytes and would have {length}"
     try:
-        mode = place.stat().st_mode
+        mode = parent.stat().st_mode
     except OSError as error:
         return error.strerror or str(error)
     # Where others may rename the folder, they can put one of theirs in its place. The sticky bit forbids
@@ -119,11 +119,11 @@ def _problem(place: pathlib.Path) -> str:
     return ""
 
 
-def _make_held(place: pathlib.Path) -> tuple[pathlib.Path, held.Hold]:
-    return held.make_held(lambda: pathlib.Path(tempfile.mkdtemp(prefix=_PREFIX, dir=place)))
+def _make_held(parent: pathlib.Path) -> tuple[pathlib.Path, held.Hold]:
+    return held.make_held(lambda: pathlib.Path(tempfile.mkdtemp(prefix=_PREFIX, dir=parent)))
 
 
-def _remove_stale(place: pathlib.Path) -> None:
+def _remove_stale(parent: pathlib.Path) -> None:
     """Remove the folders whose processes have ended without doing so."""
-    for folder in place.glob(f"{_PREFIX}*"):
+    for folder in parent.glob(f"{_PREFIX}*"):
         held.remove_if_abandoned(folder, owner=os.geteuid())

@@ -213,7 +213,7 @@ class _LoopRun:
         self._values.update(zip(equation.outvars, carried, strict=True))
 
     def _initial(self) -> list[Any]:
-        """Return what the loop carries at first: arrays that nobody else needs, so that they may be overwritten."""
+        """Return what the loop carries at first: arrays of its own, which may be overwritten."""
         loop, placement = self._loop, self._run._placement
         carried: list[Any] = []
         seen: set[int] = set()

@@ -108,10 +108,10 @@ class _Trace:
 
 def _named(path: str, parameters: Sequence[str]) -> str:
     """Name a position in the pair of positional and keyword arguments by its parameter."""
-    place = re.fullmatch(r"\[(?P<kind>[01])\]\[(?P<key>[^\]]*)\](?P<rest>.*)", path)
-    if place is None:
+    match = re.fullmatch(r"\[(?P<kind>[01])\]\[(?P<key>[^\]]*)\](?P<rest>.*)", path)
+    if match is None:
         return path
-    key = place["key"].strip("'")
-    if place["kind"] == "0" and int(key) < len(parameters):
+    key = match["key"].strip("'")
+    if match["kind"] == "0" and int(key) < len(parameters):
         key = parameters[int(key)]
-    return f"{shown(key)}" + (f" (at {place['rest']})" if place["rest"] else "")
+    return f"{shown(key)}" + (f" (at {match['rest']})" if match["rest"] else "")

@@ -185,7 +185,7 @@ class StepInput:
 
     @property
     def passes_span_epochs(self) -> bool:
-        """Whether an epoch is a number of steps, and goes on with the pass that the one before it has left."""
+        """Whether an epoch is a number of steps, and continues the pass of the epoch before it."""
         return self._steps_per_epoch is not None
 
     @property

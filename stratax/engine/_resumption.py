@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
 class Resumption:
-    """Where training goes on, and what is restored once its input is there.
+    """Where training continues, and what is restored once its input is open.
 
     Attributes:
         position: What :meth:`InputPosition.get_state` returned.

@@ -71,7 +71,7 @@ def write_file(filename: StrPath, contents: str | bytes, name: str | None = None
 
 
 class FileStatistics(NamedTuple):
-    """What :func:`stat` tells.
+    """What :func:`stat` returns.
 
     Attributes:
         length: The size in bytes.

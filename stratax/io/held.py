@@ -111,7 +111,7 @@ def remove_if_abandoned(
     owner: int | None = None,
     remove: Callable[[str | os.PathLike], object] = lambda folder: shutil.rmtree(folder, ignore_errors=True),
 ) -> None:
-    """Remove a folder that nobody holds; what can't be looked at or removed stays.
+    """Remove a folder that no process holds; what can't be looked at or removed stays.
 
     Args:
         folder: The folder.

@@ -146,13 +146,13 @@ def begin(path: str | os.PathLike, work: Callable[[], None], leave: Leave) -> Wr
     """
     # With the first write only: a program that writes nothing needs no hook.
     _install_exit()
-    place = _resolved(path)
+    resolved = _resolved(path)
     with _lock:
         if any(write.is_own for write in _writes):
             raise _within_a_write()
         # Writes of one folder go one after another: numbering and removing old ones depend on the order.
-        before = tuple(write for write in _writes if write.is_running and _touches(write.path, place))
-        write = Write(place, work, before, leave)
+        before = tuple(write for write in _writes if write.is_running and _touches(write.path, resolved))
+        write = Write(resolved, work, before, leave)
         _writes.append(write)
         # Under the lock, so that writes start in the order of their numbers.
         write.start()
@@ -176,12 +176,12 @@ def wait_for(path: str | os.PathLike) -> BaseException | None:
     # The usual case costs nothing: every file that is read asks.
     if not _writes:
         return None
-    place = _resolved(path)
+    resolved = _resolved(path)
     failure = None
     for write in _earlier():
-        if _touches(write.path, place):
+        if _touches(write.path, resolved):
             write.wait()
-            if write.path == place:
+            if write.path == resolved:
                 # Of several writes to this path the last one counts.
                 failure = None if write.is_superseded else write.error
     return failure

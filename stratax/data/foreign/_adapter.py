@@ -93,7 +93,7 @@ class Stream(abc.ABC):
 
 
 class IteratorReader(Reader):
-    """A pass over a Python iterator, whose position nobody knows.
+    """A pass over a Python iterator, whose position is unknown.
 
     Args:
         name: What is iterated, for messages.

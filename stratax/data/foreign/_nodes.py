@@ -168,7 +168,7 @@ class ForeignStream(Node):
         return self._take() or self.begin_anew()
 
     def begin_anew(self) -> "_Pass":
-        """Begin a pass that nobody looked into."""
+        """Begin a pass of which no element was looked at."""
         with user_code(self._source.name):
             return _Pass(self._source.open())
 

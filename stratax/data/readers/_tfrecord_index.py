@@ -229,7 +229,7 @@ def _starts_of(path: str) -> np.ndarray:
 
 
 def _facts(path: str) -> list[int]:
-    """Return what tells that an index belongs to a file as it is."""
+    """Return the facts by which an index is known to belong to the present file."""
     status = os.stat(path)
     return [_MAGIC, status.st_size, status.st_mtime_ns]
 

@@ -287,7 +287,7 @@ def _publish(file: BinaryIO, name: str, local: str | None) -> None:
 
 
 def _abandon(file: BinaryIO, name: str) -> None:
-    """Abandon the file of a writer that nobody closed."""
+    """Abandon the file of a writer that was not closed."""
     discard(file)
     warnings.warn(
         f"A TFRecordWriter was not closed, so its file was not made. Received: path={shown(name)}. Use it in a `with` "

@@ -184,7 +184,7 @@ class _Filling:
         return self._num_missing > 0
 
     def gather(self, indices: np.ndarray) -> Block:
-        """Return the child's elements at some positions; once they could not be written, only that is told."""
+        """Return the child's elements at some positions; raise the failure once they could not be written."""
         if self._failure is not None:
             raise self._failure
         block = self._cache.child.gather(indices, 0, self._cache.frozen(self._run))
@@ -211,7 +211,7 @@ class _Filling:
 
 
 class _Unusable(Cursor):
-    """What stands for all elements where the files of a cache can't be used: an error that is told once."""
+    """A pass without elements, where the files of a cache can't be used: it raises the error once."""
 
     def __init__(self, error: Exception) -> None:
         self._error = error

@@ -137,7 +137,7 @@ class Generator(Node):
 
 
 class GeneratorCursor(Cursor):
-    """Reads a Python generator, whose position nobody knows."""
+    """Reads a Python generator, whose position is unknown."""
 
     def __init__(self, source: Generator) -> None:
         self._source = source

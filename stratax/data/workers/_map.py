@@ -149,7 +149,7 @@ class _UnderWay:
             index += part.block.count
 
     def cancel(self) -> None:
-        """Give up a task for which nobody waits."""
+        """Give up a task whose result is not needed."""
         self._pool.drop(self._future)
 
 

@@ -76,7 +76,7 @@ class WorkerPool:
 
     @property
     def rows_per_task(self) -> int:
-        """How many elements make a task that takes long beside its sending; 1 as long as nobody knows."""
+        """How many elements make a task that takes long beside its sending; 1 while that is unknown."""
         if not self._seconds:
             return 1
         mean = sum(self._seconds) / len(self._seconds)
@@ -119,7 +119,7 @@ class WorkerPool:
             return Memory(1 << (needed - 1).bit_length(), self._num_memories)
 
     def drop(self, future: "Future[Result]") -> None:
-        """Drop a task that nobody waits for any more; it is not done if no worker has it yet."""
+        """Drop a task whose result is not needed any more; it is not done if no worker has it yet."""
         future.cancel()
         # Not free yet: see the callback below.
         memory = self._lent.pop(future, None)

@@ -55,7 +55,7 @@ def _begin(parent: int, set_up: Callable[..., None] | None, arguments: tuple[Any
 
 
 def _end_with(parent: int) -> None:
-    """End this process, whatever it waits for, when nobody waits for it any more."""
+    """End this process, whatever it waits for, when its parent has ended."""
     # An orphan gets another parent; this works without a signal, also after the parent was killed.
     while os.getppid() == parent:
         time.sleep(_ASK_SECONDS)

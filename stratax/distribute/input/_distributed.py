@@ -101,7 +101,7 @@ class DistributedIterator(Stream):
         return StepFeed(cursor, self._source.positions(cursor), size, waiting)
 
     def _use(self, feed: StepFeed) -> None:
-        """Take steps from a feed, whose threads end when nobody holds this iterator any more."""
+        """Take steps from a feed, whose threads end when this iterator is garbage-collected."""
         self._feed = feed
         self._is_closed = False
         # `wait=False`: the collector must not wait for a source that is stuck.

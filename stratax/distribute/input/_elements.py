@@ -121,18 +121,18 @@ class PlanElements(StepCursor):
         """Return the position of the Dataset, as its own iterator gives it."""
         self._iteration.check_has_positions()
         cursor = self._child
-        place = {"child": cursor.get_state(), "skip": 0} if self._is_bare else cursor.get_state()
-        return self._iteration.position(place, self._num_read)
+        position = {"child": cursor.get_state(), "skip": 0} if self._is_bare else cursor.get_state()
+        return self._iteration.position(position, self._num_read)
 
     def set_state(self, state: State) -> None:
         """Go to a position that `get_state` returned, or the Dataset's own iterator."""
-        place = self._iteration.begin_at(state)
+        position = self._iteration.begin_at(state)
         self._child.close()
         self._num_read = 0
         self._begin()
-        if place is not None:
+        if position is not None:
             go_to = Positions(self._child).go_to if self._is_bare else self._child.set_state
-            self._iteration.go_to(go_to, place)
+            self._iteration.go_to(go_to, position)
 
     def close(self) -> None:
         """Close the cursor of the plan."""
@@ -170,7 +170,7 @@ class StackElements(StepCursor):
 
 
 class IterableElements(StepCursor):
-    """The elements of a foreign iterable, as long as they have one shape; its position nobody knows.
+    """The elements of a foreign iterable, as long as they have one shape; its position is unknown.
 
     Args:
         iterator: Gives structures of arrays.

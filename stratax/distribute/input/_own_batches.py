@@ -93,7 +93,7 @@ class OwnBatches(Source):
 
 
 class _LocalBatches(GlobalBatches):
-    """A worker's own batches; its dataset goes on reading ahead while the workers agree."""
+    """A worker's own batches; its dataset continues to read ahead while the workers agree."""
 
     leaves_prefetch = False
 
