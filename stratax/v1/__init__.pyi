@@ -1,3 +1,4 @@
+from . import losses as losses
 from . import train as train
 from ._operations import Operation as Operation
 from ._operations import assign as assign

@@ -1,1 +1,2 @@
+from . import losses as losses
 from . import train as train

@@ -1,0 +1,17 @@
+from ._losses import Reduction as Reduction
+from ._losses import absolute_difference as absolute_difference
+from ._losses import add_loss as add_loss
+from ._losses import compute_weighted_loss as compute_weighted_loss
+from ._losses import cosine_distance as cosine_distance
+from ._losses import get_losses as get_losses
+from ._losses import get_regularization_loss as get_regularization_loss
+from ._losses import get_regularization_losses as get_regularization_losses
+from ._losses import get_total_loss as get_total_loss
+from ._losses import hinge_loss as hinge_loss
+from ._losses import huber_loss as huber_loss
+from ._losses import log_loss as log_loss
+from ._losses import mean_pairwise_squared_error as mean_pairwise_squared_error
+from ._losses import mean_squared_error as mean_squared_error
+from ._losses import sigmoid_cross_entropy as sigmoid_cross_entropy
+from ._losses import softmax_cross_entropy as softmax_cross_entropy
+from ._losses import sparse_softmax_cross_entropy as sparse_softmax_cross_entropy
