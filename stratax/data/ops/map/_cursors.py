@@ -46,7 +46,7 @@ class Calls:
             for i, position in enumerate(positions):
                 number = passes if isinstance(passes, int) else int(passes[i])
                 try:
-                    rows.append(self.one(block.row(i), position, number))
+                    rows.append(self._one(block.row(i), position, number))
                 except Exception as e:
                     return Rows(rows, failure=e)
         return Rows(rows)
@@ -57,16 +57,12 @@ class Calls:
             self._mapper.check(row, structure)
         return rows
 
-    def row(self, row: Row, position: int, number: int) -> Row:
-        """Compute the result for one element."""
+    def row(self, row: Row, position: int, number: int, into: Sequence[np.ndarray] = ()) -> Row:
+        """Compute the result for one element; where the function's last operation can, into an array that is given."""
         with on_host():
-            return self.one(row, position, number)
+            return self._one(row, position, number, into)
 
-    def one(self, row: Row, position: int, number: int, into: Sequence[np.ndarray] = ()) -> Row:
-        """Compute the result for one element inside `on_host`, which is entered once for many.
-
-        Where the last operation of the function can, it computes into an array that is given.
-        """
+    def _one(self, row: Row, position: int, number: int, into: Sequence[np.ndarray] = ()) -> Row:
         with element_scope(lambda: self._name_of(number, position)):
             return self._mapper.one(row, position, self._origins, into)
 

@@ -2,7 +2,6 @@
 
 import contextlib
 import functools
-import itertools
 import math
 from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError
@@ -31,7 +30,6 @@ from stratax.data.plan import (
     threads_of,
 )
 from stratax.data.position import Cursor
-from stratax.data.vectorise import on_host
 from stratax.errors import DataError
 
 # Elements under way for each thread, so that a slow one does not stop the others.
@@ -184,36 +182,25 @@ class Map(Drawing):
     def _in_threads(self, block: Block, indices: np.ndarray, passes: Passes, run: Run) -> Block:
         pool, calls = run.pool(self._threads, self), self._calls(run)
         columns = self._columns_to_fill(block.count)
-        results: list[Row | None] = [None] * block.count
-        failures: dict[int, Exception] = {}
-        numbers = itertools.count()
 
         def make(i: int) -> Row | None:
             # Calls that wait in the pool end with the iterator.
             if run.is_closed:
                 raise CancelledError
             places = [column[i, ...] for column in columns]
-            row = calls.one(block.row(i), int(indices[i]), pass_at(passes, i), places)
+            row = calls.row(block.row(i), int(indices[i]), pass_at(passes, i), places)
             return None if _put(row, columns, places) else row
 
-        def work() -> None:
-            with on_host():
-                # All before the first element that fails are made: they are taken in order.
-                while not failures and (i := next(numbers)) < block.count:
-                    try:
-                        results[i] = make(i)
-                    except Exception as e:
-                        failures[i] = e
-
-        futures = [pool.submit(work) for _ in range(min(self._threads, block.count))]
+        results: list[Row | None] = []
+        # One for each element: threads that take elements by themselves wait much longer on a busy machine.
+        futures = [pool.submit(make, i) for i in range(block.count)]
         try:
+            # In order, so that what is raised is the first element's error.
+            results.extend(future.result() for future in futures)
+        except Exception as e:
             for future in futures:
-                future.result()
-        except CancelledError as e:
-            return Rows([], failure=e)
-        if failures:
-            first = min(failures)
-            return Rows(_rows(results[:first], columns), failure=failures[first])
+                future.cancel()
+            return Rows(_rows(results, columns), failure=e)
         if columns and not any(results):
             return Columns(columns, block.count)
         return Rows(_rows(results, columns))
