@@ -8,6 +8,7 @@ from . import errors as errors
 from . import image as image
 from . import keras as keras
 from . import manifests as manifests
+from . import summary as summary
 from . import tpu as tpu
 from . import train as train
 from ._version import __version__ as __version__

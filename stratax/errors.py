@@ -24,6 +24,7 @@
     ├── PeerLostError(RuntimeError)        another task of the cluster died, failed, left or stands still
     ├── StrategyError(RuntimeError)        a strategy, scope or context used where it can't be
     ├── ModelScopeError(RuntimeError)      a function of TensorFlow 1's graphs used outside of a model_fn
+    ├── SummaryError(RuntimeError)         a writer of summaries that is used after its end
     ├── TracingError(RuntimeError)         something that a compiled function can't do
     ├── TapeError(RuntimeError)            a GradientTape used the wrong way
     ├── WorkerError(RuntimeError)          a worker process died, or does nothing any more
@@ -205,6 +206,10 @@ class PeerLostError(StrataxError, RuntimeError):
 
 class StrategyError(StrataxError, RuntimeError):
     """A strategy, its scope or a replica context was used where it can't be."""
+
+
+class SummaryError(StrataxError, RuntimeError):
+    """A writer of summaries was used after it had been closed."""
 
 
 class TracingError(StrataxError, RuntimeError):

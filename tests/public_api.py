@@ -19,8 +19,8 @@ from collections.abc import Iterator
 from typing import Any
 
 SNAPSHOT = pathlib.Path(__file__).with_name("public_api.txt")
-_FOR_OTHER_PACKAGES = ("checkpoint", "engine", "io", "ops", "seams", "summary")
-_FOR_USERS_BELOW = ("stratax.tf.", "stratax.convert.beam")
+_FOR_OTHER_PACKAGES = ("checkpoint", "engine", "io", "ops", "seams")
+_FOR_USERS_BELOW = ("stratax.convert.beam", "stratax.summary.", "stratax.tf.")
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
 

@@ -6,6 +6,7 @@ import logging
 import os
 import sys
 import threading
+from collections.abc import Callable
 from types import TracebackType
 from typing import NoReturn
 
@@ -16,6 +17,8 @@ _logger = logging.getLogger("stratax")
 _leaving = threading.Lock()
 # How long flushing may take; a full pipe that nobody reads would block it for good.
 _FLUSH_SECONDS = 5.0
+# Called, with that limit for all of them, before a process leaves.
+_before: list[Callable[[], None]] = []
 
 
 class ExitCode(enum.IntEnum):
@@ -78,6 +81,21 @@ def code_of(error: BaseException) -> ExitCode:
     return ExitCode.INTERRUPTED if isinstance(error, KeyboardInterrupt) else ExitCode.USER_ERROR
 
 
+def before_leaving(finish: Callable[[], None]) -> None:
+    """Have something written to the disk before this process leaves with :func:`leave`.
+
+    Args:
+        finish: Called once, in some seconds that all share; it does not wait for devices or other processes.
+    """
+    _before.append(finish)
+
+
+def forget_before_leaving(finish: Callable[[], None]) -> None:
+    """Undo :func:`before_leaving`."""
+    with contextlib.suppress(ValueError):
+        _before.remove(finish)
+
+
 def leave(code: int, message: str = "") -> NoReturn:
     """End this process at once, whatever its threads wait for, after everything written has been flushed.
 
@@ -104,6 +122,9 @@ def leave(code: int, message: str = "") -> NoReturn:
                 f"stratax: this process leaves with exit code {int(code)} ({ExitCode(code).name}).\n"
             )
         _flush()
+    for finish in list(_before):
+        with contextlib.suppress(Exception):
+            finish()
     with contextlib.suppress(Exception):
         remove_sockets()
     # Not `sys.exit`: exit handlers and other threads could wait for processes that are gone.

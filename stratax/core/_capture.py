@@ -208,6 +208,10 @@ class Region(keras.StatelessScope):
         self._num_parts += 1
         return (*self.path, self._num_parts)
 
+    def is_first_party(self) -> Any:
+        """Return whether what is traced runs for the first of several parties: a traced boolean, or True for one."""
+        return True if self.parent is None else self.parent.is_first_party()
+
     @property
     def program(self) -> "ProgramRegion":
         """The region of the whole program."""
@@ -357,6 +361,23 @@ class FeedLeaf:
     index: int
 
 
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class HostValue:
+    """An input of a program whose value is looked up whenever the program is dispatched, by the thread that does it.
+
+    Attributes:
+        name: Its name; a program has one of each.
+        shape: The value's shape.
+        dtype: Its dtype.
+        read: Returns the value, a NumPy array of that shape and dtype.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: Any
+    read: Callable[[], np.ndarray]
+
+
 class ProgramRegion(Region):
     """The region of a whole compiled function: variables and streams become inputs of the program.
 
@@ -370,6 +391,7 @@ class ProgramRegion(Region):
         passes: The passes over datasets that they make, by path.
         structures: The structures of elements that loops were traced for, by path; shared by a program's traces.
         hints: Structures of elements to trace a loop for, besides the first one, by path.
+        notes: What other packages note about the program while it is traced, by the name of a host value.
     """
 
     def __init__(self, known: Sequence[Any] = ()) -> None:
@@ -389,6 +411,20 @@ class ProgramRegion(Region):
         self.placement: jax.sharding.Sharding | None = None
         self.storage: jax.sharding.Sharding | None = None
         self._taken: dict[int, int] = {}
+        self._host_values: dict[str, Any] = {}
+        self.notes: dict[str, Any] = {}
+
+    def host_value(self, name: str, make: Callable[[], HostValue]) -> Any:
+        """Return the tracer of an input whose value is looked up whenever the program is dispatched.
+
+        Args:
+            name: The input's name.
+            make: Makes it, where the program has none of this name yet.
+        """
+        if name not in self._host_values:
+            source = make()
+            self._host_values[name] = self.new_input(source, source.shape, source.dtype)
+        return self._host_values[name]
 
     def argument_index(self, tracer: object) -> int | None:
         """Return which dynamic argument of the function `tracer` is, if it is one unchanged."""

@@ -185,5 +185,7 @@ def keys_of(traced: Traced) -> dict[Any, Any]:
 def _source_key(source: object, feeds: Sequence[_capture.StreamFeed]) -> Any:
     if isinstance(source, _capture.FeedLeaf):
         return ("feed", next(i for i, feed in enumerate(feeds) if feed is source.feed), source.index)
+    if isinstance(source, _capture.HostValue):
+        return ("host", source.name)
     # The variable outlives both traces, so its id means the same in both.
     return ("variable", id(source))

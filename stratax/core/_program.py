@@ -85,9 +85,10 @@ class Program:
         # Flattened once: only the leaves change from call to call.
         self._output_leaves, self._output_tree = jax.tree.flatten(outputs, is_leaf=_is_output)
         # Where in `kept` each variable that is only read stands.
-        self._kept_positions = [
-            i for i, source in enumerate(kept) if not isinstance(source, _capture.FeedLeaf)
-        ]
+        self._kept_positions = [i for i, source in enumerate(kept) if isinstance(source, keras.Variable)]
+        self._host_values = {
+            i: source.read for i, source in enumerate(kept) if isinstance(source, _capture.HostValue)
+        }
         self._read = [*donated, *(kept[position] for position in self._kept_positions)]
         # The arrays that are known to be where the program needs them.
         # Ids, not arrays: a reference kept here would make each array look as if somebody else held it, and
@@ -194,6 +195,8 @@ class Program:
         kept: list[Any] = [None] * len(self.kept)
         for position, index in enumerate(self._kept_positions, count):
             kept[index] = values[position]
+        for index, read in self._host_values.items():
+            kept[index] = read()
         if fed:
             kept = [
                 fed[source] if isinstance(source, _capture.FeedLeaf) else value
@@ -397,6 +400,11 @@ class DrivenProgram(Program):
             elif id(value) != self._placed_ids[position]:
                 value = self._placed(variable, value)
             values[self._markers[self._kept_positions[position]]] = value
+        for index, read in self._host_values.items():
+            now = read()
+            values[self._markers[index]] = (
+                now if self.placement is None else _placement.place(now, self.placement)
+            )
 
     def _stored(self, value: object) -> Any:
         # What was copied for the computation goes back to where it is stored.

@@ -1,19 +1,19 @@
 """Keras' TensorBoard callback without TensorFlow (keras layer).
 
-The callback writes through `tensorflow.summary`. Where TensorFlow is not installed, :class:`stratax.summary.Summary`
-stands in for it.
+The callback writes through `tensorflow.summary`. Where TensorFlow is not installed, `stratax.summary` stands in for it.
 """
 
 import importlib.util
+import types
 
 import keras
 
+from stratax import summary
 from stratax.seams import keras as seam
-from stratax.summary import Summary
 
 
 def install() -> None:
-    """Let Keras' callback write through :class:`Summary`, unless TensorFlow is there."""
+    """Let Keras' callback write through `stratax.summary`, unless TensorFlow is there."""
     # Looked for without importing it, which takes seconds.
     if importlib.util.find_spec("tensorflow") is None:
         seam.install(
@@ -25,13 +25,11 @@ def install() -> None:
         )
 
 
-def _summary_of(callback: keras.callbacks.TensorBoard) -> Summary:
-    if callback._summary_module is None:
-        callback._summary_module = Summary()
-    return callback._summary_module
+def _summary_of(callback: keras.callbacks.TensorBoard) -> types.ModuleType:
+    return summary
 
 
 def _write_model(callback: keras.callbacks.TensorBoard) -> None:
     if isinstance(callback.model, (keras.Sequential, seam.Functional)) and callback.model.built:
         with callback._train_writer.as_default():
-            _summary_of(callback).model("keras", callback.model, step=0)
+            summary.keras_model("keras", callback.model, step=0)

@@ -1,4 +1,4 @@
-"""Summaries for TensorBoard: numbers, distributions, pictures and models, without TensorFlow.
+"""Summaries for TensorBoard: numbers, distributions, images, text and sound, without TensorFlow.
 
 Layer: beside `stratax.checkpoint`. Keras' TensorBoard callback writes through it where TensorFlow is not installed.
 """

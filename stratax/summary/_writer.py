@@ -1,157 +1,319 @@
-"""Summaries for TensorBoard, written by its own event writer (summary layer)."""
+"""Writers of summaries (summary layer)."""
 
+import abc
 import contextlib
-import importlib
-import io
-import time
-import types
-from collections.abc import Callable, Iterator, Sequence
+import itertools
+import math
+import os
+import weakref
+from collections.abc import Iterator
 from typing import Any
 
-import keras
-import numpy as np
+from stratax import cluster
+from stratax import io as files
+from stratax._shown import shown
+from stratax.core import regions
+from stratax.errors import BadArgumentError, SummaryError
+from stratax.io import FileName
+from stratax.summary import _context
+from stratax.summary._event_file import EventFile, MakeEvent
 
-from stratax import errors
+_DEFAULT_QUEUE = 10
+_DEFAULT_FLUSH_MILLIS = 120_000
+_DEFAULT_SUFFIX = ".v2"
+_MILLIS = 1000
 
-
-class Writer:
-    """Writes events into one folder; follows `tf.summary.SummaryWriter`.
-
-    Args:
-        folder: Where the event file is made.
-
-    Raises:
-        MissingPackageError: If TensorBoard is not installed.
-    """
-
-    def __init__(self, folder: str, summary: "Summary") -> None:
-        self._events = _tensorboard("summary.writer.event_file_writer").EventFileWriter(folder)
-        self._summary = summary
-
-    @contextlib.contextmanager
-    def as_default(self, step: Any = None) -> Iterator[None]:
-        """Make this the writer that summaries go to, for a block."""
-        with self._summary.writing_to(self):
-            yield
-
-    def write(self, summary: object, step: object) -> None:
-        """Write one summary protobuf."""
-        event = _tensorboard("compat.proto.event_pb2").Event(
-            wall_time=time.time(), step=int(np.asarray(step)), summary=summary
-        )
-        self._events.add_event(event)
-
-    def flush(self) -> None:
-        """Write what is still in memory."""
-        self._events.flush()
-
-    def close(self) -> None:
-        """Write what is buffered and close the file."""
-        self._events.close()
+_numbers = itertools.count(1)
+# By number, as a running program knows them; a writer that nobody holds any more is closed.
+_by_number: "weakref.WeakValueDictionary[int, SummaryWriter]" = weakref.WeakValueDictionary()
 
 
-class Summary:
-    """What Keras' callback asks of `tensorflow.summary`. Without a default writer nothing is written, as there.
+class SummaryWriter(abc.ABC):
+    """Writes summaries, as `tf.summary.SummaryWriter`.
 
-    Example:
-        >>> import tempfile
-        >>> from stratax.summary import Summary
-        >>> summary = Summary()
-        >>> writer = summary.create_file_writer(tempfile.mkdtemp())
-        >>> with writer.as_default():
-        ...     summary.scalar("loss", 0.5, step=1)
-        >>> writer.close()
+    Attributes:
+        number: By what running programs know it.
     """
 
     def __init__(self) -> None:
-        self._writers: list[Writer] = []
-        self._wanted: list[Callable[[], bool]] = []
+        self.number = next(_numbers)
+        _by_number[self.number] = self
 
-    def create_file_writer(self, folder: str) -> Writer:
-        """Make a writer into `folder`."""
-        return Writer(folder, self)
+    def as_default(self, step: Any = None) -> contextlib.AbstractContextManager["SummaryWriter"]:
+        """Return a context manager that makes this the writer of summaries, for a block.
+
+        What was written in the block is on its way to the disk when it ends; :meth:`flush` waits until it is there.
+
+        Args:
+            step: The step of summaries in the block that are given none; None leaves the one that there is.
+
+        Raises:
+            SummaryError: If the writer is closed.
+        """
+        self._check_open()
+        return _Default(self, step)
+
+    def set_as_default(self, step: Any = None) -> None:
+        """Make this the writer of this thread's summaries, from now on.
+
+        Args:
+            step: The step of summaries that are given none; None leaves the one that there is.
+
+        Raises:
+            SummaryError: If the writer is closed.
+        """
+        self.as_default(step).__enter__()
+
+    @abc.abstractmethod
+    def init(self) -> None:
+        """Do nothing: the file is there since the writer is; here for programs of TensorFlow 1."""
+
+    @abc.abstractmethod
+    def flush(self) -> None:
+        """Wait until all summaries are on the disk, also those of programs that still run.
+
+        Raises:
+            FileAccessError: If they can't be written.
+        """
+
+    @abc.abstractmethod
+    def close(self) -> None:
+        """Write all summaries, as :meth:`flush` does, and end the file.
+
+        Raises:
+            FileAccessError: If they can't be written.
+        """
+
+    @abc.abstractmethod
+    def _put(self, make: MakeEvent, *, may_wait: bool) -> None:
+        """Have an event written; for other modules of this package."""
+
+    @abc.abstractmethod
+    def _flush_soon(self) -> None:
+        """Have all summaries written without waiting for it; for other modules of this package."""
+
+    @abc.abstractmethod
+    def _check_open(self) -> None: ...
+
+
+class _Default(contextlib.AbstractContextManager["SummaryWriter"]):
+    """Makes a writer the default one, and its step; `__enter__` may be called without the other (Keras does)."""
+
+    def __init__(self, writer: SummaryWriter, step: Any) -> None:
+        self._writer = writer
+        self._step = None if step is None else _context.checked_step(step)
+        self._before: Any = None
+
+    def __enter__(self) -> SummaryWriter:
+        current = _context.CONTEXT
+        self._before = current.writer, current.step
+        current.writer = _context.setting(self._writer)
+        if self._step is not None:
+            current.step = _context.setting(self._step)
+        return self._writer
+
+    def __exit__(self, *exc_info: object) -> None:
+        current = _context.CONTEXT
+        if regions.executing_eagerly():
+            self._writer._flush_soon()
+        current.writer, step = self._before
+        # A step that was set in the block stays, unless the block had one of its own.
+        if self._step is not None:
+            current.step = step
+
+
+class FileSummaryWriter(SummaryWriter):
+    """Writes summaries into a file of its own.
+
+    Args:
+        file: The file; None in a worker that writes nothing.
+        folder: Its folder.
+    """
+
+    def __init__(self, file: EventFile | None, folder: str) -> None:
+        super().__init__()
+        self._file = file
+        self._folder = folder
+        self._is_closed = False
+        if file is not None:
+            # At the program's end the file does it itself, while Python's parts are still there.
+            weakref.finalize(self, file.close_soon).atexit = False
+
+    def __repr__(self) -> str:
+        return f"<stratax.summary writer into {shown(self._folder)}{', closed' if self._is_closed else ''}>"
+
+    def init(self) -> None:
+        """See :meth:`SummaryWriter.init`."""
+        self._check_open()
+
+    def flush(self) -> None:
+        """See :meth:`SummaryWriter.flush`."""
+        if self._file is not None and not self._is_closed:
+            self._file.flush()
+
+    def close(self) -> None:
+        """See :meth:`SummaryWriter.close`."""
+        if self._file is not None and not self._is_closed:
+            try:
+                self._file.close()
+            finally:
+                self._is_closed = True
+        self._is_closed = True
+
+    def _put(self, make: MakeEvent, *, may_wait: bool) -> None:
+        """See :meth:`SummaryWriter._put`."""
+        if may_wait:
+            self._check_open()
+        if self._file is not None:
+            self._file.put(make, may_wait=may_wait)
+
+    def _flush_soon(self) -> None:
+        """See :meth:`SummaryWriter._flush_soon`."""
+        if self._file is not None:
+            self._file.flush_soon()
+
+    def _check_open(self) -> None:
+        if self._is_closed:
+            raise SummaryError(
+                "A writer of summaries was used after its end. Expected: an open one. "
+                f"Received: {self!r}. Make a new one, which adds a file to the folder."
+            )
+
+
+class _NoWriter(SummaryWriter):
+    """Writes nothing, as TensorFlow's `create_noop_writer` gives it."""
 
     @contextlib.contextmanager
-    def writing_to(self, writer: Writer) -> Iterator[None]:
-        """Make `writer` the default one for a block."""
-        self._writers.append(writer)
-        try:
-            yield
-        finally:
-            self._writers.pop()
+    def _nothing(self) -> Iterator["SummaryWriter"]:
+        yield self
 
-    @contextlib.contextmanager
-    def record_if(self, condition: Callable[[], bool]) -> Iterator[None]:
-        """Write summaries of a block only where `condition()`."""
-        self._wanted.append(condition)
-        try:
-            yield
-        finally:
-            self._wanted.pop()
+    def as_default(self, step: Any = None) -> contextlib.AbstractContextManager["SummaryWriter"]:
+        """Return a block that changes nothing: the writer around it stays the default one, as in TensorFlow."""
+        return self._nothing()
 
-    def scalar(self, name: str, data: object, step: object) -> None:
-        """Write one number of a step."""
-        if self._is_on():
-            make = _tensorboard("plugins.scalar.summary_v2").scalar_pb
-            self._writers[-1].write(make(name, np.asarray(data)), step)
+    def init(self) -> None:
+        """Do nothing."""
 
-    def histogram(self, name: str, data: object, step: object) -> None:
-        """Write the distribution of an array's values."""
-        if self._is_on():
-            make = _tensorboard("plugins.histogram.summary_v2").histogram_pb
-            self._writers[-1].write(make(name, keras.ops.convert_to_numpy(data)), step)
+    def flush(self) -> None:
+        """Do nothing."""
 
-    def image(self, name: str, data: np.ndarray, step: object) -> None:
-        """Write pictures, shape `(count, height, width, channels)`, values from 0 to 1."""
-        if not self._is_on():
-            return
-        pixels = np.clip(np.asarray(data, "float32") * 255.0, 0, 255).astype("uint8")
-        # TensorBoard's format: width, height, then one PNG per image.
-        content = [str(pixels.shape[2]).encode(), str(pixels.shape[1]).encode(), *map(_png, pixels)]
-        metadata = _tensorboard("plugins.image.metadata").create_summary_metadata(None, None)
-        self._writers[-1].write(_tensor_summary(name, content, metadata), step)
+    def close(self) -> None:
+        """Do nothing."""
 
-    def model(self, name: str, model: keras.Model, step: object) -> None:
-        """Write a model's configuration, which TensorBoard draws as a graph."""
-        if not self._is_on():
-            return
-        metadata = _tensorboard("compat.proto.summary_pb2").SummaryMetadata()
-        # The name under which TensorBoard's graph plugin looks for a Keras model.
-        metadata.plugin_data.plugin_name = "graph_keras_model"
-        metadata.plugin_data.content = b"1"
-        self._writers[-1].write(_tensor_summary(name, model.to_json().encode(), metadata), step)
+    def _put(self, make: MakeEvent, *, may_wait: bool) -> None:
+        """Do nothing."""
 
-    def trace_on(self, *, graph: bool, profiler: bool) -> None:
-        """Do nothing: JAX' profiler, which the callback starts besides, has no graph to record."""
+    def _flush_soon(self) -> None:
+        """Do nothing."""
 
-    def trace_export(self, *, name: str, step: object) -> None:
-        """Do nothing; see :meth:`trace_on`."""
-
-    def _is_on(self) -> bool:
-        return bool(self._writers) and all(wanted() for wanted in self._wanted)
+    def _check_open(self) -> None:
+        pass
 
 
-def _tensor_summary(tag: str, content: bytes | Sequence[bytes], metadata: object) -> Any:
-    proto = _tensorboard("compat.proto.summary_pb2").Summary()
-    tensor = _tensorboard("util.tensor_util").make_tensor_proto(content)
-    proto.value.add(tag=tag, metadata=metadata, tensor=tensor)
-    return proto
+def create_file_writer(
+    logdir: FileName,
+    max_queue: int | None = None,
+    flush_millis: int | None = None,
+    filename_suffix: str | None = None,
+    name: str | None = None,
+    experimental_trackable: bool = False,
+) -> SummaryWriter:
+    """Return a writer of summaries into a new file of a folder, as `tf.summary.create_file_writer`.
+
+    The file is written by a thread of its own: the program waits neither for the disk nor for values that a device is
+    still computing. It is whole when the program ends, also with an error; if it is killed, what was written within
+    the last `flush_millis` may be missing. Of several workers only the chief writes; the others' writers do nothing.
+
+    Args:
+        logdir: The folder or URL, which is made if it is not there.
+        max_queue: After so many summaries the file is flushed; default 10.
+        flush_millis: What is in memory only is never older than this; default two minutes.
+        filename_suffix: The end of the file's name; default ".v2".
+        name: Ignored.
+        experimental_trackable: Ignored.
+
+    Raises:
+        BadArgumentError: If an argument can't be right.
+        FileAccessError: If the file can't be made.
+        MissingPackageError: If TensorBoard is not installed.
+
+    Example:
+        >>> import tempfile
+        >>> import stratax as sx
+        >>> writer = sx.summary.create_file_writer(tempfile.mkdtemp())
+        >>> with writer.as_default():
+        ...     sx.summary.scalar("loss", 0.5, step=1)
+        True
+        >>> writer.close()
+    """
+    if logdir is None:
+        raise BadArgumentError(
+            "Summaries need a folder. Expected: logdir to be a path or URL. Received: logdir=None. Use "
+            "`create_noop_writer()` for a writer that writes nothing."
+        )
+    folder = files.as_file_name(logdir)
+    most = _number("max_queue", max_queue, _DEFAULT_QUEUE)
+    millis = _number("flush_millis", flush_millis, _DEFAULT_FLUSH_MILLIS)
+    suffix = _DEFAULT_SUFFIX if filename_suffix is None else str(filename_suffix)
+    return open_writer(folder, max_queue=int(most), flush_secs=millis / _MILLIS, suffix=suffix)
 
 
-def _png(pixels: np.ndarray) -> bytes:
-    from PIL import Image  # TensorBoard depends on it.
+def open_writer(folder: str, *, max_queue: int, flush_secs: float, suffix: str) -> FileSummaryWriter:
+    """Return a writer into a new file of a folder; in a worker that is not the chief, one that writes nothing."""
+    if not is_writing_process():
+        return FileSummaryWriter(None, folder)
+    file = EventFile(folder, max_queue=max_queue, flush_secs=flush_secs, suffix=suffix)
+    return FileSummaryWriter(file, folder)
 
-    file = io.BytesIO()
-    Image.fromarray(pixels[..., 0] if pixels.shape[-1] == 1 else pixels).save(file, "PNG")
-    return file.getvalue()
+
+def create_noop_writer() -> SummaryWriter:
+    """Return a writer that writes nothing, as `tf.summary.create_noop_writer`."""
+    return _NoWriter()
 
 
-def _tensorboard(module: str) -> types.ModuleType:
+def is_writing_process() -> bool:
+    """Return whether this process writes summaries: the chief of those that train together, or one that is alone."""
+    connected = cluster.current()
+    if connected is not None:
+        return connected.is_chief
+    # Not connected yet: what it will be.
+    config = cluster.parse_tf_config(os.environ.get("TF_CONFIG", ""))
+    jobs = config.cluster.jobs if config.cluster else []
+    if config.task_type not in ("chief", "worker") or config.task_type not in jobs:
+        return True
+    return config.task_id in (0, None) and (config.task_type == "chief" or "chief" not in jobs)
+
+
+def writer_numbered(number: int) -> SummaryWriter | None:
+    """Return the writer that a running program means; None if there is none any more."""
+    return _by_number.get(number)
+
+
+def flush(writer: SummaryWriter | None = None, name: str | None = None) -> None:
+    """Wait until all summaries of a writer are on the disk, as `tf.summary.flush`.
+
+    Args:
+        writer: The writer; None for the default one, if there is one.
+        name: Ignored.
+
+    Raises:
+        FileAccessError: If they can't be written.
+    """
+    if writer is None and _context.CONTEXT.writer is not None:
+        writer = _context.CONTEXT.writer.value
+    if writer is not None:
+        writer.flush()
+
+
+def _number(name: str, value: Any, default: float) -> float:
+    number = default if value is None else value
     try:
-        # Imported when something is written: TensorBoard is optional.
-        return importlib.import_module(f"tensorboard.{module}")
-    except ImportError as error:
-        raise errors.MissingPackageError(
-            "Summaries for TensorBoard need the package tensorboard, which is not installed. Run "
-            "`pip install 'stratax[tensorboard]'`."
-        ) from error
+        found = float(number)
+    except (TypeError, ValueError):
+        found = math.nan
+    # A NaN is not at least zero, either.
+    if not found >= 0:
+        raise BadArgumentError(
+            f"{name} is a number that is not negative. Received: {name}={shown(value)}. Leave it out for {default}."
+        )
+    return found

@@ -145,6 +145,7 @@ from . import nn as nn
 from . import python_io as python_io
 from . import random as random
 from . import sparse as sparse
+from . import summary as summary
 from . import tpu as tpu
 from . import train as train
 

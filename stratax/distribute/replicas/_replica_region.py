@@ -102,6 +102,9 @@ class ReplicaRegion(regions.Region, PostponesUpdates):
                 return jnp.where(jax.lax.axis_index(REPLICA_AXIS) == 0, value, jnp.zeros_like(value))
         return value
 
+    def is_first_party(self) -> Any:
+        return jax.lax.axis_index(REPLICA_AXIS) == 0
+
     def differing(self) -> list[keras.Variable]:
         """Return the variables whose values differ between replicas, in the order of `writes`."""
         # Agreement or not, a sum began at zero on all replicas but the first.

@@ -1,0 +1,135 @@
+"""What each thread writes summaries with: the default writer, the step, the condition (summary layer)."""
+
+import contextlib
+import dataclasses
+import re
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import keras
+import numpy as np
+
+from stratax._shown import shown
+from stratax.core import regions
+from stratax.errors import BadTypeError
+from stratax.seams import keras as seam
+
+_INVALID_SCOPE_CHARACTERS = re.compile(r"[^-_/.A-Za-z0-9]")
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Setting:
+    """A value that was set for the summaries that follow.
+
+    Attributes:
+        value: The value.
+        is_eager: Whether it was set outside of compiled functions. Of such a value a program uses what it is when the
+            program runs, not what it was when it was traced.
+    """
+
+    value: Any
+    is_eager: bool
+
+
+class _Context(threading.local):
+    """The settings of a thread."""
+
+    writer: Setting | None = None
+    step: Setting | None = None
+    condition: Setting | None = None
+
+
+CONTEXT = _Context()
+
+
+def setting(value: object) -> Setting:
+    """Return a value as a setting of this moment."""
+    return Setting(value, regions.executing_eagerly())
+
+
+def get_step() -> Any:
+    """Return the step of summaries that are given none, as `tf.summary.experimental.get_step`; None if none is set."""
+    return None if CONTEXT.step is None else CONTEXT.step.value
+
+
+def set_step(step: Any) -> None:
+    """Set the step of this thread's summaries that are given none, as `tf.summary.experimental.set_step`.
+
+    A compiled function uses the step that is set when it runs, also where it is a Python number: in TensorFlow that
+    would be the one of when the function was traced.
+
+    Args:
+        step: A whole number, a variable or an array; None for no step.
+
+    Raises:
+        BadTypeError: If it is something else.
+    """
+    CONTEXT.step = None if step is None else setting(checked_step(step))
+
+
+def checked_step(step: Any) -> Any:
+    """Return a step, if it is one.
+
+    Raises:
+        BadTypeError: If it is no whole number.
+    """
+    if isinstance(step, int) and not isinstance(step, bool):
+        return step
+    dtype = np.dtype(step.dtype) if isinstance(step, keras.Variable) else getattr(step, "dtype", None)
+    if dtype is None or np.dtype(dtype).kind not in "iu" or tuple(step.shape) != ():
+        raise BadTypeError(
+            "The step of a summary is one whole number. Expected: an int, or a variable or array of whole numbers and "
+            f"shape (). Received: step={shown(step)} ({type(step).__name__}). Convert it with int()."
+        )
+    return step
+
+
+@contextlib.contextmanager
+def record_if(condition: Any) -> Iterator[None]:
+    """Write the summaries of a block only where a condition holds, as `tf.summary.record_if`.
+
+    A compiled function asks when it runs: a callable that was given outside of it is called before every run, unless
+    it computes with arrays or variables; then it is part of the program.
+
+    Args:
+        condition: A boolean, an array of one, or a callable that returns such.
+
+    Example:
+        >>> import stratax.summary as summary
+        >>> with summary.record_if(False):
+        ...     summary.should_record_summaries()
+        False
+    """
+    before = CONTEXT.condition
+    CONTEXT.condition = setting(condition)
+    try:
+        yield
+    finally:
+        CONTEXT.condition = before
+
+
+@contextlib.contextmanager
+def summary_scope(
+    name: str, default_name: str = "summary", values: object = None
+) -> Iterator[tuple[str, str]]:
+    """Name a summary: a name scope, and the tag for TensorBoard, as `tf.summary.experimental.summary_scope`.
+
+    Args:
+        name: The summary's name.
+        default_name: Its name if `name` is empty.
+        values: Ignored.
+
+    Returns:
+        A context manager that gives `(tag, scope)`: the name behind those of the scopes around it; and the same with
+        only what a scope's name may have, and a slash.
+    """
+    name = name or default_name
+    path = seam.current_path()
+    tag = f"{path}/{name}" if path else name
+    allowed = _INVALID_SCOPE_CHARACTERS.sub("", name) or default_name
+    with contextlib.ExitStack() as stack:
+        for part in allowed.strip("/").split("/"):
+            if part:
+                stack.enter_context(keras.name_scope(part))
+        yield tag, f"{path}/{allowed}/" if path else f"{allowed}/"

@@ -1,0 +1,56 @@
+"""The parts of the package tensorboard that summaries are made and written with (summary layer)."""
+
+import importlib
+import types
+from typing import Any
+
+from stratax import errors
+
+
+def tensorboard(module: str) -> types.ModuleType:
+    """Return a module of TensorBoard, which is imported when the first summary needs it.
+
+    Args:
+        module: Its name behind `tensorboard.`.
+
+    Raises:
+        MissingPackageError: If TensorBoard is not installed.
+    """
+    try:
+        return importlib.import_module(f"tensorboard.{module}")
+    except ImportError as error:
+        raise errors.MissingPackageError(
+            "Summaries for TensorBoard need the package tensorboard, which is not installed. Run "
+            "`pip install 'stratax[tensorboard]'`."
+        ) from error
+
+
+def new_summary() -> Any:
+    """Return an empty `Summary` message."""
+    return tensorboard("compat.proto.summary_pb2").Summary()
+
+
+def new_event(**fields: Any) -> Any:
+    """Return an `Event` message."""
+    return tensorboard("compat.proto.event_pb2").Event(**fields)
+
+
+def metadata_of(plugin: str, description: str | None, **fields: Any) -> Any:
+    """Return the `SummaryMetadata` by which TensorBoard knows which plugin shows a summary.
+
+    Args:
+        plugin: The plugin's name: "scalars", "histograms", "images", "text" or "audio".
+        description: What TensorBoard shows beside the summary, as Markdown; None for nothing.
+        **fields: What the plugin keeps besides.
+    """
+    module = tensorboard(f"plugins.{_MODULES[plugin]}.metadata")
+    return module.create_summary_metadata(display_name=None, description=description, **fields)
+
+
+_MODULES = {
+    "scalars": "scalar",
+    "histograms": "histogram",
+    "images": "image",
+    "text": "text",
+    "audio": "audio",
+}

@@ -1,0 +1,348 @@
+"""Whether, where and with which step a summary is recorded: now, or whenever a compiled program runs (summary layer).
+
+What was set outside of a compiled function (the default writer, the step, a condition) is looked up each time the
+program is dispatched: one small input of the program has it (:class:`_Outside`). What was set inside is part of the
+program.
+"""
+
+import types
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import keras
+import numpy as np
+
+from stratax._shown import shown
+from stratax.core import deliveries, regions
+from stratax.errors import BadArgumentError, BadTypeError
+from stratax.summary._contents import Content, of_tensor, tensor_message
+from stratax.summary._context import CONTEXT, Setting, checked_step
+from stratax.summary._event_file import event_now
+from stratax.summary._packages import new_summary
+from stratax.summary._writer import SummaryWriter, writer_numbered
+
+_NO_STEP = (
+    "A summary was given no step, and none is set. Expected: the argument `step`, `writer.as_default(step=...)` or "
+    "`stratax.summary.experimental.set_step(step)`. Received: step=None."
+)
+# What the program knows of the condition that was set outside of it.
+_OFF, _ON, _AS_TRACED = 0, 1, 2
+_WRITER, _STEP, _CONDITION = 0, 1, 2
+_BIGGEST_STEP = np.iinfo(np.int32).max
+
+
+def record(tag: str, make: Callable[[], Content], metadata: Any, step: Any) -> Any:
+    """Record a summary with the default writer.
+
+    Args:
+        tag: Its tag.
+        make: Makes its content; called only if there is a writer for it.
+        metadata: Its `SummaryMetadata`.
+        step: Its step; None for the one that is set.
+
+    Returns:
+        Whether it is recorded: a bool, or an array of one in a compiled function.
+
+    Raises:
+        BadArgumentError: If it has no step.
+    """
+    if step is not None:
+        checked_step(step)
+    if regions.executing_eagerly():
+        return _record_now(tag, make, metadata, step)
+    return _record_in_program(tag, make, metadata, step)
+
+
+def should_record_summaries() -> Any:
+    """Return whether summaries are recorded: there is a default writer, and the condition of `record_if` holds.
+
+    Follows `tf.summary.should_record_summaries`.
+
+    Returns:
+        A bool; in a compiled function an array of one, which says so for each run, and inside `strategy.run` is true
+        for the first replica only.
+    """
+    if regions.executing_eagerly():
+        return CONTEXT.writer is not None and _holds_now(CONTEXT.condition)
+    region = regions.current_region()
+    wanted, _ = _wanted()
+    first = True if region is None else region.is_first_party()
+    return wanted if first is True else first if wanted is True else first & wanted
+
+
+def summary_of(tag: str, metadata: Any, value: Any) -> Any:
+    """Return the `Summary` message of a content's value."""
+    message = new_summary()
+    message.value.add(tag=tag, metadata=metadata, tensor=tensor_message(value))
+    return message
+
+
+def write(tag: str, tensor: Any, step: Any = None, metadata: Any = None, name: str | None = None) -> Any:
+    """Write a summary of any kind with the default writer, as `tf.summary.write`.
+
+    Args:
+        tag: Its tag, with the name scopes that it is to have (`experimental.summary_scope`).
+        tensor: Its content: numbers or strings; or a callable that returns them, called only if they are recorded.
+        step: Its step; None for the one that is set.
+        metadata: Its `SummaryMetadata`, by which TensorBoard knows how to show it, or the bytes of one.
+        name: Ignored.
+
+    Returns:
+        Whether it is recorded: a bool, or an array of one in a compiled function.
+
+    Raises:
+        BadArgumentError: If it has no step.
+        BadTypeError: If its content is neither numbers nor strings.
+    """
+    if isinstance(metadata, bytes):
+        metadata = _parsed_metadata(metadata)
+    return record(tag, lambda: of_tensor(tensor() if callable(tensor) else tensor), metadata, step)
+
+
+def _parsed_metadata(content: bytes) -> Any:
+    from stratax.summary._packages import tensorboard
+
+    return tensorboard("compat.proto.summary_pb2").SummaryMetadata.FromString(content)
+
+
+def _record_now(tag: str, make: Callable[[], Content], metadata: Any, step: Any) -> Any:
+    writer = CONTEXT.writer
+    if writer is None or not _holds_now(CONTEXT.condition):
+        return False
+    if step is None:
+        step = _valid(CONTEXT.step)
+    if step is None:
+        raise BadArgumentError(_NO_STEP)
+    content = make()
+    if any(isinstance(value, jax.core.Tracer) for value in (*content.arrays, step)):
+        # In a function that JAX compiles: all that is known now is part of its program.
+        _deliver(tag, content, metadata, writer.value, writer.value.number, step, True)
+        return True
+    arrays = [_fetching(array) for array in content.arrays]
+    number = _fetching(step.value if isinstance(step, keras.Variable) else step)
+    writer.value._put(
+        event_now(
+            lambda: int(_fetched(number)),
+            lambda: summary_of(tag, metadata, content.encode(*content.prepare(*map(_fetched, arrays)))),
+        ),
+        may_wait=True,
+    )
+    return True
+
+
+def _fetching(value: Any) -> Any:
+    """Return an array of which a copy is on its way to the host."""
+    if not isinstance(value, jax.Array):
+        return value
+    if not value.is_fully_addressable:
+        if not value.is_fully_replicated:
+            raise BadArgumentError(
+                "A summary of an array that is spread over several processes can't be written by one of them. "
+                f"Expected: an array that each process has. Received: an array of shape {value.shape} with the "
+                f"sharding {shown(str(value.sharding))}. Gather it first (`strategy.gather`)."
+            )
+        value = value.addressable_data(0)
+    value.copy_to_host_async()
+    return value
+
+
+def _fetched(value: Any) -> Any:
+    return np.asarray(value)
+
+
+def _record_in_program(tag: str, make: Callable[[], Content], metadata: Any, step: Any) -> Any:
+    wanted, writer = _wanted()
+    if wanted is False:
+        return False
+    if step is None:
+        if CONTEXT.step is None and CONTEXT.writer is not None:
+            raise BadArgumentError(_NO_STEP)
+        step = _step_in_program()
+    elif isinstance(step, keras.Variable):
+        step = step.value
+    number = _outside().tracer[_WRITER] if writer is None else writer.number
+    _deliver(tag, make(), metadata, writer, number, step, wanted)
+    return wanted
+
+
+def _deliver(
+    tag: str,
+    content: Content,
+    metadata: Any,
+    writer: SummaryWriter | None,
+    number: Any,
+    step: Any,
+    wanted: Any,
+) -> None:
+    def receive(number: np.ndarray, step: np.ndarray, *arrays: np.ndarray) -> None:
+        target = writer_numbered(int(number)) if writer is None else writer
+        if target is not None:
+            made = event_now(lambda: int(step), lambda: summary_of(tag, metadata, content.encode(*arrays)))
+            target._put(made, may_wait=False)
+
+    def prepare(number: Any, step: Any, *arrays: Any) -> tuple[Any, ...]:
+        return number, step, *content.prepare(*arrays)
+
+    deliveries.deliver(receive, [number, step, *content.arrays], wanted, prepare)
+
+
+def _wanted() -> tuple[Any, SummaryWriter | None]:
+    """Return whether a program records, and the writer that was made the default inside of it, if one was."""
+    inside = CONTEXT.writer
+    writer = None if inside is None or inside.is_eager else inside.value
+    parts = [] if writer is not None else [_outside().tracer[_WRITER] > 0]
+    condition = CONTEXT.condition
+    if condition is None or condition.is_eager:
+        outside = _outside()
+        if outside.condition is None:
+            parts.append(outside.tracer[_CONDITION] != _OFF)
+        else:
+            state = outside.tracer[_CONDITION]
+            traced = jnp.asarray(_resolved(outside.condition.value)).astype(bool)
+            parts.append(jnp.where(state == _AS_TRACED, traced, state == _ON))
+    else:
+        value = _resolved(condition.value)
+        if not isinstance(value, jax.core.Tracer):
+            if not bool(np.asarray(value)):
+                return False, writer
+        else:
+            parts.append(value.astype(bool))
+    wanted: Any = True
+    for part in parts:
+        wanted = part if wanted is True else wanted & part
+    return wanted, writer
+
+
+def _step_in_program() -> Any:
+    inside = CONTEXT.step
+    if inside is not None and not inside.is_eager:
+        value = _valid(inside)
+        return value.value if isinstance(value, keras.Variable) else value
+    outside = _outside()
+    outside.needs_step = True
+    given = outside.tracer[_STEP]
+    if outside.step is None:
+        return given
+    variable = outside.step.value
+    return jnp.where(given < 0, variable.astype(given.dtype), given)
+
+
+def _valid(step: Setting | None) -> Any:
+    if step is None:
+        return None
+    # A tracer of a function that is over; asking it for its value raises what JAX says of such.
+    if not step.is_eager and regions.executing_eagerly() and isinstance(step.value, jax.core.Tracer):
+        raise BadArgumentError(
+            "The step of summaries was set inside a compiled function to a value that is gone with it. Expected: a "
+            "step that is set outside, or a variable. Received: step=a traced value. Call `set_step` outside of the "
+            "function."
+        )
+    return step.value
+
+
+class _Outside:
+    """What was set for summaries outside of a program, as an input of it.
+
+    Attributes:
+        condition: The condition that the program computes by itself, as it was when the program was traced; None if
+            the host has to say.
+        step: The variable that was the step then; None if it was none.
+        needs_step: Whether a summary in the program has no step of its own.
+        tracer: The input: the writer's number or 0, the step or -1 for the variable, and the condition's state.
+    """
+
+    def __init__(self) -> None:
+        self.condition = _computed_condition(CONTEXT.condition)
+        step = CONTEXT.step
+        is_variable = step is not None and step.is_eager and isinstance(step.value, keras.Variable)
+        self.step: keras.Variable | None = step.value if step is not None and is_variable else None
+        self.needs_step = False
+        self.tracer: Any = None
+
+    def read(self) -> np.ndarray:
+        """Return what is set now, on the thread that dispatches the program."""
+        if CONTEXT.writer is None:
+            return np.zeros(3, np.int32)
+        state = self._condition_now()
+        step = self._step_now() if self.needs_step and state != _OFF else 0
+        return np.array([CONTEXT.writer.value.number, step, state], np.int32)
+
+    def _condition_now(self) -> int:
+        now = CONTEXT.condition
+        if self.condition is not None and now is not None and _is_same(now.value, self.condition.value):
+            return _AS_TRACED
+        return _ON if _holds_now(now) else _OFF
+
+    def _step_now(self) -> int:
+        step = _valid(CONTEXT.step)
+        if step is None:
+            raise BadArgumentError(_NO_STEP)
+        if step is self.step:
+            return -1
+        number = int(np.asarray(step.value if isinstance(step, keras.Variable) else step))
+        if not 0 <= number <= _BIGGEST_STEP:
+            raise BadArgumentError(
+                "A compiled function takes the step of its summaries as a number of 31 bits. Expected: a step from 0 "
+                f"to {_BIGGEST_STEP}. Received: step={number}."
+            )
+        return number
+
+
+def _outside() -> _Outside:
+    region = regions.current_region()
+    if region is None:
+        raise AssertionError  # Asked for within programs only.
+    made: list[_Outside] = []
+
+    def make() -> deliveries.HostValue:
+        made.append(_Outside())
+        return deliveries.HostValue("summaries", (3,), np.dtype(np.int32), made[0].read)
+
+    tracer = region.program.host_value("summaries", make)
+    if made:
+        made[0].tracer = tracer
+        region.program.notes["summaries"] = made[0]
+    return region.program.notes["summaries"]
+
+
+def _computed_condition(condition: Setting | None) -> Setting | None:
+    """Return a condition that was set outside of the program, if the program computes it."""
+    if condition is None or not condition.is_eager or not callable(condition.value):
+        return None
+    return condition if isinstance(_resolved(condition.value), jax.core.Tracer) else None
+
+
+def _resolved(condition: Any) -> Any:
+    value = condition() if callable(condition) else condition
+    if isinstance(value, keras.Variable):
+        value = value.value
+    if np.ndim(value) != 0 or (
+        not isinstance(value, (bool, np.bool_)) and getattr(value, "dtype", None) != np.bool_
+    ):
+        raise BadTypeError(
+            "Whether to record summaries is one boolean. Expected: a bool, an array of dtype bool and shape (), or a "
+            f"callable that returns one. Received: {shown(value)} ({type(value).__name__}). Compare it "
+            "(`step % 100 == 0`)."
+        )
+    return value
+
+
+def _holds_now(condition: Setting | None) -> bool:
+    return condition is None or bool(np.asarray(_resolved(condition.value)))
+
+
+def _is_same(left: Any, right: Any) -> bool:
+    """Return whether two callables are one, or one function with the same surroundings (a lambda in a loop)."""
+    if left is right:
+        return True
+    if not isinstance(left, types.FunctionType) or not isinstance(right, types.FunctionType):
+        return False
+    cells = [[cell.cell_contents for cell in each.__closure__ or ()] for each in (left, right)]
+    return (
+        left.__code__ is right.__code__
+        and len(cells[0]) == len(cells[1])
+        and all(a is b for a, b in zip(*cells, strict=True))
+        and left.__defaults__ == right.__defaults__
+    )
