@@ -125,7 +125,7 @@ def summary_scope(
         only what a scope's name may have, and a slash.
     """
     name = name or default_name
-    path = seam.current_path()
+    path = "/".join(seam.current_path())
     tag = f"{path}/{name}" if path else name
     allowed = _INVALID_SCOPE_CHARACTERS.sub("", name) or default_name
     with contextlib.ExitStack() as stack:

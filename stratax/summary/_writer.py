@@ -176,7 +176,7 @@ class FileSummaryWriter(SummaryWriter):
         if self._is_closed:
             raise SummaryError(
                 "A writer of summaries was used after its end. Expected: an open one. "
-                f"Received: {self!r}. Make a new one, which adds a file to the folder."
+                f"Received: {shown(self)}. Make a new one, which adds a file to the folder."
             )
 
 
