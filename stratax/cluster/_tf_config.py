@@ -28,6 +28,7 @@ _FIELDS = (
     "eval_session_master",
     "master",
     "service",
+    "model_dir",
 )
 _EXAMPLE = (
     '{"cluster": {"worker": ["10.0.0.1:2222", "10.0.0.2:2222"]}, "task": {"type": "worker", "index": 0}}'
@@ -47,6 +48,10 @@ class TFConfig:
         task_id: Its number; None where this process is alone.
         rpc_layer: The protocol, or None.
         environment: The environment, or an empty string.
+        session_master: Where a session of TensorFlow's would be, or None.
+        eval_session_master: Where an evaluator's would be, or None.
+        service: What the platform says of itself, or None.
+        model_dir: The folder of an Estimator, or None.
     """
 
     cluster: ClusterSpec
@@ -54,6 +59,10 @@ class TFConfig:
     task_id: int | None = None
     rpc_layer: str | None = None
     environment: str = ""
+    session_master: str | None = None
+    eval_session_master: str | None = None
+    service: dict[str, Any] | None = None
+    model_dir: str | None = None
 
 
 def parse_tf_config(text: str) -> TFConfig:
@@ -89,6 +98,10 @@ def _parsed(fields: dict[str, Any]) -> TFConfig:
         task_id=task_id,
         rpc_layer=_text(fields, "rpc_layer"),
         environment=_text(fields, "environment") or "",
+        session_master=_text(fields, "session_master"),
+        eval_session_master=_text(fields, "eval_session_master"),
+        service=_service(fields.get("service")),
+        model_dir=_model_dir(fields),
     )
 
 
@@ -136,6 +149,19 @@ def _text(fields: dict[str, Any], name: str) -> str | None:
     if value is not None and not isinstance(value, str):
         raise wrong(f"{name} must be a string", name, value)
     return value
+
+
+def _service(value: object) -> dict[str, Any] | None:
+    if value is not None and not isinstance(value, dict):
+        raise wrong("service must be an object", "service", value)
+    return value
+
+
+def _model_dir(fields: dict[str, Any]) -> str | None:
+    folder = _text(fields, "model_dir")
+    if folder == "":
+        raise wrong("model_dir must not be empty", "model_dir", folder)
+    return folder
 
 
 def _cluster(value: object) -> ClusterSpec:

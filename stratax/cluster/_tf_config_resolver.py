@@ -20,6 +20,9 @@ class TFConfigClusterResolver(ListedClusterResolver):
         rpc_layer: The protocol that `master` puts before an address; ``"grpc"`` if neither says anything.
         environment: Where the program runs; for the record.
 
+    Attributes:
+        tf_config: All that TF_CONFIG says.
+
     Raises:
         ClusterError: If TF_CONFIG is wrong; the message names the field.
 
@@ -39,7 +42,7 @@ class TFConfigClusterResolver(ListedClusterResolver):
         if self._text:
             # Only where TF_CONFIG is set: a launcher or scheduler reads the code then.
             end_wrong_clusters_with_their_code()
-        config = parse_tf_config(self._text)
+        self.tf_config = config = parse_tf_config(self._text)
         self._cluster = config.cluster
         self.task_type = config.task_type if task_type is None else task_type
         self.task_id = config.task_id if task_id is None else task_id

@@ -57,6 +57,8 @@ BROKEN = {
     ),
     "a chief and a master": (config({"chief": ["c:1"], "master": ["d:1"]}), "both a master and a chief"),
     "nobody who trains": (config({"ps": ["a:1"]}), "neither a chief nor a worker.*cluster.jobs="),
+    "a service that is a list": (config(service=[1]), r"service must be an object.*service=\[1\]"),
+    "a folder without a name": (config(model_dir=""), "model_dir must not be empty"),
     "a number that is none": (
         config({"worker": {"one": "a:1"}}),
         "number of a task in cluster.worker.*'one'",
@@ -152,5 +154,5 @@ def test_tensorflow_1s_master_is_the_chief(caplog):
 
 def test_an_unknown_field_is_noted_and_ignored(caplog):
     with caplog.at_level(logging.INFO, "stratax"):
-        assert parse_tf_config(config(model_dir="/tmp")).task_id == 0
-    assert "'model_dir' is not used" in caplog.text
+        assert parse_tf_config(config(region="here")).task_id == 0
+    assert "'region' is not used" in caplog.text

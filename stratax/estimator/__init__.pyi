@@ -1,0 +1,11 @@
+from ._mode_keys import ModeKeys as ModeKeys
+from ._run_config import DistributeConfig as DistributeConfig
+from ._run_config import RunConfig as RunConfig
+from ._spec import EstimatorSpec as EstimatorSpec
+from ._train_eval_spec import EvalSpec as EvalSpec
+from ._train_eval_spec import TrainSpec as TrainSpec
+from .hooks import CheckpointSaverListener as CheckpointSaverListener
+from .hooks import SessionRunArgs as SessionRunArgs
+from .hooks import SessionRunContext as SessionRunContext
+from .hooks import SessionRunHook as SessionRunHook
+from .hooks import SessionRunValues as SessionRunValues
