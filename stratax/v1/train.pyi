@@ -1,3 +1,4 @@
+from ._averages import ExponentialMovingAverage as ExponentialMovingAverage
 from ._decays import cosine_decay as cosine_decay
 from ._decays import cosine_decay_restarts as cosine_decay_restarts
 from ._decays import exponential_decay as exponential_decay
@@ -8,3 +9,15 @@ from ._decays import noisy_linear_cosine_decay as noisy_linear_cosine_decay
 from ._decays import piecewise_constant as piecewise_constant
 from ._decays import piecewise_constant_decay as piecewise_constant_decay
 from ._decays import polynomial_decay as polynomial_decay
+from ._optimizer import Optimizer as Optimizer
+from ._optimizers import AdadeltaOptimizer as AdadeltaOptimizer
+from ._optimizers import AdagradDAOptimizer as AdagradDAOptimizer
+from ._optimizers import AdagradOptimizer as AdagradOptimizer
+from ._optimizers import AdamOptimizer as AdamOptimizer
+from ._optimizers import FtrlOptimizer as FtrlOptimizer
+from ._optimizers import GradientDescentOptimizer as GradientDescentOptimizer
+from ._optimizers import MomentumOptimizer as MomentumOptimizer
+from ._optimizers import ProximalAdagradOptimizer as ProximalAdagradOptimizer
+from ._optimizers import ProximalGradientDescentOptimizer as ProximalGradientDescentOptimizer
+from ._optimizers import RMSPropOptimizer as RMSPropOptimizer
+from ._optimizers import SyncReplicasOptimizer as SyncReplicasOptimizer

@@ -17,6 +17,13 @@ def main() -> None:
     for make in (decays, losses):
         with tf.Graph().as_default(), tf.Session() as session:
             found |= {f"{make.__name__}|{key}": value for key, value in make(session)}
+    for kind, make, cases in (
+        ("optimizers", optimizer, v1_cases.OPTIMIZERS),
+        ("averages", averages, v1_cases.AVERAGES),
+    ):
+        for key, case in cases.items():
+            with tf.Graph().as_default(), tf.Session() as session:
+                found |= {f"{kind}|{key}|{name}": value for name, value in make(session, case)}
     # One array for all: each entry of such a file has a header that is longer than most of these.
     shapes = {key: np.shape(value) for key, value in found.items()}
     values = np.concatenate([np.ravel(value) for value in found.values()]).astype(np.float32)
@@ -39,6 +46,51 @@ def losses(session):
         made[key] = loss
         made[f"{key}|gradient"] = tf.gradients(loss, variable)[0]
     yield from session.run(made).items()
+
+
+def optimizer(session, case):
+    """The two variables behind each step, and all there are at the end, by name."""
+    name, arguments = case
+    step = tf.train.get_or_create_global_step()
+    variables = {key: tf.get_variable(key, initializer=value) for key, value in v1_cases.FIRST_VALUES.items()}
+    given = {key: tf.placeholder(tf.float32, variable.shape) for key, variable in variables.items()}
+    more = {"global_step": step} if name == "AdagradDAOptimizer" else {}
+    made = getattr(tf.train, name)(**arguments, **more)
+    pairs = [(given[key], variable) for key, variable in variables.items()]
+    train = made.apply_gradients(pairs, global_step=step)
+    session.run(tf.global_variables_initializer())
+    steps = []
+    for gradients in v1_cases.GRADIENTS:
+        session.run(train, {given[key]: value for key, value in gradients.items()})
+        steps.append(session.run(variables))
+    for key in variables:
+        yield key, np.stack([values[key] for values in steps])
+    for variable in tf.global_variables():
+        yield f"last|{variable.op.name}", session.run(variable)
+    for slot in made.get_slot_names():
+        yield f"slot|{slot}", session.run(made.get_slot(variables["bias"], slot))
+
+
+def averages(session, case):
+    """All there are behind each step, by name: of a variable that changes, and of a tensor."""
+    step = tf.train.get_or_create_global_step()
+    variable = tf.get_variable("bias", initializer=v1_cases.FIRST_VALUES["bias"])
+    given = tf.placeholder(tf.float32, variable.shape)
+    tensor = tf.identity(given, name="given")
+    moving = tf.train.ExponentialMovingAverage(
+        **{**case, **({"num_updates": step} if "num_updates" in case else {})}
+    )
+    with tf.control_dependencies([variable.assign_sub(given)]):
+        update = moving.apply([variable, tensor])
+    with tf.control_dependencies([update]):
+        update = step.assign_add(1)
+    session.run(tf.global_variables_initializer())
+    steps = []
+    for gradients in v1_cases.GRADIENTS:
+        session.run(update, {given: gradients["bias"]})
+        steps.append(session.run({each.op.name: each for each in tf.global_variables()}))
+    for key in steps[0]:
+        yield key, np.stack([values[key] for values in steps])
 
 
 if __name__ == "__main__":

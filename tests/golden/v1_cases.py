@@ -130,3 +130,66 @@ LOSSES = {
     for reduction in REDUCTIONS
     if name != "mean_pairwise_squared_error" or reduction == REDUCTIONS[0]
 }
+
+
+def _values(shapes, seed):
+    """Random values of each shape."""
+    random = np.random.default_rng(seed)
+    return {name: random.normal(0, 1, shape).astype(np.float32) for name, shape in shapes.items()}
+
+
+# Ten steps of two variables; each gradient is there and 0 at times.
+_SHAPES = {"dense/kernel": (2, 4), "bias": (3,)}
+FIRST_VALUES = _values(_SHAPES, 1)
+GRADIENTS = [
+    {name: value * (np.abs(value) > 0.2) for name, value in _values(_SHAPES, step + 2).items()}
+    for step in range(10)
+]
+
+_L1_L2 = {"l1_regularization_strength": 0.05, "l2_regularization_strength": 0.1}
+_OPTIMIZERS = (
+    ("GradientDescentOptimizer", {"learning_rate": 0.1}),
+    ("MomentumOptimizer", {"learning_rate": 0.1, "momentum": 0.9}),
+    ("MomentumOptimizer", {"learning_rate": 0.1, "momentum": 0.9, "use_nesterov": True, "name": "Nesterov"}),
+    ("AdamOptimizer", {}),
+    ("AdamOptimizer", {"learning_rate": 0.1, "beta1": 0.8, "beta2": 0.9, "epsilon": 0.1}),
+    ("AdagradOptimizer", {"learning_rate": 0.1}),
+    ("AdagradOptimizer", {"learning_rate": 0.1, "initial_accumulator_value": 1.0}),
+    ("AdagradDAOptimizer", {"learning_rate": 0.1}),
+    (
+        "AdagradDAOptimizer",
+        {"learning_rate": 0.5, "initial_gradient_squared_accumulator_value": 1.0, **_L1_L2},
+    ),
+    ("AdadeltaOptimizer", {}),
+    ("AdadeltaOptimizer", {"learning_rate": 1.0, "rho": 0.8, "epsilon": 1e-3}),
+    ("RMSPropOptimizer", {"learning_rate": 0.1}),
+    ("RMSPropOptimizer", {"learning_rate": 0.1, "decay": 0.8, "momentum": 0.5, "epsilon": 0.01}),
+    ("RMSPropOptimizer", {"learning_rate": 0.1, "momentum": 0.5, "centered": True, "epsilon": 0.01}),
+    ("FtrlOptimizer", {"learning_rate": 0.1}),
+    ("FtrlOptimizer", {"learning_rate": 0.5, "initial_accumulator_value": 1.0, **_L1_L2}),
+    ("FtrlOptimizer", {"learning_rate": 0.5, "learning_rate_power": -0.3, **_L1_L2}),
+    (
+        "FtrlOptimizer",
+        {
+            "learning_rate": 0.5,
+            "l2_shrinkage_regularization_strength": 0.2,
+            "beta": 0.3,
+            "accum_name": "squares",
+            "linear_name": "sums",
+            **_L1_L2,
+        },
+    ),
+    ("ProximalAdagradOptimizer", {"learning_rate": 0.1}),
+    ("ProximalAdagradOptimizer", {"learning_rate": 0.5, "initial_accumulator_value": 1.0, **_L1_L2}),
+    ("ProximalGradientDescentOptimizer", {"learning_rate": 0.1}),
+    ("ProximalGradientDescentOptimizer", {"learning_rate": 0.1, **_L1_L2}),
+)
+OPTIMIZERS = {f"{name}|{arguments}": (name, arguments) for name, arguments in _OPTIMIZERS}
+
+_AVERAGES = (
+    {"decay": 0.9},
+    {"decay": 0.9, "num_updates": True},
+    {"decay": 0.9, "zero_debias": True, "name": "own"},
+)
+# With num_updates, the global step is what counts them.
+AVERAGES = {str(arguments): arguments for arguments in _AVERAGES}

@@ -10,7 +10,7 @@ import functools
 import inspect
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 import jax
 import jax.numpy as jnp
@@ -110,15 +110,40 @@ def _apply_hook(original: Callable[..., None]) -> Callable[..., None]:
             return
         # Before clipping, scaling and accumulation, all of which need the whole batch's gradient.
         reduced = reduce_gradients(grads)
-        if isinstance(region, PostponesUpdates) and isinstance(
-            get_strategy().extended.placement, UpdatesOnce
-        ):
+        if _postpones(region):
             _postpone(self, original, reduced, trainable_variables, region)
             return
         with applying(self):
             _apply(self, original, reduced, trainable_variables)
 
     return apply
+
+
+def apply_once(
+    arrays: list[Any], update: Callable[[list[Any]], None], changed: Sequence[keras.Variable]
+) -> None:
+    """Make an update of variables with arrays that are equal on all replicas: on each, or in the one place of all.
+
+    Args:
+        arrays: The arrays, such as reduced gradients.
+        update: Makes the update, with the arrays.
+        changed: The variables that it changes.
+    """
+
+    def make(given: list[Any]) -> None:
+        with regions.equal_on_all_replicas():
+            update(given)
+
+    region = regions.current_region()
+    if _postpones(region):
+        region.postpone(PostponedUpdate(make, arrays, frozenset(id(variable) for variable in changed)))
+    else:
+        make(arrays)
+
+
+def _postpones(region: object) -> TypeGuard[PostponesUpdates]:
+    """Return whether updates in a region are left to the one place where the variables are."""
+    return isinstance(region, PostponesUpdates) and isinstance(get_strategy().extended.placement, UpdatesOnce)
 
 
 def _postpone(

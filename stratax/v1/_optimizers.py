@@ -1,0 +1,425 @@
+"""TensorFlow 1's optimizers: their arguments, defaults and slots; the arithmetic is in `_rules.py` (v1 layer)."""
+
+from typing import Any
+
+import keras
+
+from stratax._shown import shown
+from stratax.errors import BadArgumentError
+from stratax.v1 import _rules
+from stratax.v1._averages import ExponentialMovingAverage
+from stratax.v1._operations import Operation, control_dependencies, group
+from stratax.v1._optimizer import GradsAndVars, Number, Optimizer
+
+
+class GradientDescentOptimizer(Optimizer):
+    """Steps against the gradient, as `tf.compat.v1.train.GradientDescentOptimizer`.
+
+    Args:
+        learning_rate: A number, an array, a variable, or a function without arguments that gives one.
+        use_locking: Ignored.
+        name: The optimizer's name.
+    """
+
+    def __init__(
+        self, learning_rate: Number, use_locking: bool = False, name: str = "GradientDescent"
+    ) -> None:
+        super().__init__(use_locking, name)
+        self._set_rule(_rules.gradient_descent, {"learning_rate": learning_rate})
+
+
+class MomentumOptimizer(Optimizer):
+    """Steps against a decaying sum of gradients, as `tf.compat.v1.train.MomentumOptimizer`.
+
+    Args:
+        learning_rate: A number, an array, a variable, or a function without arguments that gives one.
+        momentum: By how much the sum decays, likewise.
+        use_locking: Ignored.
+        name: The optimizer's name.
+        use_nesterov: Whether the step looks ahead (Sutskever et al., 2013).
+    """
+
+    def __init__(
+        self,
+        learning_rate: Number,
+        momentum: Number,
+        use_locking: bool = False,
+        name: str = "Momentum",
+        use_nesterov: bool = False,
+    ) -> None:
+        super().__init__(use_locking, name)
+        rule = _rules.nesterov_momentum if use_nesterov else _rules.momentum
+        self._set_rule(rule, {"learning_rate": learning_rate, "momentum": momentum}, {"momentum": 0.0})
+
+
+class AdamOptimizer(Optimizer):
+    """Adam (Kingma & Ba, 2014), as `tf.compat.v1.train.AdamOptimizer`.
+
+    Args:
+        learning_rate: A number, an array, a variable, or a function without arguments that gives one.
+        beta1: The decay of the first moment, likewise.
+        beta2: The decay of the second moment, likewise.
+        epsilon: "epsilon hat" of the paper, likewise: it is added to the root before the correction of the bias.
+        use_locking: Ignored.
+        name: The optimizer's name.
+    """
+
+    def __init__(
+        self,
+        learning_rate: Number = 0.001,
+        beta1: Number = 0.9,
+        beta2: Number = 0.999,
+        epsilon: Number = 1e-8,
+        use_locking: bool = False,
+        name: str = "Adam",
+    ) -> None:
+        super().__init__(use_locking, name)
+        numbers = {"learning_rate": learning_rate, "beta1": beta1, "beta2": beta2, "epsilon": epsilon}
+        self._set_rule(_rules.adam, numbers, {"m": 0.0, "v": 0.0}, powers={"beta1": beta1, "beta2": beta2})
+
+
+class AdagradOptimizer(Optimizer):
+    """Adagrad (Duchi et al., 2011), as `tf.compat.v1.train.AdagradOptimizer`.
+
+    Args:
+        learning_rate: A number, an array, a variable, or a function without arguments that gives one.
+        initial_accumulator_value: What the sums of squares start from, above 0.
+        use_locking: Ignored.
+        name: The optimizer's name.
+
+    Raises:
+        BadArgumentError: If the sums do not start above 0.
+    """
+
+    def __init__(
+        self,
+        learning_rate: Number,
+        initial_accumulator_value: float = 0.1,
+        use_locking: bool = False,
+        name: str = "Adagrad",
+    ) -> None:
+        _check_positive("initial_accumulator_value", initial_accumulator_value)
+        super().__init__(use_locking, name)
+        self._set_rule(
+            _rules.adagrad, {"learning_rate": learning_rate}, {"accumulator": initial_accumulator_value}
+        )
+
+
+class AdagradDAOptimizer(Optimizer):
+    """Adagrad with dual averaging (Duchi et al., 2011), as `tf.compat.v1.train.AdagradDAOptimizer`.
+
+    Args:
+        learning_rate: A number, an array or a variable.
+        global_step: The variable that counts steps.
+        initial_gradient_squared_accumulator_value: What the sums of squares start from, above 0.
+        l1_regularization_strength: At least 0.
+        l2_regularization_strength: At least 0.
+        use_locking: Ignored.
+        name: The optimizer's name.
+
+    Raises:
+        BadArgumentError: If the sums do not start above 0.
+    """
+
+    def __init__(
+        self,
+        learning_rate: Number,
+        global_step: keras.Variable,
+        initial_gradient_squared_accumulator_value: float = 0.1,
+        l1_regularization_strength: float = 0.0,
+        l2_regularization_strength: float = 0.0,
+        use_locking: bool = False,
+        name: str = "AdagradDA",
+    ) -> None:
+        first = initial_gradient_squared_accumulator_value
+        _check_positive("initial_gradient_squared_accumulator_value", first)
+        super().__init__(use_locking, name)
+        numbers = {
+            "learning_rate": learning_rate,
+            "l1_regularization_strength": l1_regularization_strength,
+            "l2_regularization_strength": l2_regularization_strength,
+            "global_step": lambda: keras.ops.add(global_step, 1),
+        }
+        slots = {"gradient_accumulator": 0.0, "gradient_squared_accumulator": first}
+        self._set_rule(_rules.adagrad_da, numbers, slots)
+
+
+class AdadeltaOptimizer(Optimizer):
+    """Adadelta (Zeiler, 2012), as `tf.compat.v1.train.AdadeltaOptimizer`.
+
+    Args:
+        learning_rate: A number, an array, a variable, or a function without arguments that gives one. The paper's is
+            1.
+        rho: The decay, likewise.
+        epsilon: What is added to squares, likewise.
+        use_locking: Ignored.
+        name: The optimizer's name.
+    """
+
+    def __init__(
+        self,
+        learning_rate: Number = 0.001,
+        rho: Number = 0.95,
+        epsilon: Number = 1e-8,
+        use_locking: bool = False,
+        name: str = "Adadelta",
+    ) -> None:
+        super().__init__(use_locking, name)
+        numbers = {"learning_rate": learning_rate, "rho": rho, "epsilon": epsilon}
+        self._set_rule(_rules.adadelta, numbers, {"accum": 0.0, "accum_update": 0.0})
+
+
+class RMSPropOptimizer(Optimizer):
+    """RMSProp (Tieleman & Hinton, 2012), as `tf.compat.v1.train.RMSPropOptimizer`.
+
+    Args:
+        learning_rate: A number, an array, a variable, or a function without arguments that gives one.
+        decay: The decay of the mean of squares, likewise.
+        momentum: The decay of the sum of steps, likewise.
+        epsilon: What is added to mean squares, likewise.
+        use_locking: Ignored.
+        centered: Whether the squared mean of gradients is subtracted (Graves, 2013).
+        name: The optimizer's name.
+    """
+
+    def __init__(
+        self,
+        learning_rate: Number,
+        decay: Number = 0.9,
+        momentum: Number = 0.0,
+        epsilon: Number = 1e-10,
+        use_locking: bool = False,
+        centered: bool = False,
+        name: str = "RMSProp",
+    ) -> None:
+        super().__init__(use_locking, name)
+        numbers = {"learning_rate": learning_rate, "decay": decay, "momentum": momentum, "epsilon": epsilon}
+        # The order in which they are made decides which one is called RMSProp_1 in checkpoints.
+        slots = {"rms": 1.0, **({"mg": 0.0} if centered else {}), "momentum": 0.0}
+        self._set_rule(_rules.centered_rms_prop if centered else _rules.rms_prop, numbers, slots)
+
+
+class FtrlOptimizer(Optimizer):
+    """Follow the regularized leader (McMahan et al., 2013), as `tf.compat.v1.train.FtrlOptimizer`.
+
+    Args:
+        learning_rate: A number, an array, a variable, or a function without arguments that gives one.
+        learning_rate_power: To which power of the sum of squares the learning rate falls, at most 0.
+        initial_accumulator_value: What the sums of squares start from, at least 0.
+        l1_regularization_strength: At least 0.
+        l2_regularization_strength: At least 0.
+        use_locking: Ignored.
+        name: The optimizer's name.
+        accum_name: What the sums of squares are called in checkpoints; by default as the optimizer.
+        linear_name: What the other sums are called in checkpoints; by default as the optimizer.
+        l2_shrinkage_regularization_strength: At least 0; a penalty of magnitude that is independent of the sums.
+        beta: The paper's beta; None for 0.
+
+    Raises:
+        BadArgumentError: If one of the numbers is out of its range.
+    """
+
+    def __init__(
+        self,
+        learning_rate: Number,
+        learning_rate_power: float = -0.5,
+        initial_accumulator_value: float = 0.1,
+        l1_regularization_strength: float = 0.0,
+        l2_regularization_strength: float = 0.0,
+        use_locking: bool = False,
+        name: str = "Ftrl",
+        accum_name: str | None = None,
+        linear_name: str | None = None,
+        l2_shrinkage_regularization_strength: float = 0.0,
+        beta: float | None = None,
+    ) -> None:
+        super().__init__(use_locking, name)
+        if learning_rate_power > 0:
+            raise BadArgumentError(
+                "learning_rate_power needs to be negative or zero. Received: "
+                f"learning_rate_power={shown(learning_rate_power)}."
+            )
+        numbers: dict[str, Any] = {
+            "l1_regularization_strength": l1_regularization_strength,
+            "l2_regularization_strength": l2_regularization_strength,
+            "l2_shrinkage_regularization_strength": l2_shrinkage_regularization_strength,
+        }
+        for key, number in {"initial_accumulator_value": initial_accumulator_value, **numbers}.items():
+            if number < 0:
+                raise BadArgumentError(
+                    f"{key} needs to be positive or zero. Received: {key}={shown(number)}."
+                )
+        numbers |= {
+            "learning_rate": learning_rate,
+            "learning_rate_power": learning_rate_power,
+            "beta": 0.0 if beta is None else beta,
+        }
+        names = {"accum": accum_name or name, "linear": linear_name or name}
+        slots = {"accum": initial_accumulator_value, "linear": 0.0}
+        self._set_rule(_rules.ftrl, numbers, slots, slot_names=names)
+
+
+class ProximalAdagradOptimizer(Optimizer):
+    """Adagrad with regularization after each step (Duchi & Singer, 2009), as TensorFlow's of that name.
+
+    Args:
+        learning_rate: A number, an array or a variable.
+        initial_accumulator_value: What the sums of squares start from, above 0.
+        l1_regularization_strength: At least 0.
+        l2_regularization_strength: At least 0.
+        use_locking: Ignored.
+        name: The optimizer's name.
+
+    Raises:
+        BadArgumentError: If the sums do not start above 0.
+    """
+
+    def __init__(
+        self,
+        learning_rate: Number,
+        initial_accumulator_value: float = 0.1,
+        l1_regularization_strength: float = 0.0,
+        l2_regularization_strength: float = 0.0,
+        use_locking: bool = False,
+        name: str = "ProximalAdagrad",
+    ) -> None:
+        _check_positive("initial_accumulator_value", initial_accumulator_value)
+        super().__init__(use_locking, name)
+        numbers = {
+            "learning_rate": learning_rate,
+            "l1_regularization_strength": l1_regularization_strength,
+            "l2_regularization_strength": l2_regularization_strength,
+        }
+        self._set_rule(_rules.proximal_adagrad, numbers, {"accumulator": initial_accumulator_value})
+
+
+class ProximalGradientDescentOptimizer(Optimizer):
+    """Gradient descent with regularization after each step (Duchi & Singer, 2009), as TensorFlow's of that name.
+
+    Args:
+        learning_rate: A number, an array or a variable.
+        l1_regularization_strength: At least 0.
+        l2_regularization_strength: At least 0.
+        use_locking: Ignored.
+        name: The optimizer's name.
+    """
+
+    def __init__(
+        self,
+        learning_rate: Number,
+        l1_regularization_strength: float = 0.0,
+        l2_regularization_strength: float = 0.0,
+        use_locking: bool = False,
+        name: str = "ProximalGradientDescent",
+    ) -> None:
+        super().__init__(use_locking, name)
+        numbers = {
+            "learning_rate": learning_rate,
+            "l1_regularization_strength": l1_regularization_strength,
+            "l2_regularization_strength": l2_regularization_strength,
+        }
+        self._set_rule(_rules.proximal_gradient_descent, numbers)
+
+
+class SyncReplicasOptimizer(Optimizer):
+    """Another optimizer, whose gradients are combined over replicas, as `tf.compat.v1.train.SyncReplicasOptimizer`.
+
+    The strategy combines gradients for every optimizer, and all replicas take part in each step: the numbers of
+    replicas have no meaning here.
+
+    Args:
+        opt: The other optimizer.
+        replicas_to_aggregate: Ignored.
+        total_num_replicas: Ignored.
+        variable_averages: Averages of variables, which are updated behind each step; None for none.
+        variables_to_average: Of which variables.
+        use_locking: Ignored.
+        name: The optimizer's name.
+    """
+
+    def __init__(
+        self,
+        opt: Optimizer,
+        replicas_to_aggregate: int,
+        total_num_replicas: int | None = None,
+        variable_averages: ExponentialMovingAverage | None = None,
+        variables_to_average: Any = None,
+        use_locking: bool = False,
+        name: str = "sync_replicas",
+    ) -> None:
+        super().__init__(use_locking, name)
+        self._opt = opt
+        self._variable_averages = variable_averages
+        self._variables_to_average = variables_to_average
+
+    def compute_gradients(self, *args: Any, **kwargs: Any) -> list[tuple[Any, keras.Variable]]:
+        """Return the other optimizer's gradients."""
+        return self._opt.compute_gradients(*args, **kwargs)
+
+    def apply_gradients(
+        self, grads_and_vars: GradsAndVars, global_step: keras.Variable | None = None, name: str | None = None
+    ) -> Operation:
+        """Return the operation that applies gradients, and then updates the averages.
+
+        Args:
+            grads_and_vars: Pairs of gradient and variable.
+            global_step: The variable that counts steps.
+            name: The operation's name.
+
+        Raises:
+            BadArgumentError: If there is no gradient, or no global step.
+        """
+        if global_step is None:
+            raise BadArgumentError(
+                "Global step is required to check staleness. Expected: tf.compat.v1.train.get_global_step()."
+            )
+        applied = self._opt.apply_gradients(grads_and_vars, global_step, name)
+        if self._variable_averages is None:
+            return applied
+        with control_dependencies([applied]):
+            return group(applied, self._variable_averages.apply(self._variables_to_average))
+
+    def get_slot(self, var: keras.Variable, name: str) -> keras.Variable | None:
+        """Return a variable that the other optimizer keeps for another one, or None."""
+        return self._opt.get_slot(var, name)
+
+    def get_slot_names(self) -> list[str]:
+        """Return the names of the other optimizer's slots."""
+        return self._opt.get_slot_names()
+
+    def variables(self) -> list[keras.Variable]:
+        """Return the other optimizer's variables."""
+        return self._opt.variables()
+
+    def make_session_run_hook(self, is_chief: bool, num_tokens: int = -1) -> "SyncReplicasHook":
+        """Return the hook that programs pass to `train`; it has nothing to do.
+
+        Args:
+            is_chief: Ignored.
+            num_tokens: Ignored.
+        """
+        return SyncReplicasHook()
+
+
+class SyncReplicasHook:
+    """A hook that does nothing: replicas need no tokens to wait for one another."""
+
+    def begin(self) -> None:
+        """Do nothing."""
+
+    def after_create_session(self, session: object, coord: object) -> None:
+        """Do nothing."""
+
+    def before_run(self, run_context: object) -> None:
+        """Ask for nothing."""
+
+    def after_run(self, run_context: object, run_values: object) -> None:
+        """Do nothing."""
+
+    def end(self, session: object) -> None:
+        """Do nothing."""
+
+
+def _check_positive(name: str, value: float) -> None:
+    if value <= 0:
+        raise BadArgumentError(f"{name} must be positive. Received: {name}={shown(value)}.")
