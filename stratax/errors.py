@@ -26,6 +26,7 @@
     ├── ModelScopeError(RuntimeError)      a function of TensorFlow 1's graphs used outside of a model_fn
     ├── SummaryError(RuntimeError)         a writer of summaries that is used after its end
     ├── TracingError(RuntimeError)         something that a compiled function can't do
+    ├── NanLossDuringTrainingError(RuntimeError) a loss of a training was NaN
     ├── TapeError(RuntimeError)            a GradientTape used the wrong way
     ├── WorkerError(RuntimeError)          a worker process died, or does nothing any more
     └── OutOfRangeError(StopIteration)     a compiled function took more elements than an iterator has
@@ -218,6 +219,10 @@ class TracingError(StrataxError, RuntimeError):
 
 class ModelScopeError(StrataxError, RuntimeError):
     """A function that adds to a graph in TensorFlow 1 was called outside of a `model_fn`."""
+
+
+class NanLossDuringTrainingError(StrataxError, RuntimeError):
+    """The loss of a step of training was NaN."""
 
 
 class TapeError(StrataxError, RuntimeError):

@@ -42,6 +42,24 @@ class Trackable:
         raise NotImplementedError
 
 
+class NamedVariables(Trackable):
+    """Variables that are saved under their own names, slashes and all, as TensorFlow 1 saves them.
+
+    Args:
+        variables: The variables by name. Asked for at every save and restore.
+    """
+
+    def __init__(self, variables: Callable[[], Mapping[str, keras.Variable]]) -> None:
+        self._variables = variables
+
+    def merged(self) -> Any:
+        return None
+
+    def children(self) -> Mapping[str, Any]:
+        """Return the variables by name."""
+        return self._variables()
+
+
 @dataclasses.dataclass(slots=True)
 class Graph:
     """What was found below an object.
@@ -120,6 +138,7 @@ class _Walk:
         yield keras.layers.Layer, self._layer
         yield keras.metrics.Metric, self._metric
         yield keras.random.SeedGenerator, self._seed_generator
+        yield NamedVariables, self._named
         yield Trackable, self._trackable
         yield Mapping, self._mapping
         yield (list, tuple), self._sequence
@@ -150,6 +169,10 @@ class _Walk:
             self._kind_of(key_path, merged)(key_path, merged)
         for name, child in value.children().items():
             self.visit(_join(key_path, _escaped(name)), child)
+
+    def _named(self, key_path: str, value: NamedVariables) -> None:
+        for name, variable in value.children().items():
+            self.visit(_join(key_path, name), variable)
 
     def _mapping(self, key_path: str, mapping: Mapping[Any, Any]) -> None:
         for name, child in mapping.items():

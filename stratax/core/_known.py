@@ -1,8 +1,9 @@
-"""What values traced so far would be right now, for those that follow from constants and variables alone (core layer).
+"""What is known of values while they are traced: what some would be right now, and which is which (core layer).
 
 `tf.Variable(tf.zeros([784, 10]))` in a `model_fn` gives a tracer as initial value, as everything computed there is a
 part of the step's program. A :class:`KnownTrace` hands every operation on and remembers how results that depend on no
-argument came about, so that they can be computed while the program is still being traced.
+argument came about, so that they can be computed while the program is still being traced. It also numbers all results,
+so that a value of one trace of a function is found again in another.
 """
 
 import contextlib
@@ -33,6 +34,9 @@ class KnownTrace(core.Trace):
         self._made: dict[int, tuple[Any, Any, Sequence[Any], dict[str, Any], int | None]] = {}
         self._read: dict[int, tuple[Any, keras.Variable]] = {}
         self._computed: dict[int, Any] = {}
+        # Every result, in the order of the program, and where each one is.
+        self._results: list[Any] = []
+        self._numbers: dict[int, int] = {}
 
     @contextlib.contextmanager
     def entered(self) -> Iterator["KnownTrace"]:
@@ -42,6 +46,21 @@ class KnownTrace(core.Trace):
 
     def _note_read(self, variable: keras.Variable, value: object) -> None:
         self._read[id(value)] = (value, variable)
+
+    def number_of(self, value: object) -> int | None:
+        """Return which result of the trace a value is, counted from 0; None if it is none."""
+        number = self._numbers.get(id(value))
+        return number if number is not None and self._results[number] is value else None
+
+    def result(self, number: int) -> Any:
+        """Return the result of a number; raises IndexError where there are not so many."""
+        return self._results[number]
+
+    def number(self, value: object) -> None:
+        """Give a value the next number: a result, or an argument of what is traced."""
+        if isinstance(value, jax.core.Tracer) and id(value) not in self._numbers:
+            self._numbers[id(value)] = len(self._results)
+            self._results.append(value)
 
     def value_of(self, value: Any) -> Any:
         """Return what a traced value is right now.
@@ -84,6 +103,8 @@ class KnownTrace(core.Trace):
 
     def process_primitive(self, primitive: Any, args: Sequence[Any], params: dict[str, Any], /) -> Any:
         results = primitive.bind_with_trace(self.parent, args, [core.typeof(arg) for arg in args], params)
+        for result in results if primitive.multiple_results else [results]:
+            self.number(result)
         # With effects (a print, an exchange between devices) an operation is not to be run a second time.
         if all(map(self._is_known, args)) and not _has_effects(params):
             if primitive.multiple_results:
@@ -118,7 +139,10 @@ class KnownTrace(core.Trace):
     def _rebind(self, primitive: Any, args: Sequence[Any], params: dict[str, Any]) -> Any:
         """Bind a primitive that carries Python functions, which may be called only once: its results are not known."""
         with set_current_trace(self.parent):
-            return primitive.bind(*args, **params)
+            results = primitive.bind(*args, **params)
+        for result in results if primitive.multiple_results else [results]:
+            self.number(result)
+        return results
 
 
 def _has_effects(params: dict[str, Any]) -> bool:

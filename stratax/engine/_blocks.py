@@ -1,6 +1,7 @@
 """Blocks of steps as one program: K steps in one dispatch (engine layer)."""
 
-from collections.abc import Callable
+import functools
+from collections.abc import Callable, Collection
 from typing import Any
 
 import jax
@@ -38,7 +39,9 @@ def update_block(
     )
 
 
-def each_step_block(strategy: Strategy, step: Step, steps: int, element: PyTree) -> Any:
+def each_step_block(
+    strategy: Strategy, step: Step, steps: int, element: PyTree, *, of_first: Collection[str] = ()
+) -> Any:
     """Run steps and return what each of them gives, averaged over the replicas, traced as one program.
 
     Args:
@@ -46,17 +49,25 @@ def each_step_block(strategy: Strategy, step: Step, steps: int, element: PyTree)
         step: What one replica does with its part of a batch.
         steps: How many steps.
         element: Their batches.
+        of_first: The keys of what the steps return, a dict then, that are taken from the first replica.
 
     Returns:
         A structure of arrays whose first dimension counts steps.
     """
     outputs = _on_replicas(strategy, _repeated(step, steps, keep=True), _by_replica(element, steps))
 
-    def stacked(output: object) -> Any:
-        mean = jnp.asarray(_mean(output))
-        return strategy.extended.execution.to_all(mean[None] if steps == 1 else mean)
+    def stacked(combine: Callable[[Any], Any], output: object) -> Any:
+        combined = jnp.asarray(combine(output))
+        return strategy.extended.execution.to_all(combined[None] if steps == 1 else combined)
 
-    return jax.tree.map(stacked, outputs, is_leaf=is_per_replica)
+    if not of_first:
+        return jax.tree.map(functools.partial(stacked, _mean), outputs, is_leaf=is_per_replica)
+    return {
+        key: jax.tree.map(
+            functools.partial(stacked, _first if key in of_first else _mean), output, is_leaf=is_per_replica
+        )
+        for key, output in outputs.items()
+    }
 
 
 def predict_block(strategy: Strategy, step: Step, steps: int, element: PyTree) -> Any:
@@ -116,6 +127,12 @@ def _mean(value: Any) -> Any:
     if not is_per_replica(value):
         return value
     return value.array if value.solo else jnp.mean(value.array, 0)
+
+
+def _first(value: Any) -> Any:
+    if not is_per_replica(value):
+        return value
+    return value.array if value.solo else value.array[0]
 
 
 def _repeated(step: Step, steps: int, *, keep: bool = False) -> Step:

@@ -1,7 +1,7 @@
 """The compiled programs of steps: one for each number and shape of batches (engine layer)."""
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 from stratax._typing import PyTree
@@ -53,10 +53,23 @@ class StepProgram:
 
     @classmethod
     def of_each_step(
-        cls, strategy: Strategy, step: _blocks.Step, *, name: str = "train_function"
+        cls,
+        strategy: Strategy,
+        step: _blocks.Step,
+        *,
+        of_first: Collection[str] = (),
+        name: str = "train_function",
     ) -> "StepProgram":
-        """Compile steps of which each one's results are wanted, stacked on a leading dimension that counts steps."""
-        return cls(strategy, functools.partial(_blocks.each_step_block, strategy, step), name)
+        """Compile steps of which each one's results are wanted, stacked on a leading dimension that counts steps.
+
+        Args:
+            strategy: The strategy.
+            step: What one replica does with its part of a batch.
+            of_first: The keys of what it returns, a dict then, that are the first replica's and not the replicas' mean.
+            name: What the program is called.
+        """
+        block = functools.partial(_blocks.each_step_block, strategy, step, of_first=of_first)
+        return cls(strategy, block, name)
 
     @classmethod
     def of_examples(

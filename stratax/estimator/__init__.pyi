@@ -1,3 +1,4 @@
+from ._estimator import Estimator as Estimator
 from ._mode_keys import ModeKeys as ModeKeys
 from ._run_config import DistributeConfig as DistributeConfig
 from ._run_config import RunConfig as RunConfig

@@ -1,5 +1,6 @@
 from . import losses as losses
 from . import train as train
+from ._current import entering as entering
 from ._operations import Operation as Operation
 from ._operations import assign as assign
 from ._operations import assign_add as assign_add

@@ -100,6 +100,7 @@ class ModelScope(creation.Creator):
                 self._tape,
             ):
                 for leaf in jax.tree.leaves(watched):
+                    self._known.number(leaf)
                     if isinstance(leaf, jax.Array) and jax.numpy.issubdtype(leaf.dtype, jax.numpy.floating):
                         self._tape.watch(leaf)
                 yield self
@@ -217,6 +218,16 @@ class ModelScope(creation.Creator):
             GLOBAL_STEP, (), "int32", initializer="zeros", aggregation="only_first_replica"
         )
 
+    def number_of(self, tensor: object) -> int | None:
+        """Return which result of this trace a tensor is: the same number in every trace of the function."""
+        return None if self._known is None else self._known.number_of(tensor)
+
+    def result(self, number: int) -> Any:
+        """Return the tensor of a number."""
+        if self._known is None:
+            raise IndexError
+        return self._known.result(number)
+
     def value_now(self, value: Any) -> Any:
         """Return what a tensor is when the model is built, for the first value of a variable.
 
@@ -314,6 +325,10 @@ class ModelScope(creation.Creator):
         made = Operation(update, self.unique_name(name or "op"), before, len(self._operations), value)
         self._operations.append(made)
         return made
+
+    def operation_of(self, order: object) -> Operation:
+        """Return the operation that stands at a place in the program."""
+        return next(operation for operation in self._operations if operation.order == order)
 
     @contextlib.contextmanager
     def depending_on(self, operations: list[Operation] | None) -> Iterator[None]:

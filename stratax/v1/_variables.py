@@ -8,7 +8,7 @@ import keras
 
 from stratax import errors
 from stratax._shown import shown
-from stratax.core import Variable, creation
+from stratax.core import Variable, creation, regions
 from stratax.v1._current import current_or_none
 
 
@@ -44,7 +44,11 @@ class ModelVariable(Variable):
         del others
         if creation.is_made(self):
             return
-        value = initial_value() if callable(initial_value) else initial_value
+        if callable(initial_value):
+            # Outside of the trace: a later one of the same function does not call it.
+            with regions.outside_scopes():
+                initial_value = initial_value()
+        value = initial_value
         scope = current_or_none()
         if scope is not None and isinstance(value, jax.core.Tracer):
             try:

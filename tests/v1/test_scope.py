@@ -222,6 +222,25 @@ def test_gradients_of_features_and_none_where_unconnected():
     assert Step(body)(np.float32([1, 2])).tolist() == [2, 4]
 
 
+def test_tensors_have_the_same_number_in_every_trace():
+    def body(scope, x):
+        hidden = keras.layers.Dense(2, activation="relu")(x)
+        made = tf.Variable(lambda: tf.ones([2]) * 3, name="made")
+        loss = jnp.sum(hidden * made.value)
+        scope.gradients(loss, x)
+        numbers.append([scope.number_of(tensor) for tensor in (x, hidden, loss)])
+        assert scope.result(numbers[-1][2]) is loss
+        return loss
+
+    numbers = []
+    step = Step(body)
+    step(np.ones((4, 3), np.float32))
+    step(np.ones((2, 3), np.float32))
+    assert len(numbers) >= 2
+    assert None not in numbers[0]
+    assert all(found == numbers[0] for found in numbers)
+
+
 def test_outside_of_a_model_fn_an_error_says_so():
     assert _scope.current_or_none() is None
     with pytest.raises(errors.ModelScopeError, match="inside of a `model_fn`"):

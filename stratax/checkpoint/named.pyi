@@ -1,0 +1,1 @@
+from ._graph import NamedVariables as NamedVariables

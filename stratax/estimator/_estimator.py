@@ -1,0 +1,347 @@
+"""`Estimator`: training, evaluation and prediction of a model that a function describes (estimator layer)."""
+
+import logging
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+from stratax import errors
+from stratax._shown import shown
+from stratax._typing import PyTree
+from stratax.distribute import InputContext, Strategy
+from stratax.distribute.replicas import get_strategy
+from stratax.engine import StepInput
+from stratax.estimator import _calls, _checkpoints, _evaluation, _inputs, _prediction, _training
+from stratax.estimator._mode_keys import ModeKeys
+from stratax.estimator._model import Model
+from stratax.estimator._run_config import RunConfig
+from stratax.estimator._spec import EstimatorSpec
+from stratax.estimator.hooks import check_hooks
+from stratax.v1 import ModelState
+
+_logger = logging.getLogger("stratax")
+
+
+class Estimator:
+    """Trains, evaluates and applies the model that a function describes, as `tf.estimator.Estimator`.
+
+    The function is one step's: it is traced and compiled for each mode, runs on every replica of the strategy in
+    `config`, and its variables are found by name, in memory and in checkpoints. Every call of a method begins with the
+    last checkpoint in `model_dir`; :meth:`train` writes others.
+
+    Args:
+        model_fn: A function of `features`, and of those of `labels`, `mode`, `params` and `config` that it names.
+            Returns an :class:`EstimatorSpec`.
+        model_dir: Where checkpoints and summaries are; by default that of `config`, or a temporary folder.
+        config: A :class:`RunConfig`.
+        params: What `model_fn` gets as `params`.
+        warm_start_from: Not supported yet.
+
+    Raises:
+        BadTypeError: If an argument has the wrong type.
+        BadArgumentError: If `model_fn` has other arguments, or `model_dir` is not that of `config`.
+
+    Example:
+        >>> import stratax.tf as tf, stratax.estimator as estimator
+        >>> def model_fn(features, labels, mode):
+        ...     w = tf.Variable(0.0, name="w")
+        ...     loss = tf.reduce_mean((features * w - labels) ** 2)
+        ...     train_op = None
+        ...     return estimator.EstimatorSpec(mode, predictions=features * w, loss=loss, train_op=train_op)
+    """
+
+    def __init__(
+        self,
+        model_fn: Callable[..., Any],
+        model_dir: str | os.PathLike | None = None,
+        config: RunConfig | None = None,
+        params: Mapping[str, Any] | None = None,
+        warm_start_from: object = None,
+    ) -> None:
+        _calls.check_model_fn(model_fn, params)
+        if config is not None and not isinstance(config, RunConfig):
+            raise errors.BadTypeError(
+                f"config must be an instance of stratax.estimator.RunConfig. Received: config={shown(config)}."
+            )
+        if warm_start_from is not None:
+            raise errors.BadArgumentError(
+                f"warm_start_from is not supported yet. Received: warm_start_from={shown(warm_start_from)}."
+            )
+        self._config = _with_model_dir(config or RunConfig(), model_dir)
+        self._model_fn = model_fn
+        self._params = dict(params or {})
+
+    @property
+    def config(self) -> RunConfig:
+        """How it runs."""
+        return self._config
+
+    @property
+    def model_dir(self) -> str:
+        """The folder of checkpoints and summaries."""
+        return self._config.model_dir or ""
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """A copy of what `model_fn` gets as `params`."""
+        return dict(self._params)
+
+    @property
+    def model_fn(self) -> Callable[..., Any]:
+        """The function with the arguments `features, labels, mode, config`."""
+
+        def public(features: Any, labels: Any, mode: str, config: Any) -> Any:
+            return _calls.call_model_fn(self._model_fn, features, labels, mode, self.params, config)
+
+        return public
+
+    def eval_dir(self, name: str | None = None) -> str:
+        """Return where an evaluation writes its summaries.
+
+        Args:
+            name: The evaluation's name.
+        """
+        return os.path.join(self.model_dir, f"eval_{name}" if name else "eval")
+
+    def latest_checkpoint(self) -> str | None:
+        """Return the path of the last checkpoint; None without one."""
+        return _checkpoints.latest(self.model_dir)
+
+    def get_variable_names(self) -> list[str]:
+        """Return the names of the variables in the last checkpoint.
+
+        Raises:
+            FileMissingError: If there is none.
+        """
+        reader = _checkpoints.load_checkpoint(self._trained())
+        return sorted(name for name in reader.get_variable_to_shape_map() if name != "save_counter")
+
+    def get_variable_value(self, name: str) -> np.ndarray:
+        """Return the value of a variable in the last checkpoint.
+
+        Args:
+            name: Its name.
+
+        Raises:
+            BadArgumentError: If there is no such variable.
+            FileMissingError: If there is no checkpoint.
+        """
+        return _checkpoints.load_checkpoint(self._trained()).get_tensor(name)
+
+    def train(
+        self,
+        input_fn: Callable[..., Any],
+        hooks: Sequence[Any] | None = None,
+        steps: int | None = None,
+        max_steps: int | None = None,
+        saving_listeners: Sequence[Any] | None = None,
+    ) -> "Estimator":
+        """Train, from the last checkpoint on, and save another one at the end.
+
+        Args:
+            input_fn: Returns the input: a Dataset of batches of `(features, labels)`, or these tensors. Called once for
+                each worker; each replica takes one of its batches per step. May take `mode`, `params`, `config` and
+                `input_context`.
+            hooks: Session hooks.
+            steps: How many steps to train; None until the input ends.
+            max_steps: The global step to end at, exactly. Not together with `steps`.
+            saving_listeners: Called around the saving of checkpoints.
+
+        Returns:
+            This estimator.
+
+        Raises:
+            BadArgumentError: If both `steps` and `max_steps` are given, or one is not positive.
+            RestoreError: If the checkpoint is of another model.
+            NanLossDuringTrainingError: If a loss is NaN.
+        """
+        _check_steps(steps, max_steps)
+        strategy = self._strategy("train_distribute")
+        done = _checkpoints.saved_step(self.model_dir)
+        if max_steps is not None and done >= max_steps:
+            _logger.info("Skipping training since max_steps has already saved.")
+            return self
+        until = max_steps if max_steps is not None else None if steps is None else done + steps
+        state = ModelState(self._config.tf_random_seed)
+        model = Model(self._calling(ModeKeys.TRAIN), ModeKeys.TRAIN, strategy, state)
+        with self._input(strategy, input_fn, ModeKeys.TRAIN) as given:
+            model.build(_one_batch(given, strategy))
+            run = _training.Training(
+                model,
+                strategy,
+                self._config,
+                hooks=list(check_hooks(hooks, "hooks")),
+                steps_per_dispatch=self._steps_per_dispatch(),
+            )
+            run.begin(self.latest_checkpoint())
+            run.run(given, until)
+        _logger.info("Loss for final step: %s.", run.last_loss())
+        return self
+
+    def evaluate(
+        self,
+        input_fn: Callable[..., Any],
+        steps: int | None = None,
+        hooks: Sequence[Any] | None = None,
+        checkpoint_path: str | None = None,
+        name: str | None = None,
+    ) -> dict[str, Any]:
+        """Evaluate a checkpoint.
+
+        Args:
+            input_fn: As in :meth:`train`.
+            steps: How many batches; None for all.
+            hooks: Session hooks.
+            checkpoint_path: The checkpoint; by default the last one. Without one the model is evaluated as it is made.
+            name: The name of this evaluation, for its folder.
+
+        Returns:
+            The metrics by name, with ``"loss"`` and ``"global_step"``.
+
+        Raises:
+            BadArgumentError: If `steps` is not positive.
+            RestoreError: If the checkpoint is of another model.
+        """
+        _check_steps(steps, None)
+        strategy = self._strategy("eval_distribute")
+        state = ModelState(self._config.tf_random_seed)
+        model = Model(self._calling(ModeKeys.EVAL), ModeKeys.EVAL, strategy, state)
+        with self._input(strategy, input_fn, ModeKeys.EVAL) as given:
+            model.build(_one_batch(given, strategy))
+            self._read(state, checkpoint_path)
+            found = _evaluation.evaluate(
+                model, strategy, given, steps, list(check_hooks(hooks, "hooks")), self.model_dir
+            )
+        shown_metrics = ", ".join(f"{key} = {found[key]}" for key in sorted(found))
+        _logger.info("Saving dict for global step %d: %s", found["global_step"], shown_metrics)
+        return found
+
+    def predict(
+        self,
+        input_fn: Callable[..., Any],
+        predict_keys: Any = None,
+        hooks: Sequence[Any] | None = None,
+        checkpoint_path: str | None = None,
+        yield_single_examples: bool = True,
+    ) -> Iterator[Any]:
+        """Apply a checkpoint.
+
+        Args:
+            input_fn: Returns features; labels are passed over.
+            predict_keys: Which of the predictions to give, where they are a dict; None for all.
+            hooks: Session hooks.
+            checkpoint_path: The checkpoint; by default the last one.
+            yield_single_examples: Whether to give the predictions of each example by itself.
+
+        Yields:
+            Predictions: NumPy arrays, or dicts of them.
+
+        Raises:
+            FileMissingError: If there is no checkpoint.
+            BadArgumentError: If no prediction has one of `predict_keys`.
+        """
+        path = checkpoint_path or self._trained()
+        # One device computes them, as in TensorFlow: they come in the order of the input.
+        strategy = get_strategy()
+        state = ModelState(self._config.tf_random_seed)
+        model = Model(self._calling(ModeKeys.PREDICT), ModeKeys.PREDICT, strategy, state)
+        with self._input(strategy, input_fn, ModeKeys.PREDICT) as given:
+            model.build(_one_batch(given, strategy))
+            self._read(state, path)
+            yield from _prediction.predictions(
+                model,
+                strategy,
+                given,
+                predict_keys,
+                single=yield_single_examples,
+                hooks=list(check_hooks(hooks, "hooks")),
+            )
+
+    def _calling(self, mode: str) -> Callable[[Any, Any], EstimatorSpec]:
+        def call(features: Any, labels: Any) -> EstimatorSpec:
+            spec = self._call_model_fn(features, labels, mode)
+            if not isinstance(spec, EstimatorSpec):
+                raise errors.BadTypeError(
+                    "model_fn should return an EstimatorSpec. "
+                    f"Received: {shown(spec)}. Return stratax.estimator.EstimatorSpec(mode, ...)."
+                )
+            return spec
+
+        return call
+
+    def _call_model_fn(self, features: Any, labels: Any, mode: str) -> Any:
+        labels = None if mode == ModeKeys.PREDICT else labels
+        return _calls.call_model_fn(self._model_fn, features, labels, mode, self.params, self._config)
+
+    def _input(self, strategy: Strategy, input_fn: Callable[..., Any], mode: str) -> StepInput:
+        def make(context: InputContext) -> Any:
+            return _calls.call_input_fn(input_fn, self._input_arguments(mode, context))
+
+        return _inputs.distributed(strategy, make)
+
+    def _input_arguments(self, mode: str, context: InputContext) -> dict[str, Any]:
+        return {"mode": mode, "params": self.params, "config": self._config, "input_context": context}
+
+    def _strategy(self, field: str) -> Strategy:
+        return getattr(self._config, field) or get_strategy()
+
+    def _steps_per_dispatch(self) -> int:
+        return 1
+
+    def _read(self, state: ModelState, checkpoint_path: str | None) -> None:
+        path = checkpoint_path or self.latest_checkpoint()
+        if path is None:
+            _logger.info(
+                "Could not find trained model in model_dir: %s, running initialization.", self.model_dir
+            )
+            return
+        _checkpoints.read_into(state, path)
+
+    def _trained(self) -> str:
+        path = self.latest_checkpoint()
+        if path is None:
+            raise errors.FileMissingError(
+                f"Could not find trained model in model_dir: {self.model_dir}. Train first, or pass checkpoint_path."
+            )
+        return path
+
+
+def _with_model_dir(config: RunConfig, model_dir: str | os.PathLike | None) -> RunConfig:
+    """Return the configuration with the folder that counts."""
+    given = None if model_dir is None else os.fspath(model_dir)
+    if given is not None and config.model_dir not in (None, given):
+        raise errors.BadArgumentError(
+            "`model_dir` are set both in constructor and `RunConfig`, but with different values. In constructor: "
+            f"{shown(given)}, in `RunConfig`: {shown(config.model_dir)}."
+        )
+    folder = given or config.model_dir
+    if folder is None:
+        folder = tempfile.mkdtemp()
+        _logger.warning("Using temporary folder as model directory: %s", folder)
+    return config if config.model_dir == folder else config.replace(model_dir=folder)
+
+
+def _one_batch(given: StepInput, strategy: Strategy) -> PyTree:
+    """Return the shapes of one replica's batch, of those of the first step's examples."""
+    replicas = strategy.num_replicas_in_sync
+
+    def part(leaf: Any) -> Any:
+        if not leaf.shape or leaf.shape[0] % replicas:
+            return leaf
+        return jax.ShapeDtypeStruct((leaf.shape[0] // replicas, *leaf.shape[1:]), leaf.dtype)
+
+    return jax.tree.map(part, given.first_structure())
+
+
+def _check_steps(steps: int | None, max_steps: int | None) -> None:
+    if steps is not None and max_steps is not None:
+        raise errors.BadArgumentError(
+            f"Can not provide both steps and max_steps. Received: steps={shown(steps)}, max_steps={shown(max_steps)}."
+        )
+    for name, value in (("steps", steps), ("max_steps", max_steps)):
+        if value is not None and value <= 0:
+            raise errors.BadArgumentError(f"Must specify {name} > 0, given: {value}")

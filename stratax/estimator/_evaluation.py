@@ -1,0 +1,104 @@
+"""One call of `Estimator.evaluate`: metrics over all batches of an input (estimator layer)."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import keras
+import numpy as np
+
+from stratax import errors
+from stratax.core import variable_store
+from stratax.distribute import Strategy
+from stratax.engine import StepInput, StepLoop, StepProgram, is_chief
+from stratax.estimator._model import FETCHED, Model
+from stratax.estimator._session import Session, SessionHooks
+from stratax.estimator.hooks import SessionRunHook
+from stratax.v1 import ModelScope
+
+LOSS_METRIC = "loss"
+GLOBAL_STEP = "global_step"
+_VALUES = "values"
+
+
+def evaluate(
+    model: Model,
+    strategy: Strategy,
+    given: StepInput,
+    steps: int | None,
+    hooks: Sequence[SessionRunHook],
+    model_dir: str,
+) -> dict[str, Any]:
+    """Return the metrics of a model over its input.
+
+    Args:
+        model: The model, built, with its variables' values.
+        strategy: The strategy.
+        given: The input.
+        steps: How many steps at most; None for the whole input.
+        hooks: The session hooks of the caller.
+        model_dir: The folder of the model.
+    """
+    session = Session(model_dir, is_chief(strategy), None)
+    joints = SessionHooks(
+        model,
+        [*hooks, *model.spec.evaluation_hooks],
+        session,
+        make_program=lambda asked: _program(model, asked),
+    )
+    joints.begin_hooks()
+    loop = StepLoop(strategy, joints.program, hooks=[joints], phase="evaluating")
+    outputs = loop.run(given, until=steps, passes=1)
+    if outputs is None:
+        raise errors.DataError("evaluate needs at least one batch. Received: an input without any.")
+    found = {name: _number(_result(model, name, outputs)) for name in model.metrics}
+    found[GLOBAL_STEP] = model.global_step()
+    return found
+
+
+def _program(model: Model, fetched: frozenset[Any]) -> StepProgram:
+    def outputs(scope: ModelScope, spec: Any) -> dict[str, Any]:
+        metrics = dict(spec.eval_metric_ops or {})
+        if LOSS_METRIC in metrics:
+            raise errors.BadArgumentError(
+                "eval_metric_ops has a metric named 'loss', which is the Estimator's own. Give it another name."
+            )
+        scope.run([_update(metric) for metric in metrics.values()])
+        total = scope.make_variable("eval_loss/total", (), aggregation="sum")
+        count = scope.make_variable("eval_loss/count", (), aggregation="sum")
+        keras.Variable.assign(total, total.value + jnp.reshape(jnp.asarray(spec.loss), ()))
+        keras.Variable.assign(count, count.value + 1)
+        plain = {name: metric[0] for name, metric in metrics.items() if _is_plain(metric)}
+        return {
+            _VALUES: {name: jnp.asarray(value) for name, value in plain.items()},
+            FETCHED: model.fetched(scope, fetched),
+        }
+
+    return model.program(outputs, of_first=(_VALUES, FETCHED), name="evaluate")
+
+
+def _update(metric: Any) -> Any:
+    """Return what updates a metric: a Keras metric has been updated by whoever made it."""
+    return None if isinstance(metric, keras.metrics.Metric) else metric[1]
+
+
+def _is_plain(metric: Any) -> bool:
+    """Return whether a metric's value is a tensor of the step, and not computed of its variables."""
+    return not isinstance(metric, keras.metrics.Metric) and not hasattr(metric[0], "result")
+
+
+def _result(model: Model, name: str, outputs: Any) -> Any:
+    if name == LOSS_METRIC:
+        total, count = (model.state.variables[f"eval_loss/{part}"] for part in ("total", "count"))
+        sums = variable_store.read_all([total, count])
+        return np.asarray(sums[0]) / np.asarray(sums[1])
+    metric = model.spec.eval_metric_ops[name]
+    if isinstance(metric, keras.metrics.Metric):
+        return metric.result()
+    return metric[0].result() if hasattr(metric[0], "result") else outputs[_VALUES][name][-1]
+
+
+def _number(value: Any) -> Any:
+    array = jax.tree.map(np.asarray, value)
+    return array[()] if isinstance(array, np.ndarray) and not array.shape else array

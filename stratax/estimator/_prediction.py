@@ -1,0 +1,92 @@
+"""One call of `Estimator.predict`: the predictions for each example (estimator layer)."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from stratax import errors
+from stratax._shown import shown
+from stratax.distribute import Strategy
+from stratax.engine import StepInput
+from stratax.estimator._model import Model
+from stratax.estimator.hooks import SessionRunHook
+from stratax.v1 import ModelScope
+
+
+def predictions(
+    model: Model,
+    strategy: Strategy,
+    given: StepInput,
+    keys: str | Sequence[str] | None,
+    hooks: Sequence[SessionRunHook],
+    *,
+    single: bool,
+) -> Iterator[Any]:
+    """Give the predictions of a model, batch by batch or example by example.
+
+    Args:
+        model: The model, built, with its variables' values.
+        strategy: The strategy.
+        given: The input.
+        keys: Which of the predictions to give; None for all.
+        hooks: The session hooks of the caller.
+        single: Whether to give each example by itself.
+
+    Yields:
+        Predictions, as NumPy arrays.
+    """
+    chosen = _chosen(model.spec.predictions, keys)
+
+    def outputs(scope: ModelScope, spec: Any) -> Any:
+        if chosen is None:
+            return jnp.asarray(spec.predictions)
+        return {key: jnp.asarray(spec.predictions[key]) for key in chosen}
+
+    program = model.program(outputs, name="predict")
+    iterator = given.open()
+    ahead: Any = None
+    while iterator.available(1):
+        _, element = iterator.take_pending()
+        made = program(1, element)
+        # One dispatch is on its way while the predictions of the one before are used.
+        if ahead is not None:
+            yield from _given(ahead, single=single)
+        ahead = made
+    if ahead is not None:
+        yield from _given(ahead, single=single)
+
+
+def _given(made: Any, *, single: bool) -> Iterator[Any]:
+    arrays = jax.tree.map(np.asarray, made)
+    if not single:
+        yield arrays
+        return
+    leaves = jax.tree.leaves(arrays)
+    if len({leaf.shape[0] if leaf.shape else None for leaf in leaves}) != 1:
+        raise errors.BadArgumentError(
+            "Predictions must have one row for each example. Expected: the same first dimension in all. Received: "
+            f"shapes {', '.join(str(leaf.shape) for leaf in leaves)}. Pass yield_single_examples=False to get whole "
+            "batches."
+        )
+    for row in range(leaves[0].shape[0]):
+        yield jax.tree.map(lambda leaf: leaf[row], arrays)  # noqa: B023 - used at once
+
+
+def _chosen(predicted: Any, keys: str | Sequence[str] | None) -> list[str] | None:
+    if not isinstance(predicted, dict):
+        if keys:
+            raise errors.BadArgumentError(
+                "predict_keys argument is not valid in case of non-dict predictions. "
+                f"Received: predict_keys={shown(keys)}."
+            )
+        return None
+    wanted = list(predicted) if not keys else [keys] if isinstance(keys, str) else list(keys)
+    found = [key for key in predicted if key in wanted]
+    if not found:
+        raise errors.BadArgumentError(
+            f"Expected to run at least one output from {list(predicted)}, provided {wanted}."
+        )
+    return found

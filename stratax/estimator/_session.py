@@ -1,0 +1,196 @@
+"""Session hooks at the joints of the loop of steps (estimator layer)."""
+
+import collections
+import contextlib
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import keras
+import numpy as np
+
+from stratax import engine, errors
+from stratax._shown import shown
+from stratax.core import variable_store
+from stratax.engine import StepLoop, StepProgram
+from stratax.estimator._model import FETCHED, LOSS, Key, Model
+from stratax.estimator.hooks import SessionRunContext, SessionRunHook, SessionRunValues
+from stratax.v1 import Operation, entering
+
+# Each dispatch's loss is looked at when so many more are on their way: it is there by then, and nobody waits.
+_DISPATCHES_BEHIND = 2
+# Tensors of so many numbers stay among the results of the program once they were asked for: compiling another program
+# would take longer.
+_SMALL = 1024
+
+
+class Session:
+    """What hooks know of the training or evaluation that they hang on; what a TensorFlow session is to them.
+
+    Attributes:
+        global_step: How many steps are done.
+        steps: How many of them the last dispatch ran.
+        is_chief: Whether this process writes files.
+        model_dir: The folder of the model.
+    """
+
+    def __init__(self, model_dir: str, is_chief: bool, save: Callable[[str | None], str] | None) -> None:
+        self.global_step = 0
+        self.steps = 0
+        self.is_chief = is_chief
+        self.model_dir = model_dir
+        self._save = save
+
+    def save(self, path_prefix: str | None = None) -> str:
+        """Save a checkpoint of the model and the position of its input; all workers call it at the same step.
+
+        Args:
+            path_prefix: The path before the step; None for the model's folder.
+
+        Raises:
+            ModelScopeError: If nothing is trained.
+        """
+        if self._save is None:
+            raise errors.ModelScopeError("Checkpoints are saved in training only.")
+        return self._save(path_prefix)
+
+    def run(self, fetches: Any, feed_dict: object = None) -> Any:
+        """Return the present values of variables.
+
+        Args:
+            fetches: A variable, or a structure of them.
+            feed_dict: Must be None.
+
+        Raises:
+            BadTypeError: If something else is asked for: tensors are asked for in `before_run`.
+        """
+        leaves, treedef = jax.tree.flatten(fetches, is_leaf=lambda leaf: isinstance(leaf, keras.Variable))
+        if feed_dict is not None or not all(isinstance(leaf, keras.Variable) for leaf in leaves):
+            raise errors.BadTypeError(
+                "A hook's session gives the values of variables. Tensors of the model_fn are asked for in before_run, "
+                f"which returns SessionRunArgs(fetches). Received: fetches={shown(fetches)}."
+            )
+        return jax.tree.unflatten(treedef, [np.asarray(value) for value in variable_store.read_all(leaves)])
+
+
+class SessionHooks(engine.Hook):
+    """Calls session hooks around each dispatch of training, and gives them what they ask for.
+
+    Args:
+        model: The model.
+        hooks: The hooks, in the order in which they are called.
+        session: What they get as session.
+        make_program: Compiles steps that give what is asked for; by default steps of training.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        hooks: Sequence[SessionRunHook],
+        session: Session,
+        make_program: Callable[[frozenset[Key]], StepProgram] | None = None,
+    ) -> None:
+        self.session = session
+        self._make_program = make_program or model.train_program
+        self._model = model
+        self._hooks = list(hooks)
+        self._before = [hook for hook in self._hooks if _has_own(hook, "before_run")]
+        self._after = [hook for hook in self._hooks if _has_own(hook, "after_run")]
+        self._programs: dict[frozenset[Key], StepProgram] = {}
+        self._kept: set[Key] = set()
+        self._asked: dict[int, tuple[Any, list[Key]]] = {}
+        self._losses: collections.deque[tuple[int, Any]] = collections.deque()
+        self._context: Any = None
+
+    def program(self, steps: int, element: Any) -> Any:
+        """Run steps with the program that gives what was asked for."""
+        wanted = frozenset({*self._kept, *(key for _, keys in self._asked.values() for key in keys)})
+        program = self._programs.get(wanted)
+        if program is None:
+            program = self._programs[wanted] = self._make_program(wanted)
+        return program(steps, element)
+
+    def begin_hooks(self) -> None:
+        """Call the hooks' `begin`, in the scope of the model that was built."""
+        scope = self._model.scope
+        with contextlib.nullcontext() if scope is None else entering(scope):
+            for hook in self._hooks:
+                hook.begin()
+
+    def begin(self, loop: StepLoop) -> None:
+        self.session.global_step = loop.step
+        for hook in self._hooks:
+            if _has_own(hook, "after_create_session"):
+                hook.after_create_session(self.session, None)
+
+    def before_dispatch(self, loop: StepLoop, steps: int) -> None:
+        self._asked.clear()
+        self.session.global_step = loop.step
+        self._context = SessionRunContext(None, self.session)
+        for hook in self._before:
+            arguments = hook.before_run(self._context)
+            if arguments is not None and arguments.fetches is not None:
+                leaves, treedef = jax.tree.flatten(arguments.fetches, is_leaf=_is_fetch)
+                self._asked[id(hook)] = treedef, [self._model.key_of(leaf) for leaf in leaves]
+        self._stop_if_asked(loop)
+
+    def after_dispatch(self, loop: StepLoop, steps: int, outputs: Any) -> None:
+        self.session.global_step, self.session.steps = loop.step, steps
+        if LOSS in outputs:
+            self._losses.append((loop.step - steps, outputs[LOSS]))
+        while len(self._losses) > _DISPATCHES_BEHIND:
+            self._check_loss(*self._losses.popleft())
+        for key in (key for _, keys in self._asked.values() for key in keys):
+            if np.prod(outputs[FETCHED][key].shape[1:]) <= _SMALL:
+                self._kept.add(key)
+        for hook in self._after:
+            hook.after_run(self._context, self._values(hook, outputs))
+        self._stop_if_asked(loop)
+
+    def check_losses(self) -> None:
+        """Wait for the losses of all steps, and look at them: before a checkpoint is written, and at the end."""
+        while self._losses:
+            self._check_loss(*self._losses.popleft())
+
+    def end(self, loop: StepLoop) -> None:
+        self.check_losses()
+        self.session.global_step = loop.step
+        for hook in self._hooks:
+            if _has_own(hook, "end"):
+                hook.end(self.session)
+
+    def _values(self, hook: object, outputs: Any) -> Any:
+        if id(hook) not in self._asked:
+            return SessionRunValues(results=None, options=None, run_metadata=None, each_step=None)
+        treedef, keys = self._asked[id(hook)]
+        each = [None if key[0] == "operation" else np.asarray(outputs[FETCHED][key]) for key in keys]
+        last = [None if values is None else values[-1] for values in each]
+        return SessionRunValues(
+            results=jax.tree.unflatten(treedef, last),
+            options=None,
+            run_metadata=None,
+            each_step=jax.tree.unflatten(treedef, each),
+        )
+
+    def _stop_if_asked(self, loop: StepLoop) -> None:
+        if self._context.stop_requested:
+            loop.request_stop()
+
+    def _check_loss(self, before: int, losses: Any) -> None:
+        values = np.asarray(losses)
+        wrong = np.flatnonzero(np.isnan(values))
+        if wrong.size:
+            raise errors.NanLossDuringTrainingError(
+                f"NaN loss during training, at step {before + int(wrong[0]) + 1}. The variables are spoilt since; the "
+                "last checkpoint is from before it. Lower the learning rate, or look for a logarithm of 0 in the "
+                "loss."
+            )
+
+
+def _is_fetch(leaf: object) -> bool:
+    return isinstance(leaf, keras.Variable | Operation)
+
+
+def _has_own(hook: Any, name: str) -> bool:
+    """Return whether a hook has a method that does something."""
+    return getattr(type(hook), name, None) is not getattr(SessionRunHook, name)

@@ -1,0 +1,243 @@
+"""Training, evaluation and prediction of a `model_fn`, alone and on several replicas."""
+
+import functools
+
+import jax.numpy as jnp
+import keras
+import numpy as np
+import pytest
+
+import stratax as sx
+import stratax.tf as tf
+from stratax import errors
+from stratax.estimator import Estimator, EstimatorSpec, ModeKeys, RunConfig, SessionRunArgs, SessionRunHook
+from stratax.v1 import train
+from stratax.v1._current import current
+
+random = np.random.default_rng(0)
+FEATURES = random.standard_normal((96, 4)).astype(np.float32)
+LABELS = (FEATURES @ np.float32([[1], [2], [-1], [0.5]])).astype(np.float32)
+
+
+def data(batch=32, *, repeat=True, rows=96):
+    dataset = sx.data.Dataset.from_tensor_slices((FEATURES[:rows], LABELS[:rows]))
+    return (dataset.repeat() if repeat else dataset).batch(batch)
+
+
+def model_fn(features, labels, mode, params):
+    hidden = keras.layers.Dense(3, activation="tanh")(features)
+    predicted = keras.layers.Dense(1)(hidden)
+    if mode == ModeKeys.PREDICT:
+        return EstimatorSpec(mode, predictions={"y": predicted, "twice": 2 * predicted})
+    loss = tf.reduce_mean((predicted - labels) ** 2)
+    error = keras.metrics.MeanAbsoluteError(name="mae")
+    error.update_state(labels, predicted)
+    optimizer = train.GradientDescentOptimizer(params.get("rate", 0.05))
+    train_op = optimizer.minimize(loss, global_step=current().global_step())
+    return EstimatorSpec(mode, loss=loss, train_op=train_op, eval_metric_ops={"mae": error})
+
+
+class Watch(SessionRunHook):
+    """Asks for something at some steps and keeps what it got."""
+
+    def __init__(self, fetches, every=1):
+        self.fetches, self.every = fetches, every
+        self.calls, self.got = [], []
+
+    def begin(self):
+        self.calls.append("begin")
+
+    def after_create_session(self, session, coord):
+        self.calls.append(f"created {session.global_step}")
+
+    def before_run(self, run_context):
+        if run_context.session.global_step % self.every == 0:
+            return SessionRunArgs(self.fetches)
+        return None
+
+    def after_run(self, run_context, run_values):
+        if run_values.results is not None:
+            self.got.append((run_context.session.global_step, run_values.results))
+
+    def end(self, session):
+        self.calls.append(f"end {session.global_step}")
+
+
+def estimator(folder, function=model_fn, **config):
+    return Estimator(function, str(folder), RunConfig(**config), params={})
+
+
+def weights(made):
+    return {name: made.get_variable_value(name) for name in made.get_variable_names()}
+
+
+def test_a_model_is_trained_evaluated_and_applied(tmp_path):
+    made = estimator(tmp_path)
+    assert made.train(data, steps=40) is made
+    found = made.evaluate(functools.partial(data, repeat=False))
+    assert sorted(found) == ["global_step", "loss", "mae"]
+    assert found["global_step"] == 40
+    rows = list(made.predict(functools.partial(data, repeat=False)))
+    assert len(rows) == 96
+    assert sorted(rows[0]) == ["twice", "y"]
+    predicted = np.stack([row["y"] for row in rows])
+    np.testing.assert_allclose(found["mae"], np.abs(predicted - LABELS).mean(), rtol=1e-5)
+    np.testing.assert_allclose(found["loss"], np.square(predicted - LABELS).mean(), rtol=1e-5)
+    assert found["loss"] < 0.5
+    assert sorted(weights(made)) == [
+        "dense/bias",
+        "dense/kernel",
+        "dense_1/bias",
+        "dense_1/kernel",
+        "global_step",
+    ]
+
+
+def test_a_second_training_goes_on_and_max_steps_is_exact(tmp_path):
+    parts, whole = estimator(tmp_path / "parts"), estimator(tmp_path / "whole")
+    # Each call reads its input from the beginning: a batch that is the whole data makes that no difference.
+    whole.train(functools.partial(data, 96), steps=7)
+    parts.train(functools.partial(data, 96), steps=3)
+    parts.train(functools.partial(data, 96), max_steps=7)
+    parts.train(functools.partial(data, 96), max_steps=7)
+    assert parts.latest_checkpoint().endswith("model.ckpt-7")
+    for name, value in weights(whole).items():
+        assert np.array_equal(value, weights(parts)[name]), name
+
+
+def test_training_ends_where_the_input_ends(tmp_path):
+    made = estimator(tmp_path)
+    made.train(functools.partial(data, repeat=False), steps=100)
+    assert made.get_variable_value("global_step") == 3
+
+
+def test_an_early_checkpoint_can_be_evaluated_and_old_ones_are_removed(tmp_path):
+    made = estimator(tmp_path, keep_checkpoint_max=2)
+    for step in (1, 2, 3):
+        made.train(data, max_steps=step)
+    assert sorted(path.name for path in tmp_path.glob("model.ckpt-*")) == ["model.ckpt-2", "model.ckpt-3"]
+    evaluation = functools.partial(data, repeat=False)
+    first = made.evaluate(evaluation, checkpoint_path=str(tmp_path / "model.ckpt-2"))
+    assert (first["global_step"], made.evaluate(evaluation)["global_step"]) == (2, 3)
+
+
+@pytest.mark.parametrize("replicas", [2, 8])
+def test_replicas_take_a_batch_each_and_train_as_one(tmp_path, replicas):
+    devices = [f"/cpu:{index}" for index in range(replicas)]
+    strategy = sx.distribute.MirroredStrategy(devices)
+    batch = 16 // replicas
+    many = estimator(tmp_path / "many", train_distribute=strategy, eval_distribute=strategy)
+    one = estimator(tmp_path / "one")
+    many.train(functools.partial(data, batch), steps=10)
+    one.train(functools.partial(data, 16), steps=10)
+    for name, value in weights(one).items():
+        np.testing.assert_allclose(weights(many)[name], value, rtol=1e-5, atol=1e-6, err_msg=name)
+    # 90 examples: the last step has some for a few replicas only.
+    evaluation = functools.partial(data, repeat=False, rows=90)
+    found, expected = (
+        many.evaluate(functools.partial(evaluation, batch)),
+        one.evaluate(functools.partial(evaluation, 16)),
+    )
+    np.testing.assert_allclose(found["mae"], expected["mae"], rtol=1e-5)
+
+
+def test_hooks_get_what_they_ask_for(tmp_path):
+    asked = {}
+
+    def function(features, labels, mode, params):
+        spec = model_fn(features, labels, mode, params)
+        doubled = spec.loss * 2
+        asked.setdefault("hook", Watch({"loss": spec.loss, "twice": doubled, "x": features}, every=2))
+        return spec._replace(training_hooks=[asked["hook"]])
+
+    by_name = Watch(["dense/bias", "dense_1/bias:0"], every=5)
+    made = estimator(tmp_path, function)
+    made.train(functools.partial(data, 96), steps=6, hooks=[by_name])
+    assert by_name.calls == ["begin", "created 0", "end 6"]
+    assert [step for step, _ in by_name.got] == [1, 6]
+    np.testing.assert_allclose(by_name.got[-1][1][0], made.get_variable_value("dense/bias"), rtol=1e-6)
+    got = asked["hook"].got
+    assert [step for step, _ in got] == [1, 3, 5]
+    for _, values in got:
+        assert values["twice"] == 2 * values["loss"]
+        assert np.array_equal(values["x"], FEATURES)
+
+
+def test_a_hook_ends_training(tmp_path):
+    class Stop(SessionRunHook):
+        def after_run(self, run_context, run_values):
+            if run_context.session.global_step == 4:
+                run_context.request_stop()
+
+    made = estimator(tmp_path)
+    made.train(data, steps=100, hooks=[Stop()])
+    assert made.get_variable_value("global_step") == 4
+
+
+def test_a_loss_that_is_not_a_number_names_the_step(tmp_path):
+    def function(features, labels, mode, params):
+        w = tf.Variable(1.0, name="w")
+        step = current().global_step()
+        loss = jnp.where(step.value == 5, jnp.nan, 1.0) * w.value
+        optimizer = train.GradientDescentOptimizer(0.1)
+        return EstimatorSpec(mode, loss=loss, train_op=optimizer.minimize(loss, global_step=step))
+
+    made = estimator(tmp_path, function)
+    with pytest.raises(errors.NanLossDuringTrainingError, match="at step 6"):
+        made.train(data, steps=20)
+    assert not np.isnan(made.get_variable_value("w"))
+
+
+def test_a_checkpoint_of_another_model_is_refused(tmp_path):
+    estimator(tmp_path).train(data, steps=1)
+
+    def other(features, labels, mode, params):
+        predicted = keras.layers.Dense(2, name="dense")(features)
+        loss = tf.reduce_mean(predicted**2)
+        optimizer = train.GradientDescentOptimizer(0.1)
+        return EstimatorSpec(mode, loss=loss, train_op=optimizer.minimize(loss, current().global_step()))
+
+    with pytest.raises(
+        errors.RestoreError, match=r"dense/kernel has the shape \(4, 2\) in the model and \(4, 3\)"
+    ):
+        estimator(tmp_path, other).train(data, steps=1)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (
+            lambda made: made.train(data, steps=1, max_steps=1),
+            errors.BadArgumentError,
+            "both steps and max_steps",
+        ),
+        (lambda made: made.train(data, steps=0), errors.BadArgumentError, "steps > 0, given: 0"),
+        (lambda made: made.train(3, steps=1), errors.BadTypeError, "input_fn must be a function"),
+        (lambda made: made.train(lambda rows: None, steps=1), errors.BadArgumentError, "Received: rows"),
+        (lambda made: made.train(lambda: "text", steps=1), errors.BadTypeError, "must return a Dataset"),
+        (lambda made: next(made.predict(data)), errors.FileMissingError, "Could not find trained model"),
+        (lambda made: made.get_variable_names(), errors.FileMissingError, "Could not find trained model"),
+        (lambda made: made.train(data, steps=1, hooks=[3]), errors.BadTypeError, "SessionRunHook"),
+    ],
+)
+def test_wrong_calls_raise(tmp_path, call, error, message):
+    with pytest.raises(error, match=message):
+        call(estimator(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("function", "params", "message"),
+    [
+        (lambda x: None, None, "must take features"),
+        (lambda features: None, {"a": 1}, "does not take params"),
+        (lambda features, other: None, None, "Received: other"),
+    ],
+)
+def test_functions_that_are_no_model_fn_raise(function, params, message):
+    with pytest.raises(errors.BadArgumentError, match=message):
+        Estimator(function, params=params)
+
+
+def test_a_model_fn_that_returns_something_else_raises(tmp_path):
+    with pytest.raises(errors.BadTypeError, match="should return an EstimatorSpec"):
+        Estimator(lambda features, labels: {"loss": 1}, str(tmp_path)).train(data, steps=1)
