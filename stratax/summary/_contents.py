@@ -261,10 +261,11 @@ def _pixels(data: Any) -> tuple[Any]:
 
 def _pictures(pixels: np.ndarray) -> list[bytes]:
     _, height, width, _ = np.shape(pixels)
-    return [str(width).encode(), str(height).encode(), *map(_png, np.asarray(pixels))]
+    return [str(width).encode(), str(height).encode(), *map(png, np.asarray(pixels))]
 
 
-def _png(pixels: np.ndarray) -> bytes:
+def png(pixels: np.ndarray) -> bytes:
+    """Return the PNG file of an image of bytes, shape `[height, width, channels]`."""
     try:
         from PIL import Image
     except ImportError as error:
@@ -279,11 +280,12 @@ def _png(pixels: np.ndarray) -> bytes:
 def _clips(clips: np.ndarray, rate: int) -> np.ndarray:
     rows = np.empty((len(clips), 2), object)
     for position, clip in enumerate(clips):
-        rows[position] = _wav(np.asarray(clip, np.float32), rate), b""
+        rows[position] = wav(np.asarray(clip, np.float32), rate), b""
     return rows
 
 
-def _wav(clip: np.ndarray, rate: int) -> bytes:
+def wav(clip: np.ndarray, rate: int) -> bytes:
+    """Return the WAV file of a clip, shape `[frames, channels]`, with 16 bits a sample."""
     # Half away from zero, as C's `round`: NumPy's rounds half to even.
     scaled = clip * np.float32(_LOUDEST)
     rounded = np.copysign(np.floor(np.abs(scaled) + np.float32(0.5)), scaled)

@@ -1,5 +1,6 @@
 """What each thread writes summaries with: the default writer, the step, the condition (summary layer)."""
 
+import abc
 import contextlib
 import dataclasses
 import re
@@ -14,6 +15,7 @@ from stratax._shown import shown
 from stratax.core import regions
 from stratax.errors import BadTypeError
 from stratax.seams import keras as seam
+from stratax.summary._records import SummaryRecord
 
 _INVALID_SCOPE_CHARACTERS = re.compile(r"[^-_/.A-Za-z0-9]")
 
@@ -32,15 +34,42 @@ class Setting:
     is_eager: bool
 
 
+class Collector(abc.ABC):
+    """Takes the summaries of a step that are written once it is over, where there is no writer."""
+
+    @abc.abstractmethod
+    def path(self) -> str:
+        """Return the name scopes that are entered, with slashes between them."""
+
+    @abc.abstractmethod
+    def entered(self, name: str) -> contextlib.AbstractContextManager[Any]:
+        """Return a block in a name scope."""
+
+    @abc.abstractmethod
+    def collect(self, record: SummaryRecord) -> None:
+        """Take a summary."""
+
+
 class _Context(threading.local):
     """The settings of a thread."""
 
     writer: Setting | None = None
     step: Setting | None = None
     condition: Setting | None = None
+    collector: Collector | None = None
 
 
 CONTEXT = _Context()
+
+
+@contextlib.contextmanager
+def collecting(collector: Collector) -> Iterator[None]:
+    """Give the summaries of a block that have neither a writer nor a step to a collector."""
+    before, CONTEXT.collector = CONTEXT.collector, collector
+    try:
+        yield
+    finally:
+        CONTEXT.collector = before
 
 
 def setting(value: object) -> Setting:
@@ -125,11 +154,12 @@ def summary_scope(
         only what a scope's name may have, and a slash.
     """
     name = name or default_name
-    path = "/".join(seam.current_path())
+    collector = CONTEXT.collector
+    path = "/".join(seam.current_path()) if collector is None else collector.path()
     tag = f"{path}/{name}" if path else name
     allowed = _INVALID_SCOPE_CHARACTERS.sub("", name) or default_name
     with contextlib.ExitStack() as stack:
         for part in allowed.strip("/").split("/"):
             if part:
-                stack.enter_context(keras.name_scope(part))
+                stack.enter_context(keras.name_scope(part) if collector is None else collector.entered(part))
         yield tag, f"{path}/{allowed}/" if path else f"{allowed}/"

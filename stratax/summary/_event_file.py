@@ -6,6 +6,7 @@ import contextlib
 import threading
 import time
 import warnings
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -23,6 +24,9 @@ _MOST_PENDING = 1000
 _QUEUE_BEHIND = 32
 # How long a process that leaves at once waits for what is pending.
 _LEAVE_SECONDS = 2.0
+
+# Those of this process, for its own readers.
+_files: "weakref.WeakSet[EventFile]" = weakref.WeakSet()
 
 # Makes an event of a wall time, in the thread that writes.
 MakeEvent = Callable[[], Any]
@@ -55,6 +59,7 @@ class EventFile:
         self._error: Exception | None = None
         self._thread = threading.Thread(target=self._run, name="stratax-summaries", daemon=True)
         self._thread.start()
+        _files.add(self)
         # At the end of the program, and where a process leaves without Python's own end.
         atexit.register(self._end)
         exits.before_leaving(self._end_soon)
@@ -95,6 +100,8 @@ class EventFile:
         deliveries.wait_for_deliveries()
         self.flush_soon()
         with self._changed:
+            if self._is_closed:
+                return
             while (self._pending or self._is_busy) and self._error is None:
                 self._changed.wait()
             self._check()
@@ -180,6 +187,13 @@ class EventFile:
         )
         with contextlib.suppress(Exception):
             self._events.close()
+
+
+def flush_folder(folder: str) -> None:
+    """Wait until all that this process has for the files of a folder is on the disk."""
+    for file in list(_files):
+        if file.folder.rstrip("/") == folder.rstrip("/"):
+            file.flush()
 
 
 def event_now(step: Callable[[], int], summary: Callable[[], Any]) -> MakeEvent:

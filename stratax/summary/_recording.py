@@ -5,6 +5,7 @@ program is dispatched: one small input of the program has it (:class:`_Outside`)
 program.
 """
 
+import dataclasses
 import types
 from collections.abc import Callable
 from typing import Any
@@ -21,6 +22,7 @@ from stratax.summary._contents import Content, of_tensor, tensor_message
 from stratax.summary._context import CONTEXT, Setting, checked_step
 from stratax.summary._event_file import event_now
 from stratax.summary._packages import new_summary
+from stratax.summary._records import SummaryRecord
 from stratax.summary._writer import SummaryWriter, writer_numbered
 
 _NO_STEP = (
@@ -43,16 +45,43 @@ def record(tag: str, make: Callable[[], Content], metadata: Any, step: Any) -> A
         step: Its step; None for the one that is set.
 
     Returns:
-        Whether it is recorded: a bool, or an array of one in a compiled function.
+        As :func:`record_message`.
+    """
+
+    def message() -> Content:
+        content = make()
+        encode = content.encode
+        return dataclasses.replace(content, encode=lambda *values: summary_of(tag, metadata, encode(*values)))
+
+    return record_message(tag, message, step)
+
+
+def record_message(tag: str, make: Callable[[], Content], step: Any) -> Any:
+    """Record a `Summary` message with the default writer.
+
+    Args:
+        tag: Its tag.
+        make: Makes the content of which it is encoded; called only if there is a writer for it.
+        step: Its step; None for the one that is set.
+
+    Returns:
+        Whether it is recorded: a bool, or an array of one in a compiled function; what is collected, if a collector
+        takes it.
 
     Raises:
         BadArgumentError: If it has no step.
     """
     if step is not None:
         checked_step(step)
+    collector = CONTEXT.collector
+    if collector is not None and CONTEXT.writer is None and step is None:
+        content = make()
+        made = SummaryRecord(tag, content.prepare(*content.arrays), content.encode)
+        collector.collect(made)
+        return made
     if regions.executing_eagerly():
-        return _record_now(tag, make, metadata, step)
-    return _record_in_program(tag, make, metadata, step)
+        return _record_now(make, step)
+    return _record_in_program(make, step)
 
 
 def should_record_summaries() -> Any:
@@ -107,7 +136,7 @@ def _parsed_metadata(content: bytes) -> Any:
     return tensorboard("compat.proto.summary_pb2").SummaryMetadata.FromString(content)
 
 
-def _record_now(tag: str, make: Callable[[], Content], metadata: Any, step: Any) -> Any:
+def _record_now(make: Callable[[], Content], step: Any) -> Any:
     writer = CONTEXT.writer
     if writer is None or not _holds_now(CONTEXT.condition):
         return False
@@ -118,17 +147,14 @@ def _record_now(tag: str, make: Callable[[], Content], metadata: Any, step: Any)
     content = make()
     if any(isinstance(value, jax.core.Tracer) for value in (*content.arrays, step)):
         # In a function that JAX compiles: all that is known now is part of its program.
-        _deliver(tag, content, metadata, writer.value, writer.value.number, step, True)
+        _deliver(content, writer.value, writer.value.number, step, True)
         return True
     arrays = [_fetching(array) for array in content.arrays]
     number = _fetching(step.value if isinstance(step, keras.Variable) else step)
-    writer.value._put(
-        event_now(
-            lambda: int(_fetched(number)),
-            lambda: summary_of(tag, metadata, content.encode(*content.prepare(*map(_fetched, arrays)))),
-        ),
-        may_wait=True,
+    made = event_now(
+        lambda: int(_fetched(number)), lambda: content.encode(*content.prepare(*map(_fetched, arrays)))
     )
+    writer.value._put(made, may_wait=True)
     return True
 
 
@@ -152,7 +178,7 @@ def _fetched(value: Any) -> Any:
     return np.asarray(value)
 
 
-def _record_in_program(tag: str, make: Callable[[], Content], metadata: Any, step: Any) -> Any:
+def _record_in_program(make: Callable[[], Content], step: Any) -> Any:
     wanted, writer = _wanted()
     if wanted is False:
         return False
@@ -163,24 +189,15 @@ def _record_in_program(tag: str, make: Callable[[], Content], metadata: Any, ste
     elif isinstance(step, keras.Variable):
         step = step.value
     number = _outside().tracer[_WRITER] if writer is None else writer.number
-    _deliver(tag, make(), metadata, writer, number, step, wanted)
+    _deliver(make(), writer, number, step, wanted)
     return wanted
 
 
-def _deliver(
-    tag: str,
-    content: Content,
-    metadata: Any,
-    writer: SummaryWriter | None,
-    number: Any,
-    step: Any,
-    wanted: Any,
-) -> None:
+def _deliver(content: Content, writer: SummaryWriter | None, number: Any, step: Any, wanted: Any) -> None:
     def receive(number: np.ndarray, step: np.ndarray, *arrays: np.ndarray) -> None:
         target = writer_numbered(int(number)) if writer is None else writer
         if target is not None:
-            made = event_now(lambda: int(step), lambda: summary_of(tag, metadata, content.encode(*arrays)))
-            target._put(made, may_wait=False)
+            target._put(event_now(lambda: int(step), lambda: content.encode(*arrays)), may_wait=False)
 
     def prepare(number: Any, step: Any, *arrays: Any) -> tuple[Any, ...]:
         return number, step, *content.prepare(*arrays)

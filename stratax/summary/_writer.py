@@ -64,6 +64,11 @@ class SummaryWriter(abc.ABC):
         """
         self.as_default(step).__enter__()
 
+    @property
+    @abc.abstractmethod
+    def is_closed(self) -> bool:
+        """Whether it can't be used any more."""
+
     @abc.abstractmethod
     def init(self) -> None:
         """Do nothing: the file is there since the writer is; here for programs of TensorFlow 1."""
@@ -142,6 +147,11 @@ class FileSummaryWriter(SummaryWriter):
     def __repr__(self) -> str:
         return f"<stratax.summary writer into {shown(self._folder)}{', closed' if self._is_closed else ''}>"
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether :meth:`close` was called."""
+        return self._is_closed
+
     def init(self) -> None:
         """See :meth:`SummaryWriter.init`."""
         self._check_open()
@@ -190,6 +200,11 @@ class _NoWriter(SummaryWriter):
     def as_default(self, step: Any = None) -> contextlib.AbstractContextManager["SummaryWriter"]:
         """Return a block that changes nothing: the writer around it stays the default one, as in TensorFlow."""
         return self._nothing()
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether it can't be used any more: never."""
+        return False
 
     def init(self) -> None:
         """Do nothing."""

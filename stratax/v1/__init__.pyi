@@ -1,4 +1,6 @@
+from . import contrib_summary as contrib_summary
 from . import losses as losses
+from . import summary as summary
 from . import train as train
 from ._current import entering as entering
 from ._operations import Operation as Operation

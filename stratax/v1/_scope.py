@@ -18,7 +18,8 @@ from stratax import errors
 from stratax._shown import shown
 from stratax.core import GradientTape, Variable, creation, generators, known, regions
 from stratax.seams import keras as seam
-from stratax.v1 import _names, _variables
+from stratax.summary import forms
+from stratax.v1 import _names, _summaries, _variables
 from stratax.v1._current import current as current
 from stratax.v1._current import current_or_none as current_or_none
 from stratax.v1._current import entering
@@ -94,6 +95,7 @@ class ModelScope(creation.Creator):
                 random.seed(self.state.seed)
             with (
                 entering(self),
+                forms.collecting(_summaries.Collector()),
                 seam.fresh_names(),
                 creation.creating_by(self),
                 self._known.entered(),
@@ -237,6 +239,11 @@ class ModelScope(creation.Creator):
         return value if self._known is None else self._known.value_of(value)
 
     # Names and collections.
+
+    @property
+    def prefix(self) -> str:
+        """The name scopes that are entered, with slashes between them."""
+        return self._prefix.rstrip("/")
 
     def unique_name(self, name: str) -> str:
         """Return the full name of an operation, below the name scopes, that no other of this trace has: `a`, `a_1`."""

@@ -1,3 +1,5 @@
+from stratax.summary.files import summary_iterator as summary_iterator
+
 from ._averages import ExponentialMovingAverage as ExponentialMovingAverage
 from ._decays import cosine_decay as cosine_decay
 from ._decays import cosine_decay_restarts as cosine_decay_restarts

@@ -1,1 +1,2 @@
 from . import data as data
+from . import summary as summary

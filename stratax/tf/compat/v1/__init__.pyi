@@ -1,2 +1,3 @@
 from . import losses as losses
+from . import summary as summary
 from . import train as train

@@ -1,0 +1,14 @@
+from ._contents import Content as Content
+from ._context import CONTEXT as CONTEXT
+from ._context import Collector as Collector
+from ._context import collecting as collecting
+from ._graph_forms import audio as audio
+from ._graph_forms import histogram as histogram
+from ._graph_forms import image as image
+from ._graph_forms import scalar as scalar
+from ._graph_forms import tensor as tensor
+from ._graph_forms import text as text
+from ._packages import tensorboard as tensorboard
+from ._recording import record_message as record_message
+from ._records import SummaryRecord as SummaryRecord
+from ._records import merged as merged

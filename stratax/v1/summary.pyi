@@ -1,0 +1,19 @@
+from stratax.summary.files import FileWriter as FileWriter
+from stratax.summary.files import FileWriterCache as FileWriterCache
+
+from ._summaries import Event as Event
+from ._summaries import SessionLog as SessionLog
+from ._summaries import Summary as Summary
+from ._summaries import SummaryDescription as SummaryDescription
+from ._summaries import TaggedRunMetadata as TaggedRunMetadata
+from ._summaries import all_v2_summary_ops as all_v2_summary_ops
+from ._summaries import audio as audio
+from ._summaries import get_summary_description as get_summary_description
+from ._summaries import histogram as histogram
+from ._summaries import image as image
+from ._summaries import initialize as initialize
+from ._summaries import merge as merge
+from ._summaries import merge_all as merge_all
+from ._summaries import scalar as scalar
+from ._summaries import tensor_summary as tensor_summary
+from ._summaries import text as text
