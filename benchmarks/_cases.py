@@ -138,6 +138,7 @@ def _lowerings() -> list[Case]:
         "one-pixel-gradient",
         "loop",
         "volume",
+        "transposed-gradient",
         "max",
         "max-gradient",
         "sum",

@@ -65,9 +65,18 @@ def _statistics(x: Any) -> Any:
     return x.sum((0, 1, 2)), (x * x).sum((0, 1, 2))
 
 
+def _transposed_gradient(x: Any, gradient: Any) -> Any:
+    def transposed(kernel: Any) -> Any:
+        return lax.conv_transpose(x, kernel, (2, 2), "SAME")
+
+    kernel = jax.ShapeDtypeStruct((3, 3, 32, 32), x.dtype)
+    return jax.linear_transpose(transposed, kernel)(gradient)[0]
+
+
 PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[tuple[int, ...], ...]]] = {
     "depthwise": (_depthwise, (_IMAGES, (3, 3, 1, 32))),
     "depthwise-gradient": (functools.partial(_filter_gradient, groups=32), (_IMAGES, (3, 3, 1, 32))),
+    "transposed-gradient": (_transposed_gradient, ((64, 14, 14, 32), _IMAGES)),
     "groups": (functools.partial(_convolution, groups=4), (_IMAGES, (3, 3, 8, 32))),
     "groups-gradient": (functools.partial(_filter_gradient, groups=4), (_IMAGES, (3, 3, 8, 32))),
     "one-pixel-gradient": (_filter_gradient, (_IMAGES, (1, 1, 32, 64))),

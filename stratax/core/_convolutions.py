@@ -12,6 +12,8 @@ processor time before and after, 64 images of 28x28x32 by kernels of 3x3:
 - kernels of 1x1 to 64 features, filter gradient 6 and 3: a matrix product;
 - one feature to 32 (200 images of 28x28), forward 7 and 1, three to 32 (64 images of 32x32) 4.5 and 2: a sum over
   the kernel's taps;
+- filter gradient of a transposed convolution with strides of 2 (64 images of 14x14x32), 98 and 6: the operands' roles
+  exchanged, so that the kernel is dilated and not the image;
 - depthwise filter gradient, 64x28x28x64 65 and 8, 32x56x56x128 410 and 34: image by image, summed over pixels at the
   end (sums over images and pixels of products take 37 where XLA's loops take 10).
 
@@ -88,6 +90,8 @@ def rewritten(lhs: Any, rhs: Any, params: dict[str, Any]) -> Any:
     if not _is_rewritable(lhs, rhs, params):
         return None
     form = _form(lhs.ndim)
+    if _is_dilated_gradient(lhs, rhs, params):
+        return functools.partial(_swapped, params=params)
     if _is_depthwise_gradient(lhs, rhs, params):
         return functools.partial(_accumulated, params=params)
     if params["dimension_numbers"] != form:
@@ -134,14 +138,61 @@ def _is_depthwise_gradient(lhs: Any, rhs: Any, params: dict[str, Any]) -> bool:
     return 0 < taps <= _MAX_TAPS and sums <= _MAX_SUMS
 
 
+def _is_dilated_gradient(lhs: Any, rhs: Any, params: dict[str, Any]) -> bool:
+    """Return whether it is the filter gradient of a transposed convolution: a large kernel over a dilated image."""
+    plain = (params["window_strides"], params["rhs_dilation"])
+    if set(params["lhs_dilation"]) == {1} or any(set(setting) != {1} for setting in plain):
+        return False
+    if params["feature_group_count"] != 1 or params["batch_group_count"] != 1:
+        return False
+    taps, kernel = (
+        _num_taps(lhs, rhs, params),
+        [rhs.shape[axis] for axis in params["dimension_numbers"].rhs_spec[2:]],
+    )
+    return min(taps) > 0 and all(size < window for size, window in zip(taps, kernel, strict=True))
+
+
+def _swapped(lhs: Any, rhs: Any, params: dict[str, Any]) -> Any:
+    """Compute the convolution with its operands' roles exchanged.
+
+    With a step of d, the sum over i of `lhs[(t + i - low) / d] * rhs[i]` is that over j of
+    `lhs[j] * rhs[d * j + low - t]`: the image is the kernel then, dilated, and the result comes backwards.
+    """
+    form, steps = params["dimension_numbers"], params["lhs_dilation"]
+    taps = _num_taps(lhs, rhs, params)
+    space = zip(taps, steps, params["padding"], form.lhs_spec[2:], form.rhs_spec[2:], strict=True)
+    padding = []
+    for size, step, (low, _), image, kernel in space:
+        before = size - 1 - low
+        padding.append((before, size + step * (lhs.shape[image] - 1) - rhs.shape[kernel] - before))
+    exchanged = _FORM(form.rhs_spec, form.lhs_spec, (form.out_spec[1], form.out_spec[0], *form.out_spec[2:]))
+    ones = (1,) * len(taps)
+    result = _PRIMITIVE.bind(
+        rhs,
+        lhs,
+        **{
+            **params,
+            "dimension_numbers": exchanged,
+            "padding": tuple(padding),
+            "lhs_dilation": ones,
+            "rhs_dilation": steps,
+            "out_sharding": None,
+        },
+    )
+    return lax.rev(result, form.out_spec[2:])
+
+
 def _num_taps(lhs: Any, rhs: Any, params: dict[str, Any]) -> list[int]:
     """Return the size of a filter gradient's result in each dimension of space."""
     form = params["dimension_numbers"]
-    names = ("padding", "window_strides", "rhs_dilation")
+    names = ("padding", "window_strides", "lhs_dilation", "rhs_dilation")
     settings = zip(form.lhs_spec[2:], form.rhs_spec[2:], *(params[name] for name in names), strict=True)
     return [
-        max(0, (lhs.shape[image] + sum(padding) - (rhs.shape[gradient] - 1) * spread - 1) // step + 1)
-        for image, gradient, padding, step, spread in settings
+        max(
+            0,
+            ((lhs.shape[image] - 1) * apart + sum(padding) - (rhs.shape[gradient] - 1) * spread) // step + 1,
+        )
+        for image, gradient, padding, step, apart, spread in settings
     ]
 
 

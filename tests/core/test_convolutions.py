@@ -66,6 +66,16 @@ CASES = {
         NHWC,
         {"window_strides": (2, 1), "padding": ((2, -1), (0, 1)), "rhs_dilation": (2, 3)},
     ),
+    "filter gradient of a transposed one": (
+        ((3, 4, 5, 2), (8, 7, 2, 4)),
+        NHWC,
+        {"window_strides": (1, 1), "lhs_dilation": (2, 2), "padding": ((2, 1), (0, 1))},
+    ),
+    "filter gradient of a transposed one, channels first": (
+        ((3, 2, 4, 5), (4, 2, 9, 12)),
+        NCHW,
+        {"window_strides": (1, 1), "lhs_dilation": (2, 3), "padding": ((2, 3), (1, 0))},
+    ),
     "dilated": (((2, 8, 8, 3), (3, 3, 3, 4)), NHWC, {"window_strides": (1, 1), "rhs_dilation": (2, 2)}),
     "one pixel": (((2, 8, 8, 3), (1, 1, 3, 4)), NHWC, {"window_strides": (1, 1)}),
     "one pixel with strides": (((2, 8, 8, 3), (1, 1, 3, 4)), NHWC, {}),
