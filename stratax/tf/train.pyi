@@ -18,3 +18,4 @@ from stratax.train import latest_checkpoint as latest_checkpoint
 from stratax.train import list_variables as list_variables
 from stratax.train import load_checkpoint as load_checkpoint
 from stratax.train import load_variable as load_variable
+from stratax.v1.train import *

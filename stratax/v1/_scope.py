@@ -6,8 +6,10 @@ the function computes is recorded by a tape, so that gradients can be asked for 
 it is run.
 """
 
+import collections
 import contextlib
 import random
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -55,6 +57,7 @@ class ModelScope(creation.Creator):
         state: The model's variables.
         is_running: Whether operations are being run: what is assigned then takes effect at once.
         variable_scope: The variable scope that is entered.
+        scope_counts: How often each variable scope was entered, by full name.
     """
 
     def __init__(self, state: ModelState, mode: str) -> None:
@@ -62,12 +65,17 @@ class ModelScope(creation.Creator):
         self.mode = mode
         self.is_running = False
         self.variable_scope = VariableScope("")
+        # How often variable scopes were entered, by full name: layers without a name count with them.
+        self.scope_counts: collections.Counter[str] = collections.Counter()
         self._names = _names.Names()
-        self._layer_names: dict[str, _names.Names] = {}
         self._prefix = ""
         # By full name: the variables that this trace has asked for, in that order.
         self._used: dict[str, keras.Variable] = {}
+        # By the name that `get_variable` was given.
+        self._shared: dict[str, keras.Variable] = {}
         self._collections: dict[str, list[Any]] = {}
+        # By id of what is in a collection, which keeps it.
+        self._item_names: dict[int, str] = {}
         self._tensors: dict[str, Any] = {}
         self._operations: list[Operation] = []
         self._controls: list[list[Operation]] = []
@@ -167,12 +175,23 @@ class ModelScope(creation.Creator):
             self._is_reusing = before
 
     def is_used(self, name: str) -> bool:
-        """Return whether this trace has a variable of a full name."""
-        return name in self._used
+        """Return whether `get_variable` has made a variable of a full name in this trace."""
+        return name in self._shared
 
     def variable(self, name: str) -> keras.Variable:
-        """Return the variable of a full name that this trace has."""
-        return self._used[name]
+        """Return the variable that `get_variable` has made for a full name."""
+        return self._shared[name]
+
+    @contextlib.contextmanager
+    def sharing(self, name: str) -> Iterator[None]:
+        """Give the variable that is created in a block a full name by which `get_variable` finds it.
+
+        If a layer of Keras has a variable of that name, the new one has a free name like it.
+        """
+        path = self._free_name(name)
+        with self.naming(path):
+            yield
+        self._shared[name] = self._used[path]
 
     def make_variable(
         self,
@@ -196,7 +215,7 @@ class ModelScope(creation.Creator):
         """
         if name in self._used:
             return self._used[name]
-        with self.naming(name):
+        with self.sharing(name):
             return _variables.ModelVariable.of_initializer(
                 initializer,
                 tuple(shape),
@@ -270,20 +289,25 @@ class ModelScope(creation.Creator):
             stack.enter_context(self.name_scope(f"{path}/"))
             yield
 
-    def layer_names(self, path: str) -> _names.Names:
-        """Return the names of layers that a variable scope has, however often it is entered."""
-        return self._layer_names.setdefault(path, _names.Names())
-
-    def unique_layer_name(self, name: str) -> str:
-        """Return a name that no layer of the variable scope has."""
-        return self.variable_scope.names.unique(name)
-
     def add_to_collection(self, key: str, value: object) -> None:
         """Add to a collection, as `tf.add_to_collection`."""
-        self._collections.setdefault(key, []).append(value)
+        self.get_collection_ref(key).append(value)
+        # Tensors have no names of their own; TensorFlow's begin with the name scope.
+        self._item_names[id(value)] = self._prefix
+
+    def get_collection_ref(self, key: str) -> list[Any]:
+        """Return the list that a collection is; of those of variables, which are the model's, a copy."""
+        if key in ("variables", "trainable_variables", GLOBAL_STEP):
+            return self.get_collection(key)
+        return self._collections.setdefault(key, [])
 
     def get_collection(self, key: str, scope: str | None = None) -> list[Any]:
-        """Return a collection, as `tf.get_collection`; with `scope`, what has a name that begins with it."""
+        """Return a collection, as `tf.get_collection`.
+
+        Args:
+            key: Its name.
+            scope: A regular expression: only what has a name that begins like this.
+        """
         if key == "variables":
             found: list[Any] = self.global_variables()
         elif key == "trainable_variables":
@@ -294,11 +318,12 @@ class ModelScope(creation.Creator):
             found = list(self._collections.get(key, ()))
         if scope is None:
             return found
-        return [
-            value
-            for value in found
-            if str(getattr(value, "path", getattr(value, "name", ""))).startswith(scope)
-        ]
+        return [value for value in found if re.match(scope, self._item_name(value))]
+
+    def _item_name(self, value: Any) -> str:
+        if isinstance(value, keras.Variable):
+            return value.path
+        return value.name if isinstance(value, Operation) else self._item_names.get(id(value), "")
 
     def name_tensor(self, name: str, tensor: Any) -> str:
         """Give a tensor a name by which hooks fetch it; return the name, made unique."""

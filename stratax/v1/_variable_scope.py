@@ -1,7 +1,9 @@
 """`tf.variable_scope` and `tf.get_variable`: variables by name, shared where a scope says so (v1 layer)."""
 
+import collections
 import contextlib
 import enum
+import functools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -11,8 +13,7 @@ import numpy as np
 
 from stratax import errors
 from stratax._shown import shown
-from stratax.v1 import _names
-from stratax.v1._current import current
+from stratax.v1._current import current, current_or_none
 from stratax.v1._variables import ModelVariable
 
 _REGULARIZATION_LOSSES = "regularization_losses"
@@ -50,7 +51,6 @@ class VariableScope:
 
     Attributes:
         name: Its full name.
-        names: Names of the layers in it.
     """
 
     def __init__(
@@ -65,15 +65,16 @@ class VariableScope:
         custom_getter: Callable[..., Any] | None = None,
     ) -> None:
         self.name = name
-        self.names = _names.Names()
         around = _DEFAULTS if parent is None else vars(parent)
-        # What is shared in a scope is shared in those inside it.
-        self.reuse: object = around["reuse"] if around["reuse"] is True or reuse is None else reuse
+        # What is shared in a scope is shared in those inside it: False is the same as None.
+        self.reuse: object = reuse or around["reuse"]
         self.initializer: object = around["initializer"] if initializer is None else initializer
         self.regularizer: Any = around["regularizer"] if regularizer is None else regularizer
         self.dtype: object = around["dtype"] if dtype is None else dtype
         self.custom_getter: Callable[..., Any] | None = (
-            around["custom_getter"] if custom_getter is None else custom_getter
+            around["custom_getter"]
+            if custom_getter is None
+            else _inside(custom_getter, around["custom_getter"])
         )
 
     @property
@@ -104,6 +105,13 @@ class VariableScope:
     def global_variables(self) -> list[keras.Variable]:
         """Return the variables whose names begin with this scope's."""
         return current().get_collection("variables", self.original_name_scope)
+
+
+def _inside(getter: Callable[..., Any], outer: Callable[..., Any] | None) -> Callable[..., Any]:
+    """Return a getter that calls one, which gets the outer scope's as what it may call."""
+    if outer is None:
+        return getter
+    return lambda plain, *args, **kwargs: getter(functools.partial(outer, plain), *args, **kwargs)
 
 
 def get_variable_scope() -> VariableScope:
@@ -162,25 +170,58 @@ def variable_scope(
     if isinstance(name_or_scope, VariableScope):
         # Entered by object, a scope has its own name and settings, wherever it is entered.
         entered = VariableScope(name_or_scope.name, name_or_scope, reuse=reuse, **settings)
-        entered.names = name_or_scope.names
-        path = name_or_scope.name
     else:
-        name = name_or_scope if isinstance(name_or_scope, str) else None
-        if name is None:
-            if not default_name:
-                raise errors.BadArgumentError(
-                    "variable_scope needs a name. Received: name_or_scope=None, default_name=None. Pass one of them."
-                )
-            name = around.names.unique(default_name)
-        path = around.full_name(name)
-        entered = VariableScope(path, around, reuse=reuse, **settings)
-        entered.names = scope.layer_names(path)
+        name = name_or_scope if isinstance(name_or_scope, str) else _free_name(default_name, reuse)
+        entered = VariableScope(around.full_name(name), around, reuse=reuse, **settings)
     scope.variable_scope = entered
     try:
-        with scope.below(path):
+        with (
+            _counted(scope.scope_counts, entered.name, isinstance(name_or_scope, VariableScope)),
+            scope.below(entered.name),
+        ):
             yield entered
     finally:
         scope.variable_scope = around
+
+
+def _free_name(default_name: str | None, reuse: object) -> str:
+    """Return a name like the default one that no variable scope has that was entered inside the one around."""
+    if not default_name:
+        raise errors.BadArgumentError(
+            "variable_scope needs a name. Received: name_or_scope=None, default_name=None. Pass one of them."
+        )
+    if reuse:
+        raise errors.BadArgumentError(
+            "reuse=True cannot be used without a name_or_scope: a new name has nothing to share. Received: "
+            f"default_name={shown(default_name)}, reuse={shown(reuse)}."
+        )
+    scope = current()
+    name, number = default_name, 0
+    while scope.scope_counts[scope.variable_scope.full_name(name)]:
+        number += 1
+        name = f"{default_name}_{number}"
+    return name
+
+
+@contextlib.contextmanager
+def _counted(counts: collections.Counter[str], path: str, is_again: bool) -> Iterator[None]:
+    """Count that a variable scope is entered, as TensorFlow does.
+
+    Entered by name again, a scope begins to count anew what is entered inside of it, so that layers without names get
+    the names that they had the first time, and share variables. Entered as an object, it goes on, and after the
+    block is as if it had not been entered.
+    """
+    counts[path] += 1
+    before = counts.copy()
+    try:
+        yield
+    finally:
+        if is_again:
+            counts.clear()
+            counts.update(before)
+        else:
+            for inner in [each for each in counts if each.startswith(f"{path}/")]:
+                del counts[inner]
 
 
 @contextlib.contextmanager
@@ -195,7 +236,11 @@ def name_scope(name: str | None, default_name: str | None = None, values: object
     Yields:
         The full name, with a slash behind it.
     """
-    scope = current()
+    scope = current_or_none()
+    if scope is None:
+        # Eagerly nothing has such names.
+        yield f"{name or default_name or ''}/"
+        return
     with scope.name_scope(name or default_name or "") as full:
         yield full
 
@@ -295,7 +340,7 @@ def _plain_getter(
         )
     kind = keras.backend.standardize_dtype(dtype if dtype is not None else around.dtype)
     initializer = initializer if initializer is not None else around.initializer
-    with scope.naming(full):
+    with scope.sharing(full):
         if initializer is not None and not callable(initializer):
             if shape is not None:
                 raise errors.BadArgumentError(

@@ -1,6 +1,9 @@
 from stratax.summary.files import summary_iterator as summary_iterator
 
 from ._averages import ExponentialMovingAverage as ExponentialMovingAverage
+from ._collections import create_global_step as create_global_step
+from ._collections import get_global_step as get_global_step
+from ._collections import get_or_create_global_step as get_or_create_global_step
 from ._decays import cosine_decay as cosine_decay
 from ._decays import cosine_decay_restarts as cosine_decay_restarts
 from ._decays import exponential_decay as exponential_decay

@@ -9,29 +9,7 @@ import stratax as sx
 import stratax.tf as tf
 from stratax import errors, v1
 from stratax.v1 import _scope
-
-
-class Step:
-    """A step that is traced anew for each shape, as an Estimator does it."""
-
-    def __init__(self, body, mode="train", seed=1):
-        self.state = v1.ModelState(seed)
-        self.scopes = []
-
-        def step(*args):
-            scope = v1.ModelScope(self.state, mode)
-            self.scopes.append(scope)
-            with scope.entered(args):
-                return body(scope, *args)
-
-        self.function = sx.function(step, autograph=False)
-
-    def __call__(self, *args):
-        return self.function(*args)
-
-    @property
-    def names(self):
-        return list(self.state.variables)
+from tests.v1.steps import Step
 
 
 def dense_step(scope, x):

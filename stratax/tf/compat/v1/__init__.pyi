@@ -1,3 +1,5 @@
-from . import losses as losses
-from . import summary as summary
-from . import train as train
+from stratax.tf import *
+
+del summary
+from . import losses as losses  # noqa: E402
+from . import summary as summary  # type: ignore[no-redef] # noqa: E402

@@ -1,4 +1,4 @@
-"""`tf.compat.v1.train`: what `tf.train` has, and how TensorFlow 1 trains (tf layer)."""
+"""`tf.layers`: layers as TensorFlow 1 writes them (tf layer)."""
 
 from stratax.tf import _names
 

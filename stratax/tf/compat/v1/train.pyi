@@ -1,2 +1,0 @@
-from stratax.tf.train import *
-from stratax.v1.train import *
