@@ -17,6 +17,7 @@ from stratax.ops._keras_ops import ops
 from stratax.ops._text import as_text, holds_text, or_text
 from stratax.ops.creation import on_device, sizes_of
 from stratax.ops.dtypes import as_dtype, device_dtype
+from stratax.ops.naming import nameable
 
 
 def _library(*operands: object) -> Any:
@@ -28,13 +29,14 @@ def _are_on_host(*operands: object) -> bool:
     return is_on_host(*operands) or any(map(holds_text, operands))
 
 
+@nameable
 def cast(x: Any, dtype: Any, name: str | None = None) -> Any:
     """Return `x` with another dtype, as `tf.cast`.
 
     Args:
         x: An array, on a device or on the host, or a number.
         dtype: The dtype. On a device, 64-bit dtypes become 32-bit ones.
-        name: Ignored.
+        name: By which hooks find the result, in a `model_fn`.
 
     Returns:
         An array of x's shape, where `x` is.
@@ -66,18 +68,21 @@ def _text_as(x: TensorLike, dtype: DTypeLike) -> Any:
     )
 
 
+@nameable
 @or_text("input")
 def identity(input: TensorLike, name: str | None = None) -> Any:
     """Return the same values, as `tf.identity`: of a variable its value now."""
     return input if _are_on_host(input) else on_device(input)
 
 
+@nameable
 @or_text("input")
 def stop_gradient(input: TensorLike, name: str | None = None) -> Any:
     """Return the same values, through which no gradient passes, as `tf.stop_gradient`."""
     return input if _are_on_host(input) else ops.stop_gradient(on_device(input))
 
 
+@nameable
 def shape(input: Any, out_type: DTypeLike = "int32", name: str | None = None) -> Any:
     """Return the sizes of `input`, as `tf.shape`.
 
@@ -90,16 +95,19 @@ def shape(input: Any, out_type: DTypeLike = "int32", name: str | None = None) ->
     return sizes if None in sizes else np.asarray(sizes, as_dtype(out_type))
 
 
+@nameable
 def rank(input: Any, name: str | None = None) -> int:
     """Return the number of dimensions of `input`, an int, as `tf.rank`."""
     return len(input.shape) if hasattr(input, "shape") else np.ndim(input)
 
 
+@nameable
 def size(input: TensorLike, out_type: DTypeLike = "int32", name: str | None = None) -> Any:
     """Return the number of elements of `input`, a NumPy scalar, as `tf.size`."""
     return as_dtype(out_type).type(np.prod(shape(input), dtype=np.int64))
 
 
+@nameable
 @or_text("tensor")
 def reshape(tensor: TensorLike, shape: TensorLike, name: str | None = None) -> Any:
     """`tensor` with another shape, as `tf.reshape`.
@@ -107,7 +115,7 @@ def reshape(tensor: TensorLike, shape: TensorLike, name: str | None = None) -> A
     Args:
         tensor: An array, on a device or on the host.
         shape: The sizes, one of which may be -1: what is left.
-        name: Ignored.
+        name: By which hooks find the result, in a `model_fn`.
 
     Returns:
         An array of that shape, where `tensor` is.
@@ -118,18 +126,21 @@ def reshape(tensor: TensorLike, shape: TensorLike, name: str | None = None) -> A
     return _library(tensor).reshape(tensor, sizes_of("shape", shape))
 
 
+@nameable
 @or_text("input")
 def expand_dims(input: TensorLike, axis: int, name: str | None = None) -> Any:
     """`input` with a dimension of size 1 at `axis`, as `tf.expand_dims`."""
     return _library(input).expand_dims(input, axis)
 
 
+@nameable
 @or_text("input")
 def squeeze(input: TensorLike, axis: Axis = None, name: str | None = None) -> Any:
     """`input` without its dimensions of size 1, or those in `axis`, as `tf.squeeze`."""
     return _library(input).squeeze(input, axis=None if axis is None else sizes_of("axis", axis))
 
 
+@nameable
 @or_text("a")
 def transpose(
     a: TensorLike, perm: TensorLike | None = None, conjugate: bool = False, name: str | None = None
@@ -140,24 +151,28 @@ def transpose(
     return library.conj(moved) if conjugate else moved
 
 
+@nameable
 @or_text("input")
 def broadcast_to(input: TensorLike, shape: TensorLike, name: str | None = None) -> Any:
     """`input` repeated to `shape`, as `tf.broadcast_to`."""
     return _library(input).broadcast_to(input, sizes_of("shape", shape))
 
 
+@nameable
 @or_text("input")
 def tile(input: TensorLike, multiples: TensorLike, name: str | None = None) -> Any:
     """`input` repeated `multiples[i]` times along dimension i, as `tf.tile`."""
     return _library(input).tile(input, sizes_of("multiples", multiples))
 
 
+@nameable
 @or_text("input")
 def repeat(input: TensorLike, repeats: TensorLike, axis: int | None = None, name: str | None = None) -> Any:
     """Every element (or slice along `axis`) of `input` `repeats` times, as `tf.repeat`."""
     return _library(input).repeat(input, repeats, axis=axis)
 
 
+@nameable
 @or_text("tensor")
 def reverse(tensor: TensorLike, axis: Axis, name: str | None = None) -> Any:
     """`tensor` back to front along the dimensions `axis`, as `tf.reverse`."""
@@ -165,12 +180,14 @@ def reverse(tensor: TensorLike, axis: Axis, name: str | None = None) -> Any:
     return _library(tensor).flip(tensor, axis=axes[0] if len(axes) == 1 else axes)
 
 
+@nameable
 @or_text("values")
 def stack(values: PyTree, axis: int = 0, name: str = "stack") -> Any:
     """Return arrays of one shape side by side on a new dimension, as `tf.stack`; on the host if all are."""
     return _library(values).stack(list(values), axis=axis)
 
 
+@nameable
 @or_text("value")
 def unstack(value: object, num: int | None = None, axis: int = 0, name: str = "unstack") -> list[Any]:
     """Return the slices of `value` along a dimension, as a list, as `tf.unstack`; `num` may be left out."""
@@ -180,12 +197,14 @@ def unstack(value: object, num: int | None = None, axis: int = 0, name: str = "u
     return list(np.moveaxis(np.asarray(value), axis, 0))
 
 
+@nameable
 @or_text("values")
 def concat(values: PyTree, axis: int, name: str = "concat") -> Any:
     """Return arrays one after another along a dimension, as `tf.concat`; on the host if all are."""
     return _library(values).concatenate(list(values), axis=int(axis))
 
 
+@nameable
 @or_text("value")
 def split(
     value: Any, num_or_size_splits: Any, axis: int = 0, num: int | None = None, name: str = "split"
@@ -197,7 +216,7 @@ def split(
         num_or_size_splits: How many equal parts, or the size of each (one may be -1: what is left).
         axis: The dimension.
         num: Ignored.
-        name: Ignored.
+        name: By which hooks find the result, in a `model_fn`.
 
     Returns:
         A list of arrays, where `value` is.
@@ -220,6 +239,7 @@ def split(
     return list(library.split(value, [int(end) for end in np.cumsum(parts)[:-1]], axis=axis))
 
 
+@nameable
 @or_text("params")
 def gather(
     params: Any,
@@ -238,7 +258,7 @@ def gather(
             TensorFlow gives 0 on a GPU and raises on a CPU.
         axis: The dimension of `params` that the indices count; 0 if None.
         batch_dims: Must be 0: use `keras.ops.take_along_axis` where each example has indices of its own.
-        name: Ignored.
+        name: By which hooks find the result, in a `model_fn`.
 
     Returns:
         An array whose dimension `axis` is replaced by those of `indices`; on the host if both operands are.
@@ -272,6 +292,7 @@ def _check_range(indices: TensorLike, size: int) -> None:
         )
 
 
+@nameable
 @or_text("x", "y")
 def where(
     condition: Callable[..., Any],
@@ -285,7 +306,7 @@ def where(
         condition: Booleans.
         x: An array or number that broadcasts with `condition`.
         y: Another.
-        name: Ignored.
+        name: By which hooks find the result, in a `model_fn`.
 
     Returns:
         An array of the broadcast shape; on the host if all operands are.
@@ -301,6 +322,7 @@ def where(
     return _library(condition, x, y).where(condition, x, y)
 
 
+@nameable
 def one_hot(
     indices: Any,
     depth: int,
@@ -319,7 +341,7 @@ def one_hot(
         off_value: 0 if None.
         axis: Where the new dimension goes; None and -1: last.
         dtype: The dtype; float32 if None.
-        name: Ignored.
+        name: By which hooks find the result, in a `model_fn`.
 
     Returns:
         An array with one dimension more; on the host if `indices` is.
@@ -335,6 +357,7 @@ def one_hot(
     return ops.where(hot, ops.cast(on, device_dtype(kind)), ops.cast(off, device_dtype(kind)))
 
 
+@nameable
 def top_k(input: TensorLike, k: int = 1, sorted: bool = True, name: str | None = None) -> Any:
     """Return the `k` largest elements along the last dimension and their places, on a device, as `tf.math.top_k`."""
     return ops.top_k(on_device(input), k, sorted=sorted)

@@ -15,6 +15,7 @@ from stratax.ops._host import host_array, in_pipeline, is_made_on_host, is_on_ho
 from stratax.ops._keras_ops import ops
 from stratax.ops._text import as_text, holds_text
 from stratax.ops.dtypes import as_dtype, device_dtype
+from stratax.ops.naming import nameable
 
 
 def sizes_of(name: str, shape: TensorLike) -> tuple[int, ...]:
@@ -41,6 +42,7 @@ def _known(name: str, value: object) -> Any:
     return array
 
 
+@nameable
 def convert_to_tensor(value: Any, dtype: Any = None, dtype_hint: Any = None, name: str | None = None) -> Any:
     """Return an array on the device for anything that can be one, as `tf.convert_to_tensor`.
 
@@ -49,7 +51,7 @@ def convert_to_tensor(value: Any, dtype: Any = None, dtype_hint: Any = None, nam
         dtype: The dtype; by default that of `value`, float32 for Python floats and int32 for Python ints. JAX has no
             64-bit numbers unless its setting `jax_enable_x64` is on: float64 becomes float32, int64 int32.
         dtype_hint: Ignored.
-        name: Ignored.
+        name: By which hooks find the result, in a `model_fn`.
 
     Returns:
         A `jax.Array` on the device of the enclosing `tf.device`, else on JAX's default device. In a function that a
@@ -99,6 +101,7 @@ def on_device(value: Any, dtype: Any = None) -> Any:
     return ops.convert_to_tensor(value, dtype=None if dtype is None else device_dtype(dtype))
 
 
+@nameable
 def constant(value: Any, dtype: object = None, shape: Any = None, name: str = "Const") -> Any:
     """Return an array of given values, as `tf.constant`.
 
@@ -106,7 +109,7 @@ def constant(value: Any, dtype: object = None, shape: Any = None, name: str = "C
         value: A number or a nested list of numbers, or an array; or text.
         dtype: As in :func:`convert_to_tensor`.
         shape: The shape; a single value fills it. By default that of `value`.
-        name: Ignored.
+        name: By which hooks find the result, in a `model_fn`.
 
     Returns:
         A `jax.Array` on the device of the enclosing `tf.device`, else on JAX's default device; of text what
@@ -138,6 +141,7 @@ def constant(value: Any, dtype: object = None, shape: Any = None, name: str = "C
     return library.reshape(array, sizes)
 
 
+@nameable
 def fill(dims: TensorLike, value: object, name: str | None = None) -> Any:
     """Return an array of shape `dims` filled with a scalar, as `tf.fill`; on a device if it is a number."""
     if holds_text(value):
@@ -147,6 +151,7 @@ def fill(dims: TensorLike, value: object, name: str | None = None) -> Any:
     return ops.broadcast_to(on_device(value), sizes_of("dims", dims))
 
 
+@nameable
 def zeros(shape: TensorLike, dtype: DTypeLike = "float32", name: str | None = None) -> Any:
     """Return zeros on a device, as `tf.zeros`; empty strings on the host where `dtype` is `tf.string`."""
     if as_dtype(dtype).hasobject:
@@ -157,6 +162,7 @@ def zeros(shape: TensorLike, dtype: DTypeLike = "float32", name: str | None = No
     return ops.zeros(sizes_of("shape", shape), dtype=device_dtype(dtype))
 
 
+@nameable
 def ones(shape: TensorLike, dtype: DTypeLike = "float32", name: str | None = None) -> Any:
     """Return an array of ones on a device, as `tf.ones`."""
     if in_pipeline():
@@ -164,6 +170,7 @@ def ones(shape: TensorLike, dtype: DTypeLike = "float32", name: str | None = Non
     return ops.ones(sizes_of("shape", shape), dtype=device_dtype(dtype))
 
 
+@nameable
 def eye(
     num_rows: int, num_columns: int | None = None, dtype: DTypeLike = "float32", name: str | None = None
 ) -> Any:
@@ -173,11 +180,13 @@ def eye(
     return ops.eye(num_rows, num_columns, dtype=device_dtype(dtype))
 
 
+@nameable
 def linspace(start: TensorLike, stop: TensorLike, num: int, name: str | None = None) -> Any:
     """`num` evenly spaced numbers from `start` to `stop`, both included, on a device; as `tf.linspace`."""
     return ops.linspace(start, stop, num)
 
 
+@nameable
 def zeros_like(input: Any, dtype: Any = None, name: str | None = None) -> Any:
     """Return zeros of the shape and, unless `dtype` says otherwise, the dtype of `input`, where it is."""
     if holds_text(input):
@@ -187,6 +196,7 @@ def zeros_like(input: Any, dtype: Any = None, name: str | None = None) -> Any:
     return ops.zeros_like(input, dtype=None if dtype is None else device_dtype(dtype))
 
 
+@nameable
 def ones_like(input: Any, dtype: Any = None, name: str | None = None) -> Any:
     """Return ones of the shape and, unless `dtype` says otherwise, the dtype of `input`, where it is."""
     if is_on_host(input):

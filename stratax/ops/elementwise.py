@@ -14,6 +14,7 @@ from stratax.data.elements import check_divisor, quotient_dtype
 from stratax.ops._host import is_on_host, is_traced
 from stratax.ops._keras_ops import ops
 from stratax.ops._text import as_text, holds_text
+from stratax.ops.naming import nameable
 
 
 def _unary(name: str, numpy_function: Callable[..., Any], what: str, keras_name: str = "") -> Any:
@@ -75,7 +76,7 @@ Raises:
 
 _UNARY_DOC = """Args:
     x: An array, on a device or on the host.
-    name: Ignored.
+    name: By which hooks find the result, in a `model_fn`.
 
 Returns:
     An array of x's shape, where `x` is."""
@@ -83,7 +84,7 @@ Returns:
 _BINARY_DOC = """Args:
     x: An array or number.
     y: Another, of a shape that broadcasts with x's.
-    name: Ignored.
+    name: By which hooks find the result, in a `model_fn`.
 
 Returns:
     An array of the broadcast shape; on the host if both operands are."""
@@ -92,7 +93,7 @@ Returns:
 def _named(function: Callable[..., Any], name: str, doc: str) -> Callable[..., Any]:
     function.__name__ = function.__qualname__ = name
     function.__doc__ = doc
-    return function
+    return nameable(function)
 
 
 def _rsqrt(x: TensorLike) -> Any:
@@ -148,13 +149,14 @@ pow = _binary("pow", np.power, "x to the power of y", "power")
 subtract = _binary("subtract", np.subtract, "x - y")
 
 
+@nameable
 def squared_difference(x: TensorLike, y: TensorLike, name: str | None = None) -> Any:
     """(x - y) squared, as `tf.math.squared_difference`.
 
     Args:
         x: An array or number.
         y: Another, of a shape that broadcasts with x's.
-        name: Ignored.
+        name: By which hooks find the result, in a `model_fn`.
 
     Returns:
         An array of the broadcast shape; on the host if both operands are.
@@ -162,6 +164,7 @@ def squared_difference(x: TensorLike, y: TensorLike, name: str | None = None) ->
     return square(subtract(x, y))
 
 
+@nameable
 def clip_by_value(
     t: TensorLike, clip_value_min: TensorLike, clip_value_max: TensorLike, name: str | None = None
 ) -> Any:
@@ -171,7 +174,7 @@ def clip_by_value(
         t: An array.
         clip_value_min: The lower limit, of a shape that broadcasts with t's.
         clip_value_max: The upper limit, likewise.
-        name: Ignored.
+        name: By which hooks find the result, in a `model_fn`.
 
     Returns:
         An array of t's shape; on the host if the operands are.

@@ -10,9 +10,11 @@ from stratax.ops._host import is_on_host
 from stratax.ops._keras_ops import ops
 from stratax.ops.creation import on_device
 from stratax.ops.elementwise import sqrt, square
+from stratax.ops.naming import nameable
 from stratax.ops.reductions import axes_of, reduce_sum
 
 
+@nameable
 def matmul(
     a: TensorLike,
     b: TensorLike,
@@ -27,7 +29,7 @@ def matmul(
         b: Matrices, shape `(..., k, n)`.
         transpose_a: Whether the last two dimensions of `a` are swapped first.
         transpose_b: The same for `b`.
-        name: Ignored.
+        name: By which hooks find the result, in a `model_fn`.
 
     Returns:
         An array of shape `(..., m, n)` on the device of the enclosing `tf.device`, or where the operands are.
@@ -43,6 +45,7 @@ def matmul(
     )
 
 
+@nameable
 def tensordot(a: TensorLike, b: TensorLike, axes: object, name: str | None = None) -> Any:
     """Return the product of `a` and `b` summed over `axes`, on a device, as `tf.tensordot`."""
     return ops.tensordot(on_device(a), on_device(b), axes=axes)
@@ -53,6 +56,7 @@ def einsum(equation: str, *inputs: TensorLike) -> Any:
     return ops.einsum(equation, *(on_device(operand) for operand in inputs))
 
 
+@nameable
 def norm(
     tensor: Any,
     ord: Any = "euclidean",
@@ -67,7 +71,7 @@ def norm(
         ord: `"euclidean"`, 1, 2 or infinity; as in NumPy for vectors.
         axis: The dimension of the vectors; None: all elements are one vector.
         keepdims: Whether the dimension stays, with size 1.
-        name: Ignored.
+        name: By which hooks find the result, in a `model_fn`.
 
     Returns:
         An array without that dimension; on the host if `tensor` is.
@@ -81,6 +85,7 @@ def norm(
     return norm_of(tensor, ord=ord, axis=axes_of(axis), keepdims=bool(keepdims))
 
 
+@nameable
 def clip_by_norm(t: TensorLike, clip_norm: TensorLike, axes: object = None, name: str | None = None) -> Any:
     """`t` scaled down to a norm of at most `clip_norm`, as `tf.clip_by_norm`; on a device.
 
@@ -88,7 +93,7 @@ def clip_by_norm(t: TensorLike, clip_norm: TensorLike, axes: object = None, name
         t: An array.
         clip_norm: The largest norm, a number.
         axes: The dimensions that a norm is taken over; None: all.
-        name: Ignored.
+        name: By which hooks find the result, in a `model_fn`.
 
     Returns:
         An array of t's shape.
@@ -100,12 +105,14 @@ def clip_by_norm(t: TensorLike, clip_norm: TensorLike, axes: object = None, name
     return array * (clip_norm / ops.maximum(norm, clip_norm))
 
 
+@nameable
 def global_norm(t_list: Sequence[Any], name: str | None = None) -> Any:
     """Return the norm of several arrays as if they were one, as `tf.linalg.global_norm`; None entries are left out."""
     arrays = [on_device(array) for array in t_list if array is not None]
     return ops.sqrt(sum((ops.sum(ops.square(array)) for array in arrays), start=on_device(0.0)))
 
 
+@nameable
 def clip_by_global_norm(
     t_list: Sequence[Any], clip_norm: TensorLike, use_norm: TensorLike | None = None, name: str | None = None
 ) -> tuple[list[Any], Any]:
@@ -115,7 +122,7 @@ def clip_by_global_norm(
         t_list: Arrays, such as gradients; None entries stay.
         clip_norm: The largest norm, a number.
         use_norm: The arrays' norm, if known already.
-        name: Ignored.
+        name: By which hooks find the result, in a `model_fn`.
 
     Returns:
         The arrays, and the norm they had.

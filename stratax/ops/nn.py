@@ -8,8 +8,10 @@ from stratax._typing import PyTree, TensorLike
 from stratax.core.generators import generator_of
 from stratax.ops._keras_ops import ops
 from stratax.ops.creation import on_device, sizes_of
+from stratax.ops.naming import nameable
 
 
+@nameable
 def softmax_cross_entropy_with_logits(
     labels: TensorLike, logits: TensorLike, axis: int = -1, name: str | None = None
 ) -> Any:
@@ -19,7 +21,7 @@ def softmax_cross_entropy_with_logits(
         labels: Probabilities, shape `(..., classes)`. Gradients pass through them too.
         logits: Unscaled logarithms of probabilities, of the same shape.
         axis: The dimension of the classes.
-        name: Ignored.
+        name: By which hooks find the result, in a `model_fn`.
 
     Returns:
         The losses, shape `(...)`, of the logits' dtype.
@@ -35,6 +37,7 @@ def softmax_cross_entropy_with_logits(
     return ops.sum(labels * (0.0 - ops.log_softmax(logits, axis=axis)), axis=axis)
 
 
+@nameable
 def sparse_softmax_cross_entropy_with_logits(
     labels: TensorLike, logits: TensorLike, name: str | None = None
 ) -> Any:
@@ -43,7 +46,7 @@ def sparse_softmax_cross_entropy_with_logits(
     Args:
         labels: The classes' numbers, shape `(...)`.
         logits: Unscaled logarithms of probabilities, shape `(..., classes)`.
-        name: Ignored.
+        name: By which hooks find the result, in a `model_fn`.
 
     Returns:
         The losses, shape `(...)`, of the logits' dtype.
@@ -53,6 +56,7 @@ def sparse_softmax_cross_entropy_with_logits(
     return -ops.squeeze(ops.take_along_axis(log_probabilities, indices, axis=-1), -1)
 
 
+@nameable
 def sigmoid_cross_entropy_with_logits(
     labels: TensorLike | None = None, logits: TensorLike | None = None, name: str | None = None
 ) -> Any:
@@ -61,7 +65,7 @@ def sigmoid_cross_entropy_with_logits(
     Args:
         labels: Probabilities.
         logits: Unscaled, of the same shape.
-        name: Ignored.
+        name: By which hooks find the result, in a `model_fn`.
 
     Returns:
         The losses, of that shape and the logits' dtype.
@@ -71,31 +75,37 @@ def sigmoid_cross_entropy_with_logits(
     return ops.relu(x) - x * ops.cast(labels, x.dtype) + ops.softplus(-ops.abs(x))
 
 
+@nameable
 def l2_loss(t: TensorLike, name: str | None = None) -> Any:
     """Half the sum of the squares, a scalar, as `tf.nn.l2_loss`."""
     return ops.sum(ops.square(on_device(t))) / 2
 
 
+@nameable
 def relu(features: PyTree, name: str | None = None) -> Any:
     """max(x, 0), as `tf.nn.relu`."""
     return ops.relu(features)
 
 
+@nameable
 def relu6(features: PyTree, name: str | None = None) -> Any:
     """min(max(x, 0), 6), as `tf.nn.relu6`."""
     return ops.relu6(features)
 
 
+@nameable
 def leaky_relu(features: PyTree, alpha: float = 0.2, name: str | None = None) -> Any:
     """x, and `alpha` * x below 0, as `tf.nn.leaky_relu`."""
     return ops.leaky_relu(features, negative_slope=alpha)
 
 
+@nameable
 def elu(features: PyTree, name: str | None = None) -> Any:
     """x, and exp(x) - 1 below 0, as `tf.nn.elu`."""
     return ops.elu(features)
 
 
+@nameable
 def gelu(features: PyTree, approximate: bool = False, name: str | None = None) -> Any:
     """X times the normal distribution's share below x, as `tf.nn.gelu`."""
     return ops.gelu(features, approximate=approximate)
@@ -107,21 +117,25 @@ def silu(features: PyTree, beta: float = 1.0) -> Any:
     return features * ops.sigmoid(beta * features)
 
 
+@nameable
 def softplus(features: PyTree, name: str | None = None) -> Any:
     """log(1 + exp(x)), as `tf.nn.softplus`."""
     return ops.softplus(features)
 
 
+@nameable
 def softmax(logits: TensorLike, axis: int | None = None, name: str | None = None) -> Any:
     """exp(x) / sum(exp(x)) along a dimension (None: the last), as `tf.nn.softmax`."""
     return ops.softmax(on_device(logits), axis=-1 if axis is None else axis)
 
 
+@nameable
 def log_softmax(logits: TensorLike, axis: int | None = None, name: str | None = None) -> Any:
     """X - log(sum(exp(x))) along a dimension (None: the last), as `tf.nn.log_softmax`."""
     return ops.log_softmax(on_device(logits), axis=-1 if axis is None else axis)
 
 
+@nameable
 def dropout(
     x: TensorLike,
     rate: float,
@@ -136,7 +150,7 @@ def dropout(
         rate: The share, from 0 up to but not 1.
         noise_shape: The shape of the decisions, which are broadcast.
         seed: As for `tf.random.normal`.
-        name: Ignored.
+        name: By which hooks find the result, in a `model_fn`.
 
     Returns:
         An array of x's shape. Replicas make different decisions.

@@ -16,6 +16,7 @@ from stratax.errors import BadArgumentError
 from stratax.ops._keras_ops import ops
 from stratax.ops.creation import on_device, sizes_of
 from stratax.ops.dtypes import as_dtype, device_dtype
+from stratax.ops.naming import nameable
 
 
 def set_seed(seed: int) -> None:
@@ -32,6 +33,7 @@ def set_seed(seed: int) -> None:
     reset(seed)
 
 
+@nameable
 def normal(
     shape: TensorLike,
     mean: TensorLike = 0.0,
@@ -49,7 +51,7 @@ def normal(
         dtype: A floating-point dtype.
         seed: None; or a `keras.random.SeedGenerator`; or a number, with which every call gives the same (TensorFlow:
             the next numbers of a sequence of the operation's own).
-        name: Ignored.
+        name: By which hooks find the result, in a `model_fn`.
 
     Returns:
         A `jax.Array`.
@@ -67,6 +69,7 @@ def normal(
     )
 
 
+@nameable
 def truncated_normal(
     shape: TensorLike,
     mean: TensorLike = 0.0,
@@ -84,6 +87,7 @@ def truncated_normal(
     )
 
 
+@nameable
 def uniform(
     shape: Any,
     minval: Any = 0,
@@ -100,7 +104,7 @@ def uniform(
         maxval: The upper end; 1 if None and `dtype` is floating point.
         dtype: A dtype; of whole numbers, `maxval` has to be given.
         seed: As for :func:`normal`.
-        name: Ignored.
+        name: By which hooks find the result, in a `model_fn`.
 
     Returns:
         A `jax.Array`.
@@ -121,11 +125,13 @@ def uniform(
     )
 
 
+@nameable
 def shuffle(value: object, seed: int | TensorLike | None = None, name: str | None = None) -> Any:
     """`value` with its first dimension in random order, as `tf.random.shuffle`; `seed` as for :func:`normal`."""
     return keras.random.shuffle(on_device(value), seed=generator_of(seed))
 
 
+@nameable
 def categorical(
     logits: Any, num_samples: int, dtype: Any = None, seed: Any = None, name: str | None = None
 ) -> Any:
@@ -136,7 +142,7 @@ def categorical(
         num_samples: How many are drawn for every example.
         dtype: The dtype of the result; on a device int64, the default, is int32.
         seed: As for :func:`normal`.
-        name: Ignored.
+        name: By which hooks find the result, in a `model_fn`.
 
     Returns:
         Whole numbers, shape `(examples, num_samples)`.

@@ -14,6 +14,7 @@ from stratax.ops._host import is_on_host
 from stratax.ops._keras_ops import ops
 from stratax.ops.creation import on_device
 from stratax.ops.dtypes import as_dtype, device_dtype
+from stratax.ops.naming import nameable
 
 
 def _reduction(name: str, numpy_function: Any, device_function: Any, what: str) -> Callable[..., Any]:
@@ -29,14 +30,14 @@ def _reduction(name: str, numpy_function: Any, device_function: Any, what: str) 
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"{what}, as `tf.{name}`.\n\n{_DOC}"
-    return function
+    return nameable(function)
 
 
 _DOC = """Args:
     input_tensor: An array, on a device or on the host.
     axis: The dimension to reduce, several in a list, or None for all.
     keepdims: Whether reduced dimensions stay, with size 1.
-    name: Ignored.
+    name: By which hooks find the result, in a `model_fn`.
 
 Returns:
     An array without the reduced dimensions, where `input_tensor` is."""
@@ -107,6 +108,7 @@ reduce_sum = _reduction("reduce_sum", _sum_on_host, _sum_on_device, "Sums of ele
 reduce_variance = _reduction("reduce_variance", np.var, ops.var, "Variances of elements")
 
 
+@nameable
 def argmax(input: Any, axis: int | None = None, output_type: Any = "int64", name: str | None = None) -> Any:
     """Return where the largest elements are along a dimension, as `tf.argmax`.
 
@@ -114,7 +116,7 @@ def argmax(input: Any, axis: int | None = None, output_type: Any = "int64", name
         input: An array, on a device or on the host.
         axis: The dimension; 0 if None, as in TensorFlow.
         output_type: The dtype of the result. On a device int64 becomes int32.
-        name: Ignored.
+        name: By which hooks find the result, in a `model_fn`.
 
     Returns:
         An array of whole numbers without that dimension, where `input` is.
@@ -122,6 +124,7 @@ def argmax(input: Any, axis: int | None = None, output_type: Any = "int64", name
     return _arg(np.argmax, ops.argmax, input, axis, output_type)
 
 
+@nameable
 def argmin(input: Any, axis: int | None = None, output_type: Any = "int64", name: str | None = None) -> Any:
     """Return where the smallest elements are along a dimension, as `tf.argmin`; see :func:`argmax`."""
     return _arg(np.argmin, ops.argmin, input, axis, output_type)
@@ -134,6 +137,7 @@ def _arg(numpy_function: Any, device_function: Any, x: Any, axis: int | None, dt
     return ops.cast(device_function(_on_device(x), axis=axis), device_dtype(dtype))
 
 
+@nameable
 def cumsum(
     x: Any, axis: int = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
 ) -> Any:
@@ -144,7 +148,7 @@ def cumsum(
         axis: The dimension.
         exclusive: Whether an element's own value is left out of its sum.
         reverse: Whether it sums from the end.
-        name: Ignored.
+        name: By which hooks find the result, in a `model_fn`.
 
     Returns:
         An array of x's shape and dtype, where `x` is.

@@ -19,6 +19,7 @@ import keras
 from stratax import errors
 from stratax._shown import shown
 from stratax.core import GradientTape, Variable, creation, generators, known, regions
+from stratax.ops import naming
 from stratax.seams import keras as seam
 from stratax.summary import forms
 from stratax.v1 import _names, _summaries, _variables
@@ -107,6 +108,7 @@ class ModelScope(creation.Creator):
                 seam.fresh_names(),
                 creation.creating_by(self),
                 self._known.entered(),
+                naming.telling(self._note),
                 self._tape,
             ):
                 for leaf in jax.tree.leaves(watched):
@@ -330,6 +332,13 @@ class ModelScope(creation.Creator):
         name = self.unique_name(name)
         self._tensors[name] = tensor
         return name
+
+    def _note(self, name: str | None, result: Any) -> None:
+        """Take note of what a function of `stratax.ops` gives: its name, and what it has to run behind."""
+        if isinstance(result, jax.Array):
+            self.note_behind(result)
+        if name is not None:
+            self.name_tensor(name, result)
 
     def tensors(self) -> dict[str, Any]:
         """Return the tensors that have names."""

@@ -231,3 +231,35 @@ def test_variables_outside_of_a_scope_are_new_ones():
     made = sx.Variable(1.0)
     made.assign_add(2.0)
     assert float(made.value) == 3
+
+
+def test_functions_name_their_results():
+    def body(scope, x):
+        tf.nn.softmax(x, name="softmax_tensor")
+        tf.argmax(x, axis=1, name="classes")
+        with v1.name_scope("below"):
+            loss = tf.reduce_mean(x, name="loss")
+            tf.identity(loss, "loss")
+            tf.sigmoid(x)
+            tf.add(x, 1, name="sum")
+        tensors = scope.tensors()
+        assert list(tensors) == ["softmax_tensor", "classes", "below/loss", "below/loss_1", "below/sum"]
+        return tensors["softmax_tensor"], tensors["below/loss"]
+
+    softmax, loss = Step(body)(np.float32([[0, 0]]))
+    assert (softmax.tolist(), float(loss)) == ([[0.5, 0.5]], 0)
+    # Nobody is told outside.
+    assert tf.identity(tf.constant(1), name="eager").item() == 1
+
+
+def test_what_is_computed_behind_operations_runs_them():
+    def body(scope, x):
+        v = v1.get_variable("v", (), initializer=keras.initializers.Zeros())
+        with v1.control_dependencies([v.assign_add(1.0)]):
+            train_op = tf.reduce_mean(x)
+        scope.run(train_op)
+        return x
+
+    step = Step(body)
+    step(np.float32([1, 2]))
+    assert float(step.value("v")) == 1
