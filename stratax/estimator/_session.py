@@ -14,6 +14,7 @@ from stratax._shown import shown
 from stratax.core import variable_store
 from stratax.engine import StepLoop, StepProgram
 from stratax.estimator._model import FETCHED, LOSS, Key, Model
+from stratax.estimator._results import ResultsHook
 from stratax.estimator.hooks import SessionRunContext, SessionRunHook, SessionRunValues
 from stratax.v1 import Operation, entering
 
@@ -96,6 +97,9 @@ class SessionHooks(engine.Hook):
         self._hooks = list(hooks)
         self._before = [hook for hook in self._hooks if _has_own(hook, "before_run")]
         self._after = [hook for hook in self._hooks if _has_own(hook, "after_run")]
+        self._results = [hook for hook in self._hooks if isinstance(hook, ResultsHook)]
+        # What they want of every dispatch, once the model is built.
+        self._wanted: list[tuple[ResultsHook, Any, list[Key]]] | None = None
         self._programs: dict[frozenset[Key], StepProgram] = {}
         self._kept: set[Key] = set()
         self._asked: dict[int, tuple[Any, list[Key]]] = {}
@@ -104,7 +108,8 @@ class SessionHooks(engine.Hook):
 
     def program(self, steps: int, element: Any) -> Any:
         """Run steps with the program that gives what was asked for."""
-        wanted = frozenset({*self._kept, *(key for _, keys in self._asked.values() for key in keys)})
+        asked = [*self._asked.values(), *((treedef, keys) for _, treedef, keys in self._wanted or ())]
+        wanted = frozenset({*self._kept, *(key for _, keys in asked for key in keys)})
         program = self._programs.get(wanted)
         if program is None:
             program = self._programs[wanted] = self._make_program(wanted)
@@ -130,8 +135,9 @@ class SessionHooks(engine.Hook):
         for hook in self._before:
             arguments = hook.before_run(self._context)
             if arguments is not None and arguments.fetches is not None:
-                leaves, treedef = jax.tree.flatten(arguments.fetches, is_leaf=_is_fetch)
-                self._asked[id(hook)] = treedef, [self._model.key_of(leaf) for leaf in leaves]
+                self._asked[id(hook)] = self._keys_of(arguments.fetches)
+        if self._wanted is None:
+            self._wanted = [(hook, *self._keys_of(hook.fetches)) for hook in self._results]
         self._stop_if_asked(loop)
 
     def after_dispatch(self, loop: StepLoop, steps: int, outputs: Any) -> None:
@@ -140,6 +146,9 @@ class SessionHooks(engine.Hook):
             self._losses.append((loop.step - steps, outputs[LOSS]))
         while len(self._losses) > _DISPATCHES_BEHIND:
             self._check_loss(*self._losses.popleft())
+        for results, treedef, keys in self._wanted or ():
+            values = jax.tree.unflatten(treedef, [outputs[FETCHED][key] for key in keys])
+            results.receive(loop.step - steps, steps, values)
         for key in (key for _, keys in self._asked.values() for key in keys):
             if np.prod(outputs[FETCHED][key].shape[1:]) <= _SMALL:
                 self._kept.add(key)
@@ -152,12 +161,22 @@ class SessionHooks(engine.Hook):
         while self._losses:
             self._check_loss(*self._losses.popleft())
 
+    def on_error(self, loop: StepLoop, error: BaseException) -> None:
+        for hook in self._results:
+            hook.finish()
+
     def end(self, loop: StepLoop) -> None:
         self.check_losses()
+        for results in self._results:
+            results.finish()
         self.session.global_step = loop.step
         for hook in self._hooks:
             if _has_own(hook, "end"):
                 hook.end(self.session)
+
+    def _keys_of(self, fetches: Any) -> tuple[Any, list[Key]]:
+        leaves, treedef = jax.tree.flatten(fetches, is_leaf=_is_fetch)
+        return treedef, [self._model.key_of(leaf) for leaf in leaves]
 
     def _values(self, hook: object, outputs: Any) -> Any:
         if id(hook) not in self._asked:

@@ -12,7 +12,6 @@ import stratax.tf as tf
 from stratax import errors
 from stratax.estimator import Estimator, EstimatorSpec, ModeKeys, RunConfig, SessionRunArgs, SessionRunHook
 from stratax.v1 import train
-from stratax.v1._current import current
 
 random = np.random.default_rng(0)
 FEATURES = random.standard_normal((96, 4)).astype(np.float32)
@@ -33,7 +32,7 @@ def model_fn(features, labels, mode, params):
     error = keras.metrics.MeanAbsoluteError(name="mae")
     error.update_state(labels, predicted)
     optimizer = train.GradientDescentOptimizer(params.get("rate", 0.05))
-    train_op = optimizer.minimize(loss, global_step=current().global_step())
+    train_op = optimizer.minimize(loss, global_step=train.get_or_create_global_step())
     return EstimatorSpec(mode, loss=loss, train_op=train_op, eval_metric_ops={"mae": error})
 
 
@@ -177,7 +176,7 @@ def test_a_hook_ends_training(tmp_path):
 def test_a_loss_that_is_not_a_number_names_the_step(tmp_path):
     def function(features, labels, mode, params):
         w = tf.Variable(1.0, name="w")
-        step = current().global_step()
+        step = train.get_or_create_global_step()
         loss = jnp.where(step.value == 5, jnp.nan, 1.0) * w.value
         optimizer = train.GradientDescentOptimizer(0.1)
         return EstimatorSpec(mode, loss=loss, train_op=optimizer.minimize(loss, global_step=step))
@@ -195,7 +194,9 @@ def test_a_checkpoint_of_another_model_is_refused(tmp_path):
         predicted = keras.layers.Dense(2, name="dense")(features)
         loss = tf.reduce_mean(predicted**2)
         optimizer = train.GradientDescentOptimizer(0.1)
-        return EstimatorSpec(mode, loss=loss, train_op=optimizer.minimize(loss, current().global_step()))
+        return EstimatorSpec(
+            mode, loss=loss, train_op=optimizer.minimize(loss, train.get_or_create_global_step())
+        )
 
     with pytest.raises(
         errors.RestoreError, match=r"dense/kernel has the shape \(4, 2\) in the model and \(4, 3\)"
