@@ -18,6 +18,7 @@ from ._collections import moving_average_variables as moving_average_variables
 from ._collections import tables_initializer as tables_initializer
 from ._collections import trainable_variables as trainable_variables
 from ._collections import variables_initializer as variables_initializer
+from ._current import current_or_none as current_or_none
 from ._current import entering as entering
 from ._operations import Operation as Operation
 from ._operations import assign as assign
