@@ -3,6 +3,7 @@
 import atexit
 import collections
 import contextlib
+import logging
 import threading
 import time
 import warnings
@@ -15,13 +16,18 @@ from stratax._shown import shown
 from stratax.cluster import exits
 from stratax.core import deliveries
 from stratax.errors import FileAccessError
-from stratax.summary._packages import new_event, tensorboard
+from stratax.summary._packages import event_file_writer, new_event
+
+_logger = logging.getLogger("stratax")
 
 # More than so many events that nobody has written yet, and who writes the next one waits. Those of running programs
 # never wait: what the thread is about to write may be a result of the very program.
 _MOST_PENDING = 1000
 # TensorBoard's own queue behind this one: small, since the thread here is what the program must not wait for.
 _QUEUE_BEHIND = 32
+# The thread waits this long for more, up to so many: it competes with the program for Python's lock.
+_GATHER_SECONDS = 0.05
+_BATCH = 256
 # How long a process that leaves at once waits for what is pending.
 _LEAVE_SECONDS = 2.0
 
@@ -47,14 +53,16 @@ class EventFile:
 
     def __init__(self, folder: str, *, max_queue: int, flush_secs: float, suffix: str) -> None:
         self.folder = folder
-        make = tensorboard("summary.writer.event_file_writer").EventFileWriter
+        make = event_file_writer()
         with _writing(folder):
             files.make_folder(folder)
             self._events = make(folder, _QUEUE_BEHIND, flush_secs, suffix)
         self._max_queue = max_queue
+        self._num_unflushed = 0
         self._pending: collections.deque[MakeEvent | None] = collections.deque()
         self._changed = threading.Condition()
         self._is_busy = False
+        self._is_urgent = False
         self._is_closed = False
         self._error: Exception | None = None
         self._thread = threading.Thread(target=self._run, name="stratax-summaries", daemon=True)
@@ -81,7 +89,9 @@ class EventFile:
                 self._check()
             if not self._is_closed and self._error is None:
                 self._pending.append(make)
-                self._changed.notify_all()
+                # The thread is woken once for many events: each time costs the program more than the event itself.
+                if len(self._pending) in (1, _BATCH):
+                    self._changed.notify_all()
 
     def flush_soon(self) -> None:
         """Have what was put so far written to the disk, without waiting for it."""
@@ -102,6 +112,8 @@ class EventFile:
         with self._changed:
             if self._is_closed:
                 return
+            self._is_urgent = True
+            self._changed.notify_all()
             while (self._pending or self._is_busy) and self._error is None:
                 self._changed.wait()
             self._check()
@@ -147,24 +159,9 @@ class EventFile:
             ) from self._error
 
     def _run(self) -> None:
-        num_unflushed = 0
         try:
-            while True:
-                with self._changed:
-                    while not self._pending and not self._is_closed:
-                        self._changed.wait()
-                    if not self._pending:
-                        break
-                    make = self._pending.popleft()
-                    self._is_busy = True
-                    self._changed.notify_all()
-                if make is not None:
-                    self._events.add_event(make())
-                    num_unflushed += 1
-                if make is None or num_unflushed > self._max_queue:
-                    self._events.flush()
-                    num_unflushed = 0
-                del make
+            while batch := self._next_batch():
+                self._write(batch)
                 with self._changed:
                     self._is_busy = False
                     self._changed.notify_all()
@@ -173,6 +170,40 @@ class EventFile:
             self._fail(error)
         atexit.unregister(self._end)
         exits.forget_before_leaving(self._end_soon)
+
+    def _next_batch(self) -> "collections.deque[MakeEvent | None]":
+        """Wait for events and return them; none at the end."""
+        with self._changed:
+            while not self._pending and not self._is_closed:
+                self._changed.wait()
+            self._changed.wait_for(
+                lambda: self._is_closed or self._is_urgent or len(self._pending) >= _BATCH, _GATHER_SECONDS
+            )
+            batch, self._pending = self._pending, collections.deque()
+            self._is_busy, self._is_urgent = True, False
+            self._changed.notify_all()
+        return batch
+
+    def _write(self, batch: "collections.deque[MakeEvent | None]") -> None:
+        wants_flush = False
+        while batch:
+            # Nothing keeps what was written: the arrays of a summary may be large.
+            make = batch.popleft()
+            if make is None:
+                wants_flush = True
+                continue
+            try:
+                event = make()
+            except Exception:
+                _logger.exception("A summary for %r could not be made; it is left out.", self.folder)
+                continue
+            self._events.add_event(event)
+            self._num_unflushed += 1
+            if self._num_unflushed > self._max_queue:
+                wants_flush = True
+        if wants_flush:
+            self._events.flush()
+            self._num_unflushed = 0
 
     def _fail(self, error: Exception) -> None:
         with self._changed:

@@ -213,6 +213,7 @@ def _wanted() -> tuple[Any, SummaryWriter | None]:
     condition = CONTEXT.condition
     if condition is None or condition.is_eager:
         outside = _outside()
+        outside.has_own_writer = outside.has_own_writer or writer is not None
         if outside.condition is None:
             parts.append(outside.tracer[_CONDITION] != _OFF)
         else:
@@ -267,6 +268,7 @@ class _Outside:
             the host has to say.
         step: The variable that was the step then; None if it was none.
         needs_step: Whether a summary in the program has no step of its own.
+        has_own_writer: Whether a writer is made the default inside of the program.
         tracer: The input: the writer's number or 0, the step or -1 for the variable, and the condition's state.
     """
 
@@ -276,15 +278,17 @@ class _Outside:
         is_variable = step is not None and step.is_eager and isinstance(step.value, keras.Variable)
         self.step: keras.Variable | None = step.value if step is not None and is_variable else None
         self.needs_step = False
+        self.has_own_writer = False
         self.tracer: Any = None
 
     def read(self) -> np.ndarray:
         """Return what is set now, on the thread that dispatches the program."""
-        if CONTEXT.writer is None:
+        if CONTEXT.writer is None and not self.has_own_writer:
             return np.zeros(3, np.int32)
+        number = 0 if CONTEXT.writer is None else CONTEXT.writer.value.number
         state = self._condition_now()
         step = self._step_now() if self.needs_step and state != _OFF else 0
-        return np.array([CONTEXT.writer.value.number, step, state], np.int32)
+        return np.array([number, step, state], np.int32)
 
     def _condition_now(self) -> int:
         now = CONTEXT.condition

@@ -3,6 +3,7 @@
 import abc
 import contextlib
 import itertools
+import logging
 import math
 import os
 import weakref
@@ -22,6 +23,7 @@ _DEFAULT_QUEUE = 10
 _DEFAULT_FLUSH_MILLIS = 120_000
 _DEFAULT_SUFFIX = ".v2"
 _MILLIS = 1000
+_logger = logging.getLogger("stratax")
 
 _numbers = itertools.count(1)
 # By number, as a running program knows them; a writer that nobody holds any more is closed.
@@ -140,6 +142,7 @@ class FileSummaryWriter(SummaryWriter):
         self._file = file
         self._folder = folder
         self._is_closed = False
+        self._has_warned = False
         if file is not None:
             # At the program's end the file does it itself, while Python's parts are still there.
             weakref.finalize(self, file.close_soon).atexit = False
@@ -174,6 +177,14 @@ class FileSummaryWriter(SummaryWriter):
         """See :meth:`SummaryWriter._put`."""
         if may_wait:
             self._check_open()
+        elif self._is_closed and not self._has_warned:
+            # In a running program nobody can be told otherwise.
+            self._has_warned = True
+            _logger.warning(
+                "A compiled program wrote summaries with a writer that had been closed; they are lost: %r. Close a "
+                "writer behind the last step.",
+                self,
+            )
         if self._file is not None:
             self._file.put(make, may_wait=may_wait)
 

@@ -152,6 +152,22 @@ def test_writers_steps_and_conditions_inside_of_a_function_are_part_of_it(writer
     assert found() == {"x": [(1, 1.0), (3, 3.0), (5, 5.0)]}
 
 
+def test_a_writer_inside_of_a_function_goes_with_a_step_and_a_condition_outside(writer, found):
+    @sx.function
+    def f(x):
+        with writer.as_default():
+            summary.scalar("x", x)
+
+    summary.experimental.set_step(3)
+    f(np.float32(1))
+    with summary.record_if(False):
+        f(np.float32(2))
+    summary.experimental.set_step(4)
+    f(np.float32(3))
+    assert found() == {"x": [(3, 1.0), (4, 3.0)]}
+    assert f.num_programs == 1
+
+
 def test_a_step_that_is_missing_is_found_when_the_function_is_traced(writer):
     @sx.function
     def f():
@@ -265,6 +281,24 @@ def test_programs_with_summaries_overwrite_variables_and_do_not_wait(writer, fou
         f()
         assert variable.value.unsafe_buffer_pointer() == before
     assert [value for _, value in found()["x"]] == [1.0, 2.0]
+
+
+def test_a_program_whose_writer_is_closed_says_once_that_summaries_are_lost(tmp_path, read, caplog):
+    closed = summary.create_file_writer(tmp_path)
+
+    @sx.function
+    def f():
+        with closed.as_default(step=1):
+            summary.scalar("x", 1.0)
+
+    f()
+    closed.close()
+    with caplog.at_level("WARNING", "stratax"):
+        for _ in range(3):
+            f()
+        jax.effects_barrier()
+    assert ["had been closed; they are lost" in message for message in caplog.messages] == [True]
+    assert read(tmp_path) == {"x": [(1, 1.0)]}
 
 
 def test_a_function_that_jax_compiles_writes_with_what_was_set_when_it_was_traced(writer, found):

@@ -7,6 +7,7 @@ import sys
 import textwrap
 import time
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -133,17 +134,46 @@ def test_a_missing_package_says_how_to_install_it(monkeypatch, tmp_path):
         summary.create_file_writer(tmp_path)
 
 
-def test_a_file_that_can_not_be_written_any_more_says_so(tmp_path, recwarn):
+def test_a_file_that_can_not_be_written_any_more_says_so(tmp_path, recwarn, monkeypatch):
     writer = summary.create_file_writer(tmp_path)
-    # What fails in the thread is usually the disk; here it is the content.
-    writer._put(lambda: "no event", may_wait=True)
-    with pytest.raises(FileAccessError, match="could not be written"):
-        writer.flush()
-    with writer.as_default(), pytest.raises(FileAccessError, match="are dropped"):
+
+    def refuse(event):
+        raise OSError("No space left on device")
+
+    monkeypatch.setattr(writer._file._events, "add_event", refuse)
+    with writer.as_default():
         summary.scalar("a", 1.0, step=0)
+        with pytest.raises(FileAccessError, match="could not be written.*No space left"):
+            writer.flush()
+        with pytest.raises(FileAccessError, match="are dropped"):
+            summary.scalar("a", 1.0, step=0)
     with pytest.raises(FileAccessError):
         writer.close()
     assert ["can't be written" in str(each.message) for each in recwarn] == [True]
+
+
+def test_a_value_that_is_gone_is_left_out_and_the_others_are_written(tmp_path, read, caplog):
+    writer = summary.create_file_writer(tmp_path)
+    array = jnp.ones(())
+    with writer.as_default(), caplog.at_level("ERROR", "stratax"):
+        summary.scalar("a", array, step=0)
+        array.delete()
+        summary.scalar("a", 2.0, step=1)
+        writer.flush()
+    writer.close()
+    assert read(tmp_path)["a"][-1] == (1, 2.0)
+    assert all("is left out" in message for message in caplog.messages)
+
+
+def test_checksums_are_those_of_tensorboard():
+    from tensorboard.compat.tensorflow_stub.pywrap_tensorflow import masked_crc32c
+
+    from stratax.summary import _packages
+
+    _packages.event_file_writer()
+    module = _packages.tensorboard("summary.writer.record_writer")
+    for content in (b"", b"x", bytes(range(256)) * 3):
+        assert module.masked_crc32c(content) == masked_crc32c(content)
 
 
 def test_more_than_max_queue_events_are_on_the_disk_soon(tmp_path, read):
