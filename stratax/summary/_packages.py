@@ -30,7 +30,8 @@ def event_file_writer() -> Any:
     """Return TensorBoard's `EventFileWriter`."""
     # TensorBoard 2.21 computes checksums byte by byte in Python: 20 ms for an image of 100 KB, in which no other thread
     # runs Python. These are the same numbers.
-    tensorboard("summary.writer.record_writer").masked_crc32c = masked_crc
+    records: Any = tensorboard("summary.writer.record_writer")
+    records.masked_crc32c = masked_crc
     return tensorboard("summary.writer.event_file_writer").EventFileWriter
 
 
