@@ -1,6 +1,7 @@
 from . import contrib_summary as contrib_summary
 from . import layers as layers
 from . import losses as losses
+from . import metrics as metrics
 from . import summary as summary
 from . import train as train
 from ._collections import GraphKeys as GraphKeys

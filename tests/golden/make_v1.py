@@ -24,6 +24,8 @@ def main() -> None:
         for key, case in cases.items():
             with tf.Graph().as_default(), tf.Session() as session:
                 found |= {f"{kind}|{key}|{name}": value for name, value in make(session, case)}
+    with tf.Graph().as_default(), tf.Session() as session:
+        found |= {f"metrics|{key}": value for key, value in metrics(session)}
     # One array for all: each entry of such a file has a header that is longer than most of these.
     shapes = {key: np.shape(value) for key, value in found.items()}
     values = np.concatenate([np.ravel(value) for value in found.values()]).astype(np.float32)
@@ -91,6 +93,37 @@ def averages(session, case):
         steps.append(session.run({each.op.name: each for each in tf.global_variables()}))
     for key in steps[0]:
         yield key, np.stack([values[key] for values in steps])
+
+
+def metrics(session):
+    """The value before the first batch and behind each, and what the update gives for each."""
+    made = {}
+    for key, (name, static, batches) in v1_cases.METRICS.items():
+        given = {
+            argument: tf.placeholder(np.asarray(value).dtype, _shape([batch[argument] for batch in batches]))
+            for argument, value in batches[0].items()
+        }
+        made[key] = batches, given, *getattr(tf.metrics, name)(**given, **static)
+    session.run(tf.local_variables_initializer())
+    # All metrics at once: what a session is asked for anew costs it a second.
+    value_ops = {key: value for key, (_, _, value, _) in made.items()}
+    values, updates = [session.run(value_ops)], []
+    for number in range(3):
+        feeds, update_ops = {}, {}
+        for key, (batches, given, _, update) in made.items():
+            batch = batches[number % len(batches)]
+            feeds |= {given[argument]: batch[argument] for argument in given}
+            update_ops[key] = update
+        updates.append(session.run(update_ops, feeds))
+        values.append(session.run(value_ops))
+    for key in made:
+        yield key, np.stack([each[key] for each in values])
+        yield f"{key}|update", np.stack([each[key] for each in updates])
+
+
+def _shape(arrays):
+    shapes = [np.shape(array) for array in arrays]
+    return [sizes[0] if len(set(sizes)) == 1 else None for sizes in zip(*shapes, strict=True)]
 
 
 if __name__ == "__main__":

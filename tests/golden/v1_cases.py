@@ -193,3 +193,162 @@ _AVERAGES = (
 )
 # With num_updates, the global step is what counts them.
 AVERAGES = {str(arguments): arguments for arguments in _AVERAGES}
+
+
+def _metrics():
+    """Yield (function, arguments that stay, batches, weights of several kinds: one for each batch)."""
+    random = np.random.default_rng(9)
+
+    def batches(**makes):
+        return [{name: make(size) for name, make in makes.items()} for size in (5, 3, 5)]
+
+    def weights(*shapes):
+        yield "none", None
+        yield "scalar", [np.float32(value) for value in (2.0, 0.5, 1.0)]
+        for shape in shapes:
+            random = np.random.default_rng(len(shape))
+            yield (
+                f"weights {shape}",
+                [
+                    (
+                        random.uniform(0, 2, (size, *shape)) * (random.uniform(size=(size, *shape)) < 0.7)
+                    ).astype("f4")
+                    for size in (5, 3, 5)
+                ],
+            )
+            yield f"zeros {shape}", [np.zeros((size, *shape), np.float32) for size in (5, 3, 5)]
+
+    def normal(*shape):
+        return lambda size: random.normal(size=(size, *shape)).astype(np.float32)
+
+    def uniform(*shape):
+        # Also 0 and 1 themselves.
+        return lambda size: (
+            np.round(random.uniform(-0.04, 1.04, (size, *shape)), 2).clip(0, 1).astype(np.float32)
+        )
+
+    def bits(*shape):
+        return lambda size: random.integers(0, 2, (size, *shape)).astype(np.int32)
+
+    def classes(count, *shape):
+        return lambda size: random.integers(0, count, (size, *shape)).astype(np.int32)
+
+    vector, matrix, column = list(weights(())), list(weights((), (2,))), list(weights((), (1,)))
+    yield "mean", {}, batches(values=normal()), vector
+    yield "mean", {}, batches(values=normal(2)), list(weights((1,), (2,)))
+    yield "mean", {}, batches(values=lambda size: np.float32(size)), list(weights())
+    same = [{"values": normal(2)(4)} for _ in range(3)]
+    yield (
+        "mean_tensor",
+        {},
+        same,
+        [
+            ("none", None),
+            ("rows", [uniform(1)(4) for _ in range(3)]),
+            ("zeros", [np.zeros((4, 1), "f4")] * 3),
+        ],
+    )
+    yield "accuracy", {}, batches(labels=classes(3), predictions=classes(3)), vector
+    yield "accuracy", {}, batches(labels=classes(3, 1), predictions=classes(3)), column
+    yield "percentage_below", {"threshold": 0.1}, batches(values=normal()), vector
+    errors = batches(labels=normal(), predictions=normal(1))
+    for name in ("mean_absolute_error", "mean_squared_error", "root_mean_squared_error"):
+        yield name, {}, errors, vector
+
+    def normalizer(size):
+        return classes(3)(size).astype(np.float32)
+
+    yield (
+        "mean_relative_error",
+        {},
+        batches(labels=normal(), predictions=normal(), normalizer=normalizer),
+        vector,
+    )
+    yield (
+        "mean_cosine_distance",
+        {"dim": 1},
+        batches(labels=normal(2), predictions=normal(2)),
+        list(weights((1,))),
+    )
+    for name in ("mean_iou", "mean_per_class_accuracy"):
+        yield (
+            name,
+            {"num_classes": 4},
+            batches(labels=classes(3), predictions=classes(3)),
+            list(weights(()))[2:] + vector[:1],
+        )
+        yield (
+            name,
+            {"num_classes": 3},
+            batches(labels=classes(3, 2), predictions=classes(3, 2)),
+            matrix[4:] + matrix[:1],
+        )
+    answers = batches(labels=bits(), predictions=bits())
+    none = batches(labels=lambda size: np.zeros(size, "i4"), predictions=lambda size: np.zeros(size, "i4"))
+    kinds = ("true_positives", "false_positives", "true_negatives", "false_negatives")
+    for name in (*kinds, "precision", "recall"):
+        yield name, {}, answers, vector
+        yield name, {}, none, vector[:1]
+    scores = batches(labels=bits(), predictions=uniform())
+    wide = batches(labels=bits(2), predictions=uniform(2))
+    negative = batches(labels=lambda size: np.zeros(size, "i4"), predictions=uniform())
+    positive = batches(labels=lambda size: np.ones(size, "i4"), predictions=uniform())
+    for name in (*kinds, "precision", "recall"):
+        yield f"{name}_at_thresholds", {"thresholds": [0.5, 0.0, 0.25, 1.0]}, scores, vector
+        yield f"{name}_at_thresholds", {"thresholds": [0.3]}, negative, vector[:1]
+    for curve in ("ROC", "PR"):
+        for method in ("trapezoidal", "careful_interpolation", "minoring", "majoring"):
+            more = {"curve": curve, "summation_method": method}
+            yield "auc", more, scores, vector
+            yield "auc", {**more, "num_thresholds": 7}, wide, list(weights((2,)))[-2:]
+            yield "auc", {**more, "thresholds": [0.7, 0.2]}, scores, vector[:1]
+            yield "auc", more, negative, vector[:1]
+            yield "auc", more, positive, vector[:1]
+    for name, argument in (
+        ("sensitivity_at_specificity", "specificity"),
+        ("specificity_at_sensitivity", "sensitivity"),
+    ):
+        for value in (0.0, 0.6, 1.0):
+            yield name, {argument: value}, scores, vector
+            yield name, {argument: value, "num_thresholds": 5}, positive, vector[:1]
+            yield name, {argument: value, "num_thresholds": 5}, negative, vector[:1]
+    one = batches(labels=lambda size: classes(6)(size).astype("i8"), predictions=normal(6))
+    several = batches(labels=lambda size: classes(6, 3)(size).astype("i8"), predictions=normal(6))
+    beyond = batches(labels=lambda size: classes(9, 3)(size).astype("i8") - 1, predictions=normal(6))
+    for name in ("precision_at_k", "recall_at_k", "average_precision_at_k"):
+        for k in (1, 3):
+            yield name, {"k": k}, one, vector
+            yield name, {"k": k}, several, vector
+            yield name, {"k": k}, beyond, vector[:1]
+            if name != "average_precision_at_k":
+                yield name, {"k": k, "class_id": 2}, several, vector
+    ids = batches(
+        labels=lambda size: classes(6, 3)(size).astype("i8"),
+        predictions_idx=lambda size: classes(6, 3)(size).astype("i8"),
+    )
+    for name in ("precision_at_top_k", "recall_at_top_k"):
+        yield name, {}, ids, vector
+        yield name, {"k": 3, "class_id": 1}, ids, vector[:1]
+    for name in ("sparse_precision_at_k", "sparse_average_precision_at_k"):
+        yield name, {"k": 2}, several, vector[:1]
+
+
+METRICS = {
+    f"{number} {name}|{static}|{kind}": (
+        name,
+        static,
+        batches
+        if values is None
+        else [{**batch, "weights": value} for batch, value in zip(batches, values, strict=True)],
+    )
+    for number, (name, static, batches, kinds) in enumerate(_metrics())
+    for kind, values in kinds
+}
+_EMPTY = {
+    "mean": {"values": np.zeros(0, np.float32)},
+    "accuracy": {"labels": np.zeros(0, np.int32), "predictions": np.zeros(0, np.int32)},
+    "precision": {"labels": np.zeros(0, np.int32), "predictions": np.zeros(0, np.int32)},
+    "recall": {"labels": np.zeros(0, np.int32), "predictions": np.zeros(0, np.int32)},
+    "auc": {"labels": np.zeros(0, np.int32), "predictions": np.zeros(0, np.float32)},
+}
+METRICS |= {f"empty {name}": (name, {}, [batch, batch]) for name, batch in _EMPTY.items()}
