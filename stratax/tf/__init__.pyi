@@ -163,6 +163,7 @@ from . import data as data
 from . import distribute as distribute
 from . import dtypes as dtypes
 from . import errors as errors
+from . import estimator as estimator
 from . import gfile as gfile
 from . import image as image
 from . import io as io

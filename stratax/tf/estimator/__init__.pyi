@@ -1,0 +1,13 @@
+from stratax.estimator import *
+
+from . import experimental as experimental
+
+del DistributeConfig
+del InMemoryEvaluatorHook
+del make_early_stopping_hook
+del make_stop_at_checkpoint_step_hook
+del stop_if_higher_hook
+del stop_if_lower_hook
+del stop_if_no_decrease_hook
+del stop_if_no_increase_hook
+del read_eval_metrics
