@@ -1,6 +1,9 @@
 import jax
 import keras as keras
 
+import stratax.ops.elementwise
+import stratax.ops.linalg
+import stratax.ops.random
 from stratax._version import __version__ as __version__
 from stratax.cluster import device as device
 from stratax.core import GradientTape as GradientTape
@@ -128,32 +131,64 @@ from stratax.ops.reductions import reduce_prod as reduce_prod
 from stratax.ops.reductions import reduce_sum as reduce_sum
 from stratax.v1 import AUTO_REUSE as AUTO_REUSE
 from stratax.v1 import GraphKeys as GraphKeys
+from stratax.v1 import InteractiveSession as InteractiveSession
 from stratax.v1 import Operation as Operation
+from stratax.v1 import Print as Print
+from stratax.v1 import Session as Session
 from stratax.v1 import VariableScope as VariableScope
+from stratax.v1 import add_n as add_n
 from stratax.v1 import add_to_collection as add_to_collection
 from stratax.v1 import add_to_collections as add_to_collections
+from stratax.v1 import all_variables as all_variables
 from stratax.v1 import assign as assign
 from stratax.v1 import assign_add as assign_add
 from stratax.v1 import assign_sub as assign_sub
+from stratax.v1 import constant_initializer as constant_initializer
 from stratax.v1 import control_dependencies as control_dependencies
+from stratax.v1 import div as div
 from stratax.v1 import get_collection as get_collection
 from stratax.v1 import get_collection_ref as get_collection_ref
+from stratax.v1 import get_default_graph as get_default_graph
+from stratax.v1 import get_default_session as get_default_session
+from stratax.v1 import get_local_variable as get_local_variable
 from stratax.v1 import get_variable as get_variable
 from stratax.v1 import get_variable_scope as get_variable_scope
 from stratax.v1 import global_variables as global_variables
 from stratax.v1 import global_variables_initializer as global_variables_initializer
+from stratax.v1 import glorot_normal_initializer as glorot_normal_initializer
+from stratax.v1 import glorot_uniform_initializer as glorot_uniform_initializer
 from stratax.v1 import gradients as gradients
 from stratax.v1 import group as group
+from stratax.v1 import initialize_all_variables as initialize_all_variables
 from stratax.v1 import local_variables as local_variables
 from stratax.v1 import local_variables_initializer as local_variables_initializer
 from stratax.v1 import model_variables as model_variables
 from stratax.v1 import moving_average_variables as moving_average_variables
+from stratax.v1 import multinomial as multinomial
 from stratax.v1 import name_scope as name_scope
 from stratax.v1 import no_op as no_op
+from stratax.v1 import no_regularizer as no_regularizer
+from stratax.v1 import ones_initializer as ones_initializer
+from stratax.v1 import orthogonal_initializer as orthogonal_initializer
+from stratax.v1 import placeholder as placeholder
+from stratax.v1 import placeholder_with_default as placeholder_with_default
+from stratax.v1 import random_normal_initializer as random_normal_initializer
+from stratax.v1 import random_uniform_initializer as random_uniform_initializer
+from stratax.v1 import set_random_seed as set_random_seed
 from stratax.v1 import tables_initializer as tables_initializer
+from stratax.v1 import to_bfloat16 as to_bfloat16
+from stratax.v1 import to_double as to_double
+from stratax.v1 import to_float as to_float
+from stratax.v1 import to_int32 as to_int32
+from stratax.v1 import to_int64 as to_int64
 from stratax.v1 import trainable_variables as trainable_variables
+from stratax.v1 import truncated_normal_initializer as truncated_normal_initializer
+from stratax.v1 import uniform_unit_scaling_initializer as uniform_unit_scaling_initializer
+from stratax.v1 import variable_op_scope as variable_op_scope
 from stratax.v1 import variable_scope as variable_scope
 from stratax.v1 import variables_initializer as variables_initializer
+from stratax.v1 import variance_scaling_initializer as variance_scaling_initializer
+from stratax.v1 import zeros_initializer as zeros_initializer
 
 from . import autograph as autograph
 from . import compat as compat
@@ -166,6 +201,7 @@ from . import errors as errors
 from . import estimator as estimator
 from . import gfile as gfile
 from . import image as image
+from . import initializers as initializers
 from . import io as io
 from . import layers as layers
 from . import linalg as linalg
@@ -180,3 +216,25 @@ from . import tpu as tpu
 from . import train as train
 
 Tensor = jax.Array
+ceil = stratax.ops.elementwise.ceil
+div_no_nan = stratax.ops.elementwise.divide_no_nan
+expm1 = stratax.ops.elementwise.expm1
+floordiv = stratax.ops.elementwise.floordiv
+floormod = stratax.ops.elementwise.mod
+global_norm = stratax.ops.linalg.global_norm
+is_finite = stratax.ops.elementwise.is_finite
+is_inf = stratax.ops.elementwise.is_inf
+is_nan = stratax.ops.elementwise.is_nan
+log = stratax.ops.elementwise.log
+log1p = stratax.ops.elementwise.log1p
+logical_xor = stratax.ops.elementwise.logical_xor
+mod = stratax.ops.elementwise.mod
+random_normal = stratax.ops.random.normal
+random_shuffle = stratax.ops.random.shuffle
+random_uniform = stratax.ops.random.uniform
+realdiv = stratax.ops.elementwise.divide
+reciprocal = stratax.ops.elementwise.reciprocal
+rsqrt = stratax.ops.elementwise.rsqrt
+squared_difference = stratax.ops.elementwise.squared_difference
+truediv = stratax.ops.elementwise.divide
+truncated_normal = stratax.ops.random.truncated_normal

@@ -1,7 +1,15 @@
+import stratax.v1._collections
+import stratax.v1._initializers
+import stratax.v1._variables
+
+from . import contrib_layers as contrib_layers
 from . import contrib_summary as contrib_summary
+from . import functions as functions
+from . import initializers as initializers
 from . import layers as layers
 from . import losses as losses
 from . import metrics as metrics
+from . import nn as nn
 from . import summary as summary
 from . import train as train
 from ._collections import GraphKeys as GraphKeys
@@ -21,6 +29,26 @@ from ._collections import trainable_variables as trainable_variables
 from ._collections import variables_initializer as variables_initializer
 from ._current import current_or_none as current_or_none
 from ._current import entering as entering
+from ._functions import add_n as add_n
+from ._functions import div as div
+from ._functions import multinomial as multinomial
+from ._functions import to_bfloat16 as to_bfloat16
+from ._functions import to_double as to_double
+from ._functions import to_float as to_float
+from ._functions import to_int32 as to_int32
+from ._functions import to_int64 as to_int64
+from ._graph import Graph as Graph
+from ._graph import InteractiveSession as InteractiveSession
+from ._graph import Print as Print
+from ._graph import Session as Session
+from ._graph import get_default_graph as get_default_graph
+from ._graph import get_default_session as get_default_session
+from ._graph import get_local_variable as get_local_variable
+from ._graph import no_regularizer as no_regularizer
+from ._graph import placeholder as placeholder
+from ._graph import placeholder_with_default as placeholder_with_default
+from ._graph import set_random_seed as set_random_seed
+from ._graph import variable_op_scope as variable_op_scope
 from ._operations import Operation as Operation
 from ._operations import assign as assign
 from ._operations import assign_add as assign_add
@@ -36,3 +64,18 @@ from ._variable_scope import get_variable as get_variable
 from ._variable_scope import get_variable_scope as get_variable_scope
 from ._variable_scope import name_scope as name_scope
 from ._variable_scope import variable_scope as variable_scope
+
+Variable = stratax.v1._variables.ModelVariable
+all_variables = stratax.v1._collections.global_variables
+initialize_all_variables = stratax.v1._collections.global_variables_initializer
+constant_initializer = stratax.v1._initializers.Constant
+glorot_normal_initializer = stratax.v1._initializers.GlorotNormal
+glorot_uniform_initializer = stratax.v1._initializers.GlorotUniform
+ones_initializer = stratax.v1._initializers.Ones
+orthogonal_initializer = stratax.v1._initializers.Orthogonal
+random_normal_initializer = stratax.v1._initializers.RandomNormal
+random_uniform_initializer = stratax.v1._initializers.RandomUniform
+truncated_normal_initializer = stratax.v1._initializers.TruncatedNormal
+uniform_unit_scaling_initializer = stratax.v1._initializers.UniformUnitScaling
+variance_scaling_initializer = stratax.v1._initializers.VarianceScaling
+zeros_initializer = stratax.v1._initializers.Zeros

@@ -9,7 +9,7 @@ import keras
 from stratax import errors
 from stratax._shown import shown
 from stratax.core import Variable, creation, regions
-from stratax.v1._current import current_or_none
+from stratax.v1._current import current, current_or_none
 
 
 class ModelVariable(Variable):
@@ -25,6 +25,8 @@ class ModelVariable(Variable):
         name: Its name.
         dtype: Its dtype; by default that of the initial value.
         aggregation: How replicas' different values become one.
+        collections: More collections that it is added to, in a `model_fn`.
+        constraint: A function of the value, applied after each update of an optimizer.
         **others: TensorFlow's other arguments, which have no meaning here.
 
     Raises:
@@ -39,9 +41,15 @@ class ModelVariable(Variable):
         name: str | None = None,
         dtype: object = None,
         aggregation: object = "none",
+        collections: Sequence[str] | None = None,
+        constraint: Callable[..., Any] | None = None,
         **others: object,
     ) -> None:
         del others
+        if current_or_none() is not None:
+            for key in collections or ():
+                if key not in ("variables", "trainable_variables"):
+                    current().add_to_collection(key, self)
         if creation.is_made(self):
             return
         if callable(initial_value):
@@ -62,6 +70,7 @@ class ModelVariable(Variable):
         super().__init__(
             value, trainable is not False, name=_last(name), dtype=dtype, aggregation=aggregation
         )
+        self.constraint = constraint
 
     @classmethod
     def of_initializer(

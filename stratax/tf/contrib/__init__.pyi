@@ -1,2 +1,3 @@
 from . import data as data
+from . import layers as layers
 from . import summary as summary

@@ -1,0 +1,7 @@
+from stratax.tf.nn import *
+
+del dropout
+del log_softmax
+del softmax
+del softmax_cross_entropy_with_logits
+from stratax.v1.nn import *  # type: ignore[assignment] # noqa: E402

@@ -1,0 +1,235 @@
+"""Array functions under TensorFlow 1's names and arguments, where TensorFlow 2 has others (v1 layer)."""
+
+from collections.abc import Callable
+from typing import Any
+
+from stratax import errors
+from stratax._typing import TensorLike
+from stratax.ops import arrays, creation, elementwise, linalg, nn, random, reductions
+from stratax.ops.naming import nameable
+
+_Axis = Any
+
+
+def _either(new_name: str, new: Any, old_name: str, old: Any) -> Any:
+    """Return what an argument is that has two names."""
+    if old is None:
+        return new
+    if new is not None:
+        raise errors.BadArgumentError(
+            f"{old_name} is an older name of {new_name}. Received: both. Pass {new_name} only."
+        )
+    return old
+
+
+def _reduction(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+    def reduce(
+        input_tensor: TensorLike,
+        axis: _Axis = None,
+        keepdims: bool | None = None,
+        name: str | None = None,
+        reduction_indices: _Axis = None,
+        keep_dims: bool | None = None,
+    ) -> Any:
+        axis = _either("axis", axis, "reduction_indices", reduction_indices)
+        keepdims = bool(_either("keepdims", keepdims, "keep_dims", keep_dims))
+        return function(input_tensor, axis, keepdims, name=name)
+
+    reduce.__name__ = reduce.__qualname__ = name
+    reduce.__doc__ = f"""Reduce dimensions, as `tf.compat.v1.{name}`.
+
+Args:
+    input_tensor: A tensor.
+    axis: The dimension, several in a list, or None for all.
+    keepdims: Whether reduced dimensions stay, with size 1.
+    name: By which hooks find the result, in a `model_fn`.
+    reduction_indices: The older name of `axis`.
+    keep_dims: The older name of `keepdims`."""
+    return reduce
+
+
+reduce_all = _reduction(reductions.reduce_all, "reduce_all")
+reduce_any = _reduction(reductions.reduce_any, "reduce_any")
+reduce_logsumexp = _reduction(reductions.reduce_logsumexp, "reduce_logsumexp")
+reduce_max = _reduction(reductions.reduce_max, "reduce_max")
+reduce_mean = _reduction(reductions.reduce_mean, "reduce_mean")
+reduce_min = _reduction(reductions.reduce_min, "reduce_min")
+reduce_prod = _reduction(reductions.reduce_prod, "reduce_prod")
+reduce_sum = _reduction(reductions.reduce_sum, "reduce_sum")
+
+
+def argmax(
+    input: TensorLike,
+    axis: int | None = None,
+    name: str | None = None,
+    dimension: int | None = None,
+    output_type: Any = "int64",
+) -> Any:
+    """Return where the largest elements are, as `tf.compat.v1.argmax`; `dimension` is the older name of `axis`."""
+    return reductions.argmax(input, _either("axis", axis, "dimension", dimension), output_type, name=name)
+
+
+def argmin(
+    input: TensorLike,
+    axis: int | None = None,
+    name: str | None = None,
+    dimension: int | None = None,
+    output_type: Any = "int64",
+) -> Any:
+    """Return where the smallest elements are, as `tf.compat.v1.argmin`; `dimension` is the older name of `axis`."""
+    return reductions.argmin(input, _either("axis", axis, "dimension", dimension), output_type, name=name)
+
+
+def expand_dims(
+    input: TensorLike, axis: int | None = None, name: str | None = None, dim: int | None = None
+) -> Any:
+    """Add a dimension of size 1, as `tf.compat.v1.expand_dims`; `dim` is the older name of `axis`."""
+    return arrays.expand_dims(input, _either("axis", axis, "dim", dim), name=name)
+
+
+def squeeze(
+    input: TensorLike, axis: _Axis = None, name: str | None = None, squeeze_dims: _Axis = None
+) -> Any:
+    """Remove dimensions of size 1, as `tf.compat.v1.squeeze`; `squeeze_dims` is the older name of `axis`."""
+    return arrays.squeeze(input, _either("axis", axis, "squeeze_dims", squeeze_dims), name=name)
+
+
+def shape(input: TensorLike, name: str | None = None, out_type: Any = "int32") -> Any:
+    """Return a tensor's shape, as `tf.compat.v1.shape`."""
+    return arrays.shape(input, out_type, name=name)
+
+
+def size(input: TensorLike, name: str | None = None, out_type: Any = "int32") -> Any:
+    """Return how many elements a tensor has, as `tf.compat.v1.size`."""
+    return arrays.size(input, out_type, name=name)
+
+
+def gather(
+    params: TensorLike,
+    indices: TensorLike,
+    validate_indices: object = None,
+    name: str | None = None,
+    axis: int | None = None,
+    batch_dims: int = 0,
+) -> Any:
+    """Return slices by their indices, as `tf.compat.v1.gather`."""
+    return arrays.gather(params, indices, axis=axis, batch_dims=batch_dims, name=name)
+
+
+def norm(
+    tensor: TensorLike,
+    ord: Any = "euclidean",
+    axis: _Axis = None,
+    keepdims: bool | None = None,
+    name: str | None = None,
+    keep_dims: bool | None = None,
+) -> Any:
+    """Return norms of vectors or matrices, as `tf.compat.v1.norm`; `keep_dims` is the older name of `keepdims`."""
+    keepdims = bool(_either("keepdims", keepdims, "keep_dims", keep_dims))
+    return linalg.norm(tensor, ord, axis, keepdims, name=name)
+
+
+def _cast(name: str, dtype: str) -> Callable[..., Any]:
+    def convert(x: TensorLike, name: str | None = None) -> Any:
+        return arrays.cast(x, dtype, name=name)
+
+    convert.__name__ = convert.__qualname__ = name
+    convert.__doc__ = f"Return a tensor as {dtype}, as `tf.{name}`."
+    return convert
+
+
+to_bfloat16 = _cast("to_bfloat16", "bfloat16")
+to_double = _cast("to_double", "float64")
+to_float = _cast("to_float", "float32")
+to_int32 = _cast("to_int32", "int32")
+to_int64 = _cast("to_int64", "int64")
+
+
+def div(x: TensorLike, y: TensorLike, name: str | None = None) -> Any:
+    """Divide as Python 2 does, as `tf.div`: whole numbers are rounded down."""
+    operands = [creation.convert_to_tensor(operand) for operand in (x, y)]
+    is_whole = all(operand.dtype.kind in "iu" for operand in operands)
+    function = elementwise.floordiv if is_whole else elementwise.divide
+    return function(x, y, name=name)
+
+
+def multinomial(
+    logits: TensorLike,
+    num_samples: int,
+    seed: int | None = None,
+    name: str | None = None,
+    output_dtype: Any = None,
+) -> Any:
+    """Draw classes with the probabilities that `logits` say, as `tf.multinomial`."""
+    return random.categorical(logits, num_samples, output_dtype, seed, name=name)
+
+
+@nameable
+def add_n(inputs: Any, name: str | None = None) -> Any:
+    """Return the sum of a list of tensors of one shape, as `tf.add_n`."""
+    tensors = [arrays.identity(each) for each in (inputs if isinstance(inputs, list | tuple) else [inputs])]
+    if not tensors:
+        raise errors.BadArgumentError("tf.add_n needs at least one tensor. Received: inputs=[].")
+    return sum(tensors[1:], tensors[0])
+
+
+def softmax(
+    logits: TensorLike, axis: int | None = None, name: str | None = None, dim: int | None = None
+) -> Any:
+    """Return exp(x) / sum(exp(x)), as `tf.compat.v1.nn.softmax`; `dim` is the older name of `axis`."""
+    return nn.softmax(logits, _either("axis", axis, "dim", dim), name=name)
+
+
+def log_softmax(
+    logits: TensorLike, axis: int | None = None, name: str | None = None, dim: int | None = None
+) -> Any:
+    """Return log(softmax(x)), as `tf.compat.v1.nn.log_softmax`; `dim` is the older name of `axis`."""
+    return nn.log_softmax(logits, _either("axis", axis, "dim", dim), name=name)
+
+
+def dropout(
+    x: TensorLike,
+    keep_prob: Any = None,
+    noise_shape: Any = None,
+    seed: int | None = None,
+    name: str | None = None,
+    rate: Any = None,
+) -> Any:
+    """Set elements to 0 by chance, as `tf.compat.v1.nn.dropout`.
+
+    Args:
+        x: A tensor.
+        keep_prob: The chance that an element stays.
+        noise_shape: The shape of what is drawn.
+        seed: As for `tf.nn.dropout`.
+        name: By which hooks find the result, in a `model_fn`.
+        rate: Instead of `keep_prob`: the chance that an element becomes 0.
+    """
+    rate = _either("rate", rate, "keep_prob", None if keep_prob is None else 1 - keep_prob)
+    if rate is None:
+        raise errors.BadArgumentError("tf.nn.dropout needs rate or keep_prob. Received: neither.")
+    return nn.dropout(x, rate, noise_shape, seed, name=name)
+
+
+def softmax_cross_entropy_with_logits(
+    labels: TensorLike | None = None,
+    logits: TensorLike | None = None,
+    dim: int = -1,
+    name: str | None = None,
+    axis: int | None = None,
+) -> Any:
+    """Return cross entropies, as `tf.compat.v1.nn` has them: no gradient reaches the labels."""
+    labels = arrays.stop_gradient(labels)
+    return nn.softmax_cross_entropy_with_logits(labels, logits, dim if axis is None else axis, name=name)
+
+
+def softmax_cross_entropy_with_logits_v2(
+    labels: TensorLike,
+    logits: TensorLike,
+    axis: int | None = None,
+    name: str | None = None,
+    dim: int | None = None,
+) -> Any:
+    """Return cross entropies, as `tf.nn.softmax_cross_entropy_with_logits_v2`; `dim` is the older name of `axis`."""
+    axis = _either("axis", axis, "dim", dim)
+    return nn.softmax_cross_entropy_with_logits(labels, logits, -1 if axis is None else axis, name=name)

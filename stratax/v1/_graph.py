@@ -1,0 +1,169 @@
+"""What a program of TensorFlow 1 asks of its graph and session, and what it may not ask here (v1 layer)."""
+
+import random
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, NoReturn
+
+from stratax import errors
+from stratax._shown import shown
+from stratax.core import print as print_when_run
+from stratax.ops import arrays
+from stratax.ops import random as random_ops
+from stratax.v1._current import current, current_or_none
+from stratax.v1._scope import ModelScope
+from stratax.v1._variable_scope import VariableScope, get_variable, variable_scope
+
+_LOCAL_VARIABLES = "local_variables"
+
+
+class Graph:
+    """What stands for TensorFlow's graph in a `model_fn`: `tf.get_default_graph()` returns it.
+
+    Args:
+        scope: The trace.
+    """
+
+    def __init__(self, scope: ModelScope) -> None:
+        self._scope = scope
+
+    def get_collection(self, name: str, scope: str | None = None) -> list[Any]:
+        """Return what is in a collection, as `tf.get_collection`."""
+        return self._scope.get_collection(name, scope)
+
+    def get_collection_ref(self, name: str) -> list[Any]:
+        """Return the list that a collection is, as `tf.get_collection_ref`."""
+        return self._scope.get_collection_ref(name)
+
+    def add_to_collection(self, name: str, value: object) -> None:
+        """Add to a collection, as `tf.add_to_collection`."""
+        self._scope.add_to_collection(name, value)
+
+    def add_to_collections(self, names: Sequence[str], value: object) -> None:
+        """Add to several collections, to each once."""
+        for name in dict.fromkeys(names):
+            self._scope.add_to_collection(name, value)
+
+    def name_scope(self, name: str) -> AbstractContextManager[str]:
+        """Enter a scope of names for tensors, as `tf.name_scope`."""
+        return self._scope.name_scope(name)
+
+    def unique_name(self, name: str) -> str:
+        """Return a name that no other operation has."""
+        return self._scope.unique_name(name)
+
+    def get_tensor_by_name(self, name: str) -> Any:
+        """Return the tensor that was given a name.
+
+        Args:
+            name: Such as `"softmax"` or `"softmax:0"`.
+
+        Raises:
+            BadArgumentError: If there is none.
+        """
+        tensors = self._scope.tensors()
+        if (found := name.removesuffix(":0")) not in tensors:
+            raise errors.BadArgumentError(
+                f"No tensor has this name. Expected: one of {shown(list(tensors))}. Received: name={shown(name)}."
+            )
+        return tensors[found]
+
+
+def get_default_graph() -> Graph:
+    """Return what stands for the graph, in a `model_fn`."""
+    return Graph(current())
+
+
+def get_local_variable(
+    name: str, shape: object = None, dtype: object = None, initializer: object = None, **others: Any
+) -> Any:
+    """Return a variable that is not trained, in the collection of local ones, as `tf.get_local_variable`.
+
+    Args:
+        name: Its name.
+        shape: Its shape.
+        dtype: Its dtype.
+        initializer: Gives its first value.
+        **others: Those of `get_variable`.
+    """
+    collections = [*(others.pop("collections", None) or ()), _LOCAL_VARIABLES]
+    others["trainable"] = False
+    return get_variable(
+        name, shape, dtype, initializer, collections=list(dict.fromkeys(collections)), **others
+    )
+
+
+def variable_op_scope(
+    values: object, name_or_scope: object, default_name: str | None = None, **others: Any
+) -> AbstractContextManager[VariableScope]:
+    """Enter a scope of names for variables, as `variable_scope`, whose older name this is.
+
+    Args:
+        values: Ignored.
+        name_or_scope: As for `variable_scope`.
+        default_name: Likewise.
+        **others: Likewise.
+    """
+    return variable_scope(name_or_scope, default_name, values, **others)
+
+
+def no_regularizer(_: object) -> None:
+    """Regularize nothing: what keeps the variable scope's regularizer away from a variable."""
+
+
+def set_random_seed(seed: int) -> None:
+    """Set the seed that random numbers follow from, as `tf.set_random_seed`.
+
+    In a `model_fn` it decides the first values of variables that are made after it; dropout and random functions follow
+    `RunConfig(tf_random_seed=...)` and what was set before.
+
+    Args:
+        seed: A number.
+    """
+    if current_or_none() is None:
+        random_ops.set_seed(seed)
+    else:
+        random.seed(seed)
+
+
+def Print(
+    input_: Any,
+    data: Sequence[Any],
+    message: str | None = None,
+    first_n: int | None = None,
+    summarize: int | None = None,
+    name: str | None = None,
+) -> Any:
+    """Print tensors each time that the program runs, as `tf.Print`.
+
+    Args:
+        input_: What it returns.
+        data: The tensors.
+        message: Printed in front of them.
+        first_n: Ignored: it prints every time.
+        summarize: Ignored: NumPy says how much of an array is printed.
+        name: By which hooks find the result.
+    """
+    print_when_run(*([] if message is None else [message]), *data)
+    return arrays.identity(input_, name=name)
+
+
+def _refused(name: str, instead: str) -> Callable[..., NoReturn]:
+    def refused(*args: object, **kwargs: object) -> NoReturn:
+        raise errors.ModelScopeError(f"There is no tf.{name} here. {instead}")
+
+    refused.__name__ = refused.__qualname__ = name
+    refused.__doc__ = f"Raise a ModelScopeError: {instead}"
+    return refused
+
+
+_FEATURES = (
+    "Features and labels are the arguments of a `model_fn` or of a `tf.function`; pass the values there."
+)
+_RUN = "An Estimator runs a `model_fn`; everything else computes when it is called, so leave the session out."
+
+placeholder = _refused("placeholder", _FEATURES)
+placeholder_with_default = _refused("placeholder_with_default", _FEATURES)
+Session = _refused("Session", _RUN)
+InteractiveSession = _refused("InteractiveSession", _RUN)
+get_default_session = _refused("get_default_session", _RUN)

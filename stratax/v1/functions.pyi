@@ -1,0 +1,16 @@
+from ._functions import argmax as argmax
+from ._functions import argmin as argmin
+from ._functions import expand_dims as expand_dims
+from ._functions import gather as gather
+from ._functions import norm as norm
+from ._functions import reduce_all as reduce_all
+from ._functions import reduce_any as reduce_any
+from ._functions import reduce_logsumexp as reduce_logsumexp
+from ._functions import reduce_max as reduce_max
+from ._functions import reduce_mean as reduce_mean
+from ._functions import reduce_min as reduce_min
+from ._functions import reduce_prod as reduce_prod
+from ._functions import reduce_sum as reduce_sum
+from ._functions import shape as shape
+from ._functions import size as size
+from ._functions import squeeze as squeeze

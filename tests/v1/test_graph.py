@@ -1,0 +1,208 @@
+"""What programs ask of TensorFlow 1's graph, and functions with its arguments."""
+
+import jax.numpy as jnp
+import keras
+import numpy as np
+import pytest
+
+import stratax.tf as tf
+from stratax import errors, v1
+from tests.v1.steps import Step
+
+compat = tf.compat.v1
+
+
+def test_collections():
+    def body(scope, x):
+        tf.add_to_collection("mine", x)
+        tf.add_to_collections(["mine", "yours", "mine"], 2)
+        tf.get_collection_ref("yours").append(3)
+        local = tf.get_local_variable("local", (), initializer=tf.zeros_initializer())
+        made = tf.Variable(1.0, name="made", collections=["yours"], trainable=False)
+        graph = tf.get_default_graph()
+        graph.add_to_collections(["a", "b"], 1)
+        graph.add_to_collection("a", 2)
+        assert len(tf.get_collection("mine")) == 2
+        assert tf.get_collection("yours")[1:] == [3, made]
+        assert (graph.get_collection("a"), graph.get_collection_ref("b")) == ([1, 2], [1])
+        assert tf.local_variables() == [local]
+        assert (tf.model_variables(), tf.moving_average_variables(), tf.trainable_variables()) == ([], [], [])
+        with tf.variable_scope("s"):
+            inside = tf.get_variable("v", (2,))
+        assert tf.global_variables("s/") == tf.trainable_variables(scope="s") == [inside]
+        assert compat.all_variables() == tf.global_variables() == [local, made, inside]
+        tf.group(
+            tf.global_variables_initializer(),
+            tf.local_variables_initializer(),
+            tf.tables_initializer(),
+            tf.variables_initializer([made]),
+        )
+        return x
+
+    Step(body)(np.float32(1))
+
+
+def test_the_global_step():
+    def body(scope, x):
+        assert tf.train.get_global_step() is None
+        step = tf.train.create_global_step()
+        assert tf.train.get_or_create_global_step() is tf.train.get_global_step() is step
+        with pytest.raises(errors.BadArgumentError, match="already exists"):
+            tf.train.create_global_step()
+        scope.run(step.assign_add(1))
+        return x
+
+    step = Step(body)
+    for _ in range(3):
+        step(np.float32(1))
+    assert int(step.value("global_step")) == 3
+
+
+def test_gradients():
+    def body(scope, x):
+        v = tf.get_variable("v", (), initializer=tf.ones_initializer())
+        y = x * 3 * v.value
+        assert tf.gradients(x, v) == [None]
+        with pytest.raises(errors.BadArgumentError, match="stop_gradients is not supported"):
+            tf.gradients(y, x, stop_gradients=[x])
+        with pytest.raises(errors.BadArgumentError, match='must be "none" or "zero"'):
+            tf.gradients(y, x, unconnected_gradients="one")
+        zero = tf.gradients(x, v, unconnected_gradients=tf.UnconnectedGradients.ZERO)
+        return tf.gradients(y, [x, v]), tf.gradients(y, x, grad_ys=[jnp.float32(2)]), zero
+
+    assert Step(body)(np.float32(5)) == ([3, 15], [6], [0])
+
+
+def test_names_of_tensors_and_scopes():
+    def body(scope, x):
+        graph = tf.get_default_graph()
+        with graph.name_scope("a"):
+            y = tf.identity(x, name="y")
+        assert graph.get_tensor_by_name("a/y:0") is y
+        assert graph.unique_name("a/y") == "a/y_1"
+        with pytest.raises(errors.BadArgumentError, match="No tensor has this name"):
+            graph.get_tensor_by_name("b")
+        with tf.variable_op_scope([x], None, "default") as entered:
+            assert entered.name == "default"
+        return x
+
+    Step(body)(np.float32(5))
+    with tf.name_scope("eager") as name:
+        assert name == "eager/"
+
+
+def test_custom_getters_inside_others():
+    def doubled(getter, name, *args, **kwargs):
+        return getter(name, *args, **kwargs).value * 2
+
+    def renamed(getter, name, *args, **kwargs):
+        return getter(f"{name}_renamed", *args, **kwargs)
+
+    def body(scope, x):
+        with tf.variable_scope("s", custom_getter=renamed), tf.variable_scope("t", custom_getter=doubled):
+            return tf.get_variable("v", (2,), initializer=tf.ones_initializer())
+
+    step = Step(body)
+    assert step(np.float32(0)).tolist() == [2, 2]
+    assert step.names == ["s/t/v_renamed"]
+
+
+def test_what_needs_a_graph_or_session_says_what_to_do():
+    for function in (tf.placeholder, tf.placeholder_with_default):
+        with pytest.raises(errors.ModelScopeError, match="arguments of a `model_fn`"):
+            function(tf.float32, [None])
+    for function in (tf.Session, tf.InteractiveSession, tf.get_default_session):
+        with pytest.raises(errors.ModelScopeError, match="An Estimator runs a `model_fn`"):
+            function()
+    with pytest.raises(errors.ModelScopeError, match="inside of a `model_fn`"):
+        tf.get_default_graph()
+
+
+def test_a_seed_decides_first_values():
+    def body(scope, x):
+        tf.set_random_seed(7)
+        tf.get_variable("v", (5,))
+        return x
+
+    first, second = Step(body, seed=1), Step(body, seed=2)
+    first(np.float32(0))
+    second(np.float32(0))
+    assert (first.value("v") == second.value("v")).all()
+    tf.set_random_seed(3)
+    eager = tf.random_normal([3])
+    tf.set_random_seed(3)
+    assert (eager == tf.random_normal([3])).all()
+
+
+def test_print(capfd):
+    def body(scope, x):
+        return tf.Print(x, [x + 1], "values:")
+
+    assert float(Step(body)(np.float32(4))) == 4
+    assert "values: 5.0" in capfd.readouterr().err
+
+
+def test_functions_have_their_older_arguments():
+    x = tf.constant([[1.0, 2.0], [3.0, 6.0]])
+    assert compat.reduce_sum(x, reduction_indices=1, keep_dims=True).tolist() == [[3], [9]]
+    assert compat.reduce_mean(x).item() == 3
+    assert compat.argmax(x, dimension=1).tolist() == compat.argmax(x, 1, "name").tolist() == [1, 1]
+    assert compat.argmin(x, 1).tolist() == [0, 0]
+    assert compat.expand_dims(x, dim=0).shape == (1, 2, 2)
+    assert compat.squeeze(compat.expand_dims(x, 0), squeeze_dims=[0]).shape == (2, 2)
+    assert compat.norm(x, axis=1, keep_dims=True).shape == (2, 1)
+    assert compat.gather(x, [1], axis=1).tolist() == [[2], [6]]
+    assert np.asarray(compat.shape(x, "name")).tolist() == [2, 2]
+    assert int(compat.size(x)) == 4
+    np.testing.assert_allclose(compat.nn.softmax(x, dim=0).sum(0), 1, rtol=1e-6)
+    np.testing.assert_allclose(compat.nn.log_softmax(x, dim=0), jnp.log(tf.nn.softmax(x, axis=0)), rtol=1e-5)
+    assert set(np.unique(compat.nn.dropout(tf.ones([100]), keep_prob=0.5))) == {0, 2}
+    for wrong in (
+        lambda: compat.reduce_sum(x, 0, reduction_indices=1),
+        lambda: compat.expand_dims(x, 0, dim=0),
+    ):
+        with pytest.raises(errors.BadArgumentError, match="is an older name of axis"):
+            wrong()
+    with pytest.raises(errors.BadArgumentError, match="needs rate or keep_prob"):
+        compat.nn.dropout(x)
+
+
+def test_functions_that_only_tensorflow_1_has():
+    assert tf.to_float(tf.constant([1])).dtype == "float32"
+    assert tf.to_int32(1.5).dtype == "int32"
+    assert (tf.div(7, 2).item(), tf.div(7.0, 2.0).item(), tf.div(-7, 2).item()) == (3, 3.5, -4)
+    assert tf.mod(-7, 3).item() == 2
+    assert tf.add_n([tf.constant([1.0]), tf.constant([2.0])]).tolist() == [3]
+    with pytest.raises(errors.BadArgumentError, match="at least one tensor"):
+        tf.add_n([])
+    assert tf.random_uniform([2], 1, 2).shape == tf.truncated_normal([2]).shape == (2,)
+    assert tf.multinomial(tf.constant([[0.0, -100.0]]), 3).tolist() == [[0, 0, 0]]
+    assert tf.log(tf.constant(1.0)).item() == 0
+
+
+def test_no_gradient_reaches_labels_of_the_older_cross_entropy():
+    def body(scope, x):
+        new = tf.nn.softmax_cross_entropy_with_logits(x, x)
+        old = compat.nn.softmax_cross_entropy_with_logits(labels=x, logits=x)
+        second = compat.nn.softmax_cross_entropy_with_logits_v2(x, x)
+        return [tf.gradients(loss, x)[0] for loss in (new, second, old)], old, new
+
+    (new, second, old), *losses = Step(body)(np.float32([[0.2, 0.8]]))
+    assert (np.asarray(new) == second).all()
+    assert np.abs(np.asarray(new) - old).max() > 0.1
+    assert losses[0] == losses[1]
+
+
+def test_a_keras_constraint_and_tensorflow_1s_arguments_of_variables():
+    def body(scope, x):
+        made = tf.Variable(
+            [1.0], name="v", constraint=keras.constraints.NonNeg(), validate_shape=False, use_resource=True
+        )
+        assert isinstance(made.constraint, keras.constraints.NonNeg)
+        assert isinstance(compat.Variable(2.0, expected_shape=[], caching_device="/cpu:0"), tf.Variable)
+        return x
+
+    step = Step(body)
+    step(np.float32(0))
+    assert step.names == ["v", "Variable"]
+    assert v1.Variable(3.0).numpy() == 3
