@@ -20,7 +20,7 @@ from stratax.estimator._mode_keys import ModeKeys
 from stratax.estimator._model import Model
 from stratax.estimator._run_config import RunConfig
 from stratax.estimator._spec import EstimatorSpec
-from stratax.estimator.hooks import check_hooks
+from stratax.estimator.hooks import check_hooks, check_listeners
 from stratax.v1 import ModelState
 
 _logger = logging.getLogger("stratax")
@@ -175,6 +175,7 @@ class Estimator:
                 strategy,
                 self._config,
                 hooks=list(check_hooks(hooks, "hooks")),
+                listeners=list(check_listeners(saving_listeners)),
                 steps_per_dispatch=self._steps_per_dispatch(),
             )
             run.begin(self.latest_checkpoint())
@@ -214,7 +215,13 @@ class Estimator:
             model.build(_one_batch(given, strategy))
             self._read(state, checkpoint_path)
             found = _evaluation.evaluate(
-                model, strategy, given, steps, list(check_hooks(hooks, "hooks")), self.model_dir
+                model,
+                strategy,
+                given,
+                steps,
+                list(check_hooks(hooks, "hooks")),
+                self.model_dir,
+                self.eval_dir(name),
             )
         shown_metrics = ", ".join(f"{key} = {found[key]}" for key in sorted(found))
         _logger.info("Saving dict for global step %d: %s", found["global_step"], shown_metrics)

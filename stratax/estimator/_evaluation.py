@@ -1,6 +1,6 @@
 """One call of `Estimator.evaluate`: metrics over all batches of an input (estimator layer)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import jax
@@ -14,7 +14,7 @@ from stratax.distribute import Strategy
 from stratax.engine import StepInput, StepLoop, StepProgram, is_chief
 from stratax.estimator._model import FETCHED, Model
 from stratax.estimator._session import Session, SessionHooks
-from stratax.estimator.hooks import SessionRunHook
+from stratax.estimator.hooks import SessionRunHook, write, writer_of
 from stratax.v1 import ModelScope
 
 LOSS_METRIC = "loss"
@@ -29,6 +29,7 @@ def evaluate(
     steps: int | None,
     hooks: Sequence[SessionRunHook],
     model_dir: str,
+    eval_dir: str,
 ) -> dict[str, Any]:
     """Return the metrics of a model over its input.
 
@@ -39,6 +40,7 @@ def evaluate(
         steps: How many steps at most; None for the whole input.
         hooks: The session hooks of the caller.
         model_dir: The folder of the model.
+        eval_dir: The folder of the summaries.
     """
     session = Session(model_dir, is_chief(strategy), None)
     joints = SessionHooks(
@@ -54,7 +56,21 @@ def evaluate(
         raise errors.DataError("evaluate needs at least one batch. Received: an input without any.")
     found = {name: _number(_result(model, name, outputs)) for name in model.metrics}
     found[GLOBAL_STEP] = model.global_step()
+    if session.is_chief:
+        _write(found, eval_dir)
     return found
+
+
+def _write(found: Mapping[str, Any], eval_dir: str) -> None:
+    """Write the metrics that are numbers as summaries of the step."""
+    numbers = {
+        name: value
+        for name, value in found.items()
+        if name != GLOBAL_STEP and isinstance(value, int | float | np.number)
+    }
+    writer = writer_of(eval_dir)
+    write(writer, numbers, found[GLOBAL_STEP])
+    writer.flush()
 
 
 def _program(model: Model, fetched: frozenset[Any]) -> StepProgram:

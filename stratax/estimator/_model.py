@@ -4,6 +4,7 @@ It is traced once in advance, which gives what the Estimator has to know (hooks,
 makes the variables; and once more within the compiled step for each shape and each set of tensors that hooks ask for.
 """
 
+import dataclasses
 import functools
 from collections.abc import Callable, Collection, Hashable
 from typing import Any
@@ -30,6 +31,13 @@ GLOBAL_STEP = "global_step"
 
 # What stands for a tensor in a fetch, the same in each trace: its kind, and its name or number.
 Key = tuple[str, Hashable]
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Constant:
+    """A tensor whose value is known."""
+
+    value: np.ndarray
 
 
 class Model:
@@ -168,6 +176,11 @@ class Model:
             return "variable", fetch.path
         if isinstance(fetch, Operation):
             return "operation", fetch.order
+        if isinstance(fetch, np.ndarray | np.generic | int | float) or (
+            isinstance(fetch, jax.Array) and not isinstance(fetch, jax.core.Tracer)
+        ):
+            # A tensor that was computed of constants alone is a number already.
+            return "constant", Constant(np.asarray(fetch))
         number = scope.number_of(fetch)
         if number is None:
             raise errors.BadTypeError(

@@ -13,7 +13,7 @@ from stratax import engine, errors
 from stratax._shown import shown
 from stratax.core import variable_store
 from stratax.engine import StepLoop, StepProgram
-from stratax.estimator._model import FETCHED, LOSS, Key, Model
+from stratax.estimator._model import FETCHED, LOSS, Constant, Key, Model
 from stratax.estimator._results import ResultsHook
 from stratax.estimator.hooks import SessionRunContext, SessionRunHook, SessionRunValues
 from stratax.v1 import Operation, entering
@@ -109,7 +109,7 @@ class SessionHooks(engine.Hook):
     def program(self, steps: int, element: Any) -> Any:
         """Run steps with the program that gives what was asked for."""
         asked = [*self._asked.values(), *((treedef, keys) for _, treedef, keys in self._wanted or ())]
-        wanted = frozenset({*self._kept, *(key for _, keys in asked for key in keys)})
+        wanted = frozenset({*self._kept, *(key for _, keys in asked for key in keys if _is_computed(key))})
         program = self._programs.get(wanted)
         if program is None:
             program = self._programs[wanted] = self._make_program(wanted)
@@ -147,9 +147,9 @@ class SessionHooks(engine.Hook):
         while len(self._losses) > _DISPATCHES_BEHIND:
             self._check_loss(*self._losses.popleft())
         for results, treedef, keys in self._wanted or ():
-            values = jax.tree.unflatten(treedef, [outputs[FETCHED][key] for key in keys])
+            values = jax.tree.unflatten(treedef, [_results(outputs, key, steps) for key in keys])
             results.receive(loop.step - steps, steps, values)
-        for key in (key for _, keys in self._asked.values() for key in keys):
+        for key in outputs[FETCHED]:
             if np.prod(outputs[FETCHED][key].shape[1:]) <= _SMALL:
                 self._kept.add(key)
         for hook in self._after:
@@ -175,6 +175,7 @@ class SessionHooks(engine.Hook):
                 hook.end(self.session)
 
     def _keys_of(self, fetches: Any) -> tuple[Any, list[Key]]:
+        # Names, variables and operations are no arrays, and stay whole.
         leaves, treedef = jax.tree.flatten(fetches, is_leaf=_is_fetch)
         return treedef, [self._model.key_of(leaf) for leaf in leaves]
 
@@ -182,7 +183,8 @@ class SessionHooks(engine.Hook):
         if id(hook) not in self._asked:
             return SessionRunValues(results=None, options=None, run_metadata=None, each_step=None)
         treedef, keys = self._asked[id(hook)]
-        each = [None if key[0] == "operation" else np.asarray(outputs[FETCHED][key]) for key in keys]
+        steps = self.session.steps
+        each = [None if key[0] == "operation" else np.asarray(_results(outputs, key, steps)) for key in keys]
         last = [None if values is None else values[-1] for values in each]
         return SessionRunValues(
             results=jax.tree.unflatten(treedef, last),
@@ -204,6 +206,18 @@ class SessionHooks(engine.Hook):
                 "last checkpoint is from before it. Lower the learning rate, or look for a logarithm of 0 in the "
                 "loss."
             )
+
+
+def _is_computed(key: Key) -> bool:
+    return not isinstance(key[1], Constant)
+
+
+def _results(outputs: Any, key: Key, steps: int) -> Any:
+    """Return what each step gave for a key."""
+    constant = key[1]
+    if isinstance(constant, Constant):
+        return np.broadcast_to(constant.value, (steps, *constant.value.shape))
+    return outputs[FETCHED][key]
 
 
 def _is_fetch(leaf: object) -> bool:

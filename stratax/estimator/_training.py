@@ -6,13 +6,23 @@ from typing import Any
 
 import numpy as np
 
+from stratax import engine
 from stratax.distribute import Strategy
 from stratax.engine import StepInput, StepLoop, is_chief
-from stratax.estimator._checkpoints import TrainingCheckpoint
-from stratax.estimator._model import LOSS, Model
+from stratax.estimator._checkpoints import PREFIX, TrainingCheckpoint
+from stratax.estimator._model import GLOBAL_STEP, LOSS, Model
 from stratax.estimator._run_config import RunConfig
 from stratax.estimator._session import Session, SessionHooks
-from stratax.estimator.hooks import SessionRunHook
+from stratax.estimator.hooks import (
+    CheckpointSaverHook,
+    CheckpointSaverListener,
+    LoggingTensorHook,
+    SessionRunHook,
+    StepCounterHook,
+    SummarySaverHook,
+)
+
+_SUMMARIES = "summaries"
 
 
 class Training:
@@ -23,6 +33,7 @@ class Training:
         strategy: The strategy.
         config: How it runs.
         hooks: The session hooks of the caller.
+        listeners: What is told of checkpoints.
         steps_per_dispatch: How many steps one program runs.
     """
 
@@ -33,26 +44,31 @@ class Training:
         config: RunConfig,
         *,
         hooks: Sequence[SessionRunHook],
+        listeners: Sequence[CheckpointSaverListener] = (),
         steps_per_dispatch: int = 1,
     ) -> None:
         self._model = model
         self._last: Any = None
         chief = is_chief(strategy)
         spec = model.spec
-        of_model = [*spec.training_hooks, *(spec.training_chief_hooks if chief else ())]
-        self._session = Session(config.model_dir or "", chief, self._save)
-        self._joints = SessionHooks(model, [*hooks, *of_model], self._session)
+        given = [*hooks, *spec.training_hooks, *(spec.training_chief_hooks if chief else ())]
+        session = Session(config.model_dir or "", chief, self._save)
+        every = [*given, *_reporting(model, config), *_saving(given, config, spec.scaffold, listeners)]
+        self._joints = SessionHooks(model, every, session)
         self._loop = StepLoop(
-            strategy, self._dispatch, steps_per_dispatch=steps_per_dispatch, hooks=[self._joints]
+            strategy,
+            self._dispatch,
+            steps_per_dispatch=steps_per_dispatch,
+            # In this order: the last checkpoint is saved by a session hook.
+            hooks=[_AtEnd(self), self._joints],
         )
         self._checkpoint = TrainingCheckpoint(model.state, self._loop, config)
-        self._saved_step: int | None = None
 
     def begin(self, checkpoint: str | None) -> None:
-        """Go on from a checkpoint; without one, save the model as it begins.
+        """Go on from a checkpoint.
 
         Args:
-            checkpoint: Its path, or None.
+            checkpoint: Its path; None to begin with the model as it is made.
 
         Raises:
             RestoreError: If it is of another model.
@@ -61,10 +77,6 @@ class Training:
         if checkpoint is not None:
             self._checkpoint.restore(checkpoint)
         self._loop.step = self._model.global_step()
-        if checkpoint is None:
-            self._save(None)
-        else:
-            self._saved_step = self._loop.step
 
     def run(self, given: StepInput, until: int | None) -> None:
         """Train until a global step, or the end of the input.
@@ -73,12 +85,14 @@ class Training:
             given: The input.
             until: The global step; None for the end of the input.
         """
-        self._loop.run(given, until=until, passes=self._loop.passes + 1)
-        # A training that has come to its end is not gone on with: the next one reads its input from the beginning.
+        try:
+            self._loop.run(given, until=until, passes=self._loop.passes + 1)
+        finally:
+            self._checkpoint.sync()
+
+    def end_of_training(self) -> None:
+        """Have the last checkpoint not say where the input is: the next training reads from the beginning."""
         self._checkpoint.end_of_input()
-        if self._saved_step != self._loop.step:
-            self._save(None)
-        self._checkpoint.sync()
 
     def last_loss(self) -> float:
         """Return the loss of the last step; NaN where none was run."""
@@ -92,7 +106,55 @@ class Training:
     def _save(self, prefix: str | None) -> str:
         # A checkpoint never holds what a NaN has spoilt.
         self._joints.check_losses()
-        path = self._checkpoint.save(prefix)
-        if prefix is None:
-            self._saved_step = self._loop.step
-        return path
+        return self._checkpoint.save(prefix)
+
+
+class _AtEnd(engine.Hook):
+    def __init__(self, training: Training) -> None:
+        self._training = training
+
+    def end(self, loop: StepLoop) -> None:
+        self._training.end_of_training()
+
+
+def _reporting(model: Model, config: RunConfig) -> list[SessionRunHook]:
+    """Return the hooks that print and write how it goes, as often as the configuration says."""
+    found: list[SessionRunHook] = []
+    steps, summary_steps, folder = config.log_step_count_steps, config.save_summary_steps, config.model_dir
+    if steps:
+        found.append(StepCounterHook(every_n_steps=steps, output_dir=folder))
+        tensors = {"loss": model.spec.loss, "step": model.state.variables[GLOBAL_STEP]}
+        found.append(LoggingTensorHook(tensors, every_n_iter=steps))
+    if summary_steps:
+        of_model = [] if model.scope is None else model.scope.get_collection(_SUMMARIES)
+        # TensorFlow adds the loss where no summary of the model has its name.
+        loss = [] if any(record.name == LOSS for record in of_model) else [{LOSS: model.spec.loss}]
+        found.append(
+            SummarySaverHook(save_steps=summary_steps, output_dir=folder, summary_op=[*of_model, *loss])
+        )
+    return found
+
+
+def _saving(
+    given: Sequence[SessionRunHook],
+    config: RunConfig,
+    scaffold: Any,
+    listeners: Sequence[CheckpointSaverListener],
+) -> list[SessionRunHook]:
+    """Return the hook that saves checkpoints, unless the caller has one, which gets the listeners then."""
+    savers = [hook for hook in given if isinstance(hook, CheckpointSaverHook)]
+    if savers:
+        savers[0].add_listeners(listeners)
+        return []
+    if not (config.save_checkpoints_secs or config.save_checkpoints_steps):
+        return []
+    return [
+        CheckpointSaverHook(
+            config.model_dir or "",
+            save_secs=config.save_checkpoints_secs,
+            save_steps=config.save_checkpoints_steps,
+            checkpoint_basename=PREFIX,
+            scaffold=scaffold,
+            listeners=listeners,
+        )
+    ]

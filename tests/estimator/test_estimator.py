@@ -63,7 +63,7 @@ class Watch(SessionRunHook):
 
 
 def estimator(folder, function=model_fn, **config):
-    return Estimator(function, str(folder), RunConfig(**config), params={})
+    return Estimator(function, str(folder), RunConfig(**{"tf_random_seed": 1} | config), params={})
 
 
 def weights(made):

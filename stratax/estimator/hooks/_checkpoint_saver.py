@@ -67,6 +67,14 @@ class CheckpointSaverHook(SessionRunHook):
         self._rounds: AgreedRounds | None = None
         _logger.info("Create CheckpointSaverHook.")
 
+    def add_listeners(self, listeners: Iterable[CheckpointSaverListener]) -> None:
+        """Tell these of each checkpoint too.
+
+        Args:
+            listeners: The listeners.
+        """
+        self._listeners = (*self._listeners, *check_listeners(listeners))
+
     def begin(self) -> None:
         """Tell the listeners."""
         # Anew in each run: hooks of a `model_fn` are made each time it is traced, but all workers run the same ones.

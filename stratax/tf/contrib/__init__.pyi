@@ -1,3 +1,5 @@
+from . import cluster_resolver as cluster_resolver
 from . import data as data
 from . import layers as layers
 from . import summary as summary
+from . import tpu as tpu

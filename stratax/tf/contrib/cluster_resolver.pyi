@@ -1,0 +1,1 @@
+from stratax.cluster import TPUClusterResolver as TPUClusterResolver
