@@ -1,0 +1,8 @@
+from stratax.estimator import InMemoryEvaluatorHook as InMemoryEvaluatorHook
+from stratax.estimator import make_early_stopping_hook as make_early_stopping_hook
+from stratax.estimator import make_stop_at_checkpoint_step_hook as make_stop_at_checkpoint_step_hook
+from stratax.estimator import read_eval_metrics as read_eval_metrics
+from stratax.estimator import stop_if_higher_hook as stop_if_higher_hook
+from stratax.estimator import stop_if_lower_hook as stop_if_lower_hook
+from stratax.estimator import stop_if_no_decrease_hook as stop_if_no_decrease_hook
+from stratax.estimator import stop_if_no_increase_hook as stop_if_no_increase_hook
