@@ -130,6 +130,8 @@ from stratax.ops.reductions import reduce_min as reduce_min
 from stratax.ops.reductions import reduce_prod as reduce_prod
 from stratax.ops.reductions import reduce_sum as reduce_sum
 from stratax.v1 import AUTO_REUSE as AUTO_REUSE
+from stratax.v1 import ConfigProto as ConfigProto
+from stratax.v1 import GPUOptions as GPUOptions
 from stratax.v1 import GraphKeys as GraphKeys
 from stratax.v1 import InteractiveSession as InteractiveSession
 from stratax.v1 import Operation as Operation
@@ -205,7 +207,10 @@ from . import initializers as initializers
 from . import io as io
 from . import layers as layers
 from . import linalg as linalg
+from . import logging as logging
+from . import losses as losses
 from . import math as math
+from . import metrics as metrics
 from . import nest as nest
 from . import nn as nn
 from . import python_io as python_io

@@ -20,5 +20,8 @@ from stratax.ops.nn import softplus as softplus
 from stratax.ops.nn import (
     sparse_softmax_cross_entropy_with_logits as sparse_softmax_cross_entropy_with_logits,
 )
+from stratax.v1.nn import (
+    softmax_cross_entropy_with_logits_v2 as softmax_cross_entropy_with_logits_v2,
+)
 
 swish = stratax.ops.nn.silu

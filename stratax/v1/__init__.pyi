@@ -1,4 +1,5 @@
 import stratax.v1._collections
+import stratax.v1._graph
 import stratax.v1._initializers
 import stratax.v1._variables
 
@@ -7,6 +8,7 @@ from . import contrib_summary as contrib_summary
 from . import functions as functions
 from . import initializers as initializers
 from . import layers as layers
+from . import logging as logging
 from . import losses as losses
 from . import metrics as metrics
 from . import nn as nn
@@ -37,6 +39,7 @@ from ._functions import to_double as to_double
 from ._functions import to_float as to_float
 from ._functions import to_int32 as to_int32
 from ._functions import to_int64 as to_int64
+from ._graph import ConfigProto as ConfigProto
 from ._graph import Graph as Graph
 from ._graph import InteractiveSession as InteractiveSession
 from ._graph import Print as Print
@@ -65,6 +68,7 @@ from ._variable_scope import get_variable_scope as get_variable_scope
 from ._variable_scope import name_scope as name_scope
 from ._variable_scope import variable_scope as variable_scope
 
+GPUOptions = stratax.v1._graph.ConfigProto
 Variable = stratax.v1._variables.ModelVariable
 all_variables = stratax.v1._collections.global_variables
 initialize_all_variables = stratax.v1._collections.global_variables_initializer

@@ -69,6 +69,27 @@ class Graph:
         return tensors[found]
 
 
+class ConfigProto:
+    """Settings of TensorFlow's sessions, which have no meaning here: any are accepted.
+
+    Args:
+        **settings: Their values.
+    """
+
+    def __init__(self, **settings: Any) -> None:
+        vars(self).update(settings)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        # A group of settings, such as `config.gpu_options.allow_growth = True`.
+        vars(self)[name] = ConfigProto()
+        return vars(self)[name]
+
+    def __repr__(self) -> str:
+        return f"ConfigProto({', '.join(f'{name}={value!r}' for name, value in vars(self).items())})"
+
+
 def get_default_graph() -> Graph:
     """Return what stands for the graph, in a `model_fn`."""
     return Graph(current())

@@ -206,3 +206,34 @@ def test_a_keras_constraint_and_tensorflow_1s_arguments_of_variables():
     step(np.float32(0))
     assert step.names == ["v", "Variable"]
     assert v1.Variable(3.0).numpy() == 3
+
+
+def test_settings_of_sessions_are_accepted():
+    config = tf.ConfigProto(allow_soft_placement=True, gpu_options=tf.GPUOptions(allow_growth=True))
+    config.graph_options.rewrite_options.memory = 1
+    assert (config.allow_soft_placement, config.gpu_options.allow_growth) == (True, True)
+    assert config.graph_options.rewrite_options.memory == 1
+    assert repr(tf.ConfigProto(a=1)) == "ConfigProto(a=1)"
+    assert not hasattr(config, "__deepcopy__")
+
+
+def test_losses_and_metrics_at_the_top_are_tensorflow_1s():
+    assert tf.losses.softmax_cross_entropy is compat.losses.softmax_cross_entropy
+    assert tf.metrics.accuracy is compat.metrics.accuracy
+
+
+def test_messages(caplog):
+    before = tf.logging.get_verbosity()
+    try:
+        tf.logging.set_verbosity(tf.logging.INFO)
+        assert compat.logging.get_verbosity() == tf.logging.INFO
+        tf.logging.info("step %d", 3)
+        tf.logging.debug("not shown")
+        tf.logging.warn("warned")
+        tf.logging.log_if(tf.logging.ERROR, "no", False)
+        tf.logging.error("%s", "wrong")
+        tf.logging.fatal("very")
+        tf.logging.log(tf.logging.WARN, "logged")
+    finally:
+        tf.logging.set_verbosity(before)
+    assert caplog.messages == ["step 3", "warned", "wrong", "very", "logged"]

@@ -22,7 +22,5 @@ del squeeze
 from stratax.v1 import Variable as Variable  # type: ignore[no-redef] # noqa: E402
 from stratax.v1.functions import *  # type: ignore[assignment] # noqa: E402
 
-from . import losses as losses  # noqa: E402
-from . import metrics as metrics  # noqa: E402
 from . import nn as nn  # type: ignore[no-redef] # noqa: E402
 from . import summary as summary  # type: ignore[no-redef] # noqa: E402

@@ -1,4 +1,4 @@
-"""`tf.compat.v1.losses` (tf layer)."""
+"""`tf.losses`: TensorFlow 1's functions; TensorFlow 2's are in `tf.keras.losses` (tf layer)."""
 
 from stratax.tf import _names
 

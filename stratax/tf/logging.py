@@ -1,4 +1,4 @@
-"""`tf.compat.v1.metrics` (tf layer)."""
+"""`tf.logging`: messages (tf layer)."""
 
 from stratax.tf import _names
 

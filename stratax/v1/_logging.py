@@ -1,0 +1,70 @@
+"""`tf.logging`: messages of Stratax' own logger, under TensorFlow 1's names (v1 layer)."""
+
+import logging
+from typing import Any
+
+DEBUG, INFO, WARN, ERROR, FATAL = (
+    logging.DEBUG,
+    logging.INFO,
+    logging.WARNING,
+    logging.ERROR,
+    logging.CRITICAL,
+)
+
+_logger = logging.getLogger("stratax")
+
+
+def set_verbosity(v: int | str) -> None:
+    """Set the least level of messages that are shown, of Estimators' own as well.
+
+    They go to stderr if the program has set up nothing else.
+
+    Args:
+        v: `DEBUG`, `INFO`, `WARN`, `ERROR` or `FATAL`.
+    """
+    if not _logger.hasHandlers():
+        handler = logging.StreamHandler()
+        handler.setFormatter(logging.Formatter(logging.BASIC_FORMAT))
+        _logger.addHandler(handler)
+    _logger.setLevel(v)
+
+
+def get_verbosity() -> int:
+    """Return the least level of messages that are shown."""
+    return _logger.getEffectiveLevel()
+
+
+def log(level: int, msg: str, *args: Any, **kwargs: Any) -> None:
+    """Log a message of a level; `args` are put into it as `%` does."""
+    _logger.log(level, msg, *args, **kwargs)
+
+
+def debug(msg: str, *args: Any, **kwargs: Any) -> None:
+    """Log what helps to find errors."""
+    _logger.debug(msg, *args, **kwargs)
+
+
+def info(msg: str, *args: Any, **kwargs: Any) -> None:
+    """Log what goes on."""
+    _logger.info(msg, *args, **kwargs)
+
+
+def warning(msg: str, *args: Any, **kwargs: Any) -> None:
+    """Log what may be wrong."""
+    _logger.warning(msg, *args, **kwargs)
+
+
+def error(msg: str, *args: Any, **kwargs: Any) -> None:
+    """Log an error."""
+    _logger.error(msg, *args, **kwargs)
+
+
+def fatal(msg: str, *args: Any, **kwargs: Any) -> None:
+    """Log an error after which the program can't go on; it does not end it."""
+    _logger.critical(msg, *args, **kwargs)
+
+
+def log_if(level: int, msg: str, condition: object, *args: Any) -> None:
+    """Log a message if a condition holds."""
+    if condition:
+        _logger.log(level, msg, *args)
