@@ -3,6 +3,7 @@ from ._mode_keys import ModeKeys as ModeKeys
 from ._run_config import DistributeConfig as DistributeConfig
 from ._run_config import RunConfig as RunConfig
 from ._spec import EstimatorSpec as EstimatorSpec
+from ._sync_replicas import SyncReplicasOptimizer as SyncReplicasOptimizer
 from ._train_and_evaluate import train_and_evaluate as train_and_evaluate
 from ._train_eval_spec import EvalSpec as EvalSpec
 from ._train_eval_spec import TrainSpec as TrainSpec

@@ -10,7 +10,7 @@ import numpy as np
 
 from stratax import errors
 from stratax.core import variable_store
-from stratax.distribute import Strategy
+from stratax.distribute import Strategy, get_replica_context
 from stratax.engine import StepInput, StepLoop, StepProgram, is_chief
 from stratax.estimator._model import FETCHED, Model
 from stratax.estimator._session import Session, SessionHooks
@@ -83,8 +83,11 @@ def _program(model: Model, fetched: frozenset[Any]) -> StepProgram:
         scope.run([_update(metric) for metric in metrics.values()])
         total = scope.make_variable("eval_loss/total", (), aggregation="sum")
         count = scope.make_variable("eval_loss/count", (), aggregation="sum")
-        keras.Variable.assign(total, total.value + jnp.reshape(jnp.asarray(spec.loss), ()))
-        keras.Variable.assign(count, count.value + 1)
+        # In the other steps every replica counts one; one that computes a remainder stands for all.
+        replica = get_replica_context()
+        weight = 1 if replica is None else replica.stands_for
+        keras.Variable.assign(total, total.value + weight * jnp.reshape(jnp.asarray(spec.loss), ()))
+        keras.Variable.assign(count, count.value + weight)
         plain = {name: metric[0] for name, metric in metrics.items() if _is_plain(metric)}
         return {
             _VALUES: {name: jnp.asarray(value) for name, value in plain.items()},

@@ -25,6 +25,7 @@ from stratax.estimator import SessionRunValues as SessionRunValues
 from stratax.estimator import StepCounterHook as StepCounterHook
 from stratax.estimator import StopAtStepHook as StopAtStepHook
 from stratax.estimator import SummarySaverHook as SummarySaverHook
+from stratax.estimator import SyncReplicasOptimizer as SyncReplicasOptimizer
 from stratax.train import Checkpoint as Checkpoint
 from stratax.train import CheckpointManager as CheckpointManager
 from stratax.train import CheckpointOptions as CheckpointOptions

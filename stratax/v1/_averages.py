@@ -160,7 +160,8 @@ def _over_replicas(tensor: Any) -> Any:
 
 
 def _given(value: Any) -> Callable[..., Any]:
-    return lambda shape, dtype: jnp.asarray(value, dtype)
+    # A copy: what a program writes is donated to it, and one buffer can't be given twice.
+    return lambda shape, dtype: jnp.array(value, dtype, copy=True)
 
 
 def _path(scope: ModelScope, averaged: Any) -> str:

@@ -6,7 +6,6 @@ replicas' weights. TensorFlow averages the replicas' means, whatever their weigh
 """
 
 import contextlib
-import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -467,7 +466,7 @@ def get_losses(scope: str | None = None, loss_collection: str = _LOSSES) -> list
     Raises:
         ModelScopeError: If it is called outside of a `model_fn`.
     """
-    return _collection(loss_collection, scope)
+    return current().get_collection(loss_collection, scope)
 
 
 def get_regularization_losses(scope: str | None = None) -> list[Any]:
@@ -479,7 +478,7 @@ def get_regularization_losses(scope: str | None = None) -> list[Any]:
     Raises:
         ModelScopeError: If it is called outside of a `model_fn`.
     """
-    return _collection(_REGULARIZATION_LOSSES, scope)
+    return current().get_collection(_REGULARIZATION_LOSSES, scope)
 
 
 def get_regularization_loss(scope: str | None = None, name: str = "total_regularization_loss") -> Any:
@@ -548,15 +547,6 @@ def _collected(loss: Any, loss_collection: str | None, name: str) -> Any:
         graph.name_tensor(name, loss)
     add_loss(loss, loss_collection)
     return loss
-
-
-def _collection(key: str, scope: str | None) -> list[Any]:
-    graph = current()
-    found = graph.get_collection(key)
-    if scope is None:
-        return list(found)
-    names = {id(tensor): name for name, tensor in graph.tensors().items()}
-    return [value for value in found if re.match(scope, names.get(id(value), ""))]
 
 
 def _total(losses: list[Any], name: str) -> Any:

@@ -25,4 +25,3 @@ from ._optimizers import MomentumOptimizer as MomentumOptimizer
 from ._optimizers import ProximalAdagradOptimizer as ProximalAdagradOptimizer
 from ._optimizers import ProximalGradientDescentOptimizer as ProximalGradientDescentOptimizer
 from ._optimizers import RMSPropOptimizer as RMSPropOptimizer
-from ._optimizers import SyncReplicasOptimizer as SyncReplicasOptimizer

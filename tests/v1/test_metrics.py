@@ -11,6 +11,8 @@ from stratax.v1 import metrics
 from tests.golden import v1_cases, v1_references
 from tests.v1.test_scope import Step
 
+pytestmark = pytest.mark.exact
+
 REFERENCES = v1_references.read()
 NAMES = sorted({name for name, *_ in v1_cases.METRICS.values()})
 

@@ -11,6 +11,8 @@ from stratax.v1 import losses, train
 from tests.golden import v1_cases, v1_references
 from tests.v1.test_scope import Step
 
+pytestmark = pytest.mark.exact
+
 REFERENCES = v1_references.read()
 
 
@@ -166,28 +168,6 @@ def test_replicas_train_as_one_device(strategy, clip):
         np.testing.assert_allclose(found[name], value, rtol=1e-5, atol=1e-6, err_msg=name)
 
 
-def test_synchronized_optimizers_are_the_optimizer_and_average_behind_it():
-    optimizers = []
-
-    def make():
-        average = train.ExponentialMovingAverage(0.5)
-        optimizers.append(
-            train.SyncReplicasOptimizer(train.MomentumOptimizer(0.1, 0.9), 4, variable_averages=average)
-        )
-        return optimizers[-1]
-
-    found = trained(regression(make))
-    plain = trained(regression(lambda: train.MomentumOptimizer(0.1, 0.9)))
-    np.testing.assert_allclose(found["kernel"], plain["kernel"])
-    assert found.keys() - plain.keys() == {"kernel/ExponentialMovingAverage"}
-    assert not np.allclose(found["kernel/ExponentialMovingAverage"], found["kernel"])
-    assert not np.allclose(found["kernel/ExponentialMovingAverage"], 0.5)
-    assert optimizers[-1].get_slot_names() == ["momentum"]
-    assert [variable.path for variable in optimizers[-1].variables()] == ["kernel/Momentum"]
-    hook = optimizers[-1].make_session_run_hook(is_chief=True)
-    assert hook.begin() is hook.before_run(None) is hook.end(None) is None
-
-
 def test_numbers_may_be_arrays_variables_and_functions():
     def body(scope, x, y, rate):
         kernel = v1.get_variable("kernel", (3, 1), initializer=keras.initializers.Ones())
@@ -270,8 +250,6 @@ def test_mistakes_say_what_is_wrong():
             optimizer.minimize(jnp.sum(x.astype("int32")))
         with pytest.raises(TypeError, match="Optimizer does not say how it changes a variable"):
             train.Optimizer(False, "own").minimize(jnp.sum(kernel.value))
-        with pytest.raises(ValueError, match="Global step is required"):
-            train.SyncReplicasOptimizer(optimizer, 4).apply_gradients([(x, kernel)])
         with pytest.raises(TypeError, match="must be half, float, or double"):
             train.ExponentialMovingAverage(0.9).apply([scope.global_step()])
 
