@@ -370,12 +370,14 @@ class HostValue:
         shape: The value's shape.
         dtype: Its dtype.
         read: Returns the value, a NumPy array of that shape and dtype.
+        fits: Returns whether a program that was traced with it still does what it should; else it is traced anew.
     """
 
     name: str
     shape: tuple[int, ...]
     dtype: Any
     read: Callable[[], np.ndarray]
+    fits: Callable[[], bool]
 
 
 class ProgramRegion(Region):

@@ -87,7 +87,7 @@ class Program:
         # Where in `kept` each variable that is only read stands.
         self._kept_positions = [i for i, source in enumerate(kept) if isinstance(source, keras.Variable)]
         self._host_values = {
-            i: source.read for i, source in enumerate(kept) if isinstance(source, _capture.HostValue)
+            i: source for i, source in enumerate(kept) if isinstance(source, _capture.HostValue)
         }
         self._read = [*donated, *(kept[position] for position in self._kept_positions)]
         # The arrays that are known to be where the program needs them.
@@ -102,6 +102,8 @@ class Program:
         self, streams: Sequence[_stream.Stream], traced: Sequence[_stream.Stream], known: Sequence[Any]
     ) -> bool:
         """Return whether the next elements of `streams` and the counts among the arguments fit this program."""
+        if not all(source.fits() for source in self._host_values.values()):
+            return False
         # In the order of the feeds: what one takes moves its stream on for the next.
         taken: dict[int, int] = {}
         for feed in self.feeds:
@@ -195,8 +197,8 @@ class Program:
         kept: list[Any] = [None] * len(self.kept)
         for position, index in enumerate(self._kept_positions, count):
             kept[index] = values[position]
-        for index, read in self._host_values.items():
-            kept[index] = read()
+        for index, source in self._host_values.items():
+            kept[index] = source.read()
         if fed:
             kept = [
                 fed[source] if isinstance(source, _capture.FeedLeaf) else value
@@ -400,8 +402,8 @@ class DrivenProgram(Program):
             elif id(value) != self._placed_ids[position]:
                 value = self._placed(variable, value)
             values[self._markers[self._kept_positions[position]]] = value
-        for index, read in self._host_values.items():
-            now = read()
+        for index, source in self._host_values.items():
+            now = source.read()
             values[self._markers[index]] = (
                 now if self.placement is None else _placement.place(now, self.placement)
             )

@@ -119,7 +119,7 @@ def record_if(condition: Any) -> Iterator[None]:
     """Write the summaries of a block only where a condition holds, as `tf.summary.record_if`.
 
     A compiled function asks when it runs: a callable that was given outside of it is called before every run, unless
-    it computes with arrays or variables; then it is part of the program.
+    it computes with arrays or variables; then it is part of the program, which is traced for it once.
 
     Args:
         condition: A boolean, an array of one, or a callable that returns such.

@@ -290,11 +290,24 @@ class _Outside:
         step = self._step_now() if self.needs_step and state != _OFF else 0
         return np.array([number, step, state], np.int32)
 
+    def fits(self) -> bool:
+        """Return whether the program computes what it has to compute by itself: a condition, and a step's variable."""
+        if CONTEXT.writer is None and not self.has_own_writer:
+            return True
+        step = None if CONTEXT.step is None else CONTEXT.step.value
+        if self.needs_step and isinstance(step, keras.Variable) and step is not self.step:
+            return False
+        now = CONTEXT.condition
+        return now is None or not callable(now.value) or self._is_traced(now) or not _is_computed(now)
+
     def _condition_now(self) -> int:
         now = CONTEXT.condition
-        if self.condition is not None and now is not None and _is_same(now.value, self.condition.value):
+        if now is not None and self._is_traced(now):
             return _AS_TRACED
         return _ON if _holds_now(now) else _OFF
+
+    def _is_traced(self, condition: Setting) -> bool:
+        return self.condition is not None and _is_same(condition.value, self.condition.value)
 
     def _step_now(self) -> int:
         step = _valid(CONTEXT.step)
@@ -302,7 +315,7 @@ class _Outside:
             raise BadArgumentError(_NO_STEP)
         if step is self.step:
             return -1
-        number = int(np.asarray(step.value if isinstance(step, keras.Variable) else step))
+        number = int(np.asarray(step))
         if not 0 <= number <= _BIGGEST_STEP:
             raise BadArgumentError(
                 "A compiled function takes the step of its summaries as a number of 31 bits. Expected: a step from 0 "
@@ -319,7 +332,7 @@ def _outside() -> _Outside:
 
     def make() -> deliveries.HostValue:
         made.append(_Outside())
-        return deliveries.HostValue("summaries", (3,), np.dtype(np.int32), made[0].read)
+        return deliveries.HostValue("summaries", (3,), np.dtype(np.int32), made[0].read, made[0].fits)
 
     tracer = region.program.host_value("summaries", make)
     if made:
@@ -332,7 +345,12 @@ def _computed_condition(condition: Setting | None) -> Setting | None:
     """Return a condition that was set outside of the program, if the program computes it."""
     if condition is None or not condition.is_eager or not callable(condition.value):
         return None
-    return condition if isinstance(_resolved(condition.value), jax.core.Tracer) else None
+    return condition if _is_computed(condition) else None
+
+
+def _is_computed(condition: Setting) -> bool:
+    """Return whether a callable computes with variables or arrays."""
+    return isinstance(_resolved(condition.value), jax.Array)
 
 
 def _resolved(condition: Any) -> Any:

@@ -10,6 +10,8 @@ from keras import layers
 from PIL import Image
 from tensorboard.backend.event_processing import event_accumulator
 
+from stratax import summary
+
 pytestmark = [
     pytest.mark.skipif(
         importlib.util.find_spec("tensorflow") is not None, reason="TensorFlow writes the files here"
@@ -57,6 +59,30 @@ def test_metrics_weights_and_the_model_are_written(mirrored, train, read, data, 
     validation = read(tmp_path / "validation")
     np.testing.assert_allclose(values(validation["epoch_loss"])[0], history.history["val_loss"], rtol=1e-6)
     assert values(validation["evaluation_loss_vs_iterations"])[1] == [2, 4]
+
+
+class Writing(layers.Layer):
+    """Writes the mean of what it sees."""
+
+    def call(self, x, training=False):
+        if training:
+            summary.scalar("seen", keras.ops.mean(x))
+        return x
+
+
+def test_what_layers_write_in_a_step_goes_to_the_callbacks_writer(mirrored, train, read, data, tmp_path):
+    def make():
+        model = keras.Sequential([keras.Input((6,)), Writing(name="writing"), layers.Dense(1)], name="model")
+        model.compile("sgd", "mse")
+        return model
+
+    callback = keras.callbacks.TensorBoard(tmp_path, update_freq=2)
+    train(mirrored(2), make, *data, batch_size=10, epochs=2, shuffle=False, callbacks=[callback])
+    found, steps = values(read(tmp_path / "train")["model/writing/seen"])
+    assert steps == [2, 4, 6, 8, 10]
+    # The first replica's half of each second batch, in two epochs of five.
+    starts = [(step - 1) % 5 * 10 for step in steps]
+    np.testing.assert_allclose(found, [data[0][start : start + 5].mean() for start in starts], rtol=1e-5)
 
 
 def test_every_second_batch_is_written_on_request(mirrored, train, read, data, tmp_path):

@@ -100,7 +100,8 @@ def test_the_writer_the_step_and_the_condition_are_those_of_the_run(tmp_path, re
     summary.experimental.set_step(None)
     with writer.as_default(), pytest.raises(BadArgumentError, match="no step"):
         f(np.float32(6))
-    assert f.num_programs == 1
+    # A step that is a variable is part of a program.
+    assert f.num_programs == 2
     writer.flush()
     other.close()
     assert read(tmp_path / "other")["x"] == [(20, 5.0)]
@@ -139,6 +140,26 @@ def test_a_condition_on_a_variable_is_computed_in_every_iteration(writer, found)
             with summary.record_if(lambda: step % 4 == 0):
                 f()
     assert [s for s, _ in found()["x"]] == [4, 8, 12, 16, 20]
+
+
+def test_a_condition_on_a_variable_counts_in_a_function_that_was_traced_without(writer, found):
+    step = sx.Variable(0, dtype="int32")
+
+    @sx.function
+    def f():
+        for _ in sx.range(10):
+            step.assign_add(1)
+            summary.scalar("x", 1.0, step=step)
+
+    f()
+    with writer.as_default():
+        for divisor in (4, 5, 5, 4):
+            with summary.record_if(lambda divisor=divisor: step % divisor == 0):
+                f()
+        with summary.record_if(True):
+            f()
+    assert [s for s, _ in found()["x"]] == [12, 16, 20, 25, 30, 35, 40, 44, 48, *range(51, 61)]
+    assert f.num_programs == 3
 
 
 def test_writers_steps_and_conditions_inside_of_a_function_are_part_of_it(writer, found):
