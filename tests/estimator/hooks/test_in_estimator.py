@@ -117,9 +117,11 @@ def test_checkpoints_are_saved_and_listeners_told(make, steps, tmp_path):
     made.train(features(), hooks=[es.CheckpointSaverHook(folder, save_steps=10, listeners=[Listener()])])
     expected = [0, 10, 20] if steps == 1 else [0, 14, 28]
     assert told == [(step, step) for step in expected]
-    assert made.get_variable_value("global_step") == expected[-1]
-    path = os.path.join(folder, f"model.ckpt-{expected[1]}")
-    assert sx.train.load_variable(path, "global_step") == expected[1]
+    # The Estimator saves none of its own then.
+    assert made.latest_checkpoint() is None
+    for step in expected:
+        path = os.path.join(folder, f"model.ckpt-{step}")
+        assert sx.train.load_variable(path, "global_step") == step
 
 
 def test_checkpoints_may_be_those_of_the_training(make, tmp_path):
@@ -209,3 +211,25 @@ def test_hooks_that_do_not_ask_share_one_program(make, steps, monkeypatch):
     hook = es.LoggingTensorHook(["global_step"], every_n_iter=10)
     make().train(features(), hooks=[hook, es.StepCounterHook(), es.StopAtStepHook(last_step=35)], steps=35)
     assert max(programs) <= 2
+
+
+def test_train_and_evaluate_ends_where_evaluations_get_no_better(make, steps, lines):
+    made = make(save_checkpoints_steps=7)
+    hook = es.stop_if_no_decrease_hook(made, "loss", 21, min_steps=14, run_every_secs=None, run_every_steps=1)
+    # Each evaluation is of a harder batch than the one before.
+    growing = iter(range(1, 100))
+
+    def evaluated():
+        x = np.full([4, 3], next(growing), np.float32)
+        return sx.data.Dataset.from_tensors((x, -100 * x.sum(1, keepdims=True)))
+
+    metrics, _ = es.train_and_evaluate(
+        made,
+        es.TrainSpec(lambda: features()().repeat(), max_steps=500, hooks=[hook]),
+        es.EvalSpec(evaluated, throttle_secs=0),
+    )
+    # The best one is that of step 14; the hook looks behind the dispatch after the one that the evaluation follows.
+    assert metrics["global_step"] == made.get_variable_value("global_step") == (36 if steps == 1 else 42)
+    assert lines(
+        'No decrease in metric "loss" for 21 steps, which is greater than or equal to max steps (21)'
+    )
