@@ -12,7 +12,8 @@ import numpy as np
 from stratax._shown import shown
 from stratax._typing import Axis, DTypeLike, PyTree, TensorLike
 from stratax.errors import BadArgumentError, BadTypeError
-from stratax.ops._host import host_array, is_made_on_host, is_numpy, is_on_host
+from stratax.ops import labels
+from stratax.ops._host import host_array, is_made_on_host, is_numpy, is_on_host, is_traced
 from stratax.ops._keras_ops import ops
 from stratax.ops._text import as_text, holds_text, or_text
 from stratax.ops.creation import on_device, sizes_of
@@ -240,7 +241,6 @@ def split(
 
 
 @nameable
-@or_text("params")
 def gather(
     params: Any,
     indices: Any,
@@ -261,10 +261,12 @@ def gather(
         name: By which hooks find the result, in a `model_fn`.
 
     Returns:
-        An array whose dimension `axis` is replaced by those of `indices`; on the host if both operands are.
+        An array whose dimension `axis` is replaced by those of `indices`; on the host if both operands are. Text that
+        a `model_fn` looks up by its results is known after the step: what is returned can be a prediction.
 
     Raises:
         BadArgumentError: If `batch_dims` is not 0, or an index on the host is out of range.
+        BadTypeError: If traced indices look up text outside of a `model_fn`.
     """
     if batch_dims != 0:
         raise BadArgumentError(
@@ -272,6 +274,15 @@ def gather(
             f"Received: batch_dims={shown(batch_dims)}. Use `keras.ops.take_along_axis`."
         )
     axis = 0 if axis is None else axis
+    look_up = labels.lookup()
+    if look_up is not None and holds_text(params) and is_traced(indices):
+        text = as_text("params", params)
+        return look_up(lambda numbers: _gather(text, numbers, axis), indices)
+    return _gather(params, indices, axis)
+
+
+@or_text("params")
+def _gather(params: Any, indices: Any, axis: int) -> Any:
     library = _library(params, indices)
     if library is np:
         # A compiled program cannot raise for an index out of range; on the host it can be refused.

@@ -201,6 +201,7 @@ from . import distribute as distribute
 from . import dtypes as dtypes
 from . import errors as errors
 from . import estimator as estimator
+from . import feature_column as feature_column
 from . import gfile as gfile
 from . import image as image
 from . import initializers as initializers

@@ -29,6 +29,7 @@ from ._collections import moving_average_variables as moving_average_variables
 from ._collections import tables_initializer as tables_initializer
 from ._collections import trainable_variables as trainable_variables
 from ._collections import variables_initializer as variables_initializer
+from ._current import current as current
 from ._current import current_or_none as current_or_none
 from ._current import entering as entering
 from ._functions import add_n as add_n
@@ -52,6 +53,12 @@ from ._graph import placeholder as placeholder
 from ._graph import placeholder_with_default as placeholder_with_default
 from ._graph import set_random_seed as set_random_seed
 from ._graph import variable_op_scope as variable_op_scope
+from ._host import HostInputs as HostInputs
+from ._host import HostResult as HostResult
+from ._host import HostTensor as HostTensor
+from ._host import HostTrace as HostTrace
+from ._host import after_step as after_step
+from ._host import values_after_step as values_after_step
 from ._operations import Operation as Operation
 from ._operations import assign as assign
 from ._operations import assign_add as assign_add

@@ -19,13 +19,14 @@ import keras
 from stratax import errors
 from stratax._shown import shown
 from stratax.core import GradientTape, Variable, creation, generators, known, regions
-from stratax.ops import naming
+from stratax.ops import labels, naming
 from stratax.seams import keras as seam
 from stratax.summary import forms
 from stratax.v1 import _names, _summaries, _variables
 from stratax.v1._current import current as current
 from stratax.v1._current import current_or_none as current_or_none
 from stratax.v1._current import entering
+from stratax.v1._host import Compute, HostTrace, after_step
 from stratax.v1._operations import Operation, operations_of
 from stratax.v1._variable_scope import VariableScope
 
@@ -59,6 +60,7 @@ class ModelScope(creation.Creator):
         is_running: Whether operations are being run: what is assigned then takes effect at once.
         variable_scope: The variable scope that is entered.
         scope_counts: How often each variable scope was entered, by full name.
+        host: What this trace takes from the host, if a driver provides it.
     """
 
     def __init__(self, state: ModelState, mode: str) -> None:
@@ -68,6 +70,7 @@ class ModelScope(creation.Creator):
         self.variable_scope = VariableScope("")
         # How often variable scopes were entered, by full name: layers without a name count with them.
         self.scope_counts: collections.Counter[str] = collections.Counter()
+        self.host: HostTrace | None = None
         self._names = _names.Names()
         self._prefix = ""
         # By full name: the variables that this trace has asked for, in that order.
@@ -105,6 +108,7 @@ class ModelScope(creation.Creator):
             with (
                 entering(self),
                 forms.collecting(_summaries.Collector()),
+                labels.looked_up_by(after_step),
                 seam.fresh_names(),
                 creation.creating_by(self),
                 self._known.entered(),
@@ -343,6 +347,31 @@ class ModelScope(creation.Creator):
     def tensors(self) -> dict[str, Any]:
         """Return the tensors that have names."""
         return dict(self._tensors)
+
+    # The host.
+
+    def host_name(self, value: object) -> str | None:
+        """Return the name under which the host has a feature; None for what was computed in the `model_fn`."""
+        return None if self.host is None else self.host.name_of(value)
+
+    def host_input(self, function: Compute, names: Sequence[str], key: str) -> dict[str, Any]:
+        """Return what a function makes of features on the host before each step, as arrays of this trace.
+
+        Args:
+            function: From the features by name, as they are on the host, to NumPy arrays of numbers by name, whose
+                first dimension is the batch's.
+            names: The features that it takes, as :meth:`host_name` gives them.
+            key: What the results are called, made unique.
+
+        Raises:
+            ModelScopeError: If nobody runs functions on the host for this trace.
+        """
+        if self.host is None:
+            raise errors.ModelScopeError(
+                "Nothing is computed on the host for this model_fn. Expected: a model_fn that an Estimator traces. "
+                f"Received: a function of {shown(list(names))}."
+            )
+        return self.host.input(function, names, key)
 
     # Operations.
 

@@ -1,6 +1,7 @@
 from stratax.tf import *
 
 del Variable
+del feature_column
 del nn
 del summary
 del argmax
@@ -22,5 +23,6 @@ del squeeze
 from stratax.v1 import Variable as Variable  # type: ignore[no-redef] # noqa: E402
 from stratax.v1.functions import *  # type: ignore[assignment] # noqa: E402
 
+from . import feature_column as feature_column  # type: ignore[no-redef] # noqa: E402
 from . import nn as nn  # type: ignore[no-redef] # noqa: E402
 from . import summary as summary  # type: ignore[no-redef] # noqa: E402

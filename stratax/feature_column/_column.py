@@ -1,0 +1,164 @@
+"""What a feature column is: a half on the host, and a half in the step (feature_column layer).
+
+The host's half takes features as they are read (strings, SparseTensors, numbers) and gives ids and weights as arrays of
+numbers. The other half computes with these, on the device: embeddings, one-hot vectors, weighted sums. So strings never
+enter a compiled step.
+"""
+
+import abc
+from collections.abc import Iterator
+from typing import Any
+
+from stratax import errors
+from stratax._shown import shown
+from stratax.feature_column._cells import Cells
+from stratax.feature_column._sources import DeviceFeatures, HostFeatures, Table, Weights
+
+
+class FeatureColumn(abc.ABC):
+    """A description of what a model makes of features. The functions of this package make them."""
+
+    @property
+    @abc.abstractmethod
+    def name(self) -> str:
+        """The name, which says what it is made of."""
+
+    @property
+    def var_scope_name(self) -> str:
+        """The name of the variable scope of its variables."""
+        return self.name
+
+    @property
+    @abc.abstractmethod
+    def parse_example_spec(self) -> dict[str, Any]:
+        """How its features are parsed from Examples, by key."""
+
+    @property
+    @abc.abstractmethod
+    def host_columns(self) -> tuple["CategoricalColumn", ...]:
+        """The columns whose ids it takes."""
+
+    @property
+    def dense_keys(self) -> tuple[str, ...]:
+        """The features that it takes as numbers, in the step."""
+        return ()
+
+
+class DenseColumn(FeatureColumn):
+    """A column that gives a dense array."""
+
+    @property
+    @abc.abstractmethod
+    def variable_shape(self) -> tuple[int, ...]:
+        """The shape of one example's values."""
+
+    @property
+    def tables(self) -> tuple[Table, ...]:
+        """Its variables."""
+        return ()
+
+    @abc.abstractmethod
+    def dense(self, features: DeviceFeatures, weights: Weights) -> Any:
+        """Return its values, of shape `(batch, *variable_shape)`, in the step."""
+
+
+class CategoricalColumn(FeatureColumn):
+    """A column that gives ids."""
+
+    @property
+    @abc.abstractmethod
+    def num_buckets(self) -> int:
+        """The number of ids, which are from 0 to it."""
+
+    @property
+    @abc.abstractmethod
+    def keys_read(self) -> tuple[str, ...]:
+        """The features that its ids are computed from."""
+
+    @abc.abstractmethod
+    def cells(self, features: HostFeatures) -> Cells:
+        """Return its ids on the host; -1 for what is not in it."""
+
+    @property
+    def host_columns(self) -> tuple["CategoricalColumn", ...]:
+        return (self,)
+
+    @property
+    def is_sequence(self) -> bool:
+        """Whether the cells of a row are steps of a sequence."""
+        return False
+
+    def device_ids(self, features: DeviceFeatures) -> tuple[Any, Any] | None:
+        """Return ids and weights computed in the step, where that is possible: from numbers that are there only."""
+        del features
+        return None
+
+
+def checked_key(key: object) -> str:
+    """Return a feature's name.
+
+    Raises:
+        BadArgumentError: It is no string.
+    """
+    if not isinstance(key, str):
+        raise errors.BadArgumentError(
+            f"key must be a string: the name of a feature. Received: key={shown(key)} ({type(key).__name__})."
+        )
+    return key
+
+
+def checked_categorical(column: object, argument: str = "categorical_column") -> CategoricalColumn:
+    """Return a column that gives ids.
+
+    Raises:
+        BadArgumentError: It is something else.
+    """
+    if not isinstance(column, CategoricalColumn):
+        raise errors.BadArgumentError(
+            f"{argument} must be a categorical column, as a function categorical_column_with_*, bucketized_column or "
+            f"crossed_column gives it. Received: {shown(column)}."
+        )
+    return column
+
+
+def sorted_columns(feature_columns: Any) -> list[FeatureColumn]:
+    """Return columns in the order of their names, as TensorFlow takes them.
+
+    Args:
+        feature_columns: One, or an iterable of them.
+
+    Raises:
+        BadArgumentError: There is none, something else among them, or two have one name.
+    """
+    given = [feature_columns] if isinstance(feature_columns, FeatureColumn) else feature_columns
+    if isinstance(given, dict):
+        raise errors.BadArgumentError(
+            f"feature_columns must be a list of feature columns. Received: {shown(given)}. Pass list(d.values())."
+        )
+    columns = list(given)
+    if not columns:
+        raise errors.BadArgumentError("feature_columns must not be empty. Pass one column at least.")
+    found: dict[str, FeatureColumn] = {}
+    for column in columns:
+        if not isinstance(column, FeatureColumn):
+            raise errors.BadArgumentError(
+                "Items of feature_columns must be feature columns, as the functions of tf.feature_column give them. "
+                f"Received: {shown(column)} ({type(column).__name__})."
+            )
+        if column.name in found:
+            raise errors.BadArgumentError(
+                f"Two feature columns have the name {shown(column.name)}. Received: {shown(found[column.name])} and "
+                f"{shown(column)}. Leave one of them out, or give the feature under another key, too."
+            )
+        found[column.name] = column
+    return [found[name] for name in sorted(found)]
+
+
+def all_host_columns(columns: Any) -> Iterator[CategoricalColumn]:
+    """Yield the columns whose ids columns take, each once."""
+    seen = set()
+    for column in columns:
+        for each in column.host_columns:
+            if each not in seen:
+                seen.add(each)
+                yield each

@@ -1,0 +1,163 @@
+"""Columns of crosses: ids of combinations of features (feature_column layer)."""
+
+import dataclasses
+import functools
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from stratax import errors
+from stratax._shown import shown
+from stratax.data import VarLenFeature
+from stratax.feature_column._categorical import HashedCategoricalColumn
+from stratax.feature_column._cells import Cells
+from stratax.feature_column._column import CategoricalColumn, checked_categorical
+from stratax.feature_column._fingerprint import Words, fingerprint64, fingerprint_cat
+from stratax.feature_column._sources import HostFeatures
+
+# TensorFlow's.
+_DEFAULT_HASH_KEY = 0xDECAFCAFFE
+
+
+@dataclasses.dataclass(frozen=True)
+class CrossedColumn(CategoricalColumn):
+    """What :func:`crossed_column` gives."""
+
+    keys: tuple[Any, ...]
+    hash_bucket_size: int
+    hash_key: int | None
+
+    @property
+    def name(self) -> str:
+        return "_X_".join(sorted(key if isinstance(key, str) else key.name for key in self._leaves()))
+
+    @property
+    def parse_example_spec(self) -> dict[str, Any]:
+        spec: dict[str, Any] = {}
+        for key in self.keys:
+            spec.update({key: VarLenFeature("string")} if isinstance(key, str) else key.parse_example_spec)
+        return spec
+
+    @property
+    def num_buckets(self) -> int:
+        return self.hash_bucket_size
+
+    @property
+    def keys_read(self) -> tuple[str, ...]:
+        return tuple(
+            key for leaf in self._leaves() for key in ((leaf,) if isinstance(leaf, str) else leaf.keys_read)
+        )
+
+    def cells(self, features: HostFeatures) -> Cells:
+        sparse: list[Cells] = []
+        dense: list[Cells] = []
+        for leaf in self._leaves():
+            if isinstance(leaf, str):
+                cells = features.raw(leaf)
+                (sparse if cells.is_sparse else dense).append(self._fingerprints(leaf, cells))
+            else:
+                cells = leaf.cells(features)
+                if cells.weights is not None:
+                    raise errors.BadArgumentError(
+                        f"crossed_column takes no weights. Received: column {shown(leaf.name)} with weights. Cross "
+                        "its categorical_column instead."
+                    )
+                # TensorFlow crosses what a column gives before what is a dense feature itself, in whatever order the
+                # keys are.
+                sparse.append(
+                    dataclasses.replace(cells, values=cells.values.astype(np.int64).view(np.uint64))
+                )
+        crossed = functools.reduce(_crossed, [*sparse, *dense], self._nothing(len(cells.values)))
+        ids = (crossed.values % np.uint64(self.hash_bucket_size)).astype(np.int64)
+        return _compact(dataclasses.replace(crossed, values=ids))
+
+    def _leaves(self) -> Iterator[Any]:
+        for key in self.keys:
+            if isinstance(key, CrossedColumn):
+                yield from key._leaves()
+            else:
+                yield key
+
+    def _nothing(self, batch: int) -> Cells:
+        return Cells(np.full((batch, 1), self.hash_key or _DEFAULT_HASH_KEY, np.uint64))
+
+    def _fingerprints(self, key: str, cells: Cells) -> Cells:
+        values = cells.values
+        if values.dtype.kind == "O":
+            words = fingerprint64(values.reshape(-1).tolist()).reshape(values.shape)
+        elif values.dtype.kind in "iu":
+            words = values.astype(np.int64).view(np.uint64)
+        else:
+            raise errors.BadArgumentError(
+                f"crossed_column takes strings and whole numbers. Received: feature {shown(key)} of {values.dtype}. "
+                "Cross a bucketized_column of it."
+            )
+        return dataclasses.replace(cells, values=words)
+
+
+def crossed_column(keys: Sequence[Any], hash_bucket_size: int, hash_key: int | None = None) -> CrossedColumn:
+    """Return a column of hashes of combinations, as `tf.feature_column.crossed_column`.
+
+    An example that has several values of a feature has each combination.
+
+    Args:
+        keys: Names of features of strings or whole numbers, and categorical columns other than hashed ones.
+        hash_bucket_size: The number of ids.
+        hash_key: What hashes begin with; None for TensorFlow's default.
+
+    Raises:
+        BadArgumentError: There are fewer than two keys, one is something else, or the size is not positive.
+
+    Example:
+        >>> import numpy as np
+        >>> import stratax.feature_column as fc
+        >>> pair = fc.crossed_column(["a", "b"], 1000)
+        >>> features = {"a": np.array(["x"]), "b": np.array(["y"])}
+        >>> fc.Transformation([pair]).host_features(features)["a_X_b/ids"].shape
+        (1, 1)
+    """
+    if not hash_bucket_size or hash_bucket_size < 1:
+        raise errors.BadArgumentError(
+            f"hash_bucket_size must be at least 1. Received: hash_bucket_size={shown(hash_bucket_size)}."
+        )
+    if not keys or isinstance(keys, str) or len(keys) < 2:
+        raise errors.BadArgumentError(
+            f"keys must be a list of two at least. Received: keys={shown(keys)}. Use "
+            "categorical_column_with_hash_bucket for one feature."
+        )
+    for key in keys:
+        if isinstance(key, HashedCategoricalColumn):
+            raise errors.BadArgumentError(
+                "categorical_column_with_hash_bucket is not supported for crossing: hashing twice makes collisions "
+                f"more likely. Received: {shown(key)}. Pass the feature's name, {shown(key.key)}, instead."
+            )
+        if not isinstance(key, str):
+            checked_categorical(key, "Each of keys other than a feature's name")
+    return CrossedColumn(tuple(keys), int(hash_bucket_size), hash_key)
+
+
+def _crossed(one: Cells, other: Cells) -> Cells:
+    """Return the cells of all pairs in each row, the last varying fastest."""
+    first, second = one.values[:, :, None], other.values[:, None, :]
+    words: Words = fingerprint_cat(first, second)
+    shape = (len(words), words.shape[1] * words.shape[2])
+    present = None
+    if one.present is not None or other.present is not None:
+        present = (one.mask[:, :, None] & other.mask[:, None, :]).reshape(shape)
+    return Cells(words.reshape(shape), present, is_sparse=one.is_sparse or other.is_sparse)
+
+
+def _compact(cells: Cells) -> Cells:
+    """Return cells whose values stand one after another from the beginning of each row."""
+    if cells.present is None or cells.present.all():
+        return cells
+    order = np.argsort(~cells.present, axis=1, kind="stable")
+    width = max(1, int(cells.present.sum(axis=1).max(initial=0)))
+    order = order[:, :width]
+    return dataclasses.replace(
+        cells,
+        values=np.take_along_axis(cells.values, order, 1),
+        present=np.take_along_axis(cells.present, order, 1),
+        is_sparse=True,
+    )

@@ -1,0 +1,219 @@
+"""FarmHash's Fingerprint64 of many strings at once, and how TensorFlow combines two (feature_column layer).
+
+The function and its constants are FarmHash's (https://github.com/google/farmhash, `farmhashna::Hash64`), which never
+change: fingerprints may be stored. Strings of one class of lengths are computed together, as NumPy arrays of words.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+_K0 = np.uint64(0xC3A5C85C97CB3127)
+_K1 = np.uint64(0xB492B66FBE98F273)
+_K2 = np.uint64(0x9AE16A3B2F90404F)
+_SEED = 81
+# Of TensorFlow's FingerprintCat64.
+_CAT = np.uint64(0xC6A4A7935BD1E995)
+_BLOCK = 64
+_WORD = 8
+
+Words = np.ndarray[Any, np.dtype[np.uint64]]
+
+
+def fingerprint64(strings: Sequence[bytes]) -> Words:
+    """Return the fingerprints of byte strings.
+
+    Args:
+        strings: Byte strings of any lengths.
+
+    Returns:
+        uint64, one for each.
+
+    Example:
+        >>> fingerprint64([b"", b"a", b"hello"]).tolist()
+        [11160318154034397263, 12917804110809363939, 13009744463427800296]
+    """
+    lengths = np.fromiter(map(len, strings), np.int64, len(strings))
+    # Behind the last string: words are read whole, whatever is used of them.
+    text = _Text(b"".join(strings) + bytes(_WORD), np.cumsum(lengths) - lengths, lengths)
+    result = np.full(len(strings), _K2)
+    with np.errstate(over="ignore"):
+        for shortest, longest, compute in _CLASSES:
+            chosen = np.flatnonzero((lengths >= shortest) & (lengths <= longest))
+            if chosen.size:
+                result[chosen] = compute(text.of(chosen))
+    return result
+
+
+def fingerprint_cat(first: Words | np.uint64, second: Words) -> Words:
+    """Return the fingerprints of pairs of fingerprints, as crosses of features are hashed.
+
+    Args:
+        first: uint64, of any shape.
+        second: uint64, of a shape that fits.
+    """
+    with np.errstate(over="ignore"):
+        mixed = (first ^ _CAT) ^ (_shift_mix(second * _CAT) * _CAT)
+        return _shift_mix(_shift_mix(mixed * _CAT) * _CAT)
+
+
+class _Text:
+    """Strings in one buffer.
+
+    Args:
+        buffer: The strings one after another.
+        starts: Where each begins.
+        lengths: How long each is.
+    """
+
+    def __init__(self, buffer: bytes, starts: np.ndarray, lengths: np.ndarray) -> None:
+        self.buffer = buffer
+        self.starts = starts
+        self.lengths = lengths
+
+    def of(self, chosen: np.ndarray) -> "_Text":
+        """Return some of the strings."""
+        return _Text(self.buffer, self.starts[chosen], self.lengths[chosen])
+
+    def byte(self, offsets: Any) -> Words:
+        """Return the byte at an offset of each string."""
+        return np.frombuffer(self.buffer, np.uint8)[self.starts + offsets].astype(np.uint64)
+
+    def word(self, offsets: Any) -> Words:
+        """Return the 8 bytes from an offset of each string."""
+        return self._words(np.dtype("<u8"))[self.starts + offsets]
+
+    def half(self, offsets: Any) -> Words:
+        """Return the 4 bytes from an offset of each string."""
+        return self._words(np.dtype("<u4"))[self.starts + offsets].astype(np.uint64)
+
+    def from_end(self, count: int) -> Words:
+        """Return the 8 bytes that begin `count` bytes before the end."""
+        return self.word(self.lengths - count)
+
+    def _words(self, dtype: np.dtype) -> np.ndarray:
+        # One word for each byte of the buffer: they overlap.
+        count = len(self.buffer) - dtype.itemsize + 1
+        return np.ndarray((count,), dtype, self.buffer, strides=(1,))
+
+
+def _rotate(value: Words, shift: int) -> Words:
+    return (value >> np.uint64(shift)) | (value << np.uint64(64 - shift))
+
+
+def _shift_mix(value: Any) -> Any:
+    return value ^ (value >> np.uint64(47))
+
+
+def _of_16(low: Words, high: Words, factor: Words) -> Words:
+    return _shift_mix((high ^ _shift_mix((low ^ high) * factor)) * factor) * factor
+
+
+def _factor(text: _Text) -> Words:
+    return _K2 + text.lengths.astype(np.uint64) * np.uint64(2)
+
+
+def _up_to_3(text: _Text) -> Words:
+    length = text.lengths
+    low = text.byte(0) + (text.byte(length >> 1) << np.uint64(8))
+    high = length.astype(np.uint64) + (text.byte(length - 1) << np.uint64(2))
+    return _shift_mix((low * _K2) ^ (high * _K0)) * _K2
+
+
+def _up_to_7(text: _Text) -> Words:
+    low = text.lengths.astype(np.uint64) + (text.half(0) << np.uint64(3))
+    return _of_16(low, text.half(text.lengths - 4), _factor(text))
+
+
+def _up_to_16(text: _Text) -> Words:
+    factor = _factor(text)
+    a = text.word(0) + _K2
+    b = text.from_end(8)
+    return _of_16(_rotate(b, 37) * factor + a, (_rotate(a, 25) + b) * factor, factor)
+
+
+def _up_to_32(text: _Text) -> Words:
+    return _of_16(*_halves(text, text.word(0) * _K1), _factor(text))
+
+
+def _up_to_64(text: _Text) -> Words:
+    factor = _factor(text)
+    a = text.word(0) * _K2
+    y, other = _halves(text, a)
+    z = _of_16(y, other, factor)
+    e, f = text.word(16) * factor, text.word(24)
+    g = (y + text.from_end(32)) * factor
+    h = (z + text.from_end(24)) * factor
+    return _of_16(_rotate(e + f, 43) + _rotate(g, 30) + h, e + _rotate(f + a, 18) + g, factor)
+
+
+def _halves(text: _Text, a: Words) -> tuple[Words, Words]:
+    b, c, d = text.word(8), text.from_end(8) * _factor(text), text.from_end(16) * _K2
+    return _rotate(a + b, 43) + _rotate(c, 30) + d, a + _rotate(b + _K2, 18) + c
+
+
+class _State:
+    """What is carried from block to block of long strings: seven words for each string."""
+
+    def __init__(self, text: _Text) -> None:
+        count = len(text.lengths)
+        y = np.uint64(_SEED) * _K1 + np.uint64(113)
+        self.words = np.zeros((7, count), np.uint64)
+        self.words[0] = np.uint64(_SEED) * _K2 + text.word(0)
+        self.words[1] = y
+        self.words[2] = _shift_mix(y * _K2 + np.uint64(113)) * _K2
+
+
+def _longer(text: _Text) -> Words:
+    state = _State(text).words
+    last = (text.lengths - 1) // _BLOCK
+    for block in range(int(last.max())):
+        running = np.flatnonzero(last > block)
+        part = text.of(running)
+        state[:, running] = _mixed(state[:, running], part, np.int64(block * _BLOCK), _K1, np.uint64(1))
+    return _finished(state, text)
+
+
+def _mixed(state: Any, text: _Text, offset: Any, factor: Any, last: np.uint64) -> Any:
+    """Take one block of 64 bytes in; `last` is the weight that two of the words have: 9 for the last block, else 1."""
+    x, y, z, v1, v2, w1, w2 = state
+    words = [text.word(offset + _WORD * i) for i in range(8)]
+    x = _rotate(x + y + v1 + words[1], 37) * factor
+    y = _rotate(y + v2 + words[6], 42) * factor
+    x = x ^ (w2 * last)
+    y = y + v1 * last + words[5]
+    z = _rotate(z + w1, 33) * factor
+    v1, v2 = _weak(words[:4], v2 * factor, x + w1)
+    w1, w2 = _weak(words[4:], z + w2, y + words[2])
+    return np.stack([z, y, x, v1, v2, w1, w2])
+
+
+def _weak(words: list[Words], a: Words, b: Words) -> tuple[Words, Words]:
+    a = a + words[0]
+    b = _rotate(b + a + words[3], 21)
+    c = a
+    a = a + words[1] + words[2]
+    return a + words[3], b + _rotate(a, 44) + c
+
+
+def _finished(state: Any, text: _Text) -> Words:
+    _, _, z, v1, _, w1, _ = state
+    factor = _K1 + ((z & np.uint64(0xFF)) << np.uint64(1))
+    w1 = w1 + ((text.lengths - 1) & (_BLOCK - 1)).astype(np.uint64)
+    v1 = v1 + w1
+    state = np.stack([*state[:3], v1, state[4], w1 + v1, state[6]])
+    # The last 64 bytes, which overlap the block before.
+    x, y, z, v1, v2, w1, w2 = _mixed(state, text, text.lengths - _BLOCK, factor, np.uint64(9))
+    low = _of_16(v1, w1, factor) + _shift_mix(y) * _K0 + z
+    return _of_16(low, _of_16(v2, w2, factor) + x, factor)
+
+
+_CLASSES: tuple[tuple[int, float, Any], ...] = (
+    (1, 3, _up_to_3),
+    (4, 7, _up_to_7),
+    (8, 16, _up_to_16),
+    (17, 32, _up_to_32),
+    (33, 64, _up_to_64),
+    (65, float("inf"), _longer),
+)

@@ -1,0 +1,319 @@
+"""Where columns find features: on the host for ids, in the step for everything else (feature_column layer)."""
+
+import abc
+import dataclasses
+import math
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import jax
+import jax.numpy as jnp
+import keras
+import numpy as np
+
+from stratax import errors, v1
+from stratax._shown import shown
+from stratax.data import SparseTensor
+from stratax.feature_column._cells import Cells, cells_of, padded, rounded
+from stratax.v1 import HostTensor
+
+if TYPE_CHECKING:
+    from stratax.feature_column._column import CategoricalColumn
+    from stratax.feature_column._numeric import NumericColumn
+
+_LARGEST_ID = 2**31
+
+
+class HostFeatures:
+    """The features of a batch, on the host.
+
+    Args:
+        features: Arrays, nested lists or SparseTensors, by key.
+    """
+
+    def __init__(self, features: Mapping[str, Any]) -> None:
+        self._features = features
+        self._cells: dict[str, Cells] = {}
+
+    def raw(self, key: str) -> Cells:
+        """Return a feature as cells."""
+        if key not in self._cells:
+            self._cells[key] = cells_of(key, feature_of(self._features, key))
+        return self._cells[key]
+
+    def numeric(self, column: "NumericColumn") -> np.ndarray:
+        """Return the values of a numeric column, of shape `(batch, *shape)`, normalized, as float32."""
+        value = np.asarray(feature_of(self._features, column.key))
+        return np.asarray(column.normalized(value), np.float32)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Ids:
+    """Ids of a column in the step.
+
+    Attributes:
+        ids: int32, of shape `(batch, width)`; -1 where there is none.
+        weights: float32, of the same shape, or None.
+        lengths: int32, of shape `(batch,)`: how long each example's sequence is, for columns of sequences.
+    """
+
+    ids: Any
+    weights: Any = None
+    lengths: Any = None
+
+
+class DeviceFeatures:
+    """The features of a batch in the step: those that are numbers, and the ids of columns.
+
+    Args:
+        arrays: What :meth:`Transformation.prepared` gave.
+    """
+
+    def __init__(self, arrays: Mapping[str, Any]) -> None:
+        self._arrays = arrays
+
+    def raw(self, key: str) -> Any:
+        """Return a feature that is an array of numbers, with a dimension for the batch and one more at least.
+
+        Raises:
+            BadArgumentError: It is missing, holds strings, is sparse or a scalar.
+        """
+        array = jnp.asarray(_numbers(key, feature_of(self._arrays, key)))
+        if array.ndim == 0:
+            raise errors.BadArgumentError(
+                f"Feature {shown(key)} has no dimension for the batch. Expected: shape (batch,) or (batch, n). "
+                f"Received: {shown(array)}. Batch the dataset, or reshape the feature."
+            )
+        return array[:, None] if array.ndim == 1 else array
+
+    def ids(self, column: "CategoricalColumn") -> Ids:
+        """Return the ids of a column."""
+        if f"{column.name}/ids" in self._arrays:
+            parts = (self._arrays.get(f"{column.name}/{part}") for part in ("ids", "weights", "lengths"))
+            return Ids(*(None if part is None else jnp.asarray(part) for part in parts))
+        made = column.device_ids(self)
+        if made is None:
+            raise errors.BadArgumentError(
+                f"The ids of column {shown(column.name)} are computed on the host, and a feature that it reads "
+                f"({', '.join(column.keys_read)}) was computed in the step. Expected: the features as the input_fn "
+                "gives them. Compute them in the input_fn's dataset.map."
+            )
+        return Ids(*made)
+
+
+@dataclasses.dataclass(frozen=True)
+class Table:
+    """A variable of a column.
+
+    Attributes:
+        owner: The column's name, or what several share it by.
+        name: Its name below that.
+        shape: Its shape.
+        initializer: Gives its first value.
+        trainable: Whether it is trained.
+        is_shared: Whether several columns have it.
+        is_scoped: Whether `owner` is a variable scope, as TensorFlow 1 has it, or the variable's own name.
+    """
+
+    owner: str
+    name: str
+    shape: tuple[int, ...]
+    initializer: Callable[..., Any]
+    trainable: bool
+    is_shared: bool = False
+    is_scoped: bool = True
+
+
+class Weights(abc.ABC):
+    """Where columns' variables are: in a variable scope, or in a layer."""
+
+    @abc.abstractmethod
+    def get(self, table: Table) -> Any:
+        """Return the value of a variable."""
+
+
+def feature_of(features: Mapping[str, Any], key: str) -> Any:
+    """Return a feature.
+
+    Raises:
+        BadArgumentError: It is missing.
+    """
+    if key not in features:
+        raise errors.BadArgumentError(
+            f"Feature {shown(key)} is not in the features dictionary. Expected: one of the keys. Received: "
+            f"{shown(sorted(map(str, features)))}. Let the input_fn give it, or mend the column's key."
+        )
+    return features[key]
+
+
+class Transformation:
+    """The host's half of columns: from features as they are read to arrays of numbers.
+
+    What it returns can be given to :func:`input_layer` and :func:`linear_model` instead of the features. So it may run
+    in `Dataset.map` behind `batch`, or before a compiled step.
+
+    Args:
+        columns: Feature columns.
+
+    Raises:
+        BadArgumentError: Two different categorical columns have one name.
+
+    Example:
+        >>> import numpy as np
+        >>> import stratax.feature_column as fc
+        >>> color = fc.categorical_column_with_vocabulary_list("color", ["red", "green"])
+        >>> fc.Transformation([fc.indicator_column(color)]).host_features({"color": np.array(["green", "blue"])})
+        {'color/ids': array([[ 1],
+               [-1]], dtype=int32)}
+    """
+
+    def __init__(self, columns: Iterable[Any]) -> None:
+        given = list(columns)
+        self.columns = tuple(dict.fromkeys(each for column in given for each in column.host_columns))
+        self._dense_keys = tuple(dict.fromkeys(key for column in given for key in column.dense_keys))
+        names: dict[str, Any] = {}
+        for column in self.columns:
+            if names.setdefault(column.name, column) != column:
+                raise errors.BadArgumentError(
+                    f"Two different columns have the name {shown(column.name)}. Received: {shown(column)} and "
+                    f"{shown(names[column.name])}. Make a Transformation for each."
+                )
+
+    def host_features(self, features: Mapping[str, Any]) -> dict[str, np.ndarray]:
+        """Return the columns' ids, and the features that columns use as numbers.
+
+        Args:
+            features: A batch of features, by key: NumPy arrays, also of strings, or SparseTensors.
+
+        Returns:
+            By key: ``"<column>/ids"``, int32 of shape `(batch, width)` with -1 where there is none, with
+            ``"<column>/weights"`` and ``"<column>/lengths"`` where a column has them; and numbers under their own keys.
+
+        Raises:
+            BadArgumentError: A feature is missing or of the wrong kind, or a value is out of a column's range.
+        """
+        dense = {key: np.asarray(feature_of(features, key)) for key in self._dense_keys}
+        return {**dense, **self.ids_on_host(features)}
+
+    def ids_on_host(self, features: Mapping[str, Any]) -> dict[str, np.ndarray]:
+        """Return the columns' ids only."""
+        host = HostFeatures(features)
+        made: dict[str, np.ndarray] = {}
+        for column in self.columns:
+            made.update(_as_arrays(column, column.cells(host)))
+        return made
+
+    def prepared(self, features: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what the columns take in the step: arrays of numbers, with the ids that the host computes.
+
+        Args:
+            features: As they are in the step: arrays, also traced ones, host tensors, or what `host_features` gave.
+        """
+        made = {key: _numbers(key, feature_of(features, key)) for key in self._dense_keys}
+        on_host = []
+        for column in self.columns:
+            given = [f"{column.name}/{part}" for part in ("ids", "weights", "lengths")]
+            if given[0] in features:
+                made.update({key: features[key] for key in given if key in features})
+            elif _needs_host(column, features):
+                on_host.append(column)
+            else:
+                made.update({key: feature_of(features, key) for key in column.keys_read})
+        return {**made, **_computed_on_host(on_host, features)}
+
+
+def _as_arrays(column: Any, cells: Cells) -> dict[str, np.ndarray]:
+    if column.num_buckets >= _LARGEST_ID:
+        raise errors.BadArgumentError(
+            f"Column {shown(column.name)} has more ids than 32 bits hold. Expected: fewer than {_LARGEST_ID}. "
+            f"Received: {column.num_buckets}. Use fewer buckets."
+        )
+    ids = np.asarray(cells.values, np.int64)
+    if cells.present is not None:
+        ids = np.where(cells.present, ids, -1)
+    if (ids >= column.num_buckets).any():
+        raise errors.BadArgumentError(
+            f"Column {shown(column.name)} got an id out of its range. Expected: 0 to {column.num_buckets - 1}. "
+            f"Received: {ids.max()}. Give the column more buckets or a default_value."
+        )
+    width = rounded(ids.shape[1]) if cells.is_sparse else ids.shape[1]
+    made = {f"{column.name}/ids": padded(ids.astype(np.int32), width, -1)}
+    if cells.weights is not None:
+        made[f"{column.name}/weights"] = padded(cells.weights.astype(np.float32), width, 0)
+    if column.is_sequence:
+        steps = np.arange(1, ids.shape[1] + 1) * cells.mask
+        made[f"{column.name}/lengths"] = steps.max(axis=1, initial=0).astype(np.int32)
+    return made
+
+
+def _numbers(key: str, value: Any) -> Any:
+    """Return a feature of numbers as it is.
+
+    Raises:
+        BadArgumentError: It is something else.
+    """
+    array = (
+        np.asarray(value)
+        if isinstance(value, list | tuple) and not isinstance(value, SparseTensor)
+        else value
+    )
+    kind = getattr(getattr(array, "dtype", None), "kind", "")
+    if isinstance(value, HostTensor | SparseTensor) or kind in ("O", "S", "U"):
+        raise errors.BadArgumentError(
+            f"Feature {shown(key)} is used as a dense array of numbers. Expected: numbers of shape (batch, n). "
+            f"Received: {shown(value)}. Parse it as FixedLenFeature of numbers, or use a categorical column."
+        )
+    return array
+
+
+def _is_of_step(value: object) -> bool:
+    return isinstance(value, jax.core.Tracer | keras.KerasTensor)
+
+
+def _needs_host(column: Any, features: Mapping[str, Any]) -> bool:
+    """Return whether the ids of a column are computed on the host: else they are computed in the step."""
+    values = [feature_of(features, key) for key in column.keys_read]
+    if not any(map(_is_of_step, values)):
+        return True
+    scope = v1.current_or_none()
+    return scope is not None and all(scope.host_name(value) is not None for value in values)
+
+
+def _computed_on_host(columns: list[Any], features: Mapping[str, Any]) -> dict[str, Any]:
+    """Return ids that are computed now, of values, or before each step, of a model's features."""
+    now: list[Any] = []
+    before: list[Any] = []
+    for column in columns:
+        values = [features[key] for key in column.keys_read]
+        has_values = not any(_is_of_step(value) or isinstance(value, HostTensor) for value in values)
+        (now if has_values else before).append(column)
+    made: dict[str, Any] = dict(Transformation(now).ids_on_host(features))
+    return {**made, **_before_each_step(before, features)} if before else made
+
+
+def _before_each_step(columns: list[Any], features: Mapping[str, Any]) -> dict[str, Any]:
+    keys = list(dict.fromkeys(key for column in columns for key in column.keys_read))
+    scope = v1.current_or_none()
+    if scope is None:
+        raise errors.ModelScopeError(
+            "Features on the host were used in a compiled function. Expected: a model_fn, or features that "
+            f"Transformation(columns).host_features gave. Received: {shown(keys)}."
+        )
+    names = {key: scope.host_name(features[key]) for key in keys}
+    unknown = [key for key, name in names.items() if name is None]
+    if unknown:
+        raise errors.BadArgumentError(
+            f"Columns read features on the host that were computed in the model_fn: {shown(unknown)}. Expected: the "
+            "features as the input_fn gives them. Compute them in the input_fn's dataset.map."
+        )
+    transformation = Transformation(columns)
+
+    def compute(batch: dict[str, Any]) -> dict[str, np.ndarray]:
+        return transformation.ids_on_host({key: batch[str(name)] for key, name in names.items()})
+
+    return scope.host_input(compute, [str(name) for name in names.values()], "feature_columns")
+
+
+def num_elements(shape: tuple[int, ...]) -> int:
+    """Return how many values a shape has."""
+    return math.prod(shape)

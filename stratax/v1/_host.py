@@ -1,0 +1,274 @@
+"""What a model computes on the host: before its step, of strings, and after it, of the step's numbers (v1 layer).
+
+Strings never enter a compiled step. In a `model_fn` a feature of strings is a :class:`HostTensor`, which knows its name
+only. What is computed of it (ids of a vocabulary, hashes) is a function that is registered while the `model_fn` is
+traced (:class:`HostInputs`), runs on the host on each batch before the step, and whose results are further inputs of
+the step. What strings are made of the step's results (labels of classes) is a :class:`HostResult`.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NoReturn
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from stratax import errors
+from stratax._shown import shown
+from stratax.v1 import _names
+
+Batch = Mapping[str, Any]
+Compute = Callable[[dict[str, Any]], Mapping[str, np.ndarray]]
+
+
+class HostTensor:
+    """A feature that stays on the host while a `model_fn` is traced: strings, or a SparseTensor.
+
+    Args:
+        name: The name by which the batch has it.
+        shape: Its shape, if it has one in this trace.
+        dtype: Its dtype: `object` for strings.
+
+    Attributes:
+        name: Its name.
+        shape: Its shape, or None.
+        dtype: Its dtype.
+    """
+
+    def __init__(self, name: str, shape: Sequence[int] | None, dtype: Any = object) -> None:
+        self.name = name
+        self.shape = None if shape is None else tuple(shape)
+        self.dtype = np.dtype(dtype)
+
+    @property
+    def ndim(self) -> int | None:
+        """The number of its dimensions, or None."""
+        return None if self.shape is None else len(self.shape)
+
+    def get_shape(self) -> tuple[int, ...] | None:
+        """Return its shape."""
+        return self.shape
+
+    def __repr__(self) -> str:
+        return f"<HostTensor {self.name!r} shape={self.shape} dtype={self.dtype}>"
+
+    __hash__ = object.__hash__
+
+    def _refuse(self, *others: object) -> NoReturn:
+        del others
+        raise errors.BadTypeError(
+            "The values of strings and sparse features are not known in a model_fn: they stay on the host, a compiled "
+            "step computes with numbers. Expected: use in feature columns (tf.feature_column), or conversion to "
+            f"numbers in the input_fn's dataset.map. Received: {shown(self)}."
+        )
+
+
+# Those of two operands have a reflected one, too.
+_BINARY = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor")
+_OTHERS = (
+    "eq",
+    "ne",
+    "lt",
+    "le",
+    "gt",
+    "ge",
+    "getitem",
+    "neg",
+    "pos",
+    "invert",
+    "abs",
+    "bool",
+    "int",
+    "float",
+    "index",
+)
+_CONVERSIONS = ("len", "iter", "contains", "array", "jax_array")
+
+for _name in (*_BINARY, *(f"r{name}" for name in _BINARY), *_OTHERS, *_CONVERSIONS):
+    setattr(HostTensor, f"__{_name}__", HostTensor._refuse)
+
+
+class HostInputs:
+    """The functions that run on the host before each step of a model, in one mode.
+
+    The first trace of the `model_fn` registers them. Before every dispatch whoever drives the step calls :meth:`apply`
+    with the batch, and hands its results to the trace as further inputs.
+    """
+
+    def __init__(self) -> None:
+        self._functions: dict[str, tuple[Compute, tuple[str, ...]]] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._functions)
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names of the features that the functions read."""
+        return frozenset(name for _, names in self._functions.values() for name in names)
+
+    def register(self, key: str, function: Compute, names: Iterable[str]) -> None:
+        """Have a function run before each step.
+
+        Args:
+            key: By which every trace finds its results; a key that is there already keeps its function.
+            function: From the features by name, as they are on the host, to NumPy arrays of numbers, whose first
+                dimension is the batch's.
+            names: The features that it takes.
+        """
+        self._functions.setdefault(key, (function, tuple(names)))
+
+    def apply(self, batch: Batch) -> dict[str, dict[str, np.ndarray]]:
+        """Return what the functions make of a batch, by key.
+
+        Args:
+            batch: The features by name, on the host.
+
+        Raises:
+            BadArgumentError: A feature is missing.
+        """
+        return {key: self.compute(key, batch) for key in self._functions}
+
+    def compute(self, key: str, batch: Batch) -> dict[str, np.ndarray]:
+        """Return what one function makes of a batch."""
+        function, names = self._functions[key]
+        missing = [name for name in names if name not in batch]
+        if missing:
+            raise errors.BadArgumentError(
+                f"A batch lacks features that the model_fn computes with. Expected: {shown(list(names))}. Received: "
+                f"{shown(sorted(batch))}. Let the input_fn give the same features in every batch."
+            )
+        return dict(function({name: batch[name] for name in names}))
+
+
+class HostTrace:
+    """What one trace of a `model_fn` takes from the host.
+
+    Args:
+        inputs: The functions of all traces.
+        placeholders: The features that are arrays, by name, as this trace has them: functions may read them on the
+            host, too.
+        given: What :meth:`HostInputs.apply` gave, as arrays of this trace; None in the first trace.
+        example: A batch, by name, of which the first trace learns shapes.
+    """
+
+    def __init__(
+        self,
+        inputs: HostInputs,
+        placeholders: Mapping[str, Any],
+        given: Mapping[str, Mapping[str, Any]] | None = None,
+        example: Batch | None = None,
+    ) -> None:
+        self._inputs = inputs
+        self._placeholders = dict(placeholders)
+        self._given = given
+        self._example = example
+        self._keys = _names.Names()
+
+    def name_of(self, value: object) -> str | None:
+        """Return the name under which a batch on the host has a value of this trace; None for what was computed."""
+        if isinstance(value, HostTensor):
+            return value.name
+        return next((name for name, each in self._placeholders.items() if each is value), None)
+
+    def input(self, function: Compute, names: Sequence[str], key: str) -> dict[str, Any]:
+        """Return a function's results as arrays of this trace.
+
+        Args:
+            function: See :meth:`HostInputs.register`.
+            names: The features that it takes.
+            key: What the results are called, made unique: traces ask for the same in the same order.
+
+        Raises:
+            ModelScopeError: The first trace did not ask for it.
+        """
+        key = self._keys.unique(key)
+        if self._given is None:
+            self._inputs.register(key, function, names)
+            made = self._inputs.compute(key, {} if self._example is None else self._example)
+            return {part: self._placeholder(array) for part, array in made.items()}
+        if key not in self._given:
+            raise errors.ModelScopeError(
+                f"A model_fn asked for {shown(key)} of the host that it did not ask for when the model was built. "
+                f"Expected: one of {shown(sorted(self._given))}. Use the same feature columns for every batch."
+            )
+        return dict(self._given[key])
+
+    def _placeholder(self, array: np.ndarray) -> Any:
+        """Return the array as one that depends on the features, so that nothing takes it for a constant."""
+        made = jnp.asarray(array)
+        for value in self._placeholders.values():
+            if isinstance(value, jax.core.Tracer):
+                return jax.lax.optimization_barrier((made, value))[0]
+        return made
+
+
+class HostResult:
+    """What NumPy makes of a step's results after it: the labels of classes, for instance.
+
+    It is a pytree: a step that returns it returns its tensors, and outside of the step :meth:`value` computes it.
+
+    Args:
+        function: From NumPy arrays to an array, whose first dimension is the batch's.
+        tensors: Tensors of the step, or other results of this kind.
+
+    Attributes:
+        function: The function.
+        tensors: The tensors.
+        dtype: `object`: strings.
+    """
+
+    dtype = np.dtype(object)
+
+    def __init__(self, function: Callable[..., np.ndarray], *tensors: Any) -> None:
+        self.function = function
+        self.tensors = tensors
+
+    def value(self) -> np.ndarray:
+        """Return the result, computed of the tensors' values.
+
+        Raises:
+            ModelScopeError: If the step is still being traced.
+        """
+        if any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves(self.tensors)):
+            raise errors.ModelScopeError(
+                "Strings that are made of a step's results are known after the step only. Expected: use as a "
+                f"prediction. Received: {shown(self)} in a model_fn. Return it in EstimatorSpec.predictions."
+            )
+        values = [each.value() if isinstance(each, HostResult) else np.asarray(each) for each in self.tensors]
+        return np.asarray(self.function(*values))
+
+    def __repr__(self) -> str:
+        return f"<HostResult of {shown(self.tensors)}>"
+
+
+jax.tree_util.register_pytree_node(
+    HostResult,
+    lambda result: (result.tensors, result.function),
+    lambda function, tensors: HostResult(function, *tensors),
+)
+
+
+def after_step(function: Callable[..., np.ndarray], *tensors: Any) -> HostResult:
+    """Have NumPy compute something of a step's results, on the host, after the step.
+
+    Args:
+        function: From NumPy arrays to an array, such as one of strings. The first dimension stays the batch's.
+        tensors: Tensors of the step.
+
+    Returns:
+        What stands for the result in the step: it can be a prediction, nothing is computed with it.
+    """
+    return HostResult(function, *tensors)
+
+
+def values_after_step(results: Any) -> Any:
+    """Return a step's results with each :class:`HostResult` in them computed.
+
+    Args:
+        results: A nested structure of arrays, as a step has returned it.
+    """
+    return jax.tree.map(
+        lambda each: each.value() if isinstance(each, HostResult) else each,
+        results,
+        is_leaf=lambda each: isinstance(each, HostResult),
+    )

@@ -1,0 +1,242 @@
+"""Columns in a `model_fn` that is compiled: strings stay on the host; layers; what is transformed in advance."""
+
+import jax
+import jax.numpy as jnp
+import keras
+import numpy as np
+import pytest
+
+import stratax as sx
+import stratax.feature_column as fc
+import stratax.tf as tf
+from stratax import errors, v1
+from stratax.data import SparseTensor
+from tests.v1.host_steps import HostStep
+
+
+def _text(*values):
+    return np.array([value.encode() for value in values], object)
+
+
+def _sparse(rows):
+    cells = [(i, j) for i, row in enumerate(rows) for j in range(len(row))]
+    values = np.array([value for row in rows for value in row], object)
+    width = max(map(len, rows))
+    return SparseTensor(np.array(cells, np.int64).reshape(-1, 2), values, np.array([len(rows), width]))
+
+
+COLOR = fc.categorical_column_with_vocabulary_list("color", ["red", "green", "blue"])
+TAGS = fc.categorical_column_with_hash_bucket("tags", 10)
+SIZE = fc.numeric_column("size")
+BUCKETS = fc.bucketized_column(SIZE, [1.0, 2.0])
+PAIR = fc.crossed_column(["color", BUCKETS], 20)
+COLUMNS = [
+    SIZE,
+    BUCKETS,
+    fc.embedding_column(TAGS, 2),
+    fc.indicator_column(COLOR),
+    fc.embedding_column(PAIR, 2),
+]
+
+
+def _batch(size=3, longest=2):
+    tags = [[b"t%d" % j for j in range(i % (longest + 1))] for i in range(size - 1)]
+    return {
+        "color": _text(*["red", "", "blue", "gray", "green"][:size]),
+        "tags": _sparse([*tags, [b"t%d" % j for j in range(longest)]]),
+        "size": np.linspace(0, 3, size).astype(np.float32),
+    }
+
+
+def _body(scope, features):
+    out = tf.compat.v1.feature_column.input_layer(features, COLUMNS)
+    logits = tf.compat.v1.feature_column.linear_model(features, [COLOR, TAGS, PAIR, BUCKETS], units=2)
+    trained = scope.trainable_variables()
+    return out, logits, scope.gradients(jnp.sum(out) + jnp.sum(logits**2), trained)
+
+
+def _eagerly(batch, state):
+    with v1.ModelScope(state, "train").entered() as scope:
+        return _body(scope, batch)
+
+
+def test_a_compiled_step_gives_what_is_computed_eagerly_for_every_shape():
+    step = HostStep(_body)
+    for size, longest in ((3, 2), (5, 3), (2, 1)):
+        batch = _batch(size, longest)
+        got, expected = step(batch), _eagerly(batch, step.state)
+        for one, other in zip(jax.tree.leaves(got), jax.tree.leaves(expected), strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
+    assert step.inputs.names == {"color", "tags", "size"}
+    assert list(step.state.variables) == [
+        "input_layer/color_X_size_bucketized_embedding/embedding_weights",
+        "input_layer/tags_embedding/embedding_weights",
+        "linear_model/color/weights",
+        "linear_model/color_X_size_bucketized/weights",
+        "linear_model/size_bucketized/weights",
+        "linear_model/tags/weights",
+        "linear_model/bias_weights",
+    ]
+
+
+def test_widths_of_sparse_features_repeat_so_that_few_programs_are_compiled():
+    widths = {
+        fc.Transformation([TAGS]).host_features({"tags": _sparse([[b"a"] * n])})["tags/ids"].shape[1]
+        for n in range(65)
+    }
+    assert widths == {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64}
+
+
+def test_whole_numbers_are_hashed_on_the_host_unless_the_model_computed_them():
+    column = fc.indicator_column(fc.categorical_column_with_hash_bucket("n", 5, tf.int64))
+    batch = {"n": np.array([[1], [-1]], np.int32)}
+    expected = fc.input_layer(batch, [column])
+    np.testing.assert_array_equal(HostStep(lambda scope, f: fc.input_layer(f, [column]))(batch), expected)
+    with pytest.raises(errors.BadArgumentError, match=r"'n' are computed on the host.*dataset.map"):
+        HostStep(lambda scope, f: fc.input_layer({"n": f["n"] + 1}, [column]))(batch)
+
+
+def test_identity_of_what_the_model_computed_is_computed_in_the_step():
+    column = fc.indicator_column(fc.categorical_column_with_identity("n", 4, default_value=2))
+    step = HostStep(lambda scope, f: fc.input_layer({"n": f["n"] + 1}, [column]))
+    result = step({"n": np.array([0, -2, 9], np.int32)})
+    assert result.tolist() == [[0, 1, 0, 0], [0, 0, 0, 0], [0, 0, 1, 0]]
+    with pytest.raises(errors.BadArgumentError, match="Expected: whole numbers"):
+        HostStep(lambda scope, f: fc.input_layer({"n": f["n"] + 1.0}, [column]))(
+            {"n": np.array([0], np.int32)}
+        )
+
+
+def test_a_string_that_the_model_puts_under_another_key_is_still_the_hosts():
+    column = fc.indicator_column(fc.categorical_column_with_vocabulary_list("other", ["red"]))
+    step = HostStep(lambda scope, f: fc.input_layer({"other": f["color"]}, [column]))
+    assert step({"color": _text("blue", "red")}).tolist() == [[0], [1]]
+
+
+def test_features_transformed_in_advance_need_no_host():
+    transformation = fc.Transformation(COLUMNS)
+    numbers = transformation.host_features(_batch())
+    assert {key: value.dtype.kind for key, value in numbers.items()} == {
+        "size": "f",
+        "tags/ids": "i",
+        "color/ids": "i",
+        "color_X_size_bucketized/ids": "i",
+    }
+    state = v1.ModelState(1)
+    first, *_ = _eagerly(_batch(), state)
+    with v1.ModelScope(state, "train").entered():
+        np.testing.assert_array_equal(fc.input_layer(numbers, COLUMNS), first)
+
+
+def test_a_transformation_in_a_dataset_feeds_a_compiled_layer():
+    columns = [fc.indicator_column(COLOR), SIZE]
+    transformation, layer = fc.Transformation(columns), fc.DenseFeatures(columns)
+    data = sx.data.Dataset.from_tensor_slices({"color": _text("red", "blue"), "size": np.ones(2, np.float32)})
+    (batch,) = data.batch(2).map(transformation.host_features)
+    assert sx.function(layer)(batch).tolist() == [[1, 0, 0, 1], [0, 0, 1, 1]]
+
+
+def test_two_columns_of_one_name_need_two_transformations():
+    other = fc.categorical_column_with_hash_bucket("color", 5)
+    with pytest.raises(errors.BadArgumentError, match="Two different columns have the name 'color'"):
+        fc.Transformation([fc.indicator_column(COLOR), fc.embedding_column(other, 2)])
+
+
+def test_in_a_function_without_a_model_strings_are_refused():
+    tensor = v1.HostTensor("color", (1,))
+    with pytest.raises(errors.ModelScopeError, match=r"Transformation\(columns\).host_features"):
+        fc.input_layer({"color": tensor}, [fc.indicator_column(COLOR)])
+    refused = pytest.raises(errors.BadArgumentError, match=r"were computed in the model_fn: \['color'\]")
+    with v1.ModelScope(v1.ModelState(1), "train").entered(), refused:
+        fc.input_layer({"color": tensor}, [fc.indicator_column(COLOR)])
+
+
+def test_columns_with_variables_need_a_model():
+    batch = {"color": _text("red")}
+    with pytest.raises(errors.ModelScopeError, match="'color_embedding' has a variable"):
+        fc.input_layer(batch, [fc.embedding_column(COLOR, 2)])
+    with pytest.raises(errors.ModelScopeError, match="inside of a `model_fn`"):
+        fc.linear_model(batch, [COLOR])
+
+
+def test_input_layer_gives_each_columns_part_and_collections():
+    parts = {}
+    with v1.ModelScope(v1.ModelState(1), "train").entered() as scope:
+        out = fc.input_layer(_batch(), COLUMNS, ["mine"], cols_to_output_tensors=parts)
+        assert [v.path for v in scope.get_collection("mine")] == [
+            "input_layer/color_X_size_bucketized_embedding/embedding_weights",
+            "input_layer/tags_embedding/embedding_weights",
+        ]
+        assert scope.get_collection("mine") == scope.get_collection("model_variables")
+    assert [part.shape for part in parts.values()] == [(3, 2), (3, 3), (3, 1), (3, 3), (3, 2)]
+    np.testing.assert_array_equal(jnp.concatenate(list(parts.values()), 1), out)
+
+
+def test_trainable_false_trains_nothing():
+    with v1.ModelScope(v1.ModelState(1), "train").entered() as scope:
+        fc.input_layer(_batch(), COLUMNS, trainable=False)
+        fc.linear_model(_batch(), [COLOR], trainable=False)
+        assert scope.trainable_variables() == []
+        assert len(scope.global_variables()) == 4
+
+
+def test_shared_embeddings_of_tensorflow_2_have_their_own_name():
+    columns = fc.shared_embeddings([TAGS, fc.categorical_column_with_hash_bucket("color", 10)], 2)
+    with v1.ModelScope(v1.ModelState(1), "train").entered() as scope:
+        assert fc.input_layer(_batch(), columns).shape == (3, 4)
+        assert [v.path for v in scope.global_variables()] == ["color_tags_shared_embedding"]
+
+
+def test_embeddings_start_from_a_checkpoint(tmp_path):
+    table = np.arange(6, dtype=np.float32).reshape(3, 2)
+    path = sx.train.Checkpoint(table=sx.Variable(table)).save(str(tmp_path / "model"))
+    (name,) = (name for name, shape in sx.train.list_variables(path) if tuple(shape) == (3, 2))
+    column = fc.embedding_column(COLOR, 2, ckpt_to_load_from=path, tensor_name_in_ckpt=name)
+    with v1.ModelScope(v1.ModelState(1), "train").entered():
+        assert fc.input_layer({"color": _text("blue")}, [column]).tolist() == [[4, 5]]
+        wider = fc.embedding_column(COLOR, 3, ckpt_to_load_from=path, tensor_name_in_ckpt=name)
+        with pytest.raises(errors.BadArgumentError, match=r"another shape. Expected: \(3, 3\)"):
+            fc.input_layer({"color": _text("blue")}, [wider])
+
+
+def test_first_embeddings_follow_from_the_models_seed():
+    def first(seed):
+        with v1.ModelScope(v1.ModelState(seed), "train").entered():
+            return np.asarray(fc.input_layer({"color": _text("blue")}, [column]))
+
+    column = fc.embedding_column(COLOR, 4)
+    np.testing.assert_array_equal(first(1), first(1))
+    assert (first(1) != first(2)).any()
+    assert column == fc.embedding_column(COLOR, 4)
+
+
+def test_the_layer_has_its_variables_and_is_trained():
+    columns = [fc.embedding_column(COLOR, 2), fc.indicator_column(COLOR), SIZE]
+    layer, parts = fc.DenseFeatures(columns), {}
+    batch = {"color": _text("red", "blue"), "size": np.array([[1.0], [2.0]])}
+    result = layer(batch, cols_to_output_tensors=parts)
+    assert [v.path for v in layer.weights] == [f"{layer.name}/color_embedding/embedding_weights"]
+    table = np.asarray(layer.weights[0].value)
+    np.testing.assert_allclose(result, np.c_[table[[0, 2]], np.eye(3)[[0, 2]], [1, 2]], rtol=1e-6)
+    assert [part.shape for part in parts.values()] == [(2, 2), (2, 3), (2, 1)]
+    with sx.GradientTape() as tape:
+        loss = jnp.sum(layer(batch))
+    assert tape.gradient(loss, layer.weights)[0].tolist() == [[1, 1], [0, 0], [1, 1]]
+
+
+def test_the_layer_is_part_of_a_keras_model_of_numbers():
+    columns = [fc.embedding_column(fc.categorical_column_with_identity("kind", 3), 2), BUCKETS]
+    inputs = {"kind": keras.Input((1,), dtype="int32", name="kind"), "size": keras.Input((1,), name="size")}
+    model = keras.Model(inputs, keras.layers.Dense(1)(fc.DenseFeatures(columns)(inputs)))
+    model.compile("sgd", "mse")
+    batch = {"kind": np.array([[0], [2]]), "size": np.array([[1.0], [5.0]])}
+    before = np.asarray(model.weights[0].value)
+    model.fit(batch, np.ones((2, 1)), verbose=0)
+    assert (np.asarray(model.weights[0].value) != before).any(axis=1).tolist() == [True, False, True]
+
+
+def test_the_layer_refuses_other_columns_and_features():
+    with pytest.raises(errors.BadArgumentError, match="DenseFeatures takes dense columns"):
+        fc.DenseFeatures([COLOR])
+    with pytest.raises(errors.BadTypeError, match="takes a dictionary"):
+        fc.DenseFeatures([SIZE])(np.ones(2))
