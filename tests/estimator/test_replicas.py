@@ -4,65 +4,27 @@ import numpy as np
 import pytest
 
 import stratax as sx
-import stratax.tf.compat.v1 as tf
-from stratax.estimator import Estimator, EstimatorSpec, ModeKeys, RunConfig
+from tests.cluster.processes import run_tasks
+from tests.estimator.v1_model import trained
 
 pytestmark = pytest.mark.exact
 
-random = np.random.default_rng(0)
-# The last batch of 8 has 3 rows, which do not divide among replicas.
-FEATURES = random.normal(size=(43, 4)).astype("float32")
-LABELS = (FEATURES[:, 0] * FEATURES[:, 1] > 0).astype("int32")
-WEIGHTS = random.integers(0, 3, 43).astype("float32")
 STRATEGIES = {
     "mirrored": lambda: sx.distribute.MirroredStrategy([f"/cpu:{index}" for index in range(8)]),
     "central": lambda: sx.distribute.CentralStorageStrategy([f"/cpu:{index}" for index in range(1, 5)]),
 }
+PROGRAM = """
+import sys
+import numpy as np
+import stratax as sx
+from tests.estimator.v1_model import trained
 
-
-def model_fn(features, labels, mode):
-    hidden = tf.layers.dense(features["x"], 8, activation=tf.nn.relu, name="hidden")
-    logits = tf.layers.dense(hidden, 2, name="logits")
-    loss = tf.losses.sparse_softmax_cross_entropy(labels, logits, weights=features["weights"])
-    if mode == ModeKeys.EVAL:
-        classes, scores = tf.argmax(logits, 1), tf.nn.softmax(logits)[:, 1]
-        accuracy = tf.metrics.accuracy(labels, classes, weights=features["weights"])
-        metrics = {
-            "accuracy": accuracy,
-            "error": (1 - accuracy[0], accuracy[1]),
-            "auc": tf.metrics.auc(labels, scores, weights=features["weights"]),
-            "recall": tf.metrics.recall(labels, classes),
-        }
-        return EstimatorSpec(mode, loss=loss, eval_metric_ops=metrics)
-    step = tf.train.get_or_create_global_step()
-    optimizer = tf.train.SyncReplicasOptimizer(
-        tf.train.AdamOptimizer(tf.train.exponential_decay(0.1, step, 5, 0.9)),
-        replicas_to_aggregate=8,
-        variable_averages=tf.train.ExponentialMovingAverage(0.9, step),
-    )
-    pairs = optimizer.compute_gradients(loss)
-    clipped, _ = tf.clip_by_global_norm([gradient for gradient, _ in pairs], 0.2)
-    train_op = optimizer.apply_gradients(
-        zip(clipped, [variable for _, variable in pairs], strict=True), global_step=step
-    )
-    hooks = [optimizer.make_session_run_hook(is_chief=True)]
-    return EstimatorSpec(mode, loss=loss, train_op=train_op, training_hooks=hooks)
-
-
-def trained(folder, strategy=None):
-    """The metrics and all variables of a short training."""
-    replicas = 1 if strategy is None else strategy.num_replicas_in_sync
-    config = RunConfig(tf_random_seed=1, train_distribute=strategy, eval_distribute=strategy)
-    made = Estimator(model_fn, str(folder), config)
-
-    def data():
-        # Each replica consumes a batch of its own.
-        rows = ({"x": FEATURES, "weights": WEIGHTS}, LABELS)
-        return sx.data.Dataset.from_tensor_slices(rows).batch(8 // replicas)
-
-    made.train(data)
-    found = made.evaluate(data)
-    return found, {name: made.get_variable_value(name) for name in made.get_variable_names()}
+options = sx.distribute.CommunicationOptions(timeout_seconds=60.0)
+strategy = sx.distribute.MultiWorkerMirroredStrategy(communication_options=options)
+found, variables = trained(sys.argv[1], strategy)
+report(found={key: float(value) for key, value in found.items()},
+       variables={name: np.asarray(value).tolist() for name, value in variables.items()})
+"""
 
 
 @pytest.fixture(scope="module")
@@ -83,3 +45,16 @@ def test_training_and_evaluation_are_one_devices(strategy, of_one_device, tmp_pa
     for name, value in variables.items():
         np.testing.assert_allclose(own[name], value, rtol=1e-5, atol=1e-6, err_msg=name)
     assert found["error"] == pytest.approx(1 - found["accuracy"])
+
+
+@pytest.mark.processes
+def test_two_workers_with_four_replicas_are_one_device(of_one_device, tmp_path):
+    wanted, variables = of_one_device
+    results = run_tasks(2, PROGRAM, str(tmp_path), devices=4)
+    assert [result.code for result in results] == [0, 0], results[0].err + results[1].err
+    for result in results:
+        for key, value in wanted.items():
+            np.testing.assert_allclose(result.report["found"][key], value, rtol=1e-5, atol=1e-6, err_msg=key)
+        for name, value in variables.items():
+            own = result.report["variables"][name]
+            np.testing.assert_allclose(own, value, rtol=1e-5, atol=1e-6, err_msg=name)
