@@ -14,6 +14,15 @@ DEBUG, INFO, WARN, ERROR, FATAL = (
 _logger = logging.getLogger("stratax")
 
 
+class _WhereNobodyElseDoes(logging.StreamHandler):  # type: ignore[type-arg]
+    """Writes to standard error as long as the program has set up no logging of its own."""
+
+    # A library may set it up later, on its first message, and each line would be there twice.
+    def emit(self, record: logging.LogRecord) -> None:
+        if not logging.getLogger().handlers:
+            super().emit(record)
+
+
 def set_verbosity(v: int | str) -> None:
     """Set the least level of messages that are shown, of Estimators' own as well.
 
@@ -22,8 +31,8 @@ def set_verbosity(v: int | str) -> None:
     Args:
         v: `DEBUG`, `INFO`, `WARN`, `ERROR` or `FATAL`.
     """
-    if not _logger.hasHandlers():
-        handler = logging.StreamHandler()
+    if not any(isinstance(handler, _WhereNobodyElseDoes) for handler in _logger.handlers):
+        handler = _WhereNobodyElseDoes()
         handler.setFormatter(logging.Formatter(logging.BASIC_FORMAT))
         _logger.addHandler(handler)
     _logger.setLevel(v)

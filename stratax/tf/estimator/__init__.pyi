@@ -1,6 +1,8 @@
 from stratax.estimator import *
 
 from . import experimental as experimental
+from . import inputs as inputs
+from . import tpu as tpu
 
 del DistributeConfig
 del InMemoryEvaluatorHook

@@ -1,0 +1,5 @@
+"""Input functions of arrays and tables: `tf.estimator.inputs` (estimator layer)."""
+
+from stratax import _doors
+
+__getattr__, __dir__, __all__ = _doors.attach(__name__, __file__)

@@ -1,0 +1,1 @@
+from stratax.estimator.tpu import *

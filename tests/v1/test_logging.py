@@ -1,0 +1,26 @@
+"""`tf.logging`, as programs of TensorFlow 1 use it."""
+
+import subprocess
+import sys
+
+import pytest
+
+PROGRAM = """
+import logging
+import stratax.tf as tf
+tf.logging.info("hidden")
+tf.logging.set_verbosity(tf.logging.INFO)
+tf.logging.set_verbosity(tf.logging.INFO)
+tf.logging.info("step %d of %s", 3, "seven")
+tf.logging.debug("hidden too")
+logging.basicConfig(format="root: %(message)s")
+tf.logging.warning("once")
+"""
+
+
+@pytest.mark.processes
+def test_messages_appear_once_from_the_level_on():
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=120, check=True
+    )
+    assert done.stderr.splitlines() == ["INFO:stratax:step 3 of seven", "root: once"]
