@@ -71,6 +71,12 @@ class RunConfig:
         BadArgumentError: If a number is out of range, or two arguments say the same thing.
         BadTypeError: If something has a wrong type.
         ClusterError: If `TF_CONFIG` is wrong.
+
+    Example:
+        >>> from stratax.estimator import RunConfig
+        >>> config = RunConfig(model_dir="models/first", save_checkpoints_steps=500)
+        >>> config.replace(save_checkpoints_secs=60).save_checkpoints_steps is None
+        True
     """
 
     # What a subclass adds to, if it has more.

@@ -26,6 +26,15 @@ class TrainSpec(collections.namedtuple("TrainSpec", ["input_fn", "max_steps", "h
     Raises:
         BadArgumentError: If `max_steps` is less than 1.
         BadTypeError: If something has a wrong type.
+
+    Example:
+        >>> import stratax as sx
+        >>> from stratax.estimator import EvalSpec, TrainSpec
+        >>> dataset = sx.data.Dataset.range(8).batch(4)
+        >>> TrainSpec(lambda: dataset.repeat(), max_steps=100).max_steps
+        100
+        >>> EvalSpec(lambda: dataset, steps=None, throttle_secs=30).throttle_secs
+        30
     """
 
     __slots__ = ()

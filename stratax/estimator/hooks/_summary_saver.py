@@ -67,12 +67,10 @@ class SummarySaverHook(SessionRunHook):
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs | None:
         """Ask for the summaries where they will be written."""
         summaries, session = self._summaries(), run_context.session
-        self._is_due = (
-            self._writer is not None
-            and summaries != []
-            and self._timer.should_trigger_for_step(session.global_step + steps_to_come(session))
-        )
-        # What is fetched is part of the program, which has to be the same in all workers: no worker's clock says so.
+        coming = session.global_step + steps_to_come(session)
+        self._is_due = bool(summaries) and self._timer.should_trigger_for_step(coming)
+        # What is fetched is part of the program, which has to be the same in all workers: neither a worker's clock nor
+        # whether it has a writer says so.
         is_asked = self._is_due or (self._is_by_clock and cluster.current() is not None)
         return SessionRunArgs(summaries) if is_asked and summaries else None
 
@@ -82,7 +80,7 @@ class SummarySaverHook(SessionRunHook):
             return
         session = run_context.session
         self._timer.update_last_triggered_step(session.global_step)
-        if not session.is_chief:
+        if self._writer is None or not session.is_chief:
             return
         for found in run_values.results:
             write(self._writer, found, session.global_step)

@@ -8,7 +8,13 @@ import numpy as np
 import pytest
 
 from stratax import errors, summary
-from stratax.estimator import ProfilerHook, StepCounterHook, SummarySaverHook, stop_if_lower_hook
+from stratax.estimator import (
+    ProfilerHook,
+    SessionRunArgs,
+    StepCounterHook,
+    SummarySaverHook,
+    stop_if_lower_hook,
+)
 from stratax.estimator.hooks import read_eval_metrics
 from stratax.summary.files import FileWriter, FileWriterCache
 from stratax.v1 import summary as summary_v1
@@ -67,6 +73,12 @@ def test_other_workers_than_the_chief_write_nothing(tmp_path):
     loop.run(hooks, 3, session=loop.Session(is_chief=False), tensors={"loss": np.float32})
     assert read_eval_metrics(tmp_path) == {}
     assert not (tmp_path / "profile").exists()
+
+
+def test_a_worker_without_a_writer_asks_for_the_same():
+    hook, session = SummarySaverHook(save_steps=2, summary_op={"loss": "loss"}), loop.Session(is_chief=False)
+    assert hook.before_run(types.SimpleNamespace(session=session)) == SessionRunArgs([{"loss": "loss"}])
+    loop.run([hook], 3, tensors={"loss": np.float32})
 
 
 def test_a_scaffold_has_the_summaries(tmp_path):
