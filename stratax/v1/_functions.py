@@ -5,7 +5,7 @@ from typing import Any
 
 from stratax import errors
 from stratax._typing import TensorLike
-from stratax.ops import arrays, creation, elementwise, linalg, nn, random, reductions
+from stratax.ops import arrays, creation, elementwise, linalg, neural, nn, random, reductions
 from stratax.ops.naming import nameable
 
 _Axis = Any
@@ -233,3 +233,93 @@ def softmax_cross_entropy_with_logits_v2(
     """Return cross entropies, as `tf.nn.softmax_cross_entropy_with_logits_v2`; `dim` is the older name of `axis`."""
     axis = _either("axis", axis, "dim", dim)
     return nn.softmax_cross_entropy_with_logits(labels, logits, -1 if axis is None else axis, name=name)
+
+
+def conv2d(
+    input: TensorLike,
+    filter: TensorLike | None = None,
+    strides: Any = None,
+    padding: Any = None,
+    use_cudnn_on_gpu: bool = True,
+    data_format: str = "NHWC",
+    dilations: Any = (1, 1, 1, 1),
+    name: str | None = None,
+    filters: TensorLike | None = None,
+) -> Any:
+    """Convolve images, as `tf.compat.v1.nn.conv2d`; the arguments are those of `tf.nn.conv2d`.
+
+    `filter` is the older name of `filters`, and `use_cudnn_on_gpu` is ignored.
+    """
+    kernel: Any = _either("filters", filters, "filter", filter)
+    return neural.conv2d(
+        input, kernel, 1 if strides is None else strides, padding, data_format, dilations, name=name
+    )
+
+
+def moments(
+    x: TensorLike,
+    axes: Any,
+    shift: object = None,
+    name: str | None = None,
+    keep_dims: bool | None = None,
+    keepdims: bool | None = None,
+) -> Any:
+    """Return mean and variance, as `tf.compat.v1.nn.moments`; `keep_dims` is the older name of `keepdims`."""
+    return neural.moments(x, axes, shift, bool(_either("keepdims", keepdims, "keep_dims", keep_dims)), name)
+
+
+def embedding_lookup(
+    params: Any,
+    ids: TensorLike,
+    partition_strategy: str = "mod",
+    name: str | None = None,
+    validate_indices: bool = True,
+    max_norm: float | None = None,
+) -> Any:
+    """Return rows of a matrix, as `tf.compat.v1.nn.embedding_lookup`.
+
+    The arguments are those of `tf.nn.embedding_lookup`; `partition_strategy` and `validate_indices` are ignored.
+    """
+    return neural.embedding_lookup(params, ids, max_norm, name=name)
+
+
+def in_top_k(predictions: TensorLike, targets: TensorLike, k: int, name: str | None = None) -> Any:
+    """Return whether targets are among the largest predictions, as `tf.compat.v1.nn.in_top_k`."""
+    return neural.in_top_k(targets, predictions, k, name=name)
+
+
+def l2_normalize(
+    x: TensorLike, axis: Any = None, epsilon: float = 1e-12, name: str | None = None, dim: Any = None
+) -> Any:
+    """Divide by the length, as `tf.compat.v1.nn.l2_normalize`; `dim` is the older name of `axis`."""
+    return neural.l2_normalize(x, _either("axis", axis, "dim", dim), epsilon, name=name)
+
+
+def xw_plus_b(x: TensorLike, weights: TensorLike, biases: TensorLike, name: str | None = None) -> Any:
+    """Return `x @ weights + biases`, as `tf.nn.xw_plus_b`."""
+    return neural.bias_add(linalg.matmul(x, weights), biases, name=name)
+
+
+def _pooling(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+    def pool(
+        value: TensorLike | None = None,
+        ksize: Any = None,
+        strides: Any = None,
+        padding: str = "VALID",
+        data_format: str = "NHWC",
+        name: str | None = None,
+        input: TensorLike | None = None,
+    ) -> Any:
+        images: Any = _either("input", input, "value", value)
+        return function(images, ksize, strides, padding, data_format, name=name)
+
+    pool.__name__ = pool.__qualname__ = name
+    pool.__doc__ = (
+        f"Pool images, as `tf.compat.v1.nn.{name}`; the arguments are those of `tf.nn.{name}`.\n\n"
+        "`value` is the older name of `input`."
+    )
+    return pool
+
+
+avg_pool = _pooling(neural.avg_pool, "avg_pool")
+max_pool = _pooling(neural.max_pool, "max_pool")

@@ -1,5 +1,13 @@
+from ._functions import avg_pool as avg_pool
+from ._functions import conv2d as conv2d
 from ._functions import dropout as dropout
+from ._functions import embedding_lookup as embedding_lookup
+from ._functions import in_top_k as in_top_k
+from ._functions import l2_normalize as l2_normalize
 from ._functions import log_softmax as log_softmax
+from ._functions import max_pool as max_pool
+from ._functions import moments as moments
 from ._functions import softmax as softmax
 from ._functions import softmax_cross_entropy_with_logits as softmax_cross_entropy_with_logits
 from ._functions import softmax_cross_entropy_with_logits_v2 as softmax_cross_entropy_with_logits_v2
+from ._functions import xw_plus_b as xw_plus_b

@@ -174,3 +174,36 @@ def models(layers, scope, get_scope, auto_reuse):
         shared_scope_of_a_function,
     )
     return {each.__name__: each for each in made}
+
+
+def _nn_cases():
+    """Yield (function of `tf.nn`, its arguments)."""
+    image, kernel = inputs((1, 6, 5, 2)), weights((3, 2, 2, 3))
+    for padding in ("SAME", "VALID"):
+        yield "conv2d", {"input": image, "filter": kernel, "strides": [1, 2, 1, 1], "padding": padding}
+        for name in ("max_pool", "avg_pool"):
+            yield name, {"value": image, "ksize": [1, 3, 2, 1], "strides": [1, 2, 2, 1], "padding": padding}
+    yield (
+        "conv2d",
+        {"input": image, "filters": kernel, "strides": 1, "padding": [[0, 0], [1, 2], [0, 1], [0, 0]]},
+    )
+    yield (
+        "conv2d",
+        {"input": image, "filter": kernel, "strides": 1, "padding": "SAME", "dilations": [1, 2, 1, 1]},
+    )
+    yield "bias_add", {"value": image, "bias": weights((2,))}
+    yield "bias_add", {"value": image, "bias": weights((6,)), "data_format": "NCHW"}
+    yield "moments", {"x": image, "axes": [0, 2], "keep_dims": True}
+    given = {"mean": weights((2,)), "variance": weights((2,)) ** 2, "variance_epsilon": 0.1}
+    yield "batch_normalization", {"x": image, "offset": weights((2,)), "scale": weights((2,)), **given}
+    yield "batch_normalization", {"x": image, "offset": None, "scale": None, **given}
+    yield "l2_normalize", {"x": image, "dim": 1}
+    ids = np.array([[0, 2], [1, 1]])
+    yield "embedding_lookup", {"params": weights((3, 4)), "ids": ids}
+    yield "embedding_lookup", {"params": weights((3, 4)), "ids": ids, "max_norm": 0.5}
+    scores = np.float32([[1, 2, 3], [3, 2, 2], [1, 1, np.inf]])
+    yield "in_top_k", {"predictions": scores, "targets": np.array([0, 2, 2]), "k": 2}
+    yield "xw_plus_b", {"x": inputs((2, 3)), "weights": weights((3, 4)), "biases": weights((4,))}
+
+
+NN = {f"nn|{number}": case for number, case in enumerate(_nn_cases())}

@@ -13,7 +13,7 @@ import tensorflow.compat.v1 as tf
 
 def main() -> None:
     """Writes the file."""
-    found = dict(forward()) | dict(statistics())
+    found = dict(forward()) | dict(statistics()) | dict(functions())
     shapes = {key: np.shape(value) for key, value in found.items()}
     flat = np.concatenate([np.ravel(value) for value in found.values()]).astype(np.float32)
     index = json.dumps({"shapes": shapes, "names": dict(names())}).encode()
@@ -45,6 +45,14 @@ def statistics():
                 yield f"{key}|{step}|mean", session.run(layer.moving_mean)
                 yield f"{key}|{step}|variance", session.run(layer.moving_variance)
             yield f"{key}|evaluated", session.run(evaluated, feed)
+
+
+def functions():
+    """What functions of `tf.nn` give; of those that give several tensors the stack."""
+    for key, (name, given) in layers_cases.NN.items():
+        with tf.Graph().as_default(), tf.Session() as session:
+            result = session.run(getattr(tf.nn, name)(**given))
+            yield key, np.stack(result) if isinstance(result, list | tuple) else result
 
 
 def names():

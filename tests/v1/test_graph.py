@@ -7,6 +7,7 @@ import pytest
 
 import stratax.tf as tf
 from stratax import errors, v1
+from tests.golden import layers_cases, layers_references
 from tests.v1.steps import Step
 
 compat = tf.compat.v1
@@ -237,3 +238,42 @@ def test_messages(caplog):
     finally:
         tf.logging.set_verbosity(before)
     assert caplog.messages == ["step 3", "warned", "wrong", "very", "logged"]
+
+
+@pytest.mark.parametrize("key", layers_cases.NN)
+def test_functions_on_weights_give_tensorflows_numbers(key):
+    name, given = layers_cases.NN[key]
+    result = getattr(compat.nn, name)(**given)
+    expected = layers_references.VALUES[key]
+    found = np.stack(result) if isinstance(result, tuple) else np.asarray(result)
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+
+
+def test_functions_on_weights_have_gradients_and_refuse_what_they_cannot_mean():
+    image = layers_cases.inputs((1, 5, 5, 2))
+
+    def body(scope, x):
+        kernel = tf.get_variable("kernel", (3, 3, 2, 4))
+        hidden = tf.nn.bias_add(
+            tf.nn.conv2d(x, kernel, strides=[1, 1, 1, 1], padding="SAME"), np.ones(4, np.float32)
+        )
+        hidden = tf.nn.max_pool(tf.nn.relu(hidden), 2, 2, "SAME") + tf.nn.avg_pool(hidden, 2, 2, "SAME")
+        mean, variance = tf.nn.moments(hidden, [0, 1, 2])
+        hidden = tf.nn.batch_normalization(hidden, mean, variance, None, None, 1e-3)
+        return tf.gradients(tf.reduce_sum(hidden**2 * hidden), kernel)[0]
+
+    gradient = np.asarray(Step(body)(image))
+    assert np.isfinite(gradient).all()
+    assert np.abs(gradient).max() > 1e-4
+    with pytest.raises(errors.BadArgumentError, match="strides says something of one, of 2 or of all 4"):
+        tf.nn.conv2d(image, np.ones((1, 1, 2, 1), np.float32), [1, 2, 3], "SAME")
+    with pytest.raises(errors.BadArgumentError, match="takes one matrix"):
+        tf.nn.embedding_lookup([image, image], [0])
+    channels_first = np.moveaxis(image, -1, 1)
+    kernel = np.ones((3, 3, 2, 4), np.float32)
+    np.testing.assert_allclose(
+        np.moveaxis(tf.nn.conv2d(channels_first, kernel, 2, "SAME", "NCHW"), 1, -1),
+        tf.nn.conv2d(image, kernel, 2, "SAME"),
+        rtol=1e-5,
+    )
+    assert tf.nn.max_pool(channels_first, [1, 1, 2, 2], [1, 1, 2, 2], "VALID", "NCHW").shape == (1, 2, 2, 2)

@@ -1,5 +1,13 @@
 from stratax.tf.nn import *
 
+del conv2d
+del embedding_lookup
+del in_top_k
+del l2_normalize
+del moments
+del xw_plus_b
+del avg_pool
+del max_pool
 del dropout
 del log_softmax
 del softmax
