@@ -52,7 +52,8 @@ class ProfilerHook(SessionRunHook):
         """Count from the step that the run begins with."""
         self._timer.reset()
         self._timer.update_last_triggered_step(session.global_step)
-        self._is_recording = False
+        # A run that an error ended has not called `end`.
+        self._forget()
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs | None:
         """Begin to record, if it is time."""
@@ -73,18 +74,16 @@ class ProfilerHook(SessionRunHook):
         self._timer.update_last_triggered_step(step)
         _wait_for_devices()
         _logger.info("Saving profile for %d into '%s'.", step, self._folder)
-        self._stop(write=True)
+        self._is_recording = False
+        summary.trace_export("profile", profiler_outdir=self._folder)
 
     def end(self, session: Session) -> None:
         """Forget what a dispatch has begun to record that found no more input."""
-        if self._is_recording:
-            self._stop(write=False)
+        self._forget()
 
-    def _stop(self, *, write: bool) -> None:
-        self._is_recording = False
-        if write:
-            summary.trace_export("profile", profiler_outdir=self._folder)
-        else:
+    def _forget(self) -> None:
+        if self._is_recording:
+            self._is_recording = False
             summary.trace_off()
 
 

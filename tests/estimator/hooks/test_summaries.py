@@ -117,6 +117,18 @@ def test_a_profile_of_a_dispatch_that_did_not_come_is_forgotten(tmp_path):
     summary.trace_off()
 
 
+def test_a_run_behind_one_that_failed_records_anew(tmp_path):
+    hook = ProfilerHook(save_steps=1, output_dir=tmp_path)
+
+    def fail(session):
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        loop.run([hook], 1, on_dispatch=fail)
+    loop.run([hook], 1)
+    assert len(glob.glob(f"{tmp_path}/plugins/profile/*/*.xplane.pb")) == 1
+
+
 def test_metrics_of_tensorflow_2s_writers_are_read_too(tmp_path):
     writer = summary.create_file_writer(tmp_path)
     with writer.as_default():
