@@ -14,7 +14,7 @@ from stratax._typing import DTypeLike
 from stratax.data import VarLenFeature
 from stratax.feature_column._cells import Cells
 from stratax.feature_column._column import CategoricalColumn, checked_categorical, checked_key
-from stratax.feature_column._fingerprint import fingerprint64
+from stratax.feature_column._fingerprint import hash_buckets
 from stratax.feature_column._sources import DeviceFeatures, HostFeatures, num_elements
 from stratax.feature_column._vocabulary import Vocabulary, count_lines, read_vocabulary
 from stratax.ops.dtypes import as_dtype, string
@@ -52,7 +52,9 @@ class HashedCategoricalColumn(_OfOneFeature):
 
     def cells(self, features: HostFeatures) -> Cells:
         cells = _cells_of_dtype(self.key, self.dtype, features)
-        return cells.mapped(lambda values: hash_buckets(values, self.hash_bucket_size))
+        return dataclasses.replace(
+            cells, values=hash_buckets(features.words(self.key), self.hash_bucket_size)
+        )
 
 
 def categorical_column_with_hash_bucket(
@@ -103,11 +105,12 @@ class VocabularyListCategoricalColumn(_OfOneFeature):
         return len(self.vocabulary_list) + self.num_oov_buckets
 
     def cells(self, features: HostFeatures) -> Cells:
-        return _cells_of_dtype(self.key, self.dtype, features).mapped(self._vocabulary.lookup)
+        cells = _cells_of_dtype(self.key, self.dtype, features)
+        return cells.mapped(lambda values: self._vocabulary.lookup(values, features.fingerprints))
 
     @functools.cached_property
     def _vocabulary(self) -> Vocabulary:
-        return Vocabulary(self.vocabulary_list, self.default_value, self.num_oov_buckets, hash_buckets)
+        return Vocabulary(self.vocabulary_list, self.default_value, self.num_oov_buckets)
 
 
 def categorical_column_with_vocabulary_list(
@@ -180,14 +183,15 @@ class VocabularyFileCategoricalColumn(_OfOneFeature):
         return self.vocabulary_size + self.num_oov_buckets
 
     def cells(self, features: HostFeatures) -> Cells:
-        return _cells_of_dtype(self.key, self.dtype, features).mapped(self._vocabulary.lookup)
+        cells = _cells_of_dtype(self.key, self.dtype, features)
+        return cells.mapped(lambda values: self._vocabulary.lookup(values, features.fingerprints))
 
     @functools.cached_property
     def _vocabulary(self) -> Vocabulary:
         entries = read_vocabulary(
             self.key, self.vocabulary_file, self.vocabulary_size, self.dtype, self.file_format
         )
-        return Vocabulary(entries, self.default_value, self.num_oov_buckets, hash_buckets)
+        return Vocabulary(entries, self.default_value, self.num_oov_buckets)
 
 
 def categorical_column_with_vocabulary_file(
@@ -397,14 +401,6 @@ def weighted_categorical_column(
         raise errors.BadArgumentError(f"dtype must be of numbers. Received: dtype={shown(dtype)}.")
     checked_key(weight_feature_key)
     return WeightedCategoricalColumn(checked_categorical(categorical_column), weight_feature_key, kind)
-
-
-def hash_buckets(values: np.ndarray, num_buckets: int) -> np.ndarray:
-    """Return TensorFlow's hashes of strings, or of whole numbers as decimal text, as int64 from 0 to a number."""
-    strings = values.tolist()
-    if values.dtype.kind != "O":
-        strings = [b"%d" % number for number in strings]
-    return (fingerprint64(strings) % np.uint64(num_buckets)).astype(np.int64)
 
 
 def _parsed(dtype: np.dtype) -> str:

@@ -93,7 +93,10 @@ def texts(array: np.ndarray) -> np.ndarray:
     """Return an array whose strings, if it holds any, are `bytes` objects."""
     if array.dtype.kind not in "OSU":
         return array
-    flat = [value.encode() if isinstance(value, str) else value for value in array.reshape(-1).tolist()]
+    flat = array.reshape(-1).tolist()
+    if array.dtype.kind == "O" and str not in set(map(type, flat)):
+        return array
+    flat = [value.encode() if isinstance(value, str) else value for value in flat]
     made = np.empty(len(flat), object)
     made[:] = flat
     return made.reshape(array.shape)

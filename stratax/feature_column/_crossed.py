@@ -13,7 +13,7 @@ from stratax.data import VarLenFeature
 from stratax.feature_column._categorical import HashedCategoricalColumn
 from stratax.feature_column._cells import Cells
 from stratax.feature_column._column import CategoricalColumn, checked_categorical
-from stratax.feature_column._fingerprint import Words, fingerprint64, fingerprint_cat
+from stratax.feature_column._fingerprint import Words, fingerprint_cat, hash_buckets
 from stratax.feature_column._sources import HostFeatures
 
 # TensorFlow's.
@@ -55,7 +55,7 @@ class CrossedColumn(CategoricalColumn):
         for leaf in self._leaves():
             if isinstance(leaf, str):
                 cells = features.raw(leaf)
-                (sparse if cells.is_sparse else dense).append(self._fingerprints(leaf, cells))
+                (sparse if cells.is_sparse else dense).append(self._words(leaf, features))
             else:
                 cells = leaf.cells(features)
                 if cells.weights is not None:
@@ -69,7 +69,7 @@ class CrossedColumn(CategoricalColumn):
                     dataclasses.replace(cells, values=cells.values.astype(np.int64).view(np.uint64))
                 )
         crossed = functools.reduce(_crossed, [*sparse, *dense], self._nothing(len(cells.values)))
-        ids = (crossed.values % np.uint64(self.hash_bucket_size)).astype(np.int64)
+        ids = hash_buckets(crossed.values, self.hash_bucket_size)
         return _compact(dataclasses.replace(crossed, values=ids))
 
     def _leaves(self) -> Iterator[Any]:
@@ -82,18 +82,17 @@ class CrossedColumn(CategoricalColumn):
     def _nothing(self, batch: int) -> Cells:
         return Cells(np.full((batch, 1), self.hash_key or _DEFAULT_HASH_KEY, np.uint64))
 
-    def _fingerprints(self, key: str, cells: Cells) -> Cells:
-        values = cells.values
-        if values.dtype.kind == "O":
-            words = fingerprint64(values.reshape(-1).tolist()).reshape(values.shape)
-        elif values.dtype.kind in "iu":
-            words = values.astype(np.int64).view(np.uint64)
-        else:
-            raise errors.BadArgumentError(
-                f"crossed_column takes strings and whole numbers. Received: feature {shown(key)} of {values.dtype}. "
-                "Cross a bucketized_column of it."
-            )
-        return dataclasses.replace(cells, values=words)
+    def _words(self, key: str, features: HostFeatures) -> Cells:
+        cells = features.raw(key)
+        if cells.values.dtype.kind == "O":
+            return dataclasses.replace(cells, values=features.words(key))
+        if cells.values.dtype.kind in "iu":
+            # Whole numbers are taken as they are.
+            return dataclasses.replace(cells, values=cells.values.astype(np.int64).view(np.uint64))
+        raise errors.BadArgumentError(
+            f"crossed_column takes strings and whole numbers. Received: feature {shown(key)} of {cells.values.dtype}. "
+            "Cross a bucketized_column of it."
+        )
 
 
 def crossed_column(keys: Sequence[Any], hash_bucket_size: int, hash_key: int | None = None) -> CrossedColumn:

@@ -17,6 +17,7 @@ _SEED = 81
 _CAT = np.uint64(0xC6A4A7935BD1E995)
 _BLOCK = 64
 _WORD = 8
+_MOST_KEPT = 2**16
 
 Words = np.ndarray[Any, np.dtype[np.uint64]]
 
@@ -46,6 +47,40 @@ def fingerprint64(strings: Sequence[bytes]) -> Words:
     return result
 
 
+class Fingerprints:
+    """Fingerprints of values that come again and again, as those of features do: computed once, then looked up.
+
+    Args:
+        most: How many are kept.
+    """
+
+    def __init__(self, most: int = _MOST_KEPT) -> None:
+        self._most = most
+        self._known: dict[Any, int] = {}
+
+    def of(self, values: list[Any]) -> Words:
+        """Return the fingerprints of byte strings, or of whole numbers as decimal text.
+
+        Args:
+            values: Byte strings, or Python's whole numbers.
+        """
+        # Several threads may be here: what one of them replaces, another goes on using.
+        known = self._known
+        found = list(map(known.get, values))
+        if None in found:
+            missing = list({value for value, word in zip(values, found, strict=True) if word is None})
+            texts = [value if isinstance(value, bytes) else b"%d" % value for value in missing]
+            words = dict(zip(missing, fingerprint64(texts).tolist(), strict=True))
+            if len(known) + len(words) > self._most:
+                self._known = words
+            else:
+                known.update(words)
+            found = [
+                words[value] if word is None else word for value, word in zip(values, found, strict=True)
+            ]
+        return np.array(found, np.uint64)
+
+
 def fingerprint_cat(first: Words | np.uint64, second: Words) -> Words:
     """Return the fingerprints of pairs of fingerprints, as crosses of features are hashed.
 
@@ -56,6 +91,11 @@ def fingerprint_cat(first: Words | np.uint64, second: Words) -> Words:
     with np.errstate(over="ignore"):
         mixed = (first ^ _CAT) ^ (_shift_mix(second * _CAT) * _CAT)
         return _shift_mix(_shift_mix(mixed * _CAT) * _CAT)
+
+
+def hash_buckets(words: Words, num_buckets: int) -> np.ndarray:
+    """Return what fingerprints leave when they are divided by a number of buckets, as int64."""
+    return (words % np.uint64(num_buckets)).astype(np.int64)
 
 
 class _Text:

@@ -15,6 +15,7 @@ from stratax import errors, v1
 from stratax._shown import shown
 from stratax.data import SparseTensor
 from stratax.feature_column._cells import Cells, cells_of, padded, rounded
+from stratax.feature_column._fingerprint import Fingerprints, Words
 from stratax.v1 import HostTensor
 
 if TYPE_CHECKING:
@@ -29,17 +30,30 @@ class HostFeatures:
 
     Args:
         features: Arrays, nested lists or SparseTensors, by key.
+        fingerprints: Those of batches before.
+
+    Attributes:
+        fingerprints: The fingerprints.
     """
 
-    def __init__(self, features: Mapping[str, Any]) -> None:
+    def __init__(self, features: Mapping[str, Any], fingerprints: Fingerprints) -> None:
+        self.fingerprints = fingerprints
         self._features = features
         self._cells: dict[str, Cells] = {}
+        self._words: dict[str, Words] = {}
 
     def raw(self, key: str) -> Cells:
         """Return a feature as cells."""
         if key not in self._cells:
             self._cells[key] = cells_of(key, feature_of(self._features, key))
         return self._cells[key]
+
+    def words(self, key: str) -> Words:
+        """Return the fingerprints of a feature's values, also where there is none, in the shape of its cells."""
+        if key not in self._words:
+            values = self.raw(key).values
+            self._words[key] = self.fingerprints.of(values.reshape(-1).tolist()).reshape(values.shape)
+        return self._words[key]
 
     def numeric(self, column: "NumericColumn") -> np.ndarray:
         """Return the values of a numeric column, of shape `(batch, *shape)`, normalized, as float32."""
@@ -171,6 +185,9 @@ class Transformation:
         given = list(columns)
         self.columns = tuple(dict.fromkeys(each for column in given for each in column.host_columns))
         self._dense_keys = tuple(dict.fromkeys(key for column in given for key in column.dense_keys))
+        self._fingerprints = Fingerprints()
+        # Asked for once: the names of crosses are made of others.
+        self._named = [(column, column.name, column.num_buckets) for column in self.columns]
         names: dict[str, Any] = {}
         for column in self.columns:
             if names.setdefault(column.name, column) != column:
@@ -197,10 +214,10 @@ class Transformation:
 
     def ids_on_host(self, features: Mapping[str, Any]) -> dict[str, np.ndarray]:
         """Return the columns' ids only."""
-        host = HostFeatures(features)
+        host = HostFeatures(features, self._fingerprints)
         made: dict[str, np.ndarray] = {}
-        for column in self.columns:
-            made.update(_as_arrays(column, column.cells(host)))
+        for column, name, num_buckets in self._named:
+            made.update(_as_arrays(name, num_buckets, column.cells(host), column.is_sequence))
         return made
 
     def prepared(self, features: Mapping[str, Any]) -> dict[str, Any]:
@@ -222,27 +239,26 @@ class Transformation:
         return {**made, **_computed_on_host(on_host, features)}
 
 
-def _as_arrays(column: Any, cells: Cells) -> dict[str, np.ndarray]:
-    if column.num_buckets >= _LARGEST_ID:
+def _as_arrays(name: str, num_buckets: int, cells: Cells, is_sequence: bool) -> dict[str, np.ndarray]:
+    if num_buckets >= _LARGEST_ID:
         raise errors.BadArgumentError(
-            f"Column {shown(column.name)} has more ids than 32 bits hold. Expected: fewer than {_LARGEST_ID}. "
-            f"Received: {column.num_buckets}. Use fewer buckets."
+            f"Column {shown(name)} has more ids than 32 bits hold. Expected: fewer than {_LARGEST_ID}. "
+            f"Received: {num_buckets}. Use fewer buckets."
         )
-    ids = np.asarray(cells.values, np.int64)
-    if cells.present is not None:
-        ids = np.where(cells.present, ids, -1)
-    if (ids >= column.num_buckets).any():
+    ids = cells.values if cells.present is None else np.where(cells.present, cells.values, -1)
+    if ids.size and (largest := ids.max()) >= num_buckets:
         raise errors.BadArgumentError(
-            f"Column {shown(column.name)} got an id out of its range. Expected: 0 to {column.num_buckets - 1}. "
-            f"Received: {ids.max()}. Give the column more buckets or a default_value."
+            f"Column {shown(name)} got an id out of its range. Expected: 0 to {num_buckets - 1}. "
+            f"Received: {largest}. Give the column more buckets or a default_value."
         )
     width = rounded(ids.shape[1]) if cells.is_sparse else ids.shape[1]
-    made = {f"{column.name}/ids": padded(ids.astype(np.int32), width, -1)}
+    # Far below 0 an id of 64 bits could become one that there is.
+    made = {f"{name}/ids": padded(np.maximum(ids, -1).astype(np.int32), width, -1)}
     if cells.weights is not None:
-        made[f"{column.name}/weights"] = padded(cells.weights.astype(np.float32), width, 0)
-    if column.is_sequence:
+        made[f"{name}/weights"] = padded(cells.weights.astype(np.float32), width, 0)
+    if is_sequence:
         steps = np.arange(1, ids.shape[1] + 1) * cells.mask
-        made[f"{column.name}/lengths"] = steps.max(axis=1, initial=0).astype(np.int32)
+        made[f"{name}/lengths"] = steps.max(axis=1, initial=0).astype(np.int32)
     return made
 
 

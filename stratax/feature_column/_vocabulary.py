@@ -1,7 +1,7 @@
 """Vocabularies: from strings or whole numbers to their places in a list (feature_column layer)."""
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,6 +9,7 @@ import numpy as np
 from stratax import errors
 from stratax._shown import shown
 from stratax.data import tf_record_iterator
+from stratax.feature_column._fingerprint import Fingerprints, hash_buckets
 from stratax.io import gfile
 
 _RECORDS = "tfrecord_gzip"
@@ -21,31 +22,30 @@ class Vocabulary:
         entries: Strings or whole numbers.
         default: The id of others.
         num_oov_buckets: How many ids behind the last are for hashes of others, instead.
-        hash_buckets: From values and a number of buckets to hashes.
     """
 
-    def __init__(
-        self,
-        entries: Sequence[Any],
-        default: int,
-        num_oov_buckets: int,
-        hash_buckets: Callable[[np.ndarray, int], np.ndarray],
-    ) -> None:
+    def __init__(self, entries: Sequence[Any], default: int, num_oov_buckets: int) -> None:
         encoded = (entry.encode() if isinstance(entry, str) else entry for entry in entries)
         self._ids = {entry: index for index, entry in enumerate(encoded)}
         self._default = default
         self._num_oov_buckets = num_oov_buckets
-        self._hash_buckets = hash_buckets
 
-    def lookup(self, values: np.ndarray) -> np.ndarray:
-        """Return the ids of values, as int64."""
-        known, default = self._ids.get, self._default
-        if not self._num_oov_buckets:
-            return np.fromiter((known(value, default) for value in values.tolist()), np.int64, len(values))
-        ids = np.fromiter((known(value, -1) for value in values.tolist()), np.int64, len(values))
-        others = np.flatnonzero(ids < 0)
-        if len(others):
-            ids[others] = self._hash_buckets(values[others], self._num_oov_buckets) + len(self._ids)
+    def lookup(self, values: np.ndarray, fingerprints: Fingerprints) -> np.ndarray:
+        """Return the ids of values, as int64.
+
+        Args:
+            values: Byte strings or whole numbers.
+            fingerprints: Gives the hashes of others.
+        """
+        given = values.tolist()
+        found = [self._ids.get(value, self._default) for value in given]
+        ids = np.array(found, np.int64)
+        if self._num_oov_buckets:
+            # With buckets there is no default: what is not there is -1.
+            others = np.flatnonzero(ids < 0)
+            if len(others):
+                words = fingerprints.of([given[index] for index in others])
+                ids[others] = hash_buckets(words, self._num_oov_buckets) + len(self._ids)
         return ids
 
 
