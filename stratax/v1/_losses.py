@@ -91,8 +91,7 @@ def compute_weighted_loss(
         1.5
     """
     Reduction.validate(reduction)
-    if weights is None:
-        raise BadArgumentError("Argument `weights` must not be None. Leave it out for weights of 1.")
+    _check_given(weights=weights)
     with _named(scope, "weighted_loss"):
         given = on_device(losses)
         values, factors = given.astype(jnp.float32), on_device(weights).astype(jnp.float32)
@@ -323,6 +322,7 @@ def mean_pairwise_squared_error(
     Raises:
         BadArgumentError: If shapes don't fit, or an argument is None.
     """
+    _check_given(weights=weights)
     with _named(scope, "mean_pairwise_squared_error"):
         labels, predictions = _floats(labels, predictions)
         factors = on_device(weights).astype(jnp.float32)

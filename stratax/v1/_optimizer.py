@@ -200,7 +200,8 @@ class Optimizer:
             )
         scope = self._entered()
         present = [pair for pair in pairs if pair[0] is not None]
-        is_reduced = all(any(pair[0] is known for known in self._reduced) for pair in present)
+        reduced = {id(gradient) for gradient in self._reduced}
+        is_reduced = all(id(gradient) in reduced for gradient, _ in present)
         gradients, variables = [on_device(pair[0]) for pair in present], [pair[1] for pair in present]
         self._make_slots(scope, variables)
         numbers = {key: on_device(_called(number)) for key, number in self._numbers.items()}

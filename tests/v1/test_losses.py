@@ -142,6 +142,7 @@ def test_an_argument_that_is_missing_is_named():
         (lambda: losses.softmax_cross_entropy(None, zeros), "onehot_labels"),
         (lambda: losses.sparse_softmax_cross_entropy(None, zeros), "labels"),
         (lambda: losses.compute_weighted_loss(zeros, None), "weights"),
+        (lambda: losses.mean_pairwise_squared_error(zeros, zeros, None), "weights"),
     ):
         with pytest.raises(ValueError, match=f"Argument `{name}` must not be None"):
             call()
