@@ -4,6 +4,7 @@ import atexit
 import collections
 import contextlib
 import logging
+import os
 import threading
 import time
 import warnings
@@ -66,6 +67,8 @@ class EventFile:
         self._is_closed = False
         self._error: Exception | None = None
         self._thread = threading.Thread(target=self._run, name="stratax-summaries", daemon=True)
+        # A forked process has neither the thread nor a right to the file.
+        self._process = os.getpid()
         self._thread.start()
         _files.add(self)
         # At the end of the program, and where a process leaves without Python's own end.
@@ -139,6 +142,8 @@ class EventFile:
     def _end(self) -> None:
         # The program ends: nobody is there to catch an error, of which a warning has told. A program that failed on
         # its device raises here once more, and what came before it is written all the same.
+        if os.getpid() != self._process:
+            return
         try:
             self.close()
         except Exception:
@@ -146,6 +151,8 @@ class EventFile:
             self._thread.join()
 
     def _end_soon(self) -> None:
+        if os.getpid() != self._process:
+            return
         # The thread may wait for a device that never answers.
         self.close_soon()
         self._thread.join(_LEAVE_SECONDS)
@@ -223,8 +230,13 @@ class EventFile:
 def flush_folder(folder: str) -> None:
     """Wait until all that this process has for the files of a folder is on the disk."""
     for file in list(_files):
-        if file.folder.rstrip("/") == folder.rstrip("/"):
+        if _resolved(file.folder) == _resolved(folder):
             file.flush()
+
+
+def _resolved(folder: str) -> str:
+    path = files.local_path(folder)
+    return folder.rstrip("/") if path is None else os.path.realpath(path)
 
 
 def event_now(step: Callable[[], int], summary: Callable[[], Any]) -> MakeEvent:

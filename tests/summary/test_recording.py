@@ -288,6 +288,47 @@ def test_replicas_write_once_and_the_first_ones_value(writer, found, count):
     }
 
 
+STRATEGIES = {
+    "one": lambda: sx.distribute.OneDeviceStrategy("/cpu:1"),
+    "mirrored": lambda: sx.distribute.MirroredStrategy(jax.devices()[:2]),
+    "central": lambda: sx.distribute.CentralStorageStrategy(jax.devices()[:2]),
+}
+
+
+@pytest.mark.parametrize("name", STRATEGIES)
+def test_each_step_of_a_pass_over_distributed_data_is_written_once(writer, found, name):
+    strategy = STRATEGIES[name]()
+    with strategy.scope():
+        step = sx.Variable(0, dtype="int32", aggregation="only_first_replica")
+        weight = sx.Variable(0.0)
+    # The last batch does not divide.
+    dataset = sx.Dataset.from_tensor_slices(np.arange(23, dtype="float32")).batch(4)
+    distributed = strategy.experimental_distribute_dataset(dataset)
+
+    def in_replica(x):
+        step.assign_add(1)
+        weight.assign(weight + 1.0)
+        summary.scalar("first", x[0], step=step)
+        summary.histogram("x", x, buckets=1)
+        return jnp.sum(x)
+
+    @sx.function
+    def train(data):
+        for x in data:
+            total = strategy.reduce("sum", strategy.run(in_replica, args=(x,)), axis=None)
+            summary.scalar("total", total, step=step)
+
+    with writer.as_default(step=step), summary.record_if(lambda: step != 2):
+        train(distributed)
+        train(distributed)
+    totals = [np.arange(start, min(start + 4, 23)).sum() for start in range(0, 24, 4)] * 2
+    wanted = [number for number in range(1, 13) if number != 2]
+    values = found()
+    assert values["total"] == [(number, totals[number - 1]) for number in wanted]
+    assert values["first"] == [(number, (number - 1) % 6 * 4.0) for number in wanted]
+    assert [number for number, _ in values["x"]] == wanted
+
+
 def test_programs_with_summaries_overwrite_variables_and_do_not_wait(writer, found):
     variable = sx.Variable(jnp.zeros((64,)))
 
