@@ -225,9 +225,13 @@ class Conv1D(_Convolution, keras.layers.Conv1D):
 class Conv2D(_Convolution, keras.layers.Conv2D):
     """Convolves in two dimensions, as `tf.layers.Conv2D`."""
 
+    _operation = "Conv2D"
+
 
 class Conv3D(_Convolution, keras.layers.Conv3D):
     """Convolves in three dimensions, as `tf.layers.Conv3D`."""
+
+    _operation = "Conv3D"
 
 
 class Conv2DTranspose(_Transposed, keras.layers.Conv2DTranspose):

@@ -30,6 +30,8 @@ class Dense(Layer, keras.layers.Dense):
         **kwargs: Those of :class:`Layer`.
     """
 
+    _operation = "MatMul"
+
     def __init__(
         self,
         units: int,
@@ -125,6 +127,8 @@ class Flatten(Layer, keras.layers.Flatten):
         data_format: Where the channels are: they become last ones, as in `"channels_last"`.
         **kwargs: Those of :class:`Layer`.
     """
+
+    _operation = "Reshape"
 
     def __init__(self, data_format: str | None = None, **kwargs: Any) -> None:
         super().__init__(data_format=data_format or "channels_last", **kwargs)

@@ -15,6 +15,11 @@ from stratax.v1._current import current, current_or_none
 from stratax.v1._variable_scope import VariableScope, get_variable, variable_scope
 
 _REGULARIZATION_LOSSES = "regularization_losses"
+# TensorFlow's operations, by the names of functions of Keras and `tf.nn`.
+_ACTIVATIONS = {
+    name: name.capitalize()
+    for name in ("elu", "relu", "relu6", "selu", "sigmoid", "softmax", "softplus", "softsign", "tanh")
+}
 
 
 class Layer(keras.layers.Layer):
@@ -35,6 +40,9 @@ class Layer(keras.layers.Layer):
         >>> layers.Flatten()(keras.ops.ones((2, 3, 4))).shape
         (2, 12)
     """
+
+    # What TensorFlow calls the operation that gives a layer's result, where it has neither bias nor activation.
+    _operation: str | None = None
 
     def __init__(
         self, trainable: bool = True, name: str | None = None, dtype: Any = None, **kwargs: Any
@@ -99,11 +107,23 @@ class Layer(keras.layers.Layer):
             return super().__call__(inputs, *args, **kwargs)
         own = self._scope_of_call(scope)
         with variable_scope(own, reuse=self.built or self._reuse):
-            return super().__call__(inputs, *args, **kwargs)
+            result = super().__call__(inputs, *args, **kwargs)
+            operation = self._last_operation()
+            if operation is not None:
+                # Hooks fetch it as `dense/BiasAdd`.
+                current().name_tensor(operation, result)
+            return result
 
     def _inferred_dtype(self, inputs: Any) -> str:
         dtypes = [str(getattr(leaf, "dtype", "")) for leaf in jax.tree.leaves(inputs)]
         return next((dtype for dtype in dtypes if "float" in dtype), "float32")
+
+    def _last_operation(self) -> str | None:
+        """Return TensorFlow's name of the operation that gives the result, if it is one of the common ones."""
+        activation = getattr(self, "activation", None)
+        if activation is not None and activation is not keras.activations.linear:
+            return _ACTIVATIONS.get(getattr(activation, "__name__", ""))
+        return "BiasAdd" if getattr(self, "use_bias", False) else self._operation
 
     def _scope_of_call(self, scope: Any = None) -> VariableScope:
         if self._model_scope is not current():

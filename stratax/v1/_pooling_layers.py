@@ -42,25 +42,37 @@ class _Pooling(Layer):
 class AveragePooling1D(_Pooling, keras.layers.AveragePooling1D):
     """Gives each window's mean, as `tf.layers.AveragePooling1D`."""
 
+    _operation = "Squeeze"
+
 
 class AveragePooling2D(_Pooling, keras.layers.AveragePooling2D):
     """Gives each window's mean, as `tf.layers.AveragePooling2D`."""
+
+    _operation = "AvgPool"
 
 
 class AveragePooling3D(_Pooling, keras.layers.AveragePooling3D):
     """Gives each window's mean, as `tf.layers.AveragePooling3D`."""
 
+    _operation = "AvgPool3D"
+
 
 class MaxPooling1D(_Pooling, keras.layers.MaxPooling1D):
     """Gives each window's largest number, as `tf.layers.MaxPooling1D`."""
+
+    _operation = "Squeeze"
 
 
 class MaxPooling2D(_Pooling, keras.layers.MaxPooling2D):
     """Gives each window's largest number, as `tf.layers.MaxPooling2D`."""
 
+    _operation = "MaxPool"
+
 
 class MaxPooling3D(_Pooling, keras.layers.MaxPooling3D):
     """Gives each window's largest number, as `tf.layers.MaxPooling3D`."""
+
+    _operation = "MaxPool3D"
 
 
 average_pooling1d = functional(AveragePooling1D, "average_pooling1d", is_shared=False)

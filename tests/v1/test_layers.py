@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import stratax as sx
+import stratax.tf as tf
 from stratax import errors, v1
 from stratax.v1 import layers
 from tests.golden import layers_cases, layers_references
@@ -333,3 +334,66 @@ def test_replicas_share_variables_and_average_statistics():
     np.testing.assert_allclose(
         many.value("batch_normalization/moving_variance"), 0.5 + 0.5 * parts.var(1).mean(0), rtol=1e-5
     )
+
+
+def test_results_have_the_names_of_tensorflows_operations():
+    def body(scope, x):
+        image, volume = np.ones((2, 6, 6, 3), np.float32), np.ones((2, 4, 4, 4, 2), np.float32)
+        layers.dense(x, 2)
+        layers.dense(x, 2, tf.nn.relu)
+        layers.dense(x, 2, "sigmoid", name="head")
+        layers.dense(x, 2, use_bias=False)
+        layers.dense(x, 2, lambda x: x)
+        with v1.variable_scope("s"):
+            layers.conv2d(image, 2, 3)
+            layers.conv3d(volume, 2, 3, activation="softmax")
+            layers.conv2d(image, 2, 3, use_bias=False)
+        layers.max_pooling1d(image[:, 0], 2, 2)
+        layers.max_pooling2d(image, 2, 2)
+        layers.average_pooling3d(volume, 2, 2)
+        assert layers.flatten(image) is scope.tensors()["flatten/Reshape"]
+        seen[:] = scope.tensors()
+        return x
+
+    seen: list[str] = []
+    expected = """
+        dense/BiasAdd dense_1/Relu head/Sigmoid dense_2/MatMul s/conv2d/BiasAdd s/conv3d/Softmax s/conv2d_1/Conv2D
+        max_pooling1d/Squeeze max_pooling2d/MaxPool average_pooling3d/AvgPool3D flatten/Reshape
+    """
+    Step(body)(np.ones((2, 3), np.float32))
+    assert seen == expected.split()
+
+
+def test_replicas_give_what_one_device_gives():
+    x = 100 * layers_cases.inputs((16, 6, 5, 2))
+    given = {"kernel_initializer": layers_cases.weights}
+
+    def body(scope, x):
+        x = layers.conv2d(x, 4, 3, padding="same", **given)
+        x = layers.separable_conv2d(
+            x, 4, 2, depthwise_initializer=layers_cases.weights, pointwise_initializer=layers_cases.weights
+        )
+        x = layers.max_pooling2d(layers.conv2d_transpose(x, 2, 3, **given), 2, 2)
+        x = layers.average_pooling1d(layers.conv1d(x[:, 0], 3, 2, **given), 2, 1)
+        return layers.dense(layers.flatten(x), 3, name="head", **given)
+
+    expected = Step(body)(x)
+    assert np.ptp(expected) > 1
+    np.testing.assert_allclose(on_replicas(Step(body), x), expected, rtol=1e-5, atol=1e-5)
+
+
+def test_replicas_drop_elements_of_their_own():
+    for seed in (None, 3):
+        step = Step(lambda scope, x, seed=seed: layers.dropout(x, 0.5, seed=seed, training=True))
+        first, second = (on_replicas(step, np.ones((16, 32), np.float32)) for _ in range(2))
+        assert (first != second).any()
+        assert len({part.tobytes() for part in np.split(first, 8)}) == 8
+
+
+def on_replicas(step, x):
+    """What a step gives for a batch on 8 replicas, put together."""
+    strategy = sx.distribute.MirroredStrategy([f"/cpu:{i}" for i in range(8)])
+    batch = next(iter(strategy.experimental_distribute_dataset(sx.data.Dataset.from_tensors(x))))
+    with strategy.scope():
+        parts = strategy.run(step.function, args=(batch,))
+    return np.concatenate(strategy.experimental_local_results(parts))
