@@ -102,7 +102,8 @@ class Program:
         self, streams: Sequence[_stream.Stream], traced: Sequence[_stream.Stream], known: Sequence[Any]
     ) -> bool:
         """Return whether the next elements of `streams` and the counts among the arguments fit this program."""
-        if not all(source.fits() for source in self._host_values.values()):
+        # Asked first whether there are any: this is passed in every call.
+        if self._host_values and not all(source.fits() for source in self._host_values.values()):
             return False
         # In the order of the feeds: what one takes moves its stream on for the next.
         taken: dict[int, int] = {}
