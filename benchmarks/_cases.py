@@ -67,6 +67,7 @@ def all_cases(counts: Sequence[int]) -> list[Case]:
     return [
         *_steps(counts),
         *_fits(counts),
+        *_estimators(counts),
         *(_against_keras(many) if many > 1 else []),
         *_fused(counts),
         *_first_calls(counts),
@@ -271,6 +272,22 @@ def _fits(counts: Sequence[int]) -> list[Case]:
         for kind in ("mlp", "cnn")
         for devices in counts
         for steps in (1, 50)
+    ]
+
+
+def _estimators(counts: Sequence[int]) -> list[Case]:
+    return [
+        Case(
+            name=f"estimator-{kind}-{devices}-{steps}",
+            what=f"step of TPUEstimator.train / by hand, {kind.upper()}, {_dispatch(steps)}",
+            program="_estimator:against_hand_written",
+            options={"kind": kind, "steps": steps},
+            devices=devices,
+            target=Target(1.10 if steps == 1 else 1.05),
+        )
+        for kind in ("mlp", "cnn")
+        for devices in counts
+        for steps in (1, 100)
     ]
 
 
