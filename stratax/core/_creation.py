@@ -74,13 +74,27 @@ def _new(_: Callable[..., Any]) -> Any:
 
 def _init(original: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(original)
-    def __init__(self: Any, *args: object, **kwargs: object) -> None:
+    def __init__(self: Any, initializer: Any, *args: Any, **kwargs: Any) -> None:
         if is_made(self):
             return
-        original(self, *args, **kwargs)
         creator = _active.creator
+        if creator is not None and not args and isinstance(initializer, bool | int | float):
+            # Optimizers give numbers, which Keras takes outside of a trace only; dtypes are those it gives them.
+            kwargs = {"shape": (), "dtype": _dtype_of(initializer)} | kwargs
+            initializer = _constant(initializer)
+        original(self, initializer, *args, **kwargs)
         if creator is not None:
             creator.note_made(self)
             self.__dict__[_IS_MADE] = True
 
     return __init__
+
+
+def _constant(number: float) -> Callable[..., Any]:
+    return lambda shape, dtype: keras.ops.full(shape, number, dtype)
+
+
+def _dtype_of(number: float) -> str:
+    if isinstance(number, bool):
+        return "bool"
+    return "int32" if isinstance(number, int) else keras.config.floatx()

@@ -222,6 +222,9 @@ REPLACED = (
     Replaced("keras.src.utils.python_utils:pythonify_logs", _LOGS),
     Replaced("keras.src.trainers.data_adapters:get_data_adapter", "models without a strategy take Datasets"),
     Replaced(f"{_OPTIMIZERS}.base_optimizer:BaseOptimizer.apply", _REPLICAS),
+    Replaced(
+        f"{_OPTIMIZERS}.base_optimizer:BaseOptimizer.apply_gradients", "in a model_fn it is an operation"
+    ),
     Replaced(f"{_OPTIMIZERS}.loss_scale_optimizer:LossScaleOptimizer.apply", _REPLICAS),
     Replaced(f"{_LOSS}:scale_loss_for_distribution", _REPLICAS),
     Replaced(f"{_LOSS}:unscale_loss_for_distribution", _REPLICAS),

@@ -22,7 +22,7 @@ from stratax.core import GradientTape, Variable, creation, generators, known, re
 from stratax.ops import labels, naming
 from stratax.seams import keras as seam
 from stratax.summary import forms
-from stratax.v1 import _names, _summaries, _variables
+from stratax.v1 import _keras_optimizers, _names, _summaries, _variables
 from stratax.v1._current import current as current
 from stratax.v1._current import current_or_none as current_or_none
 from stratax.v1._current import entering
@@ -99,6 +99,7 @@ class ModelScope(creation.Creator):
             watched: Arrays whose gradients may be asked for, such as features; others than floating point are passed
                 over.
         """
+        _keras_optimizers.install()
         drawn = random.getstate()
         self._known = known.KnownTrace(regions.current_trace())
         try:

@@ -14,6 +14,7 @@ from stratax.core import _arrivals
 from stratax.distribute.keras_hooks import _keras_hooks as distribute_hooks
 from stratax.keras import _compile
 from stratax.seams import keras as seam
+from stratax.v1 import _keras_optimizers
 
 SIGNATURES = pathlib.Path(__file__).with_name("keras_signatures.txt")
 PACKAGE = pathlib.Path(stratax.__file__).parent
@@ -24,6 +25,7 @@ def install_all():
     checkpoint_hooks.install()
     distribute_hooks.install()
     _arrivals._count_variables()
+    _keras_optimizers.install()
 
 
 def present(replaced):

@@ -212,6 +212,44 @@ def test_what_is_minimized_may_be_a_function_of_some_variables():
     np.testing.assert_array_equal(found["b"], 1.0)
 
 
+def keras_regression(optimizer, is_run=True):
+    """A step that fits a line by an optimizer of Keras, made in the step."""
+
+    def body(scope, x, y):
+        kernel = v1.get_variable("kernel", (3, 1), initializer=keras.initializers.Ones())
+        gradients = scope.gradients(losses.mean_squared_error(y, x @ kernel.value), [kernel])
+        operation = optimizer().apply_gradients(zip(gradients, [kernel], strict=True))
+        assert scope.get_collection("train_op") == [operation]
+        scope.run(v1.group(operation, scope.global_step().assign_add(1)) if is_run else None)
+
+    return body
+
+
+def test_keras_optimizers_apply_gradients_when_their_operation_runs():
+    def own(scope, x, y):
+        kernel = v1.get_variable("kernel", (3, 1), initializer=keras.initializers.Ones())
+        loss = losses.mean_squared_error(y, x @ kernel.value)
+        scope.run(train.MomentumOptimizer(0.1, 0.9).minimize(loss))
+
+    # Keras' momentum has the learning rate in its sum, which is the same for one that stays.
+    found = trained(keras_regression(lambda: keras.optimizers.SGD(0.1, momentum=0.9)))
+    np.testing.assert_allclose(found["kernel"], trained(own)["kernel"], rtol=1e-5)
+    assert found["global_step"] == 5
+    assert found["sgd/iteration"] == 5
+    left = trained(keras_regression(lambda: keras.optimizers.SGD(0.1), is_run=False))
+    np.testing.assert_array_equal(left["kernel"], 1.0)
+    assert left["sgd/iteration"] == 0
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_replicas_train_with_keras_optimizers_as_one_device(strategy):
+    body = keras_regression(lambda: keras.optimizers.Adam(0.1))
+    found, wanted = trained(body, STRATEGIES[strategy]()), trained(body)
+    assert found.keys() == wanted.keys()
+    for name, value in wanted.items():
+        np.testing.assert_allclose(found[name], value, rtol=1e-5, atol=1e-6, err_msg=name)
+
+
 def test_constraints_hold_behind_each_step():
     def body(scope, x, y):
         kernel = v1.get_variable("kernel", (3, 1), initializer=keras.initializers.Ones())
