@@ -34,6 +34,7 @@ _DEFAULTS: dict[str, Any] = {
     "regularizer": None,
     "dtype": "float32",
     "custom_getter": None,
+    "constraint": None,
 }
 
 
@@ -48,6 +49,7 @@ class VariableScope:
         regularizer: Likewise.
         dtype: Likewise.
         custom_getter: Called instead of `get_variable`, with it as first argument.
+        constraint: For variables without one of their own.
 
     Attributes:
         name: Its full name.
@@ -63,6 +65,7 @@ class VariableScope:
         regularizer: object = None,
         dtype: object = None,
         custom_getter: Callable[..., Any] | None = None,
+        constraint: object = None,
     ) -> None:
         self.name = name
         around = _DEFAULTS if parent is None else vars(parent)
@@ -70,6 +73,7 @@ class VariableScope:
         self.reuse: object = reuse or around["reuse"]
         self.initializer: object = around["initializer"] if initializer is None else initializer
         self.regularizer: Any = around["regularizer"] if regularizer is None else regularizer
+        self.constraint: Any = around["constraint"] if constraint is None else constraint
         self.dtype: object = around["dtype"] if dtype is None else dtype
         self.custom_getter: Callable[..., Any] | None = (
             around["custom_getter"]
@@ -150,7 +154,7 @@ def variable_scope(
         reuse: True: variables must be there already; `tf.AUTO_REUSE`: may be; None or False: as around it.
         dtype: For variables without one of their own.
         use_resource: Ignored.
-        constraint: Ignored where a variable has none of its own.
+        constraint: For variables without one of their own.
         auxiliary_name_scope: Ignored.
 
     Yields:
@@ -166,6 +170,7 @@ def variable_scope(
         "regularizer": regularizer,
         "dtype": dtype,
         "custom_getter": custom_getter,
+        "constraint": constraint,
     }
     if isinstance(name_or_scope, VariableScope):
         # Entered by object, a scope has its own name and settings, wherever it is entered.
@@ -364,8 +369,7 @@ def _plain_getter(
                 aggregation=str(getattr(aggregation, "name", aggregation) or "none").lower(),
                 name=full.rpartition("/")[2],
             )
-    if constraint is not None:
-        made.constraint = constraint
+    made.constraint = constraint if constraint is not None else around.constraint
     for key in collections or ():
         if key not in ("variables", "trainable_variables"):
             scope.add_to_collection(key, made)

@@ -200,12 +200,18 @@ def test_a_keras_constraint_and_tensorflow_1s_arguments_of_variables():
             [1.0], name="v", constraint=keras.constraints.NonNeg(), validate_shape=False, use_resource=True
         )
         assert isinstance(made.constraint, keras.constraints.NonNeg)
+        unit, own = keras.constraints.UnitNorm(), keras.constraints.NonNeg()
+        with tf.variable_scope("s", constraint=unit), tf.variable_scope("t"):
+            assert tf.get_variable("inherits", ()).constraint is unit
+            assert tf.get_variable("has", (), constraint=own).constraint is own
+            tf.layers.dense(np.ones((1, 2), np.float32), 1, bias_constraint=own)
+        assert [v.constraint for v in tf.global_variables("s/t/dense")] == [unit, own]
         assert isinstance(compat.Variable(2.0, expected_shape=[], caching_device="/cpu:0"), tf.Variable)
         return x
 
     step = Step(body)
     step(np.float32(0))
-    assert step.names == ["v", "Variable"]
+    assert step.names[:1] + step.names[-1:] == ["v", "Variable"]
     assert v1.Variable(3.0).numpy() == 3
 
 
