@@ -47,7 +47,7 @@ _active = _Active()
 @contextlib.contextmanager
 def creating_by(creator: Creator | None) -> Iterator[None]:
     """Have a creator give the variables that are created in a block; None for Keras' way."""
-    _install()
+    install()
     before, _active.creator = _active.creator, creator
     try:
         yield
@@ -60,7 +60,8 @@ def is_made(variable: keras.Variable) -> bool:
     return _IS_MADE in variable.__dict__
 
 
-def _install() -> None:
+def install() -> None:
+    """Have Keras' variables ask for a creator; calling it again does nothing."""
     seam.install("stratax.core.creation", {"keras:Variable.__new__": _new, "keras:Variable.__init__": _init})
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import stratax.keras
 from stratax.checkpoint import _keras_hooks as checkpoint_hooks
-from stratax.core import _arrivals
+from stratax.core import _arrivals, _creation
 from stratax.distribute.keras_hooks import _keras_hooks as distribute_hooks
 from stratax.keras import _compile
 from stratax.seams import keras as seam
@@ -26,6 +26,7 @@ def install_all():
     distribute_hooks.install()
     _arrivals._count_variables()
     _keras_optimizers.install()
+    _creation.install()
 
 
 def present(replaced):
