@@ -11,6 +11,7 @@ from ._column import DenseColumn as DenseColumn
 from ._column import FeatureColumn as FeatureColumn
 from ._crossed import crossed_column as crossed_column
 from ._dense_features import DenseFeatures as DenseFeatures
+from ._dense_features import SequenceFeatures as SequenceFeatures
 from ._embedding import embedding_column as embedding_column
 from ._embedding import indicator_column as indicator_column
 from ._embedding import shared_embedding_columns as shared_embedding_columns
@@ -30,4 +31,5 @@ from ._sequence import (
 from ._sequence import (
     sequence_categorical_column_with_vocabulary_list as sequence_categorical_column_with_vocabulary_list,
 )
+from ._sequence import sequence_numeric_column as sequence_numeric_column
 from ._sources import Transformation as Transformation

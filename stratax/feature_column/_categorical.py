@@ -367,10 +367,6 @@ class WeightedCategoricalColumn(CategoricalColumn):
     def keys_read(self) -> tuple[str, ...]:
         return (*self.categorical_column.keys_read, self.weight_feature_key)
 
-    @property
-    def is_sequence(self) -> bool:
-        return self.categorical_column.is_sequence
-
     def cells(self, features: HostFeatures) -> Cells:
         ids = self.categorical_column.cells(features)
         weights = features.raw(self.weight_feature_key)

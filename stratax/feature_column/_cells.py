@@ -35,6 +35,12 @@ class Cells:
         """Which cells hold a value, as an array."""
         return np.ones(self.values.shape, np.bool_) if self.present is None else self.present
 
+    @property
+    def lengths(self) -> np.ndarray:
+        """How many cells each row has up to its last value, int32."""
+        places = np.arange(1, self.values.shape[1] + 1) * self.mask
+        return np.asarray(places.max(axis=1, initial=0), np.int32)
+
     def mapped(self, compute: Any, absent: int = -1) -> "Cells":
         """Return cells whose values are computed from those that are there.
 

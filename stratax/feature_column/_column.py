@@ -6,13 +6,16 @@ enter a compiled step.
 """
 
 import abc
-from collections.abc import Iterator
 from typing import Any
+
+import numpy as np
 
 from stratax import errors
 from stratax._shown import shown
-from stratax.feature_column._cells import Cells
-from stratax.feature_column._sources import DeviceFeatures, HostFeatures, Table, Weights
+from stratax.feature_column._cells import Cells, padded, rounded
+from stratax.feature_column._sources import ID_PARTS, DeviceFeatures, HostFeatures, Table, Weights
+
+_LARGEST_ID = 2**31
 
 
 class FeatureColumn(abc.ABC):
@@ -35,8 +38,13 @@ class FeatureColumn(abc.ABC):
 
     @property
     @abc.abstractmethod
-    def host_columns(self) -> tuple["CategoricalColumn", ...]:
-        """The columns whose ids it takes."""
+    def host_columns(self) -> tuple["HostColumn", ...]:
+        """The columns whose half on the host it takes."""
+
+    @property
+    def tables(self) -> tuple[Table, ...]:
+        """Its variables."""
+        return ()
 
     @property
     def dense_keys(self) -> tuple[str, ...]:
@@ -52,17 +60,43 @@ class DenseColumn(FeatureColumn):
     def variable_shape(self) -> tuple[int, ...]:
         """The shape of one example's values."""
 
-    @property
-    def tables(self) -> tuple[Table, ...]:
-        """Its variables."""
-        return ()
-
     @abc.abstractmethod
     def dense(self, features: DeviceFeatures, weights: Weights) -> Any:
         """Return its values, of shape `(batch, *variable_shape)`, in the step."""
 
 
-class CategoricalColumn(FeatureColumn):
+class SequenceDenseColumn(FeatureColumn):
+    """A column that gives a dense array for each step of a sequence."""
+
+    @property
+    @abc.abstractmethod
+    def step_size(self) -> int:
+        """How many values one step has."""
+
+    @abc.abstractmethod
+    def steps(self, features: DeviceFeatures, weights: Weights) -> tuple[Any, Any]:
+        """Return its values, of shape `(batch, steps, step_size)`, and each example's number of steps."""
+
+
+class HostColumn(FeatureColumn):
+    """A column with a half on the host."""
+
+    @property
+    @abc.abstractmethod
+    def keys_read(self) -> tuple[str, ...]:
+        """The features that it reads there."""
+
+    @property
+    @abc.abstractmethod
+    def parts(self) -> tuple[str, ...]:
+        """The names of the arrays that it may give; the first is always there."""
+
+    @abc.abstractmethod
+    def arrays(self, features: HostFeatures) -> dict[str, np.ndarray]:
+        """Return what it computes on the host, by part: numbers, whose first dimension is the batch's."""
+
+
+class CategoricalColumn(HostColumn):
     """A column that gives ids."""
 
     @property
@@ -70,23 +104,25 @@ class CategoricalColumn(FeatureColumn):
     def num_buckets(self) -> int:
         """The number of ids, which are from 0 to it."""
 
-    @property
-    @abc.abstractmethod
-    def keys_read(self) -> tuple[str, ...]:
-        """The features that its ids are computed from."""
-
     @abc.abstractmethod
     def cells(self, features: HostFeatures) -> Cells:
         """Return its ids on the host; -1 for what is not in it."""
 
     @property
-    def host_columns(self) -> tuple["CategoricalColumn", ...]:
+    def parts(self) -> tuple[str, ...]:
+        return ID_PARTS
+
+    @property
+    def host_columns(self) -> tuple[HostColumn, ...]:
         return (self,)
 
     @property
     def is_sequence(self) -> bool:
         """Whether the cells of a row are steps of a sequence."""
         return False
+
+    def arrays(self, features: HostFeatures) -> dict[str, np.ndarray]:
+        return _id_arrays(self, self.cells(features))
 
     def device_ids(self, features: DeviceFeatures) -> tuple[Any, Any] | None:
         """Return ids and weights computed in the step, where that is possible: from numbers that are there only."""
@@ -154,11 +190,24 @@ def sorted_columns(feature_columns: Any) -> list[FeatureColumn]:
     return [found[name] for name in sorted(found)]
 
 
-def all_host_columns(columns: Any) -> Iterator[CategoricalColumn]:
-    """Yield the columns whose ids columns take, each once."""
-    seen = set()
-    for column in columns:
-        for each in column.host_columns:
-            if each not in seen:
-                seen.add(each)
-                yield each
+def _id_arrays(column: CategoricalColumn, cells: Cells) -> dict[str, np.ndarray]:
+    num_buckets = column.num_buckets
+    if num_buckets >= _LARGEST_ID:
+        raise errors.BadArgumentError(
+            f"Column {shown(column.name)} has more ids than 32 bits hold. Expected: fewer than {_LARGEST_ID}. "
+            f"Received: {num_buckets}. Use fewer buckets."
+        )
+    ids = cells.values if cells.present is None else np.where(cells.present, cells.values, -1)
+    if ids.size and (largest := ids.max()) >= num_buckets:
+        raise errors.BadArgumentError(
+            f"Column {shown(column.name)} got an id out of its range. Expected: 0 to {num_buckets - 1}. "
+            f"Received: {largest}. Give the column more buckets or a default_value."
+        )
+    width = rounded(ids.shape[1]) if cells.is_sparse else ids.shape[1]
+    # Far below 0 an id of 64 bits could become one that there is.
+    made = {"ids": padded(np.maximum(ids, -1).astype(np.int32), width, -1)}
+    if cells.weights is not None:
+        made["weights"] = padded(cells.weights.astype(np.float32), width, 0)
+    if column.is_sequence:
+        made["lengths"] = cells.lengths
+    return made

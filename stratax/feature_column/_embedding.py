@@ -13,14 +13,20 @@ from stratax import errors
 from stratax._shown import shown
 from stratax.checkpoint import load_variable
 from stratax.feature_column._categorical import WeightedCategoricalColumn
-from stratax.feature_column._column import CategoricalColumn, DenseColumn, checked_categorical
+from stratax.feature_column._column import (
+    CategoricalColumn,
+    DenseColumn,
+    HostColumn,
+    SequenceDenseColumn,
+    checked_categorical,
+)
 from stratax.feature_column._sequence import SequenceCategoricalColumn
 from stratax.feature_column._sources import DeviceFeatures, Ids, Table, Weights
 
 _COMBINERS = ("mean", "sqrtn", "sum")
 
 
-class _OfCategories(DenseColumn):
+class _OfCategories(DenseColumn, SequenceDenseColumn):
     """A dense column of the ids of a categorical one."""
 
     categorical_column: CategoricalColumn
@@ -30,13 +36,30 @@ class _OfCategories(DenseColumn):
         return self.categorical_column.parse_example_spec
 
     @property
-    def host_columns(self) -> tuple[CategoricalColumn, ...]:
+    def host_columns(self) -> tuple[HostColumn, ...]:
         # Those of numbers are computed in the step, where it takes the numbers.
         return self.categorical_column.host_columns
 
     @property
     def dense_keys(self) -> tuple[str, ...]:
         return self.categorical_column.dense_keys
+
+    @property
+    def step_size(self) -> int:
+        return self.variable_shape[-1]
+
+    def sequence(self, features: DeviceFeatures) -> Ids:
+        """Return the ids of a sequence.
+
+        Raises:
+            BadArgumentError: They are of none.
+        """
+        if not self.categorical_column.is_sequence:
+            raise errors.BadArgumentError(
+                f"Column {shown(self.name)} is of no sequence. Expected: a column made of "
+                f"sequence_categorical_column_with_*. Received: {shown(self.categorical_column)}. Use DenseFeatures."
+            )
+        return features.ids(self.categorical_column)
 
     def check_no_sequence(self) -> None:
         """Raise where the ids are of a sequence.
@@ -82,8 +105,7 @@ class EmbeddingColumn(_OfCategories):
         )  # fmt: skip
 
     def steps(self, features: DeviceFeatures, weights: Weights) -> tuple[Any, Any]:
-        """Return the embeddings of a sequence, of shape `(batch, steps, dimension)`, and its lengths."""
-        return _steps(weights.get(*self.tables), features.ids(self.categorical_column), self.max_norm)
+        return _steps(weights.get(*self.tables), self.sequence(features), self.max_norm)
 
     @property
     def tables(self) -> tuple[Table, ...]:
@@ -177,8 +199,7 @@ class SharedEmbeddingColumn(_OfCategories):
         )  # fmt: skip
 
     def steps(self, features: DeviceFeatures, weights: Weights) -> tuple[Any, Any]:
-        """Return the embeddings of a sequence, of shape `(batch, steps, dimension)`, and its lengths."""
-        return _steps(weights.get(*self.tables), features.ids(self.categorical_column), self.max_norm)
+        return _steps(weights.get(*self.tables), self.sequence(features), self.max_norm)
 
 
 def shared_embeddings(
@@ -292,9 +313,8 @@ class IndicatorColumn(_OfCategories):
         return jnp.sum(hot, axis=1)[:, None, :]
 
     def steps(self, features: DeviceFeatures, weights: Weights) -> tuple[Any, Any]:
-        """Return a sequence's one-hot vectors, of shape `(batch, steps, ids)`, and its lengths."""
         del weights
-        found = features.ids(self.categorical_column)
+        found = self.sequence(features)
         return self._hot(found), found.lengths
 
     def _hot(self, found: Ids) -> Any:
@@ -356,11 +376,7 @@ def _looked_up(table: Any, ids: Any, max_norm: float | None) -> Any:
 
 def _steps(table: Any, found: Ids, max_norm: float | None) -> tuple[Any, Any]:
     rows = _looked_up(table, found.ids, max_norm)
-    is_there = found.ids >= 0
-    if found.weights is not None:
-        # Of one id the weighted mean is the embedding itself.
-        is_there = is_there & (found.weights > 0)
-    return jnp.where(is_there[..., None], rows, 0), found.lengths
+    return jnp.where(found.ids[..., None] >= 0, rows, 0), found.lengths
 
 
 def _shared(

@@ -14,7 +14,7 @@ from stratax._shown import shown
 from stratax._typing import DTypeLike
 from stratax.data import FixedLenFeature
 from stratax.feature_column._cells import Cells
-from stratax.feature_column._column import CategoricalColumn, DenseColumn, checked_key
+from stratax.feature_column._column import CategoricalColumn, DenseColumn, HostColumn, checked_key
 from stratax.feature_column._sources import DeviceFeatures, HostFeatures, Weights, num_elements
 from stratax.ops.dtypes import as_dtype
 
@@ -38,7 +38,7 @@ class NumericColumn(DenseColumn):
         return {self.key: FixedLenFeature(self.shape, self.dtype, self.default_value)}
 
     @property
-    def host_columns(self) -> tuple[CategoricalColumn, ...]:
+    def host_columns(self) -> tuple[HostColumn, ...]:
         return ()
 
     @property
@@ -133,7 +133,7 @@ class BucketizedColumn(DenseColumn, CategoricalColumn):
         return (self.source_column.key,)
 
     @property
-    def host_columns(self) -> tuple[CategoricalColumn, ...]:
+    def host_columns(self) -> tuple[HostColumn, ...]:
         return ()
 
     @property

@@ -1,19 +1,25 @@
 """Columns of sequences: the cells of a row are its steps (feature_column layer)."""
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
+from stratax import errors
+from stratax._shown import shown
 from stratax._typing import DTypeLike
+from stratax.data import VarLenFeature
 from stratax.feature_column._categorical import (
     categorical_column_with_hash_bucket,
     categorical_column_with_identity,
     categorical_column_with_vocabulary_file,
     categorical_column_with_vocabulary_list,
 )
-from stratax.feature_column._cells import Cells
-from stratax.feature_column._column import CategoricalColumn
-from stratax.feature_column._sources import HostFeatures
+from stratax.feature_column._cells import Cells, padded, rounded
+from stratax.feature_column._column import CategoricalColumn, HostColumn, SequenceDenseColumn
+from stratax.feature_column._numeric import numeric_column
+from stratax.feature_column._sources import DeviceFeatures, HostFeatures, Weights, num_elements
 from stratax.ops.dtypes import string
 
 
@@ -117,3 +123,86 @@ def sequence_categorical_column_with_vocabulary_file(
             key, vocabulary_file, vocabulary_size, dtype, default_value, num_oov_buckets
         )
     )
+
+
+@dataclasses.dataclass(frozen=True)
+class SequenceNumericColumn(HostColumn, SequenceDenseColumn):
+    """What :func:`sequence_numeric_column` gives."""
+
+    key: str
+    shape: tuple[int, ...]
+    default_value: float
+    dtype: np.dtype
+    normalizer_fn: Callable[[Any], Any] | None
+
+    @property
+    def name(self) -> str:
+        return self.key
+
+    @property
+    def parse_example_spec(self) -> dict[str, Any]:
+        return {self.key: VarLenFeature("float32" if self.dtype.kind == "f" else "int64")}
+
+    @property
+    def host_columns(self) -> tuple[HostColumn, ...]:
+        return (self,)
+
+    @property
+    def keys_read(self) -> tuple[str, ...]:
+        return (self.key,)
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        return ("values", "lengths")
+
+    @property
+    def step_size(self) -> int:
+        return num_elements(self.shape)
+
+    def arrays(self, features: HostFeatures) -> dict[str, np.ndarray]:
+        cells = features.raw(self.key)
+        if cells.values.dtype.kind not in "iuf":
+            raise errors.BadArgumentError(
+                f"Column {shown(self.key)} is a sequence of numbers. Received: {cells.values.dtype}. Use a "
+                "sequence_categorical_column_with_* for strings."
+            )
+        values = cells.values if self.normalizer_fn is None else np.asarray(self.normalizer_fn(cells.values))
+        values = np.where(cells.mask, values, self.default_value).astype(np.float32)
+        steps = -(-values.shape[1] // self.step_size)
+        return {
+            "values": padded(values, rounded(steps) * self.step_size, self.default_value),
+            "lengths": -(-cells.lengths // self.step_size),
+        }
+
+    def steps(self, features: DeviceFeatures, weights: Weights) -> tuple[Any, Any]:
+        del weights
+        values = features.part(self, "values")
+        shape = (-1, values.shape[1] // self.step_size, self.step_size)
+        return values.reshape(shape), features.part(self, "lengths")
+
+
+def sequence_numeric_column(
+    key: str,
+    shape: Any = (1,),
+    default_value: float = 0.0,
+    dtype: DTypeLike = "float32",
+    normalizer_fn: Callable[[Any], Any] | None = None,
+) -> SequenceNumericColumn:
+    """Return a column of sequences of numbers, as `tf.feature_column.sequence_numeric_column`.
+
+    Args:
+        key: The feature's name: a SparseTensor, or rows of different lengths.
+        shape: The shape of one step's values.
+        default_value: What stands behind a sequence's end.
+        dtype: The dtype that the feature is parsed to.
+        normalizer_fn: Called with the feature's values, as a NumPy array.
+
+    Raises:
+        BadArgumentError: As in :func:`numeric_column`, or the default is no number.
+    """
+    plain = numeric_column(key, shape, None, dtype, normalizer_fn)
+    if not isinstance(default_value, int | float):
+        raise errors.BadArgumentError(
+            f"default_value must be a number. Received: default_value={shown(default_value)}, key={shown(key)}."
+        )
+    return SequenceNumericColumn(key, plain.shape, float(default_value), plain.dtype, normalizer_fn)

@@ -14,15 +14,15 @@ import numpy as np
 from stratax import errors, v1
 from stratax._shown import shown
 from stratax.data import SparseTensor
-from stratax.feature_column._cells import Cells, cells_of, padded, rounded
+from stratax.feature_column._cells import Cells, cells_of
 from stratax.feature_column._fingerprint import Fingerprints, Words
 from stratax.v1 import HostTensor
 
 if TYPE_CHECKING:
-    from stratax.feature_column._column import CategoricalColumn
+    from stratax.feature_column._column import CategoricalColumn, HostColumn
     from stratax.feature_column._numeric import NumericColumn
 
-_LARGEST_ID = 2**31
+ID_PARTS = ("ids", "weights", "lengths")
 
 
 class HostFeatures:
@@ -100,18 +100,25 @@ class DeviceFeatures:
             )
         return array[:, None] if array.ndim == 1 else array
 
+    def part(self, column: "HostColumn", part: str) -> Any:
+        """Return an array that a column computed on the host.
+
+        Raises:
+            BadArgumentError: It was not, as a feature was computed in the step.
+        """
+        key = f"{column.name}/{part}"
+        if key not in self._arrays:
+            raise _not_on_host(column)
+        return jnp.asarray(self._arrays[key])
+
     def ids(self, column: "CategoricalColumn") -> Ids:
         """Return the ids of a column."""
         if f"{column.name}/ids" in self._arrays:
-            parts = (self._arrays.get(f"{column.name}/{part}") for part in ("ids", "weights", "lengths"))
+            parts = (self._arrays.get(f"{column.name}/{part}") for part in ID_PARTS)
             return Ids(*(None if part is None else jnp.asarray(part) for part in parts))
         made = column.device_ids(self)
         if made is None:
-            raise errors.BadArgumentError(
-                f"The ids of column {shown(column.name)} are computed on the host, and a feature that it reads "
-                f"({', '.join(column.keys_read)}) was computed in the step. Expected: the features as the input_fn "
-                "gives them. Compute them in the input_fn's dataset.map."
-            )
+            raise _not_on_host(column)
         return Ids(*made)
 
 
@@ -187,7 +194,7 @@ class Transformation:
         self._dense_keys = tuple(dict.fromkeys(key for column in given for key in column.dense_keys))
         self._fingerprints = Fingerprints()
         # Asked for once: the names of crosses are made of others.
-        self._named = [(column, column.name, column.num_buckets) for column in self.columns]
+        self._named = [(column, column.name) for column in self.columns]
         names: dict[str, Any] = {}
         for column in self.columns:
             if names.setdefault(column.name, column) != column:
@@ -204,7 +211,8 @@ class Transformation:
 
         Returns:
             By key: ``"<column>/ids"``, int32 of shape `(batch, width)` with -1 where there is none, with
-            ``"<column>/weights"`` and ``"<column>/lengths"`` where a column has them; and numbers under their own keys.
+            ``"<column>/weights"`` and ``"<column>/lengths"`` where a column has them, ``"<column>/values"`` of
+            sequences of numbers; and numbers under their own keys.
 
         Raises:
             BadArgumentError: A feature is missing or of the wrong kind, or a value is out of a column's range.
@@ -216,8 +224,8 @@ class Transformation:
         """Return the columns' ids only."""
         host = HostFeatures(features, self._fingerprints)
         made: dict[str, np.ndarray] = {}
-        for column, name, num_buckets in self._named:
-            made.update(_as_arrays(name, num_buckets, column.cells(host), column.is_sequence))
+        for column, name in self._named:
+            made.update({f"{name}/{part}": array for part, array in column.arrays(host).items()})
         return made
 
     def prepared(self, features: Mapping[str, Any]) -> dict[str, Any]:
@@ -229,7 +237,7 @@ class Transformation:
         made = {key: _numbers(key, feature_of(features, key)) for key in self._dense_keys}
         on_host = []
         for column in self.columns:
-            given = [f"{column.name}/{part}" for part in ("ids", "weights", "lengths")]
+            given = [f"{column.name}/{part}" for part in column.parts]
             if given[0] in features:
                 made.update({key: features[key] for key in given if key in features})
             elif _needs_host(column, features):
@@ -239,27 +247,12 @@ class Transformation:
         return {**made, **_computed_on_host(on_host, features)}
 
 
-def _as_arrays(name: str, num_buckets: int, cells: Cells, is_sequence: bool) -> dict[str, np.ndarray]:
-    if num_buckets >= _LARGEST_ID:
-        raise errors.BadArgumentError(
-            f"Column {shown(name)} has more ids than 32 bits hold. Expected: fewer than {_LARGEST_ID}. "
-            f"Received: {num_buckets}. Use fewer buckets."
-        )
-    ids = cells.values if cells.present is None else np.where(cells.present, cells.values, -1)
-    if ids.size and (largest := ids.max()) >= num_buckets:
-        raise errors.BadArgumentError(
-            f"Column {shown(name)} got an id out of its range. Expected: 0 to {num_buckets - 1}. "
-            f"Received: {largest}. Give the column more buckets or a default_value."
-        )
-    width = rounded(ids.shape[1]) if cells.is_sparse else ids.shape[1]
-    # Far below 0 an id of 64 bits could become one that there is.
-    made = {f"{name}/ids": padded(np.maximum(ids, -1).astype(np.int32), width, -1)}
-    if cells.weights is not None:
-        made[f"{name}/weights"] = padded(cells.weights.astype(np.float32), width, 0)
-    if is_sequence:
-        steps = np.arange(1, ids.shape[1] + 1) * cells.mask
-        made[f"{name}/lengths"] = steps.max(axis=1, initial=0).astype(np.int32)
-    return made
+def _not_on_host(column: "HostColumn") -> errors.BadArgumentError:
+    return errors.BadArgumentError(
+        f"Column {shown(column.name)} is computed on the host, and a feature that it reads "
+        f"({', '.join(column.keys_read)}) was computed in the step. Expected: the features as the input_fn gives them. "
+        "Compute them in the input_fn's dataset.map."
+    )
 
 
 def _numbers(key: str, value: Any) -> Any:

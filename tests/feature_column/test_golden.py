@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+import stratax.feature_column as fc
 import stratax.tf as tf
 from stratax import v1
 from stratax.data import SparseTensor
@@ -65,6 +66,18 @@ def test_columns_give_tensorflows_numbers_and_names(key):
     np.testing.assert_allclose(result, EXPECTED[f"{key}|result"], rtol=1e-5, atol=1e-5)
     for name, gradient in gradients.items():
         np.testing.assert_allclose(gradient, EXPECTED[f"{key}|{name}|gradient"], rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("key", cases.SEQUENCES)
+def test_sequences_give_tensorflows_numbers(key):
+    case = cases.SEQUENCES[key]
+    layer = fc.SequenceFeatures(case.columns(tf.compat.v1))
+    layer(_features(case))
+    for variable in layer.weights:
+        variable.assign(cases.value_of("table", variable.shape))
+    result, lengths = layer(_features(case))
+    assert lengths.tolist() == EXPECTED[f"sequence|{key}|lengths"].tolist()
+    np.testing.assert_allclose(result, EXPECTED[f"sequence|{key}|result"], rtol=1e-5, atol=1e-5)
 
 
 def test_fingerprints_of_strings_of_all_lengths_are_farmhashs():

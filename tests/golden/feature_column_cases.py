@@ -292,3 +292,39 @@ _SEVERAL = {
     "d": COLORS,
 }
 CASES = _cases()
+
+
+STEPS = Sparse([[b"red", b"gray", b"blue"], [], [b"green"], [b"", b"red"]])
+NUMBERS_OF_STEPS = Sparse([[1.0, 2.0, 3.0], [], [4.0], [5.0, 6.0]])
+PAIRS_OF_STEPS = Sparse([[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], [], [7.0, 8.0], [9.0, 10.0, 11.0, 12.0]])
+
+
+def _steps(tf: Any, **arguments: Any) -> Any:
+    return tf.feature_column.sequence_categorical_column_with_vocabulary_list("c", LIST, **arguments)
+
+
+SEQUENCES: dict[str, Case] = {
+    key: Case(
+        "SequenceFeatures", columns, {"c": STEPS, "n": NUMBERS_OF_STEPS, "p": PAIRS_OF_STEPS, "d": STEPS}
+    )
+    for key, columns in {
+        "embedding": lambda tf: [tf.feature_column.embedding_column(_steps(tf), 3)],
+        "indicator": lambda tf: [tf.feature_column.indicator_column(_steps(tf, num_oov_buckets=1))],
+        "max_norm": lambda tf: [
+            tf.feature_column.embedding_column(
+                tf.feature_column.sequence_categorical_column_with_hash_bucket("c", 5), 2, max_norm=0.9
+            )
+        ],
+        "numeric": lambda tf: [
+            tf.feature_column.sequence_numeric_column("p", shape=2, default_value=-1.0),
+            tf.feature_column.sequence_numeric_column("n"),
+        ],
+        "several": lambda tf: [
+            tf.feature_column.sequence_numeric_column("n"),
+            tf.feature_column.embedding_column(_steps(tf, default_value=0), 2),
+            tf.feature_column.indicator_column(
+                tf.feature_column.sequence_categorical_column_with_hash_bucket("d", 3)
+            ),
+        ],
+    }.items()
+}

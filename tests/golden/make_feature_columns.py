@@ -18,6 +18,9 @@ def main() -> None:
         with tf.Graph().as_default(), tf.Session() as session:
             names[key], made = _made(session, case)
             found |= {f"{key}|{part}": value for part, value in made.items()}
+    for key, case in cases.SEQUENCES.items():
+        with tf.Graph().as_default(), tf.Session() as session:
+            found |= {f"sequence|{key}|{part}": value for part, value in _sequences(session, case).items()}
     shapes = {key: np.shape(value) for key, value in found.items()}
     values = np.concatenate([np.ravel(value) for value in found.values()]).astype(np.float32)
     index = np.frombuffer(json.dumps([shapes, names]).encode(), np.uint8)
@@ -54,6 +57,16 @@ def _made(session, case):
     }
     shapes = {v.op.name: v.shape.as_list() for v in variables}
     return [names, shapes, [v.op.name for v in trained]], session.run(made)
+
+
+def _sequences(session, case):
+    """Return a layer's results."""
+    features = {key: tf.SparseTensor(*value.parts) for key, value in case.features.items()}
+    result, lengths = tf.keras.experimental.SequenceFeatures(case.columns(tf))(features)
+    session.run([tf.global_variables_initializer(), tf.tables_initializer()])
+    for variable in tf.global_variables():
+        variable.load(cases.value_of("table", variable.shape.as_list()), session)
+    return session.run({"result": result, "lengths": lengths})
 
 
 def _fingerprints():

@@ -24,6 +24,7 @@ from stratax.feature_column import (
 from stratax.feature_column import (
     sequence_categorical_column_with_vocabulary_list as sequence_categorical_column_with_vocabulary_list,
 )
+from stratax.feature_column import sequence_numeric_column as sequence_numeric_column
 from stratax.feature_column import shared_embedding_columns as shared_embedding_columns
 from stratax.feature_column import weighted_categorical_column as weighted_categorical_column
 
