@@ -296,7 +296,9 @@ def _computed_on_host(columns: list[Any], features: Mapping[str, Any]) -> dict[s
         values = [features[key] for key in column.keys_read]
         has_values = not any(_is_of_step(value) or isinstance(value, HostTensor) for value in values)
         (now if has_values else before).append(column)
-    made: dict[str, Any] = dict(Transformation(now).ids_on_host(features))
+    # What a column's normalizer_fn computes has values, although a function may be being traced.
+    with jax.ensure_compile_time_eval():
+        made: dict[str, Any] = dict(Transformation(now).ids_on_host(features))
     return {**made, **_before_each_step(before, features)} if before else made
 
 

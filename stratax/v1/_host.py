@@ -184,7 +184,9 @@ class HostTrace:
         key = self._keys.unique(key)
         if self._given is None:
             self._inputs.register(key, function, names)
-            made = self._inputs.compute(key, {} if self._example is None else self._example)
+            # What functions of JAX compute in it has values, although the model_fn is being traced.
+            with jax.ensure_compile_time_eval():
+                made = self._inputs.compute(key, {} if self._example is None else self._example)
             return {part: self._placeholder(array) for part, array in made.items()}
         if key not in self._given:
             raise errors.ModelScopeError(

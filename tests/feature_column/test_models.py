@@ -107,6 +107,17 @@ def test_identity_of_what_the_model_computed_is_computed_in_the_step():
         )
 
 
+def test_functions_of_jax_normalize_on_the_host_too():
+    number = fc.numeric_column("n", normalizer_fn=lambda x: jnp.log(x + 1))
+    crossed = fc.crossed_column([fc.bucketized_column(number, [0.5, 1.0]), "k"], 5)
+    column = fc.indicator_column(crossed)
+    batch = {"n": np.array([1, 2], np.float32), "k": _text("a", "b")}
+    expected = fc.input_layer(batch, [column]).tolist()
+    assert HostStep(lambda scope, f: fc.input_layer(f, [column]))(batch).tolist() == expected
+    known = HostStep(lambda scope, f: fc.input_layer(batch, [column]) + 0 * f["n"][:, None])
+    assert known(batch).tolist() == expected
+
+
 def test_a_string_that_the_model_puts_under_another_key_is_still_the_hosts():
     column = fc.indicator_column(fc.categorical_column_with_vocabulary_list("other", ["red"]))
     step = HostStep(lambda scope, f: fc.input_layer({"other": f["color"]}, [column]))
