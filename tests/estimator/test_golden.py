@@ -48,7 +48,7 @@ def test_training_evaluation_and_prediction_are_tensorflows(tmp_path, golden, re
     found = made.evaluate(evaluation)
     metrics = of(golden, "metric")
     assert sorted(found) == sorted(metrics)
-    # The loss is a mean over batches: a remainder that replicas share counts as one.
+    # The loss is a mean over batches, and a remainder that replicas share counts as one of each.
     for name in metrics.keys() - ({"loss", "rate"} if replicas > 1 else set()):
         np.testing.assert_allclose(found[name], metrics[name], rtol=1e-5, err_msg=name)
     predicted = np.stack([row["p"] for row in made.predict(evaluation)])
