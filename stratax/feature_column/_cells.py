@@ -50,10 +50,14 @@ class Cells:
         """
         if self.present is None:
             flat = compute(self.values.reshape(-1))
-            return dataclasses.replace(self, values=flat.reshape(self.values.shape))
+            return self.with_values(flat.reshape(self.values.shape))
         ids = np.full(self.values.shape, absent, np.int64)
         ids[self.present] = compute(self.values[self.present])
-        return dataclasses.replace(self, values=ids)
+        return self.with_values(ids)
+
+    def with_values(self, values: np.ndarray) -> "Cells":
+        """Return cells with other values in the same places."""
+        return Cells(values, self.present, self.weights, self.is_sparse)
 
     def without(self, ignored: Any) -> "Cells":
         """Return the cells with those of a value left out."""

@@ -65,12 +65,10 @@ class CrossedColumn(CategoricalColumn):
                     )
                 # TensorFlow crosses what a column gives before what is a dense feature itself, in whatever order the
                 # keys are.
-                sparse.append(
-                    dataclasses.replace(cells, values=cells.values.astype(np.int64).view(np.uint64))
-                )
+                sparse.append(cells.with_values(cells.values.astype(np.int64).view(np.uint64)))
         crossed = functools.reduce(_crossed, [*sparse, *dense], self._nothing(len(cells.values)))
         ids = hash_buckets(crossed.values, self.hash_bucket_size)
-        return _compact(dataclasses.replace(crossed, values=ids))
+        return _compact(crossed.with_values(ids))
 
     def _leaves(self) -> Iterator[Any]:
         for key in self.keys:
@@ -85,10 +83,10 @@ class CrossedColumn(CategoricalColumn):
     def _words(self, key: str, features: HostFeatures) -> Cells:
         cells = features.raw(key)
         if cells.values.dtype.kind == "O":
-            return dataclasses.replace(cells, values=features.words(key))
+            return cells.with_values(features.words(key))
         if cells.values.dtype.kind in "iu":
             # Whole numbers are taken as they are.
-            return dataclasses.replace(cells, values=cells.values.astype(np.int64).view(np.uint64))
+            return cells.with_values(cells.values.astype(np.int64).view(np.uint64))
         raise errors.BadArgumentError(
             f"crossed_column takes strings and whole numbers. Received: feature {shown(key)} of {cells.values.dtype}. "
             "Cross a bucketized_column of it."

@@ -38,8 +38,8 @@ class Vocabulary:
             fingerprints: Gives the hashes of others.
         """
         given = values.tolist()
-        found = [self._ids.get(value, self._default) for value in given]
-        ids = np.array(found, np.int64)
+        known, default = self._ids.get, self._default
+        ids = np.array([known(value, default) for value in given], np.int64)
         if self._num_oov_buckets:
             # With buckets there is no default: what is not there is -1.
             others = np.flatnonzero(ids < 0)
