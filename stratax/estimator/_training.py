@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from stratax import engine
+from stratax import engine, errors
 from stratax.distribute import Strategy
 from stratax.engine import StepInput, StepLoop, is_chief
 from stratax.estimator._checkpoints import PREFIX, TrainingCheckpoint
@@ -100,8 +100,20 @@ class Training:
 
     def _dispatch(self, steps: int, element: Any) -> Any:
         outputs = self._joints.program(steps, element)
+        if self._last is None:
+            # Once: reading it waits for the devices.
+            self._check_global_step(self._loop.step, steps)
         self._last = outputs[LOSS]
         return outputs
+
+    def _check_global_step(self, before: int, steps: int) -> None:
+        """Check that the model counts its steps as the loop does: checkpoints are named and ended by that."""
+        moved = self._model.global_step() - before
+        if moved != steps:
+            raise errors.BadArgumentError(
+                f"The global step has to grow by 1 in each step of training. Received: {moved} in {steps} steps. Pass "
+                "global_step=tf.train.get_global_step() to minimize or apply_gradients, in one place of the model_fn."
+            )
 
     def _save(self, prefix: str | None) -> str:
         # A checkpoint never holds what a NaN has spoilt.

@@ -89,6 +89,8 @@ class ModelScope(creation.Creator):
         self._full_name: str | None = None
         self._is_reusing = False
         self._tape = GradientTape(persistent=True)
+        # What `gradients` has given.
+        self._gradients: list[Any] = []
         self._known: known.KnownTrace | None = None
 
     @contextlib.contextmanager
@@ -478,6 +480,9 @@ class ModelScope(creation.Creator):
             grad_ys: The gradients of each of `ys`; None for ones.
             stop_gradients: Refused where given.
             zero: Whether to return zeros instead of None.
+
+        Raises:
+            TapeError: If `ys` depends on what this function has given before: second derivatives are not supported.
         """
         if stop_gradients is not None:
             raise errors.BadArgumentError(
@@ -486,16 +491,37 @@ class ModelScope(creation.Creator):
             )
         targets, sources = _as_list(ys), _as_list(xs)
         try:
-            return self._tape.gradient(
+            # The gradients that were given before are asked for too: they must not be on the way.
+            found = self._tape.gradient(
                 targets,
-                sources,
+                [*sources, *self._gradients],
                 output_gradients=None if grad_ys is None else _as_list(grad_ys),
-                unconnected_gradients="zero" if zero else "none",
             )
         except errors.TapeError as error:
             if "recorded" not in str(error):
                 raise
-            return [None] * len(sources)
+            found = [None] * (len(sources) + len(self._gradients))
+        own, before = found[: len(sources)], found[len(sources) :]
+        if any(gradient is not None for gradient in before):
+            raise errors.TapeError(
+                "A gradient was asked for of something that is computed of gradients. Expected: first derivatives in a "
+                f"model_fn. Received: ys={shown(ys)}. Compute second derivatives with nested tf.GradientTapes."
+            )
+        return [
+            self._followed(gradient, source, zero=zero) for gradient, source in zip(own, sources, strict=True)
+        ]
+
+    def _followed(self, gradient: Any, source: Any, *, zero: bool) -> Any:
+        """Return a gradient as a value of its own, which the tape follows: what is computed of it is known then."""
+        if gradient is None:
+            return jax.numpy.zeros_like(getattr(source, "value", source)) if zero else None
+        with self._tape.stop_recording():
+            # The derivative of a product is its other factor: the same object would count as a gradient everywhere.
+            made = jax.numpy.array(gradient, copy=True)
+        if jax.numpy.issubdtype(made.dtype, jax.numpy.floating):
+            self._tape.watch(made)
+            self._gradients.append(made)
+        return made
 
 
 def _as_list(values: Any) -> list[Any]:

@@ -187,6 +187,19 @@ def test_a_loss_that_is_not_a_number_names_the_step(tmp_path):
     assert not np.isnan(made.get_variable_value("w"))
 
 
+@pytest.mark.parametrize("times", [0, 2])
+def test_a_global_step_that_does_not_count_the_steps_is_refused(tmp_path, times):
+    def function(features, labels, mode, params):
+        w = tf.Variable(1.0, name="w")
+        optimizer = train.GradientDescentOptimizer(0.1)
+        counted = [optimizer.minimize(w.value, train.get_or_create_global_step()) for _ in range(times)]
+        train_op = tf.group(optimizer.minimize(w.value), *counted)
+        return EstimatorSpec(mode, loss=w.value, train_op=train_op)
+
+    with pytest.raises(errors.BadArgumentError, match=f"Received: {times} in 1 steps"):
+        estimator(tmp_path, function).train(data, steps=3)
+
+
 def test_a_checkpoint_of_another_model_is_refused(tmp_path):
     estimator(tmp_path).train(data, steps=1)
 

@@ -200,6 +200,25 @@ def test_gradients_of_features_and_none_where_unconnected():
     assert Step(body)(np.float32([1, 2])).tolist() == [2, 4]
 
 
+def test_a_gradient_of_a_gradient_is_refused_and_two_losses_are_not():
+    def penalty(scope, x):
+        v = v1.get_variable("v", (), initializer=keras.initializers.Ones())
+        (slope,) = scope.gradients(jnp.sum(x**2) * v.value, [x])
+        return scope.gradients(jnp.sum(slope**2) + v.value, [v])[0]
+
+    with pytest.raises(errors.TapeError, match="computed of gradients"):
+        Step(penalty)(np.float32([1, 2]))
+
+    def two(scope, x):
+        v = v1.get_variable("v", (), initializer=keras.initializers.Ones())
+        # The derivative is x itself, which the second loss needs too.
+        (first,) = scope.gradients(v.value * x, [v])
+        (second,) = scope.gradients(v.value * x * 3, [v])
+        return first, second
+
+    assert [float(g) for g in Step(two)(np.float32(2))] == [2, 6]
+
+
 def test_tensors_have_the_same_number_in_every_trace():
     def body(scope, x):
         hidden = keras.layers.Dense(2, activation="relu")(x)
