@@ -46,8 +46,6 @@ class KnownTrace(core.Trace):
 
     def _note_read(self, variable: keras.Variable, value: object) -> None:
         self._read[id(value)] = (value, variable)
-        # A variable's value is no operation's result, and may be asked for like one.
-        self.number(value)
 
     def number_of(self, value: object) -> int | None:
         """Return which result of the trace a value is, counted from 0; None if it is none."""

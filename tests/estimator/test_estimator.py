@@ -194,7 +194,7 @@ def test_a_global_step_that_does_not_count_the_steps_is_refused(tmp_path, times)
         optimizer = train.GradientDescentOptimizer(0.1)
         counted = [optimizer.minimize(w.value, train.get_or_create_global_step()) for _ in range(times)]
         train_op = tf.group(optimizer.minimize(w.value), *counted)
-        return EstimatorSpec(mode, loss=w.value, train_op=train_op)
+        return EstimatorSpec(mode, loss=w.value * 2, train_op=train_op)
 
     with pytest.raises(errors.BadArgumentError, match=f"Received: {times} in 1 steps"):
         estimator(tmp_path, function).train(data, steps=3)
