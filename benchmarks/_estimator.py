@@ -45,7 +45,7 @@ class _Paced(est.SessionRunHook):
             )
 
     def stop(self) -> None:
-        """End the training."""
+        """End the training, and wait for its thread."""
         self._is_over = True
         self._go.release()
         if self._thread is not None:

@@ -77,7 +77,7 @@ class Estimator:
 
     @property
     def config(self) -> RunConfig:
-        """How it runs."""
+        """The configuration that it runs with."""
         return self._config
 
     @property

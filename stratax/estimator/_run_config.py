@@ -201,7 +201,7 @@ class RunConfig:
 
     @property
     def tf_random_seed(self) -> int | None:
-        """The seed."""
+        """The seed of the initial values and of random operations."""
         return self._values["tf_random_seed"]
 
     @property
@@ -261,7 +261,7 @@ class RunConfig:
 
     @property
     def experimental_distribute(self) -> DistributeConfig | None:
-        """What was passed."""
+        """The value that was passed to the constructor."""
         return self._values["experimental_distribute"]
 
     @property

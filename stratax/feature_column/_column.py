@@ -43,7 +43,7 @@ class FeatureColumn(abc.ABC):
 
     @property
     def tables(self) -> tuple[Table, ...]:
-        """Its variables."""
+        """The variables that it needs; none unless it says so."""
         return ()
 
     @property

@@ -23,7 +23,7 @@ class _TableLayer(keras.layers.Layer):
         self._table = table
 
     def build(self, input_shape: object = None) -> None:
-        """Make the variable."""
+        """Make the variable; its shape does not depend on the inputs."""
         del input_shape
         self.weight = self.add_weight(
             shape=self._table.shape,

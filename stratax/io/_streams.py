@@ -64,7 +64,7 @@ class ByteStream(abc.ABC):
 
     @abc.abstractmethod
     def close(self) -> None:
-        """Close the file."""
+        """Close the file below."""
 
 
 class LocalBytes(ByteStream):

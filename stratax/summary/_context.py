@@ -47,7 +47,7 @@ class Collector(abc.ABC):
 
     @abc.abstractmethod
     def collect(self, record: SummaryRecord) -> None:
-        """Take a summary."""
+        """Take one summary's tag, step and value."""
 
 
 class _Context(threading.local):

@@ -66,7 +66,7 @@ class FileWriter:
         self.close()
 
     def get_logdir(self) -> str:
-        """Return the folder."""
+        """Return the folder that it writes in."""
         return self._logdir
 
     def reopen(self) -> None:

@@ -218,19 +218,19 @@ class _NoWriter(SummaryWriter):
         return False
 
     def init(self) -> None:
-        """Do nothing."""
+        """Do nothing: there is no file to open."""
 
     def flush(self) -> None:
-        """Do nothing."""
+        """Do nothing: nothing is pending."""
 
     def close(self) -> None:
-        """Do nothing."""
+        """Do nothing: there is no file to close."""
 
     def _put(self, make: MakeEvent, *, may_wait: bool) -> None:
-        """Do nothing."""
+        pass
 
     def _flush_soon(self) -> None:
-        """Do nothing."""
+        pass
 
     def _check_open(self) -> None:
         pass

@@ -46,7 +46,7 @@ class HostTensor:
         return None if self.shape is None else len(self.shape)
 
     def get_shape(self) -> tuple[int, ...] | None:
-        """Return its shape."""
+        """Return its shape; None where it is not known."""
         return self.shape
 
     def __repr__(self) -> str:

@@ -85,7 +85,7 @@ class Layer(keras.layers.Layer):
         return list(self.__dict__.get("_update_operations", ()))
 
     def apply(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
-        """Call the layer."""
+        """Call the layer: the same as calling the object."""
         return self(inputs, *args, **kwargs)
 
     def __call__(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:

@@ -54,7 +54,7 @@ def debug(msg: str, *args: Any, **kwargs: Any) -> None:
 
 
 def info(msg: str, *args: Any, **kwargs: Any) -> None:
-    """Log what goes on."""
+    """Log a message of level INFO."""
     _logger.info(msg, *args, **kwargs)
 
 
@@ -64,7 +64,7 @@ def warning(msg: str, *args: Any, **kwargs: Any) -> None:
 
 
 def error(msg: str, *args: Any, **kwargs: Any) -> None:
-    """Log an error."""
+    """Log a message of level ERROR."""
     _logger.error(msg, *args, **kwargs)
 
 

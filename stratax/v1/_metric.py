@@ -166,7 +166,7 @@ def make_metric(
 
 
 def ratio(numerator: Any, denominator: Any) -> Any:
-    """Divide; by 0, 0."""
+    """Return the quotient; 0 where the divisor is 0."""
     is_zero = denominator == 0
     return jnp.where(is_zero, 0, numerator / jnp.where(is_zero, 1, denominator))
 

@@ -46,7 +46,7 @@ class Operation:
         return self
 
     def make(self) -> None:
-        """Make the update."""
+        """Call the update, if there is one."""
         if self._update is not None:
             self._update()
 

@@ -82,7 +82,7 @@ class Optimizer:
         self._powers = powers or {}
 
     def get_name(self) -> str:
-        """Return its name."""
+        """Return the name under which its slots are kept."""
         return self._name
 
     def minimize(

@@ -12,7 +12,7 @@ def weights(shape, dtype=None, partition_info=None):
 
 
 def inputs(shape, seed=0):
-    """Of a case."""
+    """Return what a case computes."""
     return np.random.RandomState(seed).normal(size=shape).astype(np.float32)
 
 

@@ -12,7 +12,7 @@ import tensorflow.compat.v1 as tf
 
 
 def main() -> None:
-    """Writes the file."""
+    """Writes the numbers as JSON."""
     found, names = {}, {}
     for key, case in cases.CASES.items():
         with tf.Graph().as_default(), tf.Session() as session:

@@ -167,7 +167,7 @@ def stopping(function, number, min_steps, series):
 
 
 def main():
-    """Writes the file."""
+    """Writes the numbers as JSON."""
     deprecation._PRINT_DEPRECATION_WARNINGS = False
     found = {
         "cases": {key: run(*case) for key, case in hook_cases.CASES.items()},

@@ -12,7 +12,7 @@ import tensorflow.compat.v1 as tf
 
 
 def main() -> None:
-    """Writes the file."""
+    """Writes the numbers as JSON."""
     found = dict(forward()) | dict(statistics()) | dict(functions())
     shapes = {key: np.shape(value) for key, value in found.items()}
     flat = np.concatenate([np.ravel(value) for value in found.values()]).astype(np.float32)

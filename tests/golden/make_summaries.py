@@ -29,7 +29,7 @@ def written(folder: str) -> list[tuple[int, str]]:
 
 
 def main() -> None:
-    """Rewrites the file."""
+    """Rewrites the file of summaries."""
     folder = tempfile.mkdtemp()
     writer = tf.summary.create_file_writer(folder)
     with writer.as_default():

@@ -12,7 +12,7 @@ import v1_cases
 
 
 def main() -> None:
-    """Writes the file."""
+    """Writes the numbers as JSON."""
     found = {}
     for make in (decays, losses):
         with tf.Graph().as_default(), tf.Session() as session:

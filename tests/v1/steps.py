@@ -30,5 +30,5 @@ class Step:
         return list(self.state.variables)
 
     def value(self, name):
-        """Of a variable."""
+        """Return the value of a variable."""
         return np.asarray(self.state.variables[name].value)

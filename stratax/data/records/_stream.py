@@ -88,7 +88,7 @@ class RecordStream(abc.ABC):
 
     @abc.abstractmethod
     def close(self) -> None:
-        """Close the file."""
+        """Close the file below."""
 
 
 class WindowStream(RecordStream):

@@ -50,7 +50,7 @@ class StepCounterHook(SessionRunHook):
         self._num_warnings = 0
 
     def begin(self) -> None:
-        """Open the writer."""
+        """Open the writer, on the chief."""
         # Between two runs time passes in which no steps are made.
         self._timer.reset()
         self._last_step = None

@@ -59,7 +59,7 @@ class SummarySaverHook(SessionRunHook):
         self._is_due = False
 
     def begin(self) -> None:
-        """Open the writer."""
+        """Open the writer, on the chief."""
         self._timer.reset()
         if self._writer is None and self._folder:
             self._writer = writer_of(self._folder)
