@@ -6,6 +6,7 @@ from ._function import function as function
 from ._gradients import value_and_grad as value_and_grad
 from ._print import print as print
 from ._range import range as range
+from ._shared import CompiledPrograms as CompiledPrograms
 from ._stream import Stream as Stream
 from ._tape import GradientTape as GradientTape
 from ._tape import UnconnectedGradients as UnconnectedGradients

@@ -25,6 +25,7 @@ from stratax.core import (
     _program,
     _reads,
     _retracing,
+    _shared,
     _signature,
     _stages,
     _tracebacks,
@@ -46,6 +47,7 @@ class Function(_signature.Alias):
         donate: Whether variables' old buffers may be reused.
         traces_before_warning: After how many traces another one warns; 0 for never.
         calls_argument: Whether the function calls its first argument, so that traces are counted for each of those.
+        compiled: Where to look for what was compiled for another function before; None to compile for this one.
 
     Attributes:
         python_function: The function that was wrapped.
@@ -59,6 +61,7 @@ class Function(_signature.Alias):
         donate: bool = True,
         traces_before_warning: int = _TRACES_BEFORE_WARNING,
         calls_argument: bool = False,
+        compiled: _shared.CompiledPrograms | None = None,
     ) -> None:
         # Sets `__wrapped__` too, by which AutoGraph finds the user's function.
         functools.update_wrapper(self, python_function)
@@ -67,6 +70,7 @@ class Function(_signature.Alias):
         self.python_function = python_function
         self._autograph = autograph
         self._donate = donate
+        self._compiled = compiled
         self._converted: Callable[..., Any] | None = None
         # Once for all calls: `inspect.signature` is slow beside a call.
         self._signature = inspect.signature(python_function)
@@ -222,7 +226,10 @@ class Function(_signature.Alias):
         # The program outlives this call's streams; later calls give theirs by position.
         stand_ins = region.detach(arguments.streams)
         name = getattr(self.python_function, "__name__", "function")
-        return build_program(closed, region, outputs, name=name, donate=self._donate), stand_ins
+        program = build_program(closed, region, outputs, name=name, donate=self._donate)
+        if self._compiled is not None:
+            program.share(self._compiled, (*closed.in_avals, *closed.out_avals))
+        return program, stand_ins
 
     def _retrace(
         self, arguments: _signature.Arguments, memory: _extension.Memory, hints: dict[Any, Any]
@@ -365,6 +372,7 @@ def build_program(
     # `Program` expects those that are donated first.
     order = donated + [variable for variable in written if not any(variable is d for d in donated)]
     positions = [next(i for i, v in enumerate(written) if v is variable) for variable in order]
+    num_sources, num_written = len(sources), len(written)
     donated_positions = [read[id(variable)] for variable in donated]
     kept_positions = [i for i in range(len(sources)) if i not in set(donated_positions)]
     description: dict[str, Any] = {
@@ -382,19 +390,20 @@ def build_program(
             donated=donated_positions,
             kept=kept_positions,
             written=positions,
-            num_written=len(written),
+            num_written=num_written,
             placement=placement,
             storage=storage,
         )
         return _program.Program(compiled=staged, placement=storage, **description)
-    flat = _capture.lift_inputs(closed, len(sources))
+    flat = _capture.lift_inputs(closed, num_sources)
 
+    # It holds no variable: it may be run for others' later (`CompiledPrograms`).
     def run(
         donated_values: list[Any], kept_values: list[Any], arguments: list[Any]
     ) -> tuple[list[Any], list[Any]]:
         # Donated and kept values come apart, as JAX donates whole arguments; here they are put in order
         # again.
-        inputs: list[Any] = [None] * len(sources)
+        inputs: list[Any] = [None] * num_sources
         for position, value in zip(donated_positions, donated_values, strict=True):
             inputs[position] = value
         for position, value in zip(kept_positions, kept_values, strict=True):
@@ -404,7 +413,7 @@ def build_program(
         if placement is not None:
             # XLA would be free to leave them elsewhere, and the next call had to move them.
             new = jax.lax.with_sharding_constraint(new, placement)
-        return new, results[len(written) :]
+        return new, results[num_written:]
 
     # The name in JAX's logs and profiles.
     run.__name__ = name

@@ -3,7 +3,7 @@
 import dataclasses
 import functools
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 import jax
@@ -25,6 +25,7 @@ from stratax.core import (
     _driver,
     _extension,
     _placement,
+    _shared,
     _stream,
     _variable_store,
 )
@@ -97,6 +98,24 @@ class Program:
         self._has_feeds = bool(feeds)
         self._spans_processes = placement is not None and not placement.is_fully_addressable
         self._has_run = False
+
+    def share(self, programs: _shared.CompiledPrograms, types: Hashable) -> None:
+        """Have the first call look whether the same was compiled before.
+
+        Args:
+            programs: What was compiled before.
+            types: The types of arguments and results.
+        """
+        compiled = self.compiled
+        # What calls back calls the function that was traced, and so is not the same.
+        if self.can_fail or not hasattr(compiled, "lower"):
+            return
+
+        def first(*arguments: Any) -> tuple[list[jax.Array], list[jax.Array]]:
+            self.compiled = programs.same_as(compiled, arguments, types)
+            return self.compiled(*arguments)
+
+        self.compiled = first
 
     def matches(
         self, streams: Sequence[_stream.Stream], traced: Sequence[_stream.Stream], known: Sequence[Any]

@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection
 from typing import Any
 
 from stratax._typing import PyTree
-from stratax.core import Function
+from stratax.core import CompiledPrograms, Function
 from stratax.distribute import Strategy
 from stratax.distribute.replicas import entered
 from stratax.engine import _blocks
@@ -22,14 +22,23 @@ class StepProgram:
         strategy: The strategy.
         block: A function `(steps, element) -> outputs` that is traced once for each number of steps and shape.
         name: What the function is called in messages and profiles.
+        compiled: What was compiled before, to be run again where it is the same.
     """
 
-    def __init__(self, strategy: Strategy, block: Callable[[int, Any], Any], name: str) -> None:
+    def __init__(
+        self,
+        strategy: Strategy,
+        block: Callable[[int, Any], Any],
+        name: str,
+        compiled: CompiledPrograms | None = None,
+    ) -> None:
         # Not a closure: what those hold is compared on every call.
         named: Any = functools.partial(block)
         named.__name__ = named.__qualname__ = name
         self._strategy = strategy
-        self._function = Function(named, autograph=False, traces_before_warning=_EXPECTED_TRACES)
+        self._function = Function(
+            named, autograph=False, traces_before_warning=_EXPECTED_TRACES, compiled=compiled
+        )
 
     @classmethod
     def of_updates(
@@ -59,6 +68,7 @@ class StepProgram:
         *,
         of_first: Collection[str] = (),
         name: str = "train_function",
+        compiled: CompiledPrograms | None = None,
     ) -> "StepProgram":
         """Compile steps of which each one's results are wanted, stacked on a leading dimension that counts steps.
 
@@ -67,16 +77,22 @@ class StepProgram:
             step: What one replica does with its part of a batch.
             of_first: The keys of what it returns, a dict then, that are the first replica's and not the replicas' mean.
             name: What the program is called.
+            compiled: What was compiled before, to be run again where it is the same.
         """
         block = functools.partial(_blocks.each_step_block, strategy, step, of_first=of_first)
-        return cls(strategy, block, name)
+        return cls(strategy, block, name, compiled)
 
     @classmethod
     def of_examples(
-        cls, strategy: Strategy, step: _blocks.Step, *, name: str = "predict_function"
+        cls,
+        strategy: Strategy,
+        step: _blocks.Step,
+        *,
+        name: str = "predict_function",
+        compiled: CompiledPrograms | None = None,
     ) -> "StepProgram":
         """Compile steps that return a row for each example; a dispatch gives all rows in the order of the examples."""
-        return cls(strategy, functools.partial(_blocks.predict_block, strategy, step), name)
+        return cls(strategy, functools.partial(_blocks.predict_block, strategy, step), name, compiled)
 
     @property
     def num_programs(self) -> int:

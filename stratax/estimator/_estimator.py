@@ -12,6 +12,7 @@ import numpy as np
 from stratax import errors
 from stratax._shown import shown
 from stratax._typing import PyTree
+from stratax.core import CompiledPrograms
 from stratax.distribute import InputContext, Strategy
 from stratax.distribute.replicas import get_strategy
 from stratax.engine import StepInput
@@ -74,6 +75,8 @@ class Estimator:
         self._config = _with_model_dir(config or RunConfig(), model_dir)
         self._model_fn = model_fn
         self._params = dict(params or {})
+        # Every call traces model_fn anew; what comes out the same is not compiled again.
+        self._compiled = CompiledPrograms()
 
     @property
     def config(self) -> RunConfig:
@@ -167,7 +170,7 @@ class Estimator:
             return self
         until = max_steps if max_steps is not None else None if steps is None else done + steps
         state = ModelState(self._config.tf_random_seed)
-        model = Model(self._calling(ModeKeys.TRAIN), ModeKeys.TRAIN, strategy, state)
+        model = Model(self._calling(ModeKeys.TRAIN), ModeKeys.TRAIN, strategy, state, self._compiled)
         with self._input(strategy, input_fn, ModeKeys.TRAIN) as given:
             model.build(_one_batch(given, strategy))
             run = _training.Training(
@@ -210,7 +213,7 @@ class Estimator:
         _check_steps(steps, None)
         strategy = self._strategy("eval_distribute")
         state = ModelState(self._config.tf_random_seed)
-        model = Model(self._calling(ModeKeys.EVAL), ModeKeys.EVAL, strategy, state)
+        model = Model(self._calling(ModeKeys.EVAL), ModeKeys.EVAL, strategy, state, self._compiled)
         with self._input(strategy, input_fn, ModeKeys.EVAL) as given:
             model.build(_one_batch(given, strategy))
             self._read(state, checkpoint_path)
@@ -255,7 +258,7 @@ class Estimator:
         # One device computes them, as in TensorFlow: they come in the order of the input.
         strategy = get_strategy()
         state = ModelState(self._config.tf_random_seed)
-        model = Model(self._calling(ModeKeys.PREDICT), ModeKeys.PREDICT, strategy, state)
+        model = Model(self._calling(ModeKeys.PREDICT), ModeKeys.PREDICT, strategy, state, self._compiled)
         with self._input(strategy, input_fn, ModeKeys.PREDICT) as given:
             model.build(_one_batch(given, strategy))
             self._read(state, path)

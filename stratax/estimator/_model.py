@@ -17,7 +17,7 @@ import numpy as np
 from stratax import errors
 from stratax._shown import shown
 from stratax._typing import PyTree
-from stratax.core import Function, variable_store
+from stratax.core import CompiledPrograms, Function, variable_store
 from stratax.distribute import Strategy
 from stratax.distribute.replicas import entered
 from stratax.engine import StepProgram
@@ -48,6 +48,7 @@ class Model:
         mode: `"train"`, `"eval"` or `"infer"`.
         strategy: The strategy.
         state: The variables.
+        compiled: What was compiled for earlier calls.
 
     Attributes:
         state: The variables.
@@ -57,7 +58,12 @@ class Model:
     """
 
     def __init__(
-        self, call: Callable[[Any, Any], Any], mode: str, strategy: Strategy, state: ModelState
+        self,
+        call: Callable[[Any, Any], Any],
+        mode: str,
+        strategy: Strategy,
+        state: ModelState,
+        compiled: CompiledPrograms | None = None,
     ) -> None:
         self.state = state
         self.mode = mode
@@ -65,6 +71,7 @@ class Model:
         self.scope: ModelScope | None = None
         self._call = call
         self._strategy = strategy
+        self._compiled = compiled
 
     def build(self, element: PyTree) -> None:
         """Trace the model in advance; its variables are there afterwards.
@@ -109,8 +116,10 @@ class Model:
             return self._run(element, outputs)
 
         if self.mode == ModeKeys.PREDICT:
-            return StepProgram.of_examples(self._strategy, step, name=name)
-        return StepProgram.of_each_step(self._strategy, step, of_first=of_first, name=name)
+            return StepProgram.of_examples(self._strategy, step, name=name, compiled=self._compiled)
+        return StepProgram.of_each_step(
+            self._strategy, step, of_first=of_first, name=name, compiled=self._compiled
+        )
 
     def train_program(self, fetched: frozenset[Key]) -> StepProgram:
         """Compile steps of training; a dispatch gives each step's loss and what was asked for.

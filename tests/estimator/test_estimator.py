@@ -2,6 +2,7 @@
 
 import functools
 
+import jax
 import jax.numpy as jnp
 import keras
 import numpy as np
@@ -255,3 +256,25 @@ def test_functions_that_are_no_model_fn_raise(function, params, message):
 def test_a_model_fn_that_returns_something_else_raises(tmp_path):
     with pytest.raises(errors.BadTypeError, match="should return an EstimatorSpec"):
         Estimator(lambda features, labels: {"loss": 1}, str(tmp_path)).train(data, steps=1)
+
+
+def test_later_calls_compile_nothing_that_was_compiled_before(tmp_path):
+    compiled = []
+
+    def note(event, duration, **details):
+        if event.endswith("backend_compile_duration") and details.get("fun_name") in (
+            "jit(train)",
+            "jit(evaluate)",
+        ):
+            compiled.append(details["fun_name"])
+
+    made = estimator(tmp_path)
+    jax.monitoring.register_event_duration_secs_listener(note)
+    try:
+        for _ in range(3):
+            made.train(data, steps=2)
+            made.evaluate(lambda: data(repeat=False))
+    finally:
+        jax.monitoring.unregister_event_duration_listener(note)
+    assert sorted(compiled) == ["jit(evaluate)", "jit(train)"]
+    assert made.get_variable_value("global_step") == 6
