@@ -109,6 +109,11 @@ def saved_step(model_dir: str) -> int:
     return 0 if path is None else int(load_checkpoint(path).get_tensor(GLOBAL_STEP))
 
 
+def names(path: str) -> list[str]:
+    """Return the names of the variables in a checkpoint."""
+    return list(load_checkpoint(path).get_variable_to_shape_map())
+
+
 def read_into(state: ModelState, path: str) -> None:
     """Give a model's variables the values of a checkpoint.
 

@@ -169,7 +169,8 @@ class Estimator:
             _logger.info("Skipping training since max_steps has already saved.")
             return self
         until = max_steps if max_steps is not None else None if steps is None else done + steps
-        state = ModelState(self._config.tf_random_seed)
+        checkpoint = self.latest_checkpoint()
+        state = self._state(checkpoint)
         model = Model(self._calling(ModeKeys.TRAIN), ModeKeys.TRAIN, strategy, state, self._compiled)
         with self._input(strategy, input_fn, ModeKeys.TRAIN) as given:
             model.build(_one_batch(given, strategy))
@@ -181,7 +182,7 @@ class Estimator:
                 listeners=list(check_listeners(saving_listeners)),
                 steps_per_dispatch=self._steps_per_dispatch(),
             )
-            run.begin(self.latest_checkpoint())
+            run.begin(checkpoint)
             run.run(given, until)
         _logger.info("Loss for final step: %s.", run.last_loss())
         return self
@@ -212,11 +213,12 @@ class Estimator:
         """
         _check_steps(steps, None)
         strategy = self._strategy("eval_distribute")
-        state = ModelState(self._config.tf_random_seed)
+        checkpoint = checkpoint_path or self.latest_checkpoint()
+        state = self._state(checkpoint)
         model = Model(self._calling(ModeKeys.EVAL), ModeKeys.EVAL, strategy, state, self._compiled)
         with self._input(strategy, input_fn, ModeKeys.EVAL) as given:
             model.build(_one_batch(given, strategy))
-            self._read(state, checkpoint_path)
+            self._read(state, checkpoint)
             found = _evaluation.evaluate(
                 model,
                 strategy,
@@ -257,7 +259,7 @@ class Estimator:
         path = checkpoint_path or self._trained()
         # One device computes them, as in TensorFlow: they come in the order of the input.
         strategy = get_strategy()
-        state = ModelState(self._config.tf_random_seed)
+        state = self._state(path)
         model = Model(self._calling(ModeKeys.PREDICT), ModeKeys.PREDICT, strategy, state, self._compiled)
         with self._input(strategy, input_fn, ModeKeys.PREDICT) as given:
             model.build(_one_batch(given, strategy))
@@ -302,8 +304,12 @@ class Estimator:
     def _steps_per_dispatch(self) -> int:
         return 1
 
-    def _read(self, state: ModelState, checkpoint_path: str | None) -> None:
-        path = checkpoint_path or self.latest_checkpoint()
+    def _state(self, checkpoint: str | None) -> ModelState:
+        return ModelState(
+            self._config.tf_random_seed, () if checkpoint is None else _checkpoints.names(checkpoint)
+        )
+
+    def _read(self, state: ModelState, path: str | None) -> None:
         if path is None:
             _logger.info(
                 "Could not find trained model in model_dir: %s, running initialization.", self.model_dir

@@ -10,11 +10,12 @@ import collections
 import contextlib
 import random
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 import jax
 import keras
+import numpy as np
 
 from stratax import errors
 from stratax._shown import shown
@@ -40,11 +41,14 @@ class ModelState:
 
     Args:
         seed: What the first values of variables follow from, where no other seed is given.
+        restored: The names of variables that get their values from a checkpoint before anybody reads them: their
+            initializers are not called, as in TensorFlow.
     """
 
-    def __init__(self, seed: int | None = None) -> None:
+    def __init__(self, seed: int | None = None, restored: Collection[str] = ()) -> None:
         self.variables: dict[str, keras.Variable] = {}
         self.seed = seed
+        self.restored = frozenset(restored)
 
 
 class ModelScope(creation.Creator):
@@ -155,6 +159,9 @@ class ModelScope(creation.Creator):
         if name is not None:
             # Keras itself takes names without slashes only.
             variable._path = name
+            # Sums of metrics are in no checkpoint, whatever else is called like them.
+            if name in self.state.restored and variable.aggregation != "sum":
+                variable._initializer = np.zeros
             self.state.variables[name] = self._used[name] = variable
 
     def _free_name(self, name: str) -> str:

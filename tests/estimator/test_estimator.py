@@ -278,3 +278,29 @@ def test_later_calls_compile_nothing_that_was_compiled_before(tmp_path):
         jax.monitoring.unregister_event_duration_listener(note)
     assert sorted(compiled) == ["jit(evaluate)", "jit(train)"]
     assert made.get_variable_value("global_step") == 6
+
+
+def test_restored_variables_are_not_initialized_first(tmp_path):
+    called = []
+
+    def initializer(shape, dtype=None):
+        called.append(shape)
+        return jnp.full(shape, 0.5, dtype)
+
+    def with_variable(features, labels, mode):
+        weight = tf.compat.v1.get_variable("weight", [4, 1], tf.bfloat16, initializer=initializer)
+        predicted = features @ tf.cast(weight, tf.float32)
+        if mode == ModeKeys.PREDICT:
+            return EstimatorSpec(mode, predictions=predicted)
+        loss = tf.reduce_mean((predicted - labels) ** 2)
+        train_op = train.GradientDescentOptimizer(0.0).minimize(loss, train.get_or_create_global_step())
+        return EstimatorSpec(mode, loss=loss, train_op=train_op)
+
+    made = Estimator(with_variable, str(tmp_path))
+    made.train(data, steps=1)
+    assert called == [(4, 1)]
+    made.train(data, steps=1)
+    made.evaluate(lambda: data(repeat=False))
+    found = next(made.predict(lambda: data(repeat=False)))
+    assert called == [(4, 1)]
+    np.testing.assert_allclose(found, FEATURES[0].sum(keepdims=True) / 2, rtol=1e-5)
