@@ -67,7 +67,7 @@ def all_cases(counts: Sequence[int]) -> list[Case]:
     return [
         *_steps(counts),
         *_fits(counts),
-        *_estimators(),
+        *_estimators(counts),
         *(_against_keras(many) if many > 1 else []),
         *_fused(counts),
         *_first_calls(counts),
@@ -275,17 +275,18 @@ def _fits(counts: Sequence[int]) -> list[Case]:
     ]
 
 
-def _estimators() -> list[Case]:
-    # One device: on several simulated ones, two threads that dispatch in turns have been seen to wait for each other.
+def _estimators(counts: Sequence[int]) -> list[Case]:
     return [
         Case(
-            name=f"estimator-{kind}-1-{steps}",
+            name=f"estimator-{kind}-{devices}-{steps}",
             what=f"step of TPUEstimator.train / by hand, {kind.upper()}, {_dispatch(steps)}",
             program="_estimator:against_hand_written",
             options={"kind": kind, "steps": steps},
+            devices=devices,
             target=Target(1.10 if steps == 1 else 1.05),
         )
         for kind in ("mlp", "cnn")
+        for devices in counts
         for steps in (1, 100)
     ]
 

@@ -27,19 +27,23 @@ class _Paced(est.SessionRunHook):
         self._go = threading.Semaphore(0)
         self._done = threading.Semaphore(0)
         self._is_over = False
+        self._error: BaseException | None = None
         self.global_step: Any = None
         self._thread: threading.Thread | None = None
 
     def start(self, train: Any) -> None:
         """Begin the training, which waits before its first dispatch."""
-        self._thread = threading.Thread(target=train, daemon=True)
+        self._thread = threading.Thread(target=self._train, args=(train,), daemon=True)
         self._thread.start()
 
     def make(self, dispatches: int) -> None:
         """Make so many dispatches, and wait for the devices."""
         self._left = dispatches
         self._go.release()
-        if not self._done.acquire(timeout=_LIMIT_SECONDS):
+        is_done = self._done.acquire(timeout=_LIMIT_SECONDS)
+        if self._error is not None:
+            raise RuntimeError("The training has failed.") from self._error
+        if not is_done:
             raise TimeoutError(
                 f"The training has not made {dispatches} dispatches in {_LIMIT_SECONDS} seconds."
             )
@@ -59,12 +63,20 @@ class _Paced(est.SessionRunHook):
         """Count, and hand the turn over."""
         self._left -= 1
         if self._left == 0:
-            # Its value is there when the last step has ended.
-            run_context.session.run(self.global_step)
+            # Of all devices, as theirs are waited for: only one side's programs run at a time.
+            jax.block_until_ready(self.global_step.value)
             self._done.release()
             self._go.acquire()
         if self._is_over:
             run_context.request_stop()
+
+    def _train(self, train: Any) -> None:
+        try:
+            train()
+        except BaseException as error:
+            # Whoever waits for dispatches is told, instead of waiting for those that don't come.
+            self._error = error
+            self._done.release()
 
 
 def against_hand_written(kind: str, steps: int, plan: _measure.Plan) -> _measure.Figure:
