@@ -7,6 +7,14 @@ from ._sync_replicas import SyncReplicasOptimizer as SyncReplicasOptimizer
 from ._train_and_evaluate import train_and_evaluate as train_and_evaluate
 from ._train_eval_spec import EvalSpec as EvalSpec
 from ._train_eval_spec import TrainSpec as TrainSpec
+from .heads import BinaryClassHead as BinaryClassHead
+from .heads import Head as Head
+from .heads import LogisticRegressionHead as LogisticRegressionHead
+from .heads import MultiClassHead as MultiClassHead
+from .heads import MultiHead as MultiHead
+from .heads import MultiLabelHead as MultiLabelHead
+from .heads import PoissonRegressionHead as PoissonRegressionHead
+from .heads import RegressionHead as RegressionHead
 from .hooks import CheckpointSaverHook as CheckpointSaverHook
 from .hooks import CheckpointSaverListener as CheckpointSaverListener
 from .hooks import FeedFnHook as FeedFnHook

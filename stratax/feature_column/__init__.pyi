@@ -19,6 +19,7 @@ from ._embedding import shared_embeddings as shared_embeddings
 from ._models import input_layer as input_layer
 from ._models import linear_model as linear_model
 from ._models import make_parse_example_spec as make_parse_example_spec
+from ._numeric import NumericColumn as NumericColumn
 from ._numeric import bucketized_column as bucketized_column
 from ._numeric import numeric_column as numeric_column
 from ._sequence import (

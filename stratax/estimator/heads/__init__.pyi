@@ -1,0 +1,11 @@
+from ._binary_class import BinaryClassHead as BinaryClassHead
+from ._head import Head as Head
+from ._keys import MetricKeys as MetricKeys
+from ._keys import PredictionKeys as PredictionKeys
+from ._multi_class import MultiClassHead as MultiClassHead
+from ._multi_head import MultiHead as MultiHead
+from ._multi_label import MultiLabelHead as MultiLabelHead
+from ._regression import LogisticRegressionHead as LogisticRegressionHead
+from ._regression import PoissonRegressionHead as PoissonRegressionHead
+from ._regression import RegressionHead as RegressionHead
+from ._train_op import train_op as train_op
