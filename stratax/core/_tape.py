@@ -6,6 +6,7 @@ when, nested structures, persistence, unconnected gradients, Jacobians.
 
 import contextlib
 import enum
+import functools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -20,7 +21,7 @@ from stratax._shown import shown
 from stratax._typing import PyTree, TensorLike
 from stratax.core import _capture, _reads
 from stratax.core._tape_scope import WatchingScope
-from stratax.core._tape_trace import Node, Record, TapeTrace, play_back
+from stratax.core._tape_trace import Node, Record, TapeTrace, play_back, touched_rows
 from stratax.seams.keras import get_stateless_scope
 
 
@@ -340,6 +341,23 @@ class GradientTape:
         with set_current_trace(self._trace.parent):
             yield
 
+    def _touched_rows(self, target: object, variable: keras.Variable) -> Any:
+        """Return which rows of a variable a target looks up, as booleans; None if it depends on all of them."""
+        trace = self._trace
+        if trace is None:
+            return None
+        leaves = [_array(leaf, "target") for leaf in jax.tree.leaves(_plain(target))]
+        targets = [node for node in map(trace.node_of, leaves) if node is not None]
+        # Outside of the tape: what is computed here is no part of what gradients are asked of.
+        with set_current_trace(trace.parent):
+            masks: list[Any] = []
+            for node in self._source_nodes(variable):
+                found = touched_rows(self._records, targets, node)
+                if found is None:
+                    return None
+                masks += found
+            return functools.reduce(jnp.logical_or, masks) if masks else None
+
     def _seeds(self, target: object, output_gradients: object, *, required: bool) -> list[tuple[Node, Any]]:
         leaves, treedef = jax.tree.flatten(_plain(target))
         given = _output_gradients(output_gradients, leaves, treedef)
@@ -482,3 +500,18 @@ def _connected(gradient: TensorLike, source: Any, mode: UnconnectedGradients) ->
         dtype = source._dtype if isinstance(source, keras.Variable) else source.dtype
         return jnp.zeros(source.shape, dtype)
     return gradient
+
+
+def rows_of_gradient(tape: GradientTape, target: object, variable: keras.Variable) -> Any:
+    """Return which rows of a variable a gradient consists of, as TensorFlow's `IndexedSlices` would say.
+
+    Args:
+        tape: The tape, persistent.
+        target: What the gradient is asked of.
+        variable: The variable.
+
+    Returns:
+        Booleans, one for each row: those that the target looks up. None if it depends on the variable in another way,
+        so that the gradient is of the whole variable.
+    """
+    return tape._touched_rows(target, variable)

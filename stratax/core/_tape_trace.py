@@ -19,6 +19,7 @@ from jax.extend.core import set_current_trace
 from stratax import errors
 from stratax._shown import shown
 from stratax._typing import PyTree, TensorLike
+from stratax.core import _rows
 from stratax.seams.jax import ad, core, partial_eval
 
 _JIT_PRIMITIVES = ("jit", "pjit")
@@ -35,14 +36,25 @@ class Node:
 
 
 class Record:
-    """One primitive that ran: what it depends on, what it gave, and what `jax.vjp` said about its derivative."""
+    """One primitive that ran: what it depends on, what it gave, and what `jax.vjp` said about its derivative.
 
-    __slots__ = ("inputs", "outputs", "vjp")
+    Attributes:
+        rows: How the primitive looks up rows of its only followed operand, if that is what it does.
+    """
 
-    def __init__(self, inputs: Sequence[Node], outputs: Sequence[Node | None], vjp: object) -> None:
+    __slots__ = ("inputs", "outputs", "rows", "vjp")
+
+    def __init__(
+        self,
+        inputs: Sequence[Node],
+        outputs: Sequence[Node | None],
+        vjp: object,
+        rows: _rows.RowUse | None = None,
+    ) -> None:
         self.inputs = inputs
         self.outputs = outputs
         self.vjp = vjp
+        self.rows = rows
 
 
 class _NoGradient:
@@ -127,7 +139,7 @@ class TapeTrace(core.Trace):
 
         if not self._follows_any(args):
             return direct()
-        return self._record(primitive, lambda *xs: primitive.bind(*xs, **params), args, direct)
+        return self._record(primitive, lambda *xs: primitive.bind(*xs, **params), args, direct, params)
 
     def process_call(
         self, call_primitive: Any, f: Any, args: Sequence[Any], params: dict[str, Any], /
@@ -183,6 +195,7 @@ class TapeTrace(core.Trace):
         bind: Callable[..., Any],
         args: Sequence[Any],
         direct: Callable[[], Any] | None,
+        params: dict[str, Any] | None = None,
     ) -> Any:
         """Run a primitive with its derivative and keep a record of it.
 
@@ -232,7 +245,8 @@ class TapeTrace(core.Trace):
             for output, constant in zip(outputs, known, strict=True)
         ]
         if any(node is not None for node in nodes):
-            self.records.append(Record(inputs, nodes, vjp))
+            rows = _rows.use_of(primitive, params, args, at[0]) if params and len(at) == 1 else None
+            self.records.append(Record(inputs, nodes, vjp, rows))
         return _like(template[0], template[1], outputs, others, multiple=primitive.multiple_results)
 
     def _distinct(self, value: object) -> Any:
@@ -291,6 +305,47 @@ def play_back(
                 if cotangent is not None:
                     _accumulate(cotangents, node, cotangent)
     return cotangents
+
+
+def touched_rows(records: Sequence[Record], targets: Sequence[Node], source: Node) -> list[Any] | None:
+    """Return which rows of a source a target depends on, one mask for each place that looks up some of them.
+
+    Args:
+        records: The records in the order in which they were made.
+        targets: Nodes of the target.
+        source: The source's node.
+
+    Returns:
+        None where the target depends on the source in another way than by rows that are looked up.
+    """
+    between = set(targets)
+    for record in reversed(records):
+        if any(node in between for node in record.outputs):
+            between.update(record.inputs)
+    return _touched(records, between, source, set(targets))
+
+
+def _touched(
+    records: Sequence[Record], between: set[Node], source: Node, targets: set[Node]
+) -> list[Any] | None:
+    if source in targets:
+        return None
+    found: list[Any] = []
+    for record in records:
+        if source not in record.inputs or not any(node in between for node in record.outputs):
+            continue
+        if record.rows is None:
+            return None
+        if record.rows.mask is not None:
+            found.append(record.rows.mask())
+            continue
+        # Another form of the same rows.
+        (output,) = record.outputs
+        inner = None if output is None else _touched(records, between, output, targets)
+        if inner is None:
+            return None
+        found += inner
+    return found
 
 
 def is_eager(trace: object) -> bool:

@@ -350,13 +350,19 @@ def combined(
     Returns:
         float32, of shape `(batch, dimension)`; zeros where there is no id.
     """
-    scales = (found.ids >= 0).astype(table.dtype)
+    is_there = found.ids >= 0
+    if found.weights is not None and is_safe and combiner != "sum":
+        is_there = is_there & (found.weights > 0)
+    scales = is_there.astype(table.dtype)
     if found.weights is not None:
-        weights = found.weights
-        if is_safe and combiner != "sum":
-            weights = jnp.maximum(weights, 0)
-        scales = scales * weights
-    sums = jnp.einsum("bn,bnd->bd", scales, _looked_up(table, found.ids, max_norm))
+        scales = scales * found.weights
+    # Out of range, and so no row is touched: which ones are decides how an optimizer changes the others.
+    ids = jnp.where(is_there, found.ids, table.shape[0])
+    if is_safe and ids.shape[1]:
+        # In TensorFlow an example without any id looks up the first row, and does not use it.
+        is_empty = ~jnp.any(is_there, axis=1)
+        ids = ids.at[:, 0].set(jnp.where(is_empty, 0, ids[:, 0]))
+    sums = jnp.einsum("bn,bnd->bd", scales, _looked_up(table, ids, max_norm))
     if combiner == "sum":
         return sums
     total = jnp.sum(scales if combiner == "mean" else scales**2, axis=1, keepdims=True)
@@ -366,7 +372,7 @@ def combined(
 
 
 def _looked_up(table: Any, ids: Any, max_norm: float | None) -> Any:
-    rows = jnp.take(table, jnp.maximum(ids, 0), axis=0, mode="clip")
+    rows = jnp.take(table, ids, axis=0, mode="fill", fill_value=0)
     if max_norm is None:
         return rows
     squares = jnp.sum(rows**2, axis=-1, keepdims=True)
@@ -375,7 +381,8 @@ def _looked_up(table: Any, ids: Any, max_norm: float | None) -> Any:
 
 
 def _steps(table: Any, found: Ids, max_norm: float | None) -> tuple[Any, Any]:
-    rows = _looked_up(table, found.ids, max_norm)
+    # As in `combined`: what pads a sequence looks up the first row.
+    rows = _looked_up(table, jnp.maximum(found.ids, 0), max_norm)
     return jnp.where(found.ids[..., None] >= 0, rows, 0), found.lengths
 
 

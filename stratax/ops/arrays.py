@@ -18,7 +18,7 @@ from stratax.ops._keras_ops import ops
 from stratax.ops._text import as_text, holds_text, or_text
 from stratax.ops.creation import on_device, sizes_of
 from stratax.ops.dtypes import as_dtype, device_dtype
-from stratax.ops.naming import nameable
+from stratax.ops.naming import nameable, of_same_rows
 
 
 def _library(*operands: object) -> Any:
@@ -57,7 +57,7 @@ def cast(x: Any, dtype: Any, name: str | None = None) -> Any:
         return x.astype(as_dtype(dtype))
     if is_made_on_host(x):
         return host_array(x, as_dtype(dtype))
-    return ops.cast(x, device_dtype(dtype))
+    return of_same_rows(ops.cast(x, device_dtype(dtype)), x)
 
 
 def _text_as(x: TensorLike, dtype: DTypeLike) -> Any:
@@ -73,7 +73,7 @@ def _text_as(x: TensorLike, dtype: DTypeLike) -> Any:
 @or_text("input")
 def identity(input: TensorLike, name: str | None = None) -> Any:
     """Return the same values, as `tf.identity`: of a variable its value now."""
-    return input if _are_on_host(input) else on_device(input)
+    return input if _are_on_host(input) else of_same_rows(on_device(input), input)
 
 
 @nameable

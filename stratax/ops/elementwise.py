@@ -9,12 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from stratax._shown import shown
 from stratax._typing import TensorLike
 from stratax.data.elements import check_divisor, quotient_dtype
+from stratax.errors import BadArgumentError
 from stratax.ops._host import is_on_host, is_traced
 from stratax.ops._keras_ops import ops
 from stratax.ops._text import as_text, holds_text
-from stratax.ops.naming import nameable
+from stratax.ops.naming import nameable, of_same_rows
 
 
 def _unary(name: str, numpy_function: Callable[..., Any], what: str, keras_name: str = "") -> Any:
@@ -179,7 +181,26 @@ def clip_by_value(
     Returns:
         An array of t's shape; on the host if the operands are.
     """
-    return maximum(minimum(t, clip_value_max), clip_value_min)
+    return of_same_rows(maximum(minimum(t, clip_value_max), clip_value_min), t)
+
+
+@nameable
+def scalar_mul(scalar: TensorLike, x: TensorLike, name: str | None = None) -> Any:
+    """`x` times a number, as `tf.math.scalar_mul`.
+
+    Args:
+        scalar: The number.
+        x: An array.
+        name: By which hooks find the result, in a `model_fn`.
+
+    Raises:
+        BadArgumentError: If `scalar` has dimensions.
+    """
+    if np.ndim(scalar):
+        raise BadArgumentError(
+            f"Only a scalar can be multiplied with an array here. Received: scalar={shown(scalar)}. Use tf.multiply."
+        )
+    return of_same_rows(multiply(scalar, x), x)
 
 
 def _safe_divide(x: TensorLike, y: TensorLike) -> Any:

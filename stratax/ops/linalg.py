@@ -10,7 +10,7 @@ from stratax.ops._host import is_on_host
 from stratax.ops._keras_ops import ops
 from stratax.ops.creation import on_device
 from stratax.ops.elementwise import sqrt, square
-from stratax.ops.naming import nameable
+from stratax.ops.naming import nameable, of_same_rows
 from stratax.ops.reductions import axes_of, reduce_sum
 
 
@@ -102,7 +102,7 @@ def clip_by_norm(t: TensorLike, clip_norm: TensorLike, axes: object = None, name
     squares = ops.sum(ops.square(array), axis=axes, keepdims=True)
     # A norm of 0 has no gradient; its own square root is never used.
     norm = ops.sqrt(ops.where(squares > 0, squares, 1.0))
-    return array * (clip_norm / ops.maximum(norm, clip_norm))
+    return of_same_rows(array * (clip_norm / ops.maximum(norm, clip_norm)), t)
 
 
 @nameable
@@ -130,7 +130,9 @@ def clip_by_global_norm(
     norm = global_norm(t_list) if use_norm is None else use_norm
     # 1 where the norm is small enough, without a division by zero.
     scale = clip_norm / ops.maximum(norm, clip_norm)
-    clipped = [None if array is None else _scaled(on_device(array), scale) for array in t_list]
+    clipped = [
+        None if array is None else of_same_rows(_scaled(on_device(array), scale), array) for array in t_list
+    ]
     return clipped, norm
 
 

@@ -13,19 +13,42 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 # Of a thread, as traces are.
 class _Listener(threading.local):
     note: Callable[[str | None, Any], object] | None = None
+    note_rows: Callable[[Any, Any], object] | None = None
 
 
 _listener = _Listener()
 
 
 @contextlib.contextmanager
-def telling(note: Callable[[str | None, Any], object]) -> Iterator[None]:
-    """Call a function with the name, or None, and the result of what `nameable` functions compute in a block."""
-    before, _listener.note = _listener.note, note
+def telling(
+    note: Callable[[str | None, Any], object], note_rows: Callable[[Any, Any], object] | None = None
+) -> Iterator[None]:
+    """Call functions with what `nameable` functions compute in a block.
+
+    Args:
+        note: Called with the name, or None, and the result.
+        note_rows: Called with a result and the array of whose rows it consists: see :func:`of_same_rows`.
+    """
+    before = _listener.note, _listener.note_rows
+    _listener.note, _listener.note_rows = note, note_rows
     try:
         yield
     finally:
-        _listener.note = before
+        _listener.note, _listener.note_rows = before
+
+
+def of_same_rows(made: Any, source: Any) -> Any:
+    """Return what was made of an array, having told that it is of the same rows.
+
+    TensorFlow has gradients of some rows of a matrix (`IndexedSlices`), and functions that leave them such.
+
+    Args:
+        made: What was made, of the same shape.
+        source: The array.
+    """
+    if _listener.note_rows is not None:
+        _listener.note_rows(made, source)
+    return made
 
 
 def nameable(function: _Function) -> _Function:

@@ -34,6 +34,7 @@ from stratax.ops.elementwise import pow as pow
 from stratax.ops.elementwise import reciprocal as reciprocal
 from stratax.ops.elementwise import round as round
 from stratax.ops.elementwise import rsqrt as rsqrt
+from stratax.ops.elementwise import scalar_mul as scalar_mul
 from stratax.ops.elementwise import sigmoid as sigmoid
 from stratax.ops.elementwise import sign as sign
 from stratax.ops.elementwise import sin as sin

@@ -9,6 +9,7 @@ import keras
 
 from stratax._shown import shown
 from stratax._typing import TensorLike
+from stratax.distribute import ReduceOp
 from stratax.distribute.keras_hooks import apply_once, reduce_gradients
 from stratax.distribute.replicas import syncing_replicas
 from stratax.errors import BadArgumentError, BadTypeError
@@ -46,6 +47,7 @@ class Optimizer:
         self._use_locking = use_locking
         self._name = name
         self._rule: Rule | None = None
+        self._is_by_row = False
         self._numbers: dict[str, Number] = {}
         self._slot_kinds: dict[str, tuple[str, float]] = {}
         self._powers: dict[str, Number] = {}
@@ -63,6 +65,7 @@ class Optimizer:
         *,
         powers: dict[str, Number] | None = None,
         slot_names: dict[str, str] | None = None,
+        is_by_row: bool = False,
     ) -> None:
         """Say how the optimizer changes a variable.
 
@@ -72,6 +75,8 @@ class Optimizer:
             slots: The slots of each variable, with their first values.
             powers: Of which of the numbers `rule` takes the power of the step's number, as `NAME_power`.
             slot_names: What slots are called in checkpoints, where not as the optimizer.
+            is_by_row: Whether rows that a gradient does not consist of stay as they are, with their slots, although the
+                rule would change them where the gradient is zero.
         """
         self._rule = rule
         self._numbers = numbers
@@ -80,6 +85,7 @@ class Optimizer:
             slot: (names.get(slot, self._name), first) for slot, first in (slots or {}).items()
         }
         self._powers = powers or {}
+        self._is_by_row = is_by_row
 
     def get_name(self) -> str:
         """Return the name under which its slots are kept."""
@@ -170,8 +176,10 @@ class Optimizer:
         replicas = syncing_replicas()
         if replicas is not None and replicas.averages_gradients:
             # Means of what is equal on all replicas: computed again, they stay the same.
-            gradients = reduce_gradients(gradients)
+            own, gradients = gradients, reduce_gradients(gradients)
             self._reduced += gradients
+            for gradient, reduced in zip(own, gradients, strict=True):
+                scope.note_same_rows(reduced, gradient)
         return list(zip(gradients, variables, strict=True))
 
     def apply_gradients(
@@ -203,12 +211,13 @@ class Optimizer:
         reduced = {id(gradient) for gradient in self._reduced}
         is_reduced = all(id(gradient) in reduced for gradient, _ in present)
         gradients, variables = [on_device(pair[0]) for pair in present], [pair[1] for pair in present]
+        rows = [scope.rows_of(pair[0]) if self._is_by_row else None for pair in present]
         self._make_slots(scope, variables)
         numbers = {key: on_device(_called(number)) for key, number in self._numbers.items()}
 
         def update() -> None:
             own = gradients if is_reduced else reduce_gradients(gradients)
-            self._apply(own, variables, numbers, global_step)
+            self._apply(own, variables, numbers, global_step, _of_all_replicas(rows))
 
         operation = scope.operation(update, name=name or self._name)
         scope.add_to_collection("train_op", operation)
@@ -258,17 +267,21 @@ class Optimizer:
         variables: list[keras.Variable],
         numbers: Numbers,
         global_step: keras.Variable | None,
+        rows: list[Any],
     ) -> None:
-        names = list(numbers)
+        names, by_row = list(numbers), [mask is not None for mask in rows]
         slots = [{name: own[id(variable)] for name, own in self._slots.items()} for variable in variables]
         shared, powers = dict(self._shared), list(self._powers)
         rule = self._rule
 
         def make(arrays: list[Any]) -> None:
-            values = dict(zip(names, arrays[len(variables) :], strict=True))
+            given = iter(arrays)
+            own_gradients = [next(given) for _ in variables]
+            masks = [next(given) if is_by_row else None for is_by_row in by_row]
+            values = dict(zip(names, given, strict=True))
             values |= {name: variable.value for name, variable in shared.items()}
-            for gradient, variable, own in zip(arrays[: len(variables)], variables, slots, strict=True):
-                _change(rule, gradient, variable, own, values)
+            for gradient, variable, own, mask in zip(own_gradients, variables, slots, masks, strict=True):
+                _change(rule, gradient, variable, own, values, mask)
             for key in powers:
                 name = f"{key}_power"
                 keras.Variable.assign(shared[name], values[name] * values[key])
@@ -277,7 +290,8 @@ class Optimizer:
 
         changed = [*variables, *shared.values(), *(slot for own in slots for slot in own.values())]
         changed += [] if global_step is None else [global_step]
-        apply_once([*gradients, *numbers.values()], make, changed)
+        masks = [mask for mask in rows if mask is not None]
+        apply_once([*gradients, *masks, *numbers.values()], make, changed)
 
 
 def make_slot(
@@ -300,19 +314,41 @@ def make_slot(
 
 
 def _change(
-    rule: Any, gradient: Any, variable: keras.Variable, slots: dict[str, keras.Variable], numbers: Numbers
+    rule: Any,
+    gradient: Any,
+    variable: keras.Variable,
+    slots: dict[str, keras.Variable],
+    numbers: Numbers,
+    rows: Any,
 ) -> None:
     dtype = variable.dtype
+    before, before_slots = variable.value, {name: slot.value for name, slot in slots.items()}
     value, changed = rule(
-        variable.value,
-        {name: slot.value for name, slot in slots.items()},
+        before,
+        before_slots,
         gradient.astype(dtype),
         {name: number.astype(dtype) for name, number in numbers.items()},
     )
+
+    def kept(new: Any, old: Any) -> Any:
+        return new if rows is None else jnp.where(jnp.reshape(rows, (-1, *(1,) * (old.ndim - 1))), new, old)
+
+    value = kept(value, before)
     constraint = variable.constraint
     keras.Variable.assign(variable, value if constraint is None else constraint(value))
     for name, slot in slots.items():
-        keras.Variable.assign(slot, changed[name])
+        keras.Variable.assign(slot, kept(changed[name], before_slots[name]))
+
+
+def _of_all_replicas(rows: list[Any]) -> list[Any]:
+    """Return which rows any of the replicas has touched."""
+    replicas = syncing_replicas()
+    if replicas is None or all(mask is None for mask in rows):
+        return rows
+    counts = iter(
+        replicas.all_reduce(ReduceOp.SUM, [mask.astype("float32") for mask in rows if mask is not None])
+    )
+    return [None if mask is None else next(counts) > 0 for mask in rows]
 
 
 def _constant(value: Any) -> Callable[..., Any]:

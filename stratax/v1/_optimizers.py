@@ -47,7 +47,8 @@ class MomentumOptimizer(Optimizer):
     ) -> None:
         super().__init__(use_locking, name)
         rule = _rules.nesterov_momentum if use_nesterov else _rules.momentum
-        self._set_rule(rule, {"learning_rate": learning_rate, "momentum": momentum}, {"momentum": 0.0})
+        numbers = {"learning_rate": learning_rate, "momentum": momentum}
+        self._set_rule(rule, numbers, {"momentum": 0.0}, is_by_row=True)
 
 
 class AdamOptimizer(Optimizer):
@@ -139,7 +140,7 @@ class AdagradDAOptimizer(Optimizer):
             "global_step": lambda: keras.ops.add(global_step, 1),
         }
         slots = {"gradient_accumulator": 0.0, "gradient_squared_accumulator": first}
-        self._set_rule(_rules.adagrad_da, numbers, slots)
+        self._set_rule(_rules.adagrad_da, numbers, slots, is_by_row=True)
 
 
 class AdadeltaOptimizer(Optimizer):
@@ -164,7 +165,7 @@ class AdadeltaOptimizer(Optimizer):
     ) -> None:
         super().__init__(use_locking, name)
         numbers = {"learning_rate": learning_rate, "rho": rho, "epsilon": epsilon}
-        self._set_rule(_rules.adadelta, numbers, {"accum": 0.0, "accum_update": 0.0})
+        self._set_rule(_rules.adadelta, numbers, {"accum": 0.0, "accum_update": 0.0}, is_by_row=True)
 
 
 class RMSPropOptimizer(Optimizer):
@@ -194,7 +195,9 @@ class RMSPropOptimizer(Optimizer):
         numbers = {"learning_rate": learning_rate, "decay": decay, "momentum": momentum, "epsilon": epsilon}
         # The order in which they are made decides which one is called RMSProp_1 in checkpoints.
         slots = {"rms": 1.0, **({"mg": 0.0} if centered else {}), "momentum": 0.0}
-        self._set_rule(_rules.centered_rms_prop if centered else _rules.rms_prop, numbers, slots)
+        self._set_rule(
+            _rules.centered_rms_prop if centered else _rules.rms_prop, numbers, slots, is_by_row=True
+        )
 
 
 class FtrlOptimizer(Optimizer):
@@ -254,7 +257,7 @@ class FtrlOptimizer(Optimizer):
         }
         names = {"accum": accum_name or name, "linear": linear_name or name}
         slots = {"accum": initial_accumulator_value, "linear": 0.0}
-        self._set_rule(_rules.ftrl, numbers, slots, slot_names=names)
+        self._set_rule(_rules.ftrl, numbers, slots, slot_names=names, is_by_row=True)
 
 
 class ProximalAdagradOptimizer(Optimizer):
@@ -288,7 +291,9 @@ class ProximalAdagradOptimizer(Optimizer):
             "l1_regularization_strength": l1_regularization_strength,
             "l2_regularization_strength": l2_regularization_strength,
         }
-        self._set_rule(_rules.proximal_adagrad, numbers, {"accumulator": initial_accumulator_value})
+        self._set_rule(
+            _rules.proximal_adagrad, numbers, {"accumulator": initial_accumulator_value}, is_by_row=True
+        )
 
 
 class ProximalGradientDescentOptimizer(Optimizer):
@@ -316,7 +321,7 @@ class ProximalGradientDescentOptimizer(Optimizer):
             "l1_regularization_strength": l1_regularization_strength,
             "l2_regularization_strength": l2_regularization_strength,
         }
-        self._set_rule(_rules.proximal_gradient_descent, numbers)
+        self._set_rule(_rules.proximal_gradient_descent, numbers, is_by_row=True)
 
 
 def _check_positive(name: str, value: float) -> None:

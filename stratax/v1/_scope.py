@@ -8,6 +8,7 @@ it is run.
 
 import collections
 import contextlib
+import functools
 import random
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -19,7 +20,7 @@ import numpy as np
 
 from stratax import errors
 from stratax._shown import shown
-from stratax.core import GradientTape, Variable, creation, generators, known, regions
+from stratax.core import GradientTape, Variable, creation, generators, gradient_rows, known, regions
 from stratax.ops import labels, naming
 from stratax.seams import keras as seam
 from stratax.summary import forms
@@ -95,6 +96,8 @@ class ModelScope(creation.Creator):
         self._tape = GradientTape(persistent=True)
         # What `gradients` has given.
         self._gradients: list[Any] = []
+        # By id of a gradient, with the gradient itself: gives the rows that it consists of.
+        self._rows: dict[int, tuple[Any, Callable[[], Any]]] = {}
         self._known: known.KnownTrace | None = None
 
     @contextlib.contextmanager
@@ -119,7 +122,7 @@ class ModelScope(creation.Creator):
                 seam.fresh_names(),
                 creation.creating_by(self),
                 self._known.entered(),
-                naming.telling(self._note),
+                naming.telling(self._note, self.note_same_rows),
                 self._tape,
             ):
                 for leaf in jax.tree.leaves(watched):
@@ -514,9 +517,36 @@ class ModelScope(creation.Creator):
                 "A gradient was asked for of something that is computed of gradients. Expected: first derivatives in a "
                 f"model_fn. Received: ys={shown(ys)}. Compute second derivatives with nested tf.GradientTapes."
             )
-        return [
+        made = [
             self._followed(gradient, source, zero=zero) for gradient, source in zip(own, sources, strict=True)
         ]
+        for gradient, source in zip(made, sources, strict=True):
+            if gradient is not None and isinstance(source, keras.Variable):
+                rows = functools.partial(gradient_rows.rows_of_gradient, self._tape, targets, source)
+                self._rows[id(gradient)] = gradient, rows
+        return made
+
+    def rows_of(self, gradient: Any) -> Any:
+        """Return the rows that a gradient consists of, as booleans; None for one of a whole variable.
+
+        TensorFlow's gradient of a matrix whose rows are looked up (`IndexedSlices`) consists of these rows, also where
+        they are zero. What is computed of it is of the whole, but for what :meth:`note_same_rows` is told of.
+
+        Args:
+            gradient: A gradient that this trace has given, or something else.
+        """
+        found = self._rows.get(id(gradient))
+        return None if found is None or found[0] is not gradient else found[1]()
+
+    def note_whole(self, gradient: Any) -> None:
+        """Take note that a gradient counts as one of the whole variable."""
+        self._rows.pop(id(gradient), None)
+
+    def note_same_rows(self, made: Any, source: Any) -> None:
+        """Take note that something that was made of a gradient consists of the same rows."""
+        found = self._rows.get(id(source))
+        if found is not None and found[0] is source:
+            self._rows[id(made)] = made, found[1]
 
     def _followed(self, gradient: Any, source: Any, *, zero: bool) -> Any:
         """Return a gradient as a value of its own, which the tape follows: what is computed of it is known then."""

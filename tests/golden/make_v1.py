@@ -19,6 +19,7 @@ def main() -> None:
             found |= {f"{make.__name__}|{key}": value for key, value in make(session)}
     for kind, make, cases in (
         ("optimizers", optimizer, v1_cases.OPTIMIZERS),
+        ("sparse", sparse, v1_cases.SPARSE),
         ("averages", averages, v1_cases.AVERAGES),
     ):
         for key, case in cases.items():
@@ -71,6 +72,27 @@ def optimizer(session, case):
         yield f"last|{variable.op.name}", session.run(variable)
     for slot in made.get_slot_names():
         yield f"slot|{slot}", session.run(made.get_slot(variables["bias"], slot))
+
+
+def sparse(session, case):
+    """A matrix whose rows are looked up, behind each step, and its slots at the end."""
+    (name, arguments), which, look_up, change = case
+    step = tf.train.get_or_create_global_step()
+    table = tf.get_variable("table", initializer=v1_cases.SPARSE_TABLE)
+    ids, weights = tf.placeholder(tf.int32, (3,)), tf.placeholder(tf.float32, (3, 2))
+    more = {"global_step": step} if name == "AdagradDAOptimizer" else {}
+    made = getattr(tf.train, name)(**arguments, **more)
+    loss = tf.reduce_sum(look_up(tf, table, ids) * weights)
+    pairs = [(change(tf, gradient), variable) for gradient, variable in made.compute_gradients(loss)]
+    train = made.apply_gradients(pairs, global_step=step)
+    session.run(tf.global_variables_initializer())
+    steps = []
+    for batch in v1_cases.SPARSE_BATCHES:
+        session.run(train, {ids: batch[which], weights: batch["weights"]})
+        steps.append(session.run(table))
+    yield "table", np.stack(steps)
+    for slot in made.get_slot_names():
+        yield f"slot|{slot}", session.run(made.get_slot(table, slot))
 
 
 def averages(session, case):

@@ -186,6 +186,57 @@ _OPTIMIZERS = (
 )
 OPTIMIZERS = {f"{name}|{arguments}": (name, arguments) for name, arguments in _OPTIMIZERS}
 
+# Rows of a matrix that a few ids look up, some twice, the last row never.
+SPARSE_TABLE = np.random.default_rng(20).normal(size=(6, 2)).astype(np.float32)
+SPARSE_BATCHES = [
+    {
+        "ids": np.random.default_rng(30 + number).choice([0, 1, 1, 2, 3, 4], 3).astype(np.int32),
+        "distinct": np.random.default_rng(50 + number).choice(5, 3, replace=False).astype(np.int32),
+        "weights": np.random.default_rng(40 + number).normal(size=(3, 2)).astype(np.float32),
+    }
+    for number in range(10)
+]
+_MOMENTUM = ("MomentumOptimizer", {"learning_rate": 0.1, "momentum": 0.9})
+
+
+def _looked_up(tf, table, ids):
+    return tf.nn.embedding_lookup(table, ids)
+
+
+def _as_it_is(tf, gradient):
+    del tf
+    return gradient
+
+
+# (optimizer, which ids, how rows are looked up, what is done to the gradient), as functions of TensorFlow's module.
+# TensorFlow takes norms, and clips values, of a gradient in which a row that was looked up twice is not added up yet.
+SPARSE = {key: (case, "ids", _looked_up, _as_it_is) for key, case in OPTIMIZERS.items()} | {
+    way: (_MOMENTUM, "distinct" if way.startswith(("clip", "cast")) else "ids", look_up, change)
+    for way, look_up, change in (
+        ("gather", lambda tf, table, ids: tf.gather(table, ids), _as_it_is),
+        (
+            "cast",
+            lambda tf, table, ids: tf.gather(tf.cast(tf.cast(table, tf.bfloat16), tf.float32), ids),
+            _as_it_is,
+        ),
+        ("max_norm", lambda tf, table, ids: tf.nn.embedding_lookup(table, ids, max_norm=1.0), _as_it_is),
+        ("twice", lambda tf, table, ids: tf.gather(table, ids) * tf.gather(table, ids[::-1]), _as_it_is),
+        ("also whole", lambda tf, table, ids: tf.gather(table, ids) + tf.reduce_sum(table**2), _as_it_is),
+        ("of a product", lambda tf, table, ids: tf.gather(table * 2.0, ids), _as_it_is),
+        ("other dimension", lambda tf, table, ids: tf.gather(table, ids[:2] % 2, axis=1)[:3], _as_it_is),
+        ("clip_by_value", _looked_up, lambda tf, gradient: tf.clip_by_value(gradient, -0.5, 0.5)),
+        ("clip_by_norm", _looked_up, lambda tf, gradient: tf.clip_by_norm(gradient, 0.5)),
+        (
+            "clip_by_global_norm",
+            _looked_up,
+            lambda tf, gradient: tf.clip_by_global_norm([gradient], 0.5)[0][0],
+        ),
+        ("scalar_mul", _looked_up, lambda tf, gradient: tf.scalar_mul(0.5, gradient)),
+        ("identity", _looked_up, lambda tf, gradient: tf.identity(gradient)),
+        ("times", _looked_up, lambda tf, gradient: gradient * tf.constant(0.5)),
+    )
+}
+
 _AVERAGES = (
     {"decay": 0.9},
     {"decay": 0.9, "num_updates": True},

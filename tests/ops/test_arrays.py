@@ -100,6 +100,9 @@ def test_values_are_those_of_tensorflow():
     assert tf.cumsum([1, 2, 3], exclusive=True).tolist() == [0, 1, 3]
     assert tf.cumsum([1, 2, 3], reverse=True).tolist() == [6, 5, 3]
     assert tf.clip_by_value([-5, 0, 5], -1, 1).tolist() == [-1, 0, 1]
+    assert tf.math.scalar_mul(2, [1, 2]).tolist() == [2, 4]
+    with pytest.raises(BadArgumentError, match="Only a scalar"):
+        tf.scalar_mul([1, 2], [1, 2])
     assert tf.norm([3.0, 4.0]).item() == 5.0
     assert tf.norm([[3.0, -4.0]], ord=1, axis=1).tolist() == [7.0]
 

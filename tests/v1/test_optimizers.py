@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 import stratax as sx
+import stratax.tf as tf
 from stratax import errors, v1
+from stratax.estimator import tpu
 from stratax.v1 import losses, train
 from tests.golden import v1_cases, v1_references
 from tests.v1.test_scope import Step
@@ -66,6 +68,36 @@ def test_ten_steps_and_all_slots_are_tensorflows(key):
         np.testing.assert_allclose(own.value, value, rtol=1e-5, atol=1e-6, err_msg=slot)
     own = set(last) - {"global_step", *v1_cases.FIRST_VALUES}
     assert [variable.path for variable in optimizer.variables()] == sorted(own)
+
+
+def sparse_step(key, made):
+    (name, arguments), which, look_up, change = v1_cases.SPARSE[key]
+
+    def body(scope, batch):
+        table = v1.get_variable("table", (6, 2), initializer=lambda shape, dtype: v1_cases.SPARSE_TABLE)
+        more = {"global_step": scope.global_step()} if name == "AdagradDAOptimizer" else {}
+        made.append(getattr(train, name)(**arguments, **more))
+        loss = tf.reduce_sum(look_up(tf, table, batch[which]) * batch["weights"])
+        pairs = [(change(tf, gradient), each) for gradient, each in made[-1].compute_gradients(loss)]
+        scope.run(made[-1].apply_gradients(pairs, global_step=scope.global_step()))
+
+    return body
+
+
+@pytest.mark.parametrize("key", v1_cases.SPARSE)
+def test_rows_that_are_not_looked_up_change_as_tensorflows(key):
+    made = []
+    step = Step(sparse_step(key, made))
+    for number, batch in enumerate(v1_cases.SPARSE_BATCHES):
+        step(batch)
+        wanted = REFERENCES[f"sparse|{key}|table"][number]
+        np.testing.assert_allclose(
+            step.value("table"), wanted, rtol=1e-5, atol=1e-6, err_msg=f"step {number}"
+        )
+    for slot in made[-1].get_slot_names():
+        own = made[-1].get_slot(step.state.variables["table"], slot)
+        wanted = REFERENCES[f"sparse|{key}|slot|{slot}"]
+        np.testing.assert_allclose(own.value, wanted, rtol=1e-5, atol=1e-6, err_msg=slot)
 
 
 @pytest.mark.parametrize("key", v1_cases.AVERAGES)
@@ -166,6 +198,28 @@ def test_replicas_train_as_one_device(strategy, clip):
     assert found["global_step"] == 5
     for name, value in wanted.items():
         np.testing.assert_allclose(found[name], value, rtol=1e-5, atol=1e-6, err_msg=name)
+
+
+def lookups(optimizer):
+    """A step that trains rows of a matrix, of which each replica looks up others."""
+
+    def body(scope, x, y):
+        table = v1.get_variable("table", (8, 3), initializer=keras.initializers.Ones())
+        ids = jnp.clip(jnp.abs(x[:, 0]) * 3, 0, 7).astype(int)
+        loss = losses.mean_squared_error(y[:, 0], tf.reduce_sum(tf.gather(table, ids) * x, 1))
+        scope.run(optimizer().minimize(loss, global_step=scope.global_step()))
+
+    return body
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_rows_that_no_replica_looks_up_stay(strategy):
+    body = lookups(lambda: train.MomentumOptimizer(0.1, 0.9))
+    found, wanted = trained(body, STRATEGIES[strategy]()), trained(body)
+    np.testing.assert_allclose(found["table"], wanted["table"], rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(found["table/Momentum"], wanted["table/Momentum"], rtol=1e-5, atol=1e-6)
+    whole = trained(lookups(lambda: tpu.CrossShardOptimizer(train.MomentumOptimizer(0.1, 0.9))))
+    assert not np.allclose(whole["table"], wanted["table"], rtol=1e-3)
 
 
 def test_numbers_may_be_arrays_variables_and_functions():

@@ -9,6 +9,7 @@ from stratax._shown import shown
 from stratax._typing import TensorLike
 from stratax.distribute import ReduceOp, get_replica_context
 from stratax.distribute.replicas import syncing_replicas
+from stratax.v1 import current
 from stratax.v1.train import Optimizer
 
 _MEAN, _SUM = "weighted_mean", "weighted_sum"
@@ -77,8 +78,14 @@ class CrossShardOptimizer(Optimizer):
         return [(None if gradient is None else gradient * count, variable) for gradient, variable in found]
 
     def apply_gradients(self, grads_and_vars: Any, global_step: Any = None, name: str | None = None) -> Any:
-        """Return the operation that applies gradients; see `Optimizer.apply_gradients`."""
-        return self._opt.apply_gradients(grads_and_vars, global_step=global_step, name=name)
+        """Return the operation that applies gradients; see `Optimizer.apply_gradients`.
+
+        Gradients of rows that are looked up become those of the whole matrix, as their sum over cores is in TensorFlow.
+        """
+        pairs = list(grads_and_vars)
+        for gradient, _ in pairs:
+            current().note_whole(gradient)
+        return self._opt.apply_gradients(pairs, global_step=global_step, name=name)
 
     def get_slot(self, var: keras.Variable, name: str) -> Any:
         """Return a slot of the wrapped optimizer."""
