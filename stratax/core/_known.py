@@ -44,6 +44,12 @@ class KnownTrace(core.Trace):
         with _reads.listening(self._note_read), set_current_trace(self):
             yield self
 
+    @contextlib.contextmanager
+    def left(self) -> Iterator[None]:
+        """Have what a block computes be none of the trace's results."""
+        with set_current_trace(self.parent):
+            yield
+
     def _note_read(self, variable: keras.Variable, value: object) -> None:
         self._read[id(value)] = (value, variable)
 

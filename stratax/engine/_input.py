@@ -121,10 +121,14 @@ class StepInput:
                 f"The input has no batches. Expected: at least one. Received: {shown(self.dataset)}."
             ) from None
 
-    def _look_ahead(self) -> Any:
+    def open_ahead(self) -> None:
+        """Open the next pass, of which nothing is read yet."""
         if self._next is None:
             self._next = self._new_pass()
-        return self._next.first_batch()
+
+    def _look_ahead(self) -> Any:
+        self.open_ahead()
+        return self._next.first_batch()  # type: ignore[union-attr]
 
     def begin_training(
         self, passes: NumberedPasses | None, initial_epoch: int, steps_per_epoch: int | None

@@ -6,16 +6,13 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-import jax
 import numpy as np
 
 from stratax import errors
 from stratax._shown import shown
-from stratax._typing import PyTree
 from stratax.core import CompiledPrograms
 from stratax.distribute import InputContext, Strategy
 from stratax.distribute.replicas import get_strategy
-from stratax.engine import StepInput
 from stratax.estimator import _calls, _checkpoints, _evaluation, _inputs, _prediction, _training
 from stratax.estimator._mode_keys import ModeKeys
 from stratax.estimator._model import Model
@@ -173,7 +170,7 @@ class Estimator:
         state = self._state(checkpoint)
         model = Model(self._calling(ModeKeys.TRAIN), ModeKeys.TRAIN, strategy, state, self._compiled)
         with self._input(strategy, input_fn, ModeKeys.TRAIN) as given:
-            model.build(_one_batch(given, strategy))
+            given.build(model)
             run = _training.Training(
                 model,
                 strategy,
@@ -183,7 +180,7 @@ class Estimator:
                 steps_per_dispatch=self._steps_per_dispatch(),
             )
             run.begin(checkpoint)
-            run.run(given, until)
+            run.run(given.steps, until)
         _logger.info("Loss for final step: %s.", run.last_loss())
         return self
 
@@ -217,12 +214,12 @@ class Estimator:
         state = self._state(checkpoint)
         model = Model(self._calling(ModeKeys.EVAL), ModeKeys.EVAL, strategy, state, self._compiled)
         with self._input(strategy, input_fn, ModeKeys.EVAL) as given:
-            model.build(_one_batch(given, strategy))
+            given.build(model)
             self._read(state, checkpoint)
             found = _evaluation.evaluate(
                 model,
                 strategy,
-                given,
+                given.steps,
                 steps,
                 list(check_hooks(hooks, "hooks")),
                 self.model_dir,
@@ -262,12 +259,12 @@ class Estimator:
         state = self._state(path)
         model = Model(self._calling(ModeKeys.PREDICT), ModeKeys.PREDICT, strategy, state, self._compiled)
         with self._input(strategy, input_fn, ModeKeys.PREDICT) as given:
-            model.build(_one_batch(given, strategy))
+            given.build(model)
             self._read(state, path)
             yield from _prediction.predictions(
                 model,
                 strategy,
-                given,
+                given.steps,
                 predict_keys,
                 single=yield_single_examples,
                 hooks=list(check_hooks(hooks, "hooks")),
@@ -289,7 +286,7 @@ class Estimator:
         labels = None if mode == ModeKeys.PREDICT else labels
         return _calls.call_model_fn(self._model_fn, features, labels, mode, self.params, self._config)
 
-    def _input(self, strategy: Strategy, input_fn: Callable[..., Any], mode: str) -> StepInput:
+    def _input(self, strategy: Strategy, input_fn: Callable[..., Any], mode: str) -> _inputs.ModelInput:
         def make(context: InputContext) -> Any:
             return _calls.call_input_fn(input_fn, self._input_arguments(mode, context))
 
@@ -339,18 +336,6 @@ def _with_model_dir(config: RunConfig, model_dir: str | os.PathLike | None) -> R
         folder = tempfile.mkdtemp()
         _logger.warning("Using temporary folder as model directory: %s", folder)
     return config if config.model_dir == folder else config.replace(model_dir=folder)
-
-
-def _one_batch(given: StepInput, strategy: Strategy) -> PyTree:
-    """Return the shapes of one replica's batch, of those of the first step's examples."""
-    replicas = strategy.num_replicas_in_sync
-
-    def part(leaf: Any) -> Any:
-        if not leaf.shape or leaf.shape[0] % replicas:
-            return leaf
-        return jax.ShapeDtypeStruct((leaf.shape[0] // replicas, *leaf.shape[1:]), leaf.dtype)
-
-    return jax.tree.map(part, given.first_structure())
 
 
 def _check_steps(steps: int | None, max_steps: int | None) -> None:

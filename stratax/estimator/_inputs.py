@@ -1,7 +1,8 @@
 """What an `input_fn` returns, as the input of steps (estimator layer)."""
 
+import json
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
@@ -10,18 +11,117 @@ from stratax import errors
 from stratax._shown import shown
 from stratax.data import Dataset
 from stratax.distribute import InputContext, Strategy
+from stratax.distribute.input import Prepared
 from stratax.engine import StepInput
+from stratax.estimator import _layout
+
+if TYPE_CHECKING:
+    from stratax.estimator._model import Model
 
 
-def distributed(strategy: Strategy, make: Callable[[InputContext], Any]) -> StepInput:
+class ModelInput:
+    """The input of a model, whose features of strings are prepared on the host as the model needs them.
+
+    Args:
+        strategy: The strategy.
+        preparation: The dataset, whose elements will be prepared.
+        steps: Its steps.
+        replicas_in_element: Of how many replicas an element of the dataset has the examples.
+
+    Attributes:
+        steps: The steps.
+    """
+
+    def __init__(
+        self, strategy: Strategy, preparation: Prepared, steps: StepInput, replicas_in_element: int = 1
+    ) -> None:
+        self.steps = steps
+        self._strategy = strategy
+        self._preparation = preparation
+        self._replicas_in_element = replicas_in_element
+
+    def build(self, model: "Model") -> None:
+        """Trace a model in advance, with the first batch; steps are prepared as it asked for.
+
+        Args:
+            model: The model.
+
+        Raises:
+            DataError: The input has no batches, or the first one can't be read.
+        """
+        # Nothing is read ahead yet: the pass is only opened.
+        self.steps.open_ahead()
+        element = self._first()
+        model.build(_layout.first_rows(element, self._replicas_in_element))
+        if model.prepares:
+            self._preparation.prepare_by(model.prepared, element)
+
+    def _first(self) -> Any:
+        """Return the first element of the input, in all workers; one of its structure where a worker has none."""
+        element, failure = None, None
+        try:
+            element = self._preparation.first()
+        except StopIteration:
+            spec = getattr(self._preparation.dataset, "element_spec", None)
+            element = None if spec is None else _layout.example_of(spec)
+            state = "none"
+        except Exception as error:  # The others are told before it is raised.
+            failure, state = error, f"{type(error).__name__}: {error}"
+        else:
+            state = ""
+        found = [
+            json.loads(text)
+            for text in self._strategy.extended.membership.gathered(json.dumps(state).encode())
+        ]
+        if failure is not None:
+            raise failure
+        for index, other in enumerate(found):
+            if other not in ("", "none"):
+                raise errors.DataError(
+                    f"The input of worker {index} failed, so no worker can go on. Received from it: {other}. Its own "
+                    "log has the traceback."
+                )
+        if all(found):
+            raise errors.DataError(
+                "The input has no batches. Expected: at least one. Received: "
+                f"{shown(self._preparation.dataset)}."
+            )
+        return element
+
+    def __enter__(self) -> "ModelInput":
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self.steps.__exit__(*raised)
+
+
+def distributed(strategy: Strategy, make: Callable[[InputContext], Any]) -> ModelInput:
     """Make the input of a strategy whose replicas take one of the input's batches each.
 
     Args:
         strategy: The strategy.
         make: Calls the `input_fn`, once for each worker.
     """
-    dataset = strategy.distribute_datasets_from_function(lambda context: as_dataset(make(context)))
-    return StepInput.of_dataset(strategy, dataset)
+    found: list[Prepared] = []
+
+    def prepared(context: InputContext) -> Prepared:
+        found.append(Prepared(as_dataset(make(context))))
+        return found[0]
+
+    dataset = strategy.distribute_datasets_from_function(prepared)
+    return ModelInput(strategy, found[0], StepInput.of_dataset(strategy, dataset))
+
+
+def divided(strategy: Strategy, dataset: Dataset) -> ModelInput:
+    """Make the input of a strategy among whose replicas each batch is divided.
+
+    Args:
+        strategy: The strategy.
+        dataset: The dataset.
+    """
+    preparation = Prepared(dataset)
+    steps = StepInput.of_dataset(strategy, preparation)
+    return ModelInput(strategy, preparation, steps, strategy.num_replicas_in_sync)
 
 
 def as_dataset(given: Any) -> Dataset:
@@ -42,19 +142,3 @@ def as_dataset(given: Any) -> Dataset:
         "input_fn must return a Dataset of (features, labels), or these tensors themselves. "
         f"Received: {shown(given)}."
     )
-
-
-def features_and_labels(element: Any) -> tuple[Any, Any]:
-    """Divide an element of the input, as TensorFlow does.
-
-    Raises:
-        BadArgumentError: If it is a tuple of another length than 2.
-    """
-    if not isinstance(element, list | tuple):
-        return element, None
-    if len(element) != 2:
-        raise errors.BadArgumentError(
-            f"input_fn must give features, or pairs of features and labels. Received: a tuple of {len(element)}. Put "
-            "several tensors into a dict."
-        )
-    return element[0], element[1]

@@ -19,15 +19,18 @@ from stratax._shown import shown
 from stratax._typing import PyTree
 from stratax.core import CompiledPrograms, Function, variable_store
 from stratax.distribute import Strategy
+from stratax.distribute.input import Padded
 from stratax.distribute.replicas import entered
 from stratax.engine import StepProgram
-from stratax.estimator import _inputs
+from stratax.estimator import _layout
 from stratax.estimator._mode_keys import ModeKeys
-from stratax.v1 import ModelScope, ModelState, Operation
+from stratax.v1 import HostInputs, HostTensor, HostTrace, ModelScope, ModelState, Operation
 
 LOSS = "loss"
 FETCHED = "fetched"
 GLOBAL_STEP = "global_step"
+# The name of a number that no feature has.
+_NOTHING = ""
 
 # What stands for a tensor in a fetch, the same in each trace: its kind, and its name or number.
 Key = tuple[str, Hashable]
@@ -72,33 +75,81 @@ class Model:
         self._call = call
         self._strategy = strategy
         self._compiled = compiled
+        self._inputs = HostInputs()
+        self._layout: _layout.Layout | None = None
 
     def build(self, element: PyTree) -> None:
         """Trace the model in advance; its variables are there afterwards.
 
         Args:
-            element: The shapes and dtypes of one replica's batch.
+            element: One replica's batch, on the host.
         """
-        example = jax.tree.map(lambda leaf: np.zeros(leaf.shape, leaf.dtype), element)
-        region = functools.partial(self._traced, self._noted)
+        self._layout = _layout.Layout(element)
+        example = self._layout.batch(jax.tree.leaves(element))
+        # With one at least: what is computed of the host's results is none of a constant.
+        numbers = {_NOTHING: np.zeros((), np.int32), **self._layout.numbers(element)}
+        region = functools.partial(self._traced, functools.partial(self._noted, example))
         with entered(self._strategy, None):
-            Function(region, autograph=False, traces_before_warning=0).jaxpr(example)
+            Function(region, autograph=False, traces_before_warning=0).jaxpr(numbers)
+
+    @property
+    def prepares(self) -> bool:
+        """Whether batches are prepared on the host before each step."""
+        return bool(self._inputs) or self._found_layout.has_host
+
+    def prepared(self, leaves: list[np.ndarray], count: int, treedef: Any) -> tuple[list[np.ndarray], Any]:
+        """Prepare batches for steps.
+
+        Args:
+            leaves: The leaves of batches, stacked.
+            count: How many they are.
+            treedef: Their structure.
+        """
+        del treedef
+        return jax.tree.flatten(self._found_layout.prepared(self._inputs, leaves, count))
+
+    @property
+    def _found_layout(self) -> _layout.Layout:
+        if self._layout is None:
+            raise errors.ModelScopeError("The model has not been built yet.")
+        return self._layout
 
     def _traced(self, step: Callable[[Any], Any], element: PyTree) -> Any:
         execution = self._strategy.extended.execution
         execution.call_for_each_replica(step, (element,), {}, averages_gradients=True)
 
-    def _noted(self, element: PyTree) -> None:
-        self.spec, self.scope = self._run(element, lambda scope, spec: (spec, scope))
+    def _noted(self, example: dict[str, Any], numbers: dict[str, Any]) -> None:
+        host = HostTrace(self._inputs, numbers, None, example)
+        own = {name: value for name, value in numbers.items() if name != _NOTHING}
+        rows = _layout.rows_of(example, {})
+        self.spec, self.scope = self._run(own, host, rows, lambda scope, spec: (spec, scope))
 
-    def _run(self, element: PyTree, then: Callable[[ModelScope, Any], Any]) -> Any:
+    def _step(self, then: Callable[[ModelScope, Any], Any], element: PyTree) -> Any:
+        """Do what one replica does with its part of a batch."""
+        if not self.prepares:
+            numbers, given = self._found_layout.numbers(element), {}
+        else:
+            numbers, given = jax.tree.map(
+                lambda each: each.array if isinstance(each, Padded) else each,
+                element,
+                is_leaf=lambda each: isinstance(each, Padded),
+            )
+        host = HostTrace(self._inputs, numbers, given)
+        return self._run(numbers, host, _layout.rows_of(numbers, given), then)
+
+    def _run(
+        self, numbers: dict[str, Any], host: HostTrace, rows: int, then: Callable[[ModelScope, Any], Any]
+    ) -> Any:
         """Call the `model_fn` in a scope, then something with it and the spec."""
-        features, labels = _inputs.features_and_labels(element)
+        features, labels = self._found_layout.placeholders(numbers, rows)
         scope = ModelScope(self.state, self.mode)
-        with scope.entered((features, labels)):
+        scope.host = host
+        with scope.entered(numbers):
             # First, as in TensorFlow: it is there before the model's own variables.
             scope.global_step()
             spec = self._call(features, labels)
+            if self.mode == ModeKeys.PREDICT:
+                spec = spec._replace(predictions=_as_results(scope, spec.predictions))
             return then(scope, spec)
 
     def program(
@@ -111,10 +162,7 @@ class Model:
             of_first: The keys of it, a dict then, that are the first replica's and not the replicas' mean.
             name: What the program is called.
         """
-
-        def step(element: PyTree) -> Any:
-            return self._run(element, outputs)
-
+        step = functools.partial(self._step, outputs)
         if self.mode == ModeKeys.PREDICT:
             return StepProgram.of_examples(self._strategy, step, name=name, compiled=self._compiled)
         return StepProgram.of_each_step(
@@ -197,6 +245,13 @@ class Model:
                 f"operation of the model_fn, or its name. Received: {shown(fetch)}."
             )
         return "number", number
+
+
+def _as_results(scope: ModelScope, predictions: Any) -> Any:
+    """Return predictions whose strings of the input are there after the step."""
+    if isinstance(predictions, dict):
+        return {key: _as_results(scope, value) for key, value in predictions.items()}
+    return scope.as_result(predictions) if isinstance(predictions, HostTensor) else predictions
 
 
 def _value(scope: ModelScope, key: Key) -> Any:

@@ -13,7 +13,7 @@ from stratax.distribute import Strategy
 from stratax.engine import StepInput
 from stratax.estimator._model import Model
 from stratax.estimator.hooks import SessionRunHook
-from stratax.v1 import ModelScope
+from stratax.v1 import HostResult, ModelScope, values_after_step
 
 
 def predictions(
@@ -42,8 +42,8 @@ def predictions(
 
     def outputs(scope: ModelScope, spec: Any) -> Any:
         if chosen is None:
-            return jnp.asarray(spec.predictions)
-        return {key: jnp.asarray(spec.predictions[key]) for key in chosen}
+            return _tensor(spec.predictions)
+        return {key: _tensor(spec.predictions[key]) for key in chosen}
 
     program = model.program(outputs, name="predict")
     iterator = given.open()
@@ -60,7 +60,7 @@ def predictions(
 
 
 def _given(made: Any, *, single: bool) -> Iterator[Any]:
-    arrays = jax.tree.map(np.asarray, made)
+    arrays = values_after_step(jax.tree.map(np.asarray, made))
     if not single:
         yield arrays
         return
@@ -73,6 +73,11 @@ def _given(made: Any, *, single: bool) -> Iterator[Any]:
         )
     for row in range(leaves[0].shape[0]):
         yield jax.tree.map(lambda leaf: leaf[row], arrays)  # noqa: B023 - used at once
+
+
+def _tensor(value: Any) -> Any:
+    """Return a prediction as the step returns it."""
+    return value if isinstance(value, HostResult) else jnp.asarray(value)
 
 
 def _chosen(predicted: Any, keys: str | Sequence[str] | None) -> list[str] | None:

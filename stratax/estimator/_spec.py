@@ -11,7 +11,7 @@ from stratax import errors
 from stratax._shown import shown
 from stratax.estimator._mode_keys import MODES, ModeKeys
 from stratax.estimator.hooks import SessionRunHook, check_hooks
-from stratax.v1 import Operation
+from stratax.v1 import HostResult, Operation
 
 
 class EstimatorSpec(
@@ -109,8 +109,8 @@ class EstimatorSpec(
 
 
 def is_tensor(value: object) -> bool:
-    """Return whether a value is what a `model_fn` calls a tensor: an array, a tracer or a variable."""
-    return hasattr(value, "shape") and hasattr(value, "dtype")
+    """Return whether a value is what a `model_fn` calls a tensor: an array, a tracer, a variable or strings."""
+    return isinstance(value, HostResult) or (hasattr(value, "shape") and hasattr(value, "dtype"))
 
 
 def _checked_train_op(train_op: Any, mode: str) -> Any:

@@ -91,6 +91,11 @@ class HostColumn(FeatureColumn):
     def parts(self) -> tuple[str, ...]:
         """The names of the arrays that it may give; the first is always there."""
 
+    @property
+    @abc.abstractmethod
+    def fills(self) -> dict[str, float]:
+        """What stands for nothing in the arrays whose second dimension differs between batches, by part."""
+
     @abc.abstractmethod
     def arrays(self, features: HostFeatures) -> dict[str, np.ndarray]:
         """Return what it computes on the host, by part: numbers, whose first dimension is the batch's."""
@@ -111,6 +116,10 @@ class CategoricalColumn(HostColumn):
     @property
     def parts(self) -> tuple[str, ...]:
         return ID_PARTS
+
+    @property
+    def fills(self) -> dict[str, float]:
+        return {"ids": -1, "weights": 0}
 
     @property
     def host_columns(self) -> tuple[HostColumn, ...]:

@@ -156,6 +156,10 @@ class SequenceNumericColumn(HostColumn, SequenceDenseColumn):
         return ("values", "lengths")
 
     @property
+    def fills(self) -> dict[str, float]:
+        return {"values": self.default_value}
+
+    @property
     def step_size(self) -> int:
         return num_elements(self.shape)
 

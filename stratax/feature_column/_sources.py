@@ -322,7 +322,8 @@ def _before_each_step(columns: list[Any], features: Mapping[str, Any]) -> dict[s
     def compute(batch: dict[str, Any]) -> dict[str, np.ndarray]:
         return transformation.ids_on_host({key: batch[str(name)] for key, name in names.items()})
 
-    return scope.host_input(compute, [str(name) for name in names.values()], "feature_columns")
+    fills = {f"{each.name}/{part}": fill for each in columns for part, fill in each.fills.items()}
+    return scope.host_input(compute, [str(name) for name in names.values()], "feature_columns", fills)
 
 
 def num_elements(shape: tuple[int, ...]) -> int:

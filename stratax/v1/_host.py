@@ -6,6 +6,8 @@ traced (:class:`HostInputs`), runs on the host on each batch before the step, an
 the step. What strings are made of the step's results (labels of classes) is a :class:`HostResult`.
 """
 
+import itertools
+import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NoReturn
 
@@ -16,6 +18,9 @@ import numpy as np
 from stratax import errors
 from stratax._shown import shown
 from stratax.v1 import _names
+
+# Rows have numbers of 32 bits.
+_MOST_ROWS = 2**30
 
 Batch = Mapping[str, Any]
 Compute = Callable[[dict[str, Any]], Mapping[str, np.ndarray]]
@@ -97,6 +102,8 @@ class HostInputs:
 
     def __init__(self) -> None:
         self._functions: dict[str, tuple[Compute, tuple[str, ...]]] = {}
+        self._fills: dict[str, dict[str, float]] = {}
+        self._kept: dict[str, Kept] = {}
 
     def __bool__(self) -> bool:
         return bool(self._functions)
@@ -106,7 +113,9 @@ class HostInputs:
         """The names of the features that the functions read."""
         return frozenset(name for _, names in self._functions.values() for name in names)
 
-    def register(self, key: str, function: Compute, names: Iterable[str]) -> None:
+    def register(
+        self, key: str, function: Compute, names: Iterable[str], fills: Mapping[str, float] | None = None
+    ) -> None:
         """Have a function run before each step.
 
         Args:
@@ -114,8 +123,19 @@ class HostInputs:
             function: From the features by name, as they are on the host, to NumPy arrays of numbers, whose first
                 dimension is the batch's.
             names: The features that it takes.
+            fills: With what those of its results are filled up, by name, whose second dimension differs between
+                batches.
         """
         self._functions.setdefault(key, (function, tuple(names)))
+        self._fills.setdefault(key, dict(fills or {}))
+
+    def fill(self, key: str, part: str) -> float | None:
+        """Return what a function's result is filled up with; None if its shape is always the same."""
+        return self._fills[key].get(part)
+
+    def kept(self, name: str) -> "Kept":
+        """Return what keeps the values of a feature until the step after it is over."""
+        return self._kept.setdefault(name, Kept(name))
 
     def apply(self, batch: Batch) -> dict[str, dict[str, np.ndarray]]:
         """Return what the functions make of a batch, by key.
@@ -170,20 +190,23 @@ class HostTrace:
             return value.name
         return next((name for name, each in self._placeholders.items() if each is value), None)
 
-    def input(self, function: Compute, names: Sequence[str], key: str) -> dict[str, Any]:
+    def input(
+        self, function: Compute, names: Sequence[str], key: str, fills: Mapping[str, float] | None = None
+    ) -> dict[str, Any]:
         """Return a function's results as arrays of this trace.
 
         Args:
             function: See :meth:`HostInputs.register`.
             names: The features that it takes.
             key: What the results are called, made unique: traces ask for the same in the same order.
+            fills: See :meth:`HostInputs.register`.
 
         Raises:
             ModelScopeError: The first trace did not ask for it.
         """
         key = self._keys.unique(key)
         if self._given is None:
-            self._inputs.register(key, function, names)
+            self._inputs.register(key, function, names, fills)
             # What functions of JAX compute in it has values, although the model_fn is being traced.
             with jax.ensure_compile_time_eval():
                 made = self._inputs.compute(key, {} if self._example is None else self._example)
@@ -195,6 +218,15 @@ class HostTrace:
             )
         return dict(self._given[key])
 
+    def keep(self, name: str) -> "HostResult":
+        """Return a feature of strings as a result of the step.
+
+        Args:
+            name: The feature.
+        """
+        kept = self._inputs.kept(name)
+        return HostResult(kept.take, self.input(kept.put, [name], f"kept/{name}")["rows"])
+
     def _placeholder(self, array: np.ndarray) -> Any:
         """Return the array as one that depends on the features, so that nothing takes it for a constant."""
         made = jnp.asarray(array)
@@ -202,6 +234,47 @@ class HostTrace:
             if isinstance(value, jax.core.Tracer):
                 return jax.lax.optimization_barrier((made, value))[0]
         return made
+
+
+class Kept:
+    """The values of a feature on the host, from before a step until after it.
+
+    In the step each row is a number; so it follows its example wherever that is computed.
+
+    Args:
+        name: The feature.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._lock = threading.Lock()
+        # By the number of their first row, in the order in which they were put in.
+        self._blocks: dict[int, np.ndarray] = {}
+        self._next = 0
+
+    def put(self, batch: dict[str, Any]) -> dict[str, np.ndarray]:
+        """Keep the values of a batch; return the numbers of its rows."""
+        values = np.asarray(batch[self._name])
+        with self._lock:
+            if self._next + len(values) > _MOST_ROWS:
+                self._next = 0
+            start = self._next
+            self._next += len(values)
+            self._blocks[start] = values
+        return {"rows": np.arange(start, start + len(values), dtype=np.int32)}
+
+    def take(self, rows: np.ndarray) -> np.ndarray:
+        """Return the values of rows, which are in the order of batches; forget those of the batches before."""
+        with self._lock:
+            starts = np.sort(np.fromiter(self._blocks, np.int64))
+            of_block = starts[np.searchsorted(starts, rows, "right") - 1]
+            parts = [
+                self._blocks[start][rows[of_block == start] - start]
+                for start in dict.fromkeys(of_block.tolist())
+            ]
+            for start in list(itertools.takewhile(lambda start: start != of_block[0], self._blocks)):
+                del self._blocks[start]
+        return np.concatenate(parts)
 
 
 class HostResult:

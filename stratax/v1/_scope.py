@@ -11,7 +11,7 @@ import contextlib
 import functools
 import random
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -28,7 +28,7 @@ from stratax.v1 import _keras_optimizers, _names, _summaries, _variables
 from stratax.v1._current import current as current
 from stratax.v1._current import current_or_none as current_or_none
 from stratax.v1._current import entering
-from stratax.v1._host import Compute, HostTrace, after_step
+from stratax.v1._host import Compute, HostResult, HostTensor, HostTrace, after_step
 from stratax.v1._operations import Operation, operations_of
 from stratax.v1._variable_scope import VariableScope
 
@@ -367,7 +367,9 @@ class ModelScope(creation.Creator):
         """Return the name under which the host has a feature; None for what was computed in the `model_fn`."""
         return None if self.host is None else self.host.name_of(value)
 
-    def host_input(self, function: Compute, names: Sequence[str], key: str) -> dict[str, Any]:
+    def host_input(
+        self, function: Compute, names: Sequence[str], key: str, fills: Mapping[str, float] | None = None
+    ) -> dict[str, Any]:
         """Return what a function makes of features on the host before each step, as arrays of this trace.
 
         Args:
@@ -375,6 +377,8 @@ class ModelScope(creation.Creator):
                 first dimension is the batch's.
             names: The features that it takes, as :meth:`host_name` gives them.
             key: What the results are called, made unique.
+            fills: With what those of its results are filled up, by name, whose second dimension differs between
+                batches.
 
         Raises:
             ModelScopeError: If nobody runs functions on the host for this trace.
@@ -384,7 +388,37 @@ class ModelScope(creation.Creator):
                 "Nothing is computed on the host for this model_fn. Expected: a model_fn that an Estimator traces. "
                 f"Received: a function of {shown(list(names))}."
             )
-        return self.host.input(function, names, key)
+        with self._unrecorded():
+            made = self.host.input(function, names, key, fills)
+        self._number(made)
+        return made
+
+    def as_result(self, value: HostTensor) -> HostResult:
+        """Return a feature of strings as a result of the step, which is there after it.
+
+        Args:
+            value: The feature.
+
+        Raises:
+            ModelScopeError: If nobody runs functions on the host for this trace.
+        """
+        if self.host is None:
+            raise errors.ModelScopeError(
+                f"Nothing is computed on the host for this model_fn. Received: {shown(value)} as a prediction."
+            )
+        with self._unrecorded():
+            made = self.host.keep(value.name)
+        self._number(made.tensors)
+        return made
+
+    def _unrecorded(self) -> contextlib.AbstractContextManager[Any]:
+        # What stands for results of the host in the first trace is computed: the results of others have no number.
+        return contextlib.nullcontext() if self._known is None else self._known.left()
+
+    def _number(self, made: Any) -> None:
+        for leaf in jax.tree.leaves(made):
+            if self._known is not None:
+                self._known.number(leaf)
 
     # Operations.
 

@@ -25,6 +25,7 @@ class Offer:
         rows: How many examples its next step has; 0 at the end.
         failure: What went wrong in reading, or an empty text.
         arrays: Of how many arrays an example consists; -1 if the worker has none, and its dataset does not say.
+        widths: How wide its arrays are that are filled up to the widest of all workers'.
     """
 
     steps: int
@@ -32,6 +33,7 @@ class Offer:
     rows: int
     failure: str = ""
     arrays: int = -1
+    widths: tuple[int, ...] = ()
 
     def to_bytes(self) -> bytes:
         """Return it as it is sent."""
@@ -40,7 +42,8 @@ class Offer:
     @classmethod
     def from_bytes(cls, text: bytes) -> "Offer":
         """Return what was sent."""
-        return cls(*json.loads(text))
+        steps, key, rows, failure, arrays, widths = json.loads(text)
+        return cls(steps, key, rows, failure, arrays, tuple(widths))
 
 
 def rows_of_step(steps: Steps) -> int:

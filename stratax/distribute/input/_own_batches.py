@@ -7,6 +7,7 @@ nobody waits for data that does not come and no example is dropped.
 
 import itertools
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -26,7 +27,7 @@ from stratax.distribute.input._agreement import (
 )
 from stratax.distribute.input._elements import StepCursor
 from stratax.distribute.input._sources import GlobalBatches, ReplicaBatches, Source, at, parts_of
-from stratax.distribute.input._steps import AsSteps, Kind, Steps, dividing
+from stratax.distribute.input._steps import AsSteps, Kind, Steps, common_widths, dividing, fills_of
 from stratax.distribute.replicas import Share
 
 # At most so many steps are agreed on at once, and so lost if a worker stops.
@@ -66,7 +67,7 @@ class OwnBatches(Source):
     def open(self, position: State | None = None) -> StepCursor:
         """Begin a pass, in all workers together."""
         rounds = Rounds(self._exchange, f"{self._name}/{next(self._passes)}")
-        return at(position, AgreedSteps(self._local.open(), rounds, self._divide, self._treedef()))
+        return at(position, AgreedSteps(self._local.open(), rounds, self._divide, self._treedef))
 
     def positions(self, cursor: StepCursor) -> Positions:
         # What is read at once was agreed on, so all workers note their positions before the same step.
@@ -89,6 +90,9 @@ class OwnBatches(Source):
 
     def _treedef(self) -> Any:
         """Return the structure of a step, for a worker that has no examples; None if nobody can know it here."""
+        preparation = self._local.preparation
+        if preparation is not None and preparation.treedef is not None:
+            return preparation.treedef
         return None if self.element_spec is None else jax.tree.structure(self.element_spec)
 
 
@@ -140,15 +144,18 @@ class AgreedSteps(Buffering, StepCursor):
         local: The steps of the worker's own data.
         rounds: What the workers agree in.
         divide: Divides the examples of all workers among the replicas.
-        treedef: The structure of a step, None if it is not known before there is one.
+        treedef: Gives the structure of a step, None if it is not known before there is one.
     """
 
-    def __init__(self, local: StepCursor, rounds: Rounds, divide: AsSteps, treedef: Any) -> None:
+    def __init__(
+        self, local: StepCursor, rounds: Rounds, divide: AsSteps, treedef: Callable[[], Any]
+    ) -> None:
         super().__init__(local, local.ahead)
         self._local = local
         self._rounds = rounds
         self._divide = divide
-        self._treedef = treedef
+        self._find_treedef = treedef
+        self._treedef: Any = None
         self._error: Exception | None = None
         self._is_over = False
         self._most = 1
@@ -188,6 +195,11 @@ class AgreedSteps(Buffering, StepCursor):
         if all(offer.rows == 0 for offer in offers):
             return None
         check_structures(offers)
+        # Of the same offers in all workers, so all steps have one shape.
+        widths = [offer.widths for offer in offers if offer.rows]
+        # Of several structures, nothing is filled up: exchanging them says what is wrong.
+        if own is not None and len(set(map(len, widths))) == 1:
+            own = own.widened(common_widths(widths))
         # As many as every worker has: no worker takes a step alone.
         count = min(offer.steps for offer in offers)
         # Equal in all workers, as all decide by the same offers: they exchange together or not at all.
@@ -213,13 +225,21 @@ class AgreedSteps(Buffering, StepCursor):
     def _offer(self, own: Steps | None) -> Offer:
         if self._failure is not None:
             return Offer(0, "", 0, f"{type(self._failure).__name__}: {self._failure}")
+        if self._treedef is None:
+            # Only now: what prepares elements may have become known since the pass was opened.
+            self._treedef = self._find_treedef()
         arrays = -1 if self._treedef is None else self._treedef.num_leaves
         if own is None:
             return Offer(0, "", 0, arrays=arrays)
         steps = own.count if own.kind is Kind.SPREAD else 0
         # Part of the key: steps of different shapes are different programs, which can't run together.
-        types = tuple((leaf.shape[1:], leaf.dtype) for leaf in own.leaves)
-        return Offer(steps, str((self._treedef, types)), rows_of_step(own), arrays=arrays)
+        types = tuple(
+            # Without the width, up to which narrower ones are filled.
+            ((*leaf.shape[1:3], *leaf.shape[4:]) if fill is not None else leaf.shape[1:], leaf.dtype)
+            for leaf, fill in zip(own.leaves, fills_of(own.treedef), strict=True)
+        )
+        key = str((self._treedef, types))
+        return Offer(steps, key, rows_of_step(own), arrays=arrays, widths=tuple(own.widths))
 
     def _exchanged(self, own: Steps | None) -> Steps:
         """Return one step of all the examples that the workers have for it, divided anew."""

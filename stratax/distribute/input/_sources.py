@@ -11,9 +11,12 @@ from stratax._shown import shown
 from stratax.data.dataset import Dataset
 from stratax.data.position import Buffering, Positions, RegularPositions, State
 from stratax.distribute.input._elements import StepCursor, open_elements
+from stratax.distribute.input._prepared import Prepared
 from stratax.distribute.input._steps import (
+    AsSteps,
     Kind,
     Steps,
+    alike,
     as_elements,
     batch_size,
     check_not_empty,
@@ -34,7 +37,7 @@ class Source(abc.ABC):
     """A dataset, seen as the steps of a strategy.
 
     Args:
-        dataset: A `stratax.data.Dataset`, or any iterable of structures of arrays.
+        dataset: A `stratax.data.Dataset`, any iterable of structures of arrays, or one of these as :class:`Prepared`.
         num_replicas: How many replicas there are.
     """
 
@@ -42,6 +45,8 @@ class Source(abc.ABC):
     num_readers = 1
 
     def __init__(self, dataset: object, num_replicas: int) -> None:
+        self.preparation = dataset if isinstance(dataset, Prepared) else None
+        dataset = dataset.dataset if isinstance(dataset, Prepared) else dataset
         if not isinstance(dataset, Iterable):
             raise errors.BadTypeError(
                 "A dataset that can be iterated is expected: a stratax.data.Dataset or another iterable of batches. "
@@ -74,6 +79,18 @@ class Source(abc.ABC):
             return len(self.dataset)
         except TypeError:
             return _UNKNOWN
+
+    def open_elements(self, as_steps: AsSteps, *, leaves_prefetch: bool = False) -> StepCursor:
+        """Begin a pass over the dataset's elements, prepared if they are to be.
+
+        Args:
+            as_steps: Makes steps of them.
+            leaves_prefetch: Whether a `prefetch` at the end of the dataset is left to who reads from the cursor.
+        """
+        if self.preparation is None:
+            return open_elements(self.dataset, as_steps, leaves_prefetch=leaves_prefetch)
+        elements = open_elements(self.dataset, as_elements, leaves_prefetch=leaves_prefetch)
+        return self.preparation.opened(elements, as_steps)
 
     @abc.abstractmethod
     def cardinality(self) -> int:
@@ -146,7 +163,7 @@ class GlobalBatches(Source):
 
     def open(self, position: State | None = None) -> StepCursor:
         divide = dividing(self.num_replicas, self.share)
-        return at(position, open_elements(self.dataset, divide, leaves_prefetch=self.leaves_prefetch))
+        return at(position, self.open_elements(divide, leaves_prefetch=self.leaves_prefetch))
 
 
 class SharedGlobalBatches(GlobalBatches):
@@ -181,7 +198,7 @@ class ReplicaBatches(Source):
         return elements if elements < 0 else -(-elements // self.num_replicas)
 
     def open(self, position: State | None = None) -> StepCursor:
-        return at(position, ReplicaSteps(open_elements(self.dataset, as_elements), self.num_replicas))
+        return at(position, ReplicaSteps(self.open_elements(as_elements), self.num_replicas))
 
     def behind(self, position: State, steps: int, elements_in_step: int) -> tuple[State, int]:
         if elements_in_step == self.num_replicas:
@@ -222,7 +239,7 @@ class ReplicaSteps(Buffering, StepCursor):
 
     def _joined_step(self) -> Steps:
         """Make a step of elements that come one by one, are too few, or of several shapes."""
-        parts: list[list[np.ndarray]] = []
+        found: list[Steps] = []
         missing = self._num_replicas
         treedef: Any = None
         # Elements of other shapes come in blocks of their own.
@@ -232,15 +249,15 @@ class ReplicaSteps(Buffering, StepCursor):
             except (
                 Exception
             ):  # At the end, or it is raised by the next call: what came before it is not lost.
-                if not parts:
+                if not found:
                     raise
                 break
             treedef = _one_structure(treedef, block.treedef)
             # Used only now: an error before it leaves the element for the next call.
             self._advance(block.count)
-            parts.append(block.leaves)
+            found.append(block)
             missing -= block.count
-        return _step_of(parts, treedef, is_full=not missing)
+        return _step_of([block.leaves for block in alike(found)], treedef, is_full=not missing)
 
     def skip(self, count: int) -> int:
         """Pass over steps, the last of which may have fewer elements."""

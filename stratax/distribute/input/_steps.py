@@ -1,7 +1,8 @@
 """Steps as blocks of arrays: whether a batch divides among the replicas is decided here (distribute layer)."""
 
 import enum
-from collections.abc import Callable
+import functools
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
@@ -47,6 +48,79 @@ class Steps(Columns):
     def wrap(self, arrays: list[Any]) -> Any:
         """Return the structure of a step, with `arrays` in the places of its own."""
         return wrapped(arrays, self.treedef, self.kind)
+
+    @property
+    def _width_dim(self) -> int:
+        return 3 if self.kind is Kind.SPREAD else 2
+
+    @property
+    def widths(self) -> list[int]:
+        """How wide each leaf is that is :class:`Padded`; 0 for the others."""
+        return [
+            0 if fill is None else int(leaf.shape[self._width_dim])
+            for leaf, fill in zip(self.leaves, fills_of(self.treedef), strict=True)
+        ]
+
+    def widened(self, widths: Sequence[int]) -> "Steps":
+        """Return the steps with leaves that are :class:`Padded` filled up to widths; itself where they have them."""
+        if all(width <= own for width, own in zip(widths, self.widths, strict=True)):
+            return self
+        leaves = [
+            leaf if fill is None else _filled(leaf, self._width_dim, width, fill)
+            for leaf, fill, width in zip(self.leaves, fills_of(self.treedef), widths, strict=True)
+        ]
+        return Steps(leaves, self.count, self.treedef, self.kind)
+
+
+class Padded:
+    """An array of an element whose second dimension is not the same in all elements.
+
+    Where elements are joined, and where several workers take one step, narrower ones are filled up. It is a pytree.
+
+    Args:
+        array: The array: its first dimension counts examples.
+        fill: What it is filled up with.
+    """
+
+    def __init__(self, array: Any, fill: float) -> None:
+        self.array = array
+        self.fill = fill
+
+
+jax.tree_util.register_pytree_node(
+    Padded, lambda node: ((node.array,), node.fill), lambda fill, arrays: Padded(arrays[0], fill)
+)
+
+
+@functools.lru_cache(maxsize=64)
+def fills_of(treedef: Any) -> tuple[float | None, ...]:
+    """Return what each leaf of a structure is filled up with; None where it is not."""
+    fills: list[float | None] = [None] * treedef.num_leaves
+    numbered = jax.tree.unflatten(treedef, range(treedef.num_leaves))
+    for node in jax.tree.leaves(numbered, is_leaf=lambda node: isinstance(node, Padded)):
+        if isinstance(node, Padded):
+            fills[node.array] = node.fill
+    return tuple(fills)
+
+
+def _filled(leaf: np.ndarray, dim: int, width: int, fill: float) -> np.ndarray:
+    own = leaf.shape[dim]
+    if width <= own:
+        return leaf
+    made = np.full((*leaf.shape[:dim], width, *leaf.shape[dim + 1 :]), fill, leaf.dtype)
+    made[(*(slice(None),) * dim, slice(own))] = leaf
+    return made
+
+
+def alike(several: Sequence[Steps]) -> list[Steps]:
+    """Return steps of one structure and kind, filled up to common widths."""
+    widths = common_widths([steps.widths for steps in several])
+    return [steps.widened(widths) for steps in several]
+
+
+def common_widths(widths: Sequence[Sequence[int]]) -> list[int]:
+    """Return the largest of several steps' widths, for each leaf."""
+    return [max(each) for each in zip(*widths, strict=True)]
 
 
 def wrapped(arrays: list[Any], treedef: Any, kind: Kind) -> Any:

@@ -9,7 +9,6 @@ from stratax._shown import shown
 from stratax.data import Dataset
 from stratax.distribute import InputContext, Strategy, TPUStrategy, detect_strategy
 from stratax.distribute.replicas import get_strategy
-from stratax.engine import StepInput
 from stratax.estimator import _calls, _inputs
 from stratax.estimator._estimator import Estimator
 from stratax.estimator._mode_keys import ModeKeys
@@ -184,7 +183,7 @@ class TPUEstimator(Estimator):
             )
         return spec
 
-    def _input(self, strategy: Strategy, input_fn: Callable[..., Any], mode: str) -> StepInput:
+    def _input(self, strategy: Strategy, input_fn: Callable[..., Any], mode: str) -> _inputs.ModelInput:
         if "params" not in _calls.arguments_of(input_fn) and not _calls.takes_any(input_fn):
             raise errors.BadArgumentError(
                 "input_fn must take params, which has the batch size. Received: arguments "
@@ -207,7 +206,7 @@ class TPUEstimator(Estimator):
         if strategy.extended.membership.share.processes == 1:
             # One process divides its batches itself, without taking them apart.
             alone = InputContext(num_input_pipelines=1, input_pipeline_id=0, num_replicas_in_sync=replicas)
-            return StepInput.of_dataset(strategy, make(alone))
+            return _inputs.divided(strategy, make(alone))
         return _inputs.distributed(
             strategy, lambda context: _by_core(make(context), (size or replicas) // replicas)
         )

@@ -51,8 +51,13 @@ def together(make, datasets, places=None, replicas=2):
             except StopIteration:
                 return steps
             is_spread = block.kind is Kind.SPREAD
-            rows = [leaf[0].reshape(-1, *leaf.shape[3:]) if is_spread else leaf[0] for leaf in block.leaves]
-            steps.append((is_spread, rows, cursor.get_state()))
+            # A block may hold several steps: the place is that behind the last one.
+            for step in range(block.count):
+                rows = [
+                    leaf[step].reshape(-1, *leaf.shape[3:]) if is_spread else leaf[step]
+                    for leaf in block.leaves
+                ]
+                steps.append((is_spread, rows, cursor.get_state()))
 
     with ThreadPoolExecutor(workers) as pool:
         return [future.result(SECONDS) for future in [pool.submit(run, index) for index in range(workers)]]

@@ -1,0 +1,148 @@
+"""A `model_fn` whose features are strings and SparseTensors."""
+
+import jax
+import numpy as np
+import pytest
+
+import stratax as sx
+import stratax.tf.compat.v1 as tf
+from stratax import errors
+from stratax.estimator import Estimator, EstimatorSpec, SessionRunArgs, SessionRunHook, tpu
+from stratax.estimator._layout import Layout, example_of, first_rows
+from tests.cluster.processes import run_tasks
+from tests.estimator import strings_model
+
+fc = tf.feature_column
+PROGRAM = """
+import sys
+import numpy as np
+import stratax as sx
+from tests.estimator.strings_model import trained
+
+options = sx.distribute.CommunicationOptions(timeout_seconds=60.0)
+strategy = sx.distribute.MultiWorkerMirroredStrategy(communication_options=options)
+found, variables = trained(sys.argv[1], strategy)
+report(found={key: float(value) for key, value in found.items()},
+       variables={name: np.asarray(value).tolist() for name, value in variables.items()})
+"""
+
+
+@pytest.fixture(scope="module")
+def of_one_device(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("one")
+    return folder, *strings_model.trained(folder)
+
+
+def _check_same(found, variables, wanted):
+    _, wanted_found, wanted_variables = wanted
+    assert found["global_step"] == wanted_found["global_step"] == 6
+    for key, value in wanted_found.items():
+        np.testing.assert_allclose(found[key], value, rtol=1e-5, atol=1e-6, err_msg=key)
+    assert variables.keys() == wanted_variables.keys()
+    for name, value in wanted_variables.items():
+        np.testing.assert_allclose(variables[name], value, rtol=1e-5, atol=1e-6, err_msg=name)
+
+
+@pytest.mark.exact
+def test_eight_replicas_are_one_device(of_one_device, tmp_path):
+    strategy = sx.distribute.MirroredStrategy([f"/cpu:{index}" for index in range(8)])
+    _check_same(*strings_model.trained(tmp_path, strategy), of_one_device)
+
+
+@pytest.mark.exact
+@pytest.mark.processes
+def test_two_workers_with_four_replicas_are_one_device(of_one_device, tmp_path):
+    results = run_tasks(2, PROGRAM, str(tmp_path), devices=4)
+    assert [result.code for result in results] == [0, 0], results[0].err + results[1].err
+    for result in results:
+        _check_same(result.report["found"], result.report["variables"], of_one_device)
+
+
+def test_predictions_have_strings_of_the_features_and_of_the_results(of_one_device):
+    predicted = list(strings_model.estimator(of_one_device[0]).predict(strings_model.data))
+    assert [each["key"].decode() for each in predicted] == strings_model.KEYS
+    assert {each["label"] for each in predicted} == {b"no", b"yes"}
+    for each in predicted:
+        assert each["label"] == [b"no", b"yes"][int(each["scores"].argmax())]
+
+
+class Fetching(SessionRunHook):
+    """Notes what tensors of the model are at each step."""
+
+    def __init__(self, fetches):
+        self.fetches = fetches
+        self.seen = []
+
+    def before_run(self, run_context):
+        return SessionRunArgs(self.fetches)
+
+    def after_run(self, run_context, run_values):
+        self.seen += [float(value) for value in run_values.each_step["total"]]
+
+
+def _counting(features, labels, mode, params):
+    """Its loss is the number of the strings' places, which a variable follows."""
+    places = fc.indicator_column(fc.categorical_column_with_vocabulary_list("s", ["a", "b", "c"]))
+    shares = fc.input_layer({"s": features["s"]}, places)
+    total = tf.reduce_sum(shares * tf.constant([[1.0, 10.0, 100.0]]))
+    weight = tf.get_variable("weight", initializer=0.0)
+    loss = total + 0.0 * weight
+    params["hooks"].append(Fetching({"total": total, "loss": loss}))
+    train_op = tf.train.GradientDescentOptimizer(0.1).minimize(loss, tf.train.get_global_step())
+    return EstimatorSpec(mode, loss=loss, train_op=train_op, training_hooks=params["hooks"][:1])
+
+
+def test_hooks_get_what_is_computed_of_strings(tmp_path):
+    hooks = []
+    made = Estimator(_counting, str(tmp_path), params={"hooks": hooks})
+    texts = np.array([["a", "b"], ["b", "b"], ["c", ""]], object)
+
+    made.train(lambda: sx.data.Dataset.from_tensor_slices({"s": texts}).batch(1))
+    assert hooks[0].seen == [11.0, 20.0, 100.0]
+
+
+def test_an_input_without_batches_says_so(tmp_path):
+    empty = strings_model.data().take(0)
+    with pytest.raises(errors.DataError, match="The input has no batches"):
+        strings_model.estimator(tmp_path).train(lambda: empty)
+
+
+def test_an_element_is_divided_into_numbers_and_what_stays_on_the_host():
+    sparse = sx.data.SparseTensor(
+        np.array([[0, 0], [2, 1]]), np.array([b"x", b"y"], object), np.array([4, 2])
+    )
+    element = ({"s": np.array([b"a"] * 4, object), "n": {"deep": np.arange(4)}, "t": sparse}, np.ones((4, 2)))
+    layout = Layout(element)
+    assert layout.has_host
+    leaves = jax.tree.leaves(element)
+    assert list(layout.batch(leaves)) == ["n/deep", "s", "t", "labels"]
+    assert list(layout.numbers(element)) == ["n/deep", "labels"]
+    features, labels = layout.placeholders({"n/deep": 5, "labels": 6}, 2)
+    assert (features["s"].shape, features["t"].shape, features["n"]["deep"], labels) == ((2,), None, 5, 6)
+    half = first_rows(element, 2)
+    assert half[0]["t"].shape == (2, 2)
+    assert half[0]["t"].values.tolist() == [b"x"]
+    assert half[0]["s"].shape == (2,)
+    assert first_rows(element, 3)[0]["s"].shape == (4,)
+
+
+def test_a_worker_without_data_has_an_example_all_the_same():
+    example, label = example_of(strings_model.data().element_spec)
+    assert example["words"].shape == (1, 1)
+    assert (example["color"].tolist(), example["numbers"].shape, label.shape) == ([b""], (1, 3), (1,))
+
+
+def test_cores_take_parts_of_batches_of_strings(of_one_device, tmp_path):
+    def model_fn(features, labels, mode, params):
+        return strings_model.model_fn(features, labels, mode)
+
+    config = tpu.RunConfig(
+        tf_random_seed=1,
+        train_distribute=sx.distribute.MirroredStrategy([f"/cpu:{index}" for index in range(4)]),
+        tpu_config=tpu.TPUConfig(iterations_per_loop=3),
+    )
+    made = tpu.TPUEstimator(model_fn, str(tmp_path), config, train_batch_size=8, eval_on_tpu=False)
+    made.train(lambda params: strings_model.data())
+    variables = {name: made.get_variable_value(name) for name in made.get_variable_names()}
+    for name, value in of_one_device[2].items():
+        np.testing.assert_allclose(variables[name], value, rtol=1e-5, atol=1e-6, err_msg=name)
