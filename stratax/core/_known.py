@@ -34,6 +34,8 @@ class KnownTrace(core.Trace):
         self._made: dict[int, tuple[Any, Any, Sequence[Any], dict[str, Any], int | None]] = {}
         self._read: dict[int, tuple[Any, keras.Variable]] = {}
         self._computed: dict[int, Any] = {}
+        # What functions with derivatives of their own have made of known values: it can't be computed again.
+        self._opaque: dict[int, tuple[Any, str]] = {}
         # Every result, in the order of the program, and where each one is.
         self._results: list[Any] = []
         self._numbers: dict[int, int] = {}
@@ -69,7 +71,7 @@ class KnownTrace(core.Trace):
             self._results.append(value)
 
     def value_of(self, value: Any) -> Any:
-        """Return what a traced value is right now.
+        """Return what a traced value is right now, while it is traced.
 
         Args:
             value: A value of this trace, or a constant.
@@ -77,30 +79,56 @@ class KnownTrace(core.Trace):
         Raises:
             LookupError: If it depends on an argument of the program.
         """
+        return self._value_of(value, self._computed)
+
+    def value_later(self, value: Any) -> Any:
+        """Return what a traced value would be with the values that variables have now, after the trace.
+
+        Args:
+            value: As for :meth:`value_of`.
+
+        Raises:
+            LookupError: If it depends on an argument of the program.
+            OpaqueError: If it was made of known values by a function with a derivative of its own.
+        """
+        return self._value_of(value, {})
+
+    def _value_of(self, value: Any, computed: dict[int, Any]) -> Any:
         if not isinstance(value, jax.core.Tracer):
             return value
         key = id(value)
-        if key in self._computed:
-            return self._computed[key]
+        if key in computed:
+            return computed[key]
         if key in self._read:
             return _capture.concrete_value(self._read[key][1])
+        if key in self._opaque:
+            raise OpaqueError(self._opaque[key][1])
         if key not in self._made:
             raise LookupError
         _, primitive, args, params, index = self._made[key]
-        operands = [self.value_of(arg) for arg in args]
+        if primitive is None:
+            # Another form of a known value.
+            return self._value_of(args[0], computed)
+        operands = [self._value_of(arg, computed) for arg in args]
         with _capture.outside_scopes():
             results = primitive.bind(*operands, **params)
-        self._computed[key] = results if index is None else results[index]
-        return self._computed[key]
+        computed[key] = results if index is None else results[index]
+        return computed[key]
 
-    def _is_known(self, value: Any) -> bool:
-        return not isinstance(value, jax.core.Tracer) or id(value) in self._made or id(value) in self._read
+    def is_known(self, value: Any) -> bool:
+        """Return whether a value depends on constants and variables only."""
+        key = id(value)
+        return (
+            not isinstance(value, jax.core.Tracer)
+            or key in self._made
+            or key in self._read
+            or key in self._opaque
+        )
 
     def stage_value(self, val: Any) -> Any:
         staged = self.parent.stage_value(val)
-        if staged is not val and self._is_known(val):
-            self._computed[id(staged)] = self.value_of(val)
-            self._made[id(staged)] = (staged, None, (), {}, None)
+        if staged is not val and self.is_known(val):
+            self._made[id(staged)] = (staged, None, (val,), {}, None)
         return staged
 
     def cur_qdd(self, x: Any) -> Any:
@@ -112,7 +140,7 @@ class KnownTrace(core.Trace):
         for result in results if primitive.multiple_results else [results]:
             self.number(result)
         # With effects (a print, an exchange between devices) an operation is not to be run a second time.
-        if all(map(self._is_known, args)) and not _has_effects(params):
+        if all(map(self.is_known, args)) and not _has_effects(params):
             if primitive.multiple_results:
                 for index, result in enumerate(results):
                     self._note_made(result, primitive, args, params, index)
@@ -146,9 +174,16 @@ class KnownTrace(core.Trace):
         """Bind a primitive that carries Python functions, which may be called only once: its results are not known."""
         with set_current_trace(self.parent):
             results = primitive.bind(*args, **params)
+        is_known = all(map(self.is_known, args))
         for result in results if primitive.multiple_results else [results]:
             self.number(result)
+            if is_known and isinstance(result, jax.core.Tracer):
+                self._opaque[id(result)] = (result, str(primitive))
         return results
+
+
+class OpaqueError(LookupError):
+    """A value was made of known ones, by a function that can be called only once."""
 
 
 def _has_effects(params: dict[str, Any]) -> bool:

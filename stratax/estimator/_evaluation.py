@@ -47,7 +47,7 @@ def evaluate(
         model,
         [*hooks, *model.spec.evaluation_hooks],
         session,
-        make_program=lambda asked: _program(model, asked),
+        make_program=lambda asked: _program(model, asked, _of_batches(model)),
     )
     joints.begin_hooks()
     loop = StepLoop(strategy, joints.program, hooks=[joints], phase="evaluating")
@@ -73,7 +73,17 @@ def _write(found: Mapping[str, Any], eval_dir: str) -> None:
     writer.flush()
 
 
-def _program(model: Model, fetched: frozenset[Any]) -> StepProgram:
+def _of_batches(model: Model) -> list[str]:
+    """Return the metrics whose values depend on a batch: what they are in the last step is taken."""
+    scope = model.scope
+    return [
+        name
+        for name, metric in (model.spec.eval_metric_ops or {}).items()
+        if _is_plain(metric) and scope is not None and not scope.is_known(metric[0])
+    ]
+
+
+def _program(model: Model, fetched: frozenset[Any], of_batches: Sequence[str]) -> StepProgram:
     def outputs(scope: ModelScope, spec: Any) -> dict[str, Any]:
         metrics = dict(spec.eval_metric_ops or {})
         if LOSS_METRIC in metrics:
@@ -88,9 +98,8 @@ def _program(model: Model, fetched: frozenset[Any]) -> StepProgram:
         weight = 1 if replica is None else replica.stands_for
         keras.Variable.assign(total, total.value + weight * jnp.reshape(jnp.asarray(spec.loss), ()))
         keras.Variable.assign(count, count.value + weight)
-        plain = {name: metric[0] for name, metric in metrics.items() if _is_plain(metric)}
         return {
-            _VALUES: {name: jnp.asarray(value) for name, value in plain.items()},
+            _VALUES: {name: jnp.asarray(metrics[name][0]) for name in of_batches},
             FETCHED: model.fetched(scope, fetched),
         }
 
@@ -103,7 +112,7 @@ def _update(metric: Any) -> Any:
 
 
 def _is_plain(metric: Any) -> bool:
-    """Return whether a metric's value is a tensor of the step, and not computed of its variables."""
+    """Return whether a metric's value is a tensor of the step, and not an object that reads its variables."""
     return not isinstance(metric, keras.metrics.Metric) and not hasattr(metric[0], "result")
 
 
@@ -115,7 +124,13 @@ def _result(model: Model, name: str, outputs: Any) -> Any:
     metric = model.spec.eval_metric_ops[name]
     if isinstance(metric, keras.metrics.Metric):
         return metric.result()
-    return metric[0].result() if hasattr(metric[0], "result") else outputs[_VALUES][name][-1]
+    if name in outputs[_VALUES]:
+        return outputs[_VALUES][name][-1]
+    value = metric[0]
+    if isinstance(value, keras.Variable):
+        return variable_store.read_all([value])[0]
+    # Behind the last batch, as TensorFlow runs it.
+    return value.result() if hasattr(value, "result") else model.scope.value_later(value)  # type: ignore[union-attr]
 
 
 def _number(value: Any) -> Any:

@@ -9,6 +9,7 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
+import jax
 import jax.numpy as jnp
 import keras
 
@@ -29,7 +30,8 @@ class MetricValue:
     """The value of a metric, read from its variables whenever it is asked for.
 
     Arithmetic with numbers and with other metrics' values gives such a value again. Used as a tensor, in a `model_fn`,
-    it is the value before this batch.
+    it is the value before this batch; what is computed of it there is computed once more behind the last one, where it
+    is the value of a metric.
 
     Args:
         compute: Reads the value.
@@ -58,31 +60,31 @@ class MetricValue:
     def __float__(self) -> float:
         return float(self.result())
 
-    def __add__(self, other: Any) -> "MetricValue":
+    def __add__(self, other: Any) -> Any:
         return self._with(other, operator.add)
 
-    def __radd__(self, other: Any) -> "MetricValue":
+    def __radd__(self, other: Any) -> Any:
         return self._with(other, lambda own, given: given + own)
 
-    def __sub__(self, other: Any) -> "MetricValue":
+    def __sub__(self, other: Any) -> Any:
         return self._with(other, operator.sub)
 
-    def __rsub__(self, other: Any) -> "MetricValue":
+    def __rsub__(self, other: Any) -> Any:
         return self._with(other, lambda own, given: given - own)
 
-    def __mul__(self, other: Any) -> "MetricValue":
+    def __mul__(self, other: Any) -> Any:
         return self._with(other, operator.mul)
 
-    def __rmul__(self, other: Any) -> "MetricValue":
+    def __rmul__(self, other: Any) -> Any:
         return self._with(other, lambda own, given: given * own)
 
-    def __truediv__(self, other: Any) -> "MetricValue":
+    def __truediv__(self, other: Any) -> Any:
         return self._with(other, operator.truediv)
 
-    def __rtruediv__(self, other: Any) -> "MetricValue":
+    def __rtruediv__(self, other: Any) -> Any:
         return self._with(other, lambda own, given: given / own)
 
-    def __pow__(self, other: Any) -> "MetricValue":
+    def __pow__(self, other: Any) -> Any:
         return self._with(other, operator.pow)
 
     def __neg__(self) -> "MetricValue":
@@ -95,7 +97,9 @@ class MetricValue:
         # Python would ask for one index after the other, without an end.
         return iter(self.result())
 
-    def _with(self, other: Any, combine: Callable[[Any, Any], Any]) -> "MetricValue":
+    def _with(self, other: Any, combine: Callable[[Any, Any], Any]) -> Any:
+        if isinstance(other, jax.core.Tracer):
+            return combine(jnp.asarray(self), other)
         if isinstance(other, MetricValue):
             return MetricValue(
                 lambda: combine(self.result(), other.result()), [*self._variables, *other.variables]

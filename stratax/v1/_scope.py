@@ -276,6 +276,25 @@ class ModelScope(creation.Creator):
         """
         return value if self._known is None else self._known.value_of(value)
 
+    def is_known(self, value: Any) -> bool:
+        """Return whether a tensor depends neither on features nor on labels."""
+        return self._known is None or self._known.is_known(value)
+
+    def value_later(self, value: Any) -> Any:
+        """Return what a tensor would be with the values that variables have now, after the trace.
+
+        Raises:
+            LookupError: If it depends on features or labels.
+            BadArgumentError: If it can't be computed again.
+        """
+        try:
+            return value if self._known is None else self._known.value_later(value)
+        except known.OpaqueError as error:
+            raise errors.BadArgumentError(
+                "A metric's value was made by a function with a derivative of its own, which can't be computed once "
+                f"more behind the last batch. Expected: plain arithmetic of metrics' values. Received: {error}."
+            ) from None
+
     # Names and collections.
 
     @property

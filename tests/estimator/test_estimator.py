@@ -12,7 +12,7 @@ import stratax as sx
 import stratax.tf as tf
 from stratax import errors
 from stratax.estimator import Estimator, EstimatorSpec, ModeKeys, RunConfig, SessionRunArgs, SessionRunHook
-from stratax.v1 import train
+from stratax.v1 import metrics, train
 
 random = np.random.default_rng(0)
 FEATURES = random.standard_normal((96, 4)).astype(np.float32)
@@ -304,3 +304,18 @@ def test_restored_variables_are_not_initialized_first(tmp_path):
     found = next(made.predict(lambda: data(repeat=False)))
     assert called == [(4, 1)]
     np.testing.assert_allclose(found, FEATURES[0].sum(keepdims=True) / 2, rtol=1e-5)
+
+
+def test_values_that_are_computed_of_a_metrics_value_are_of_all_batches(tmp_path):
+    def function(features, labels, mode, params):
+        total = metrics.mean(labels)
+        loss = tf.reduce_mean(labels)
+        value = jax.nn.relu(jnp.asarray(total[0])) if params else tf.square(total[0])
+        pairs = {"of values": (value, total[1]), "of the batch": (tf.reduce_max(features), total[1])}
+        return EstimatorSpec(mode, loss=loss, eval_metric_ops=pairs)
+
+    found = Estimator(function, str(tmp_path), RunConfig()).evaluate(lambda: data(repeat=False))
+    np.testing.assert_allclose(found["of values"], LABELS.mean() ** 2, rtol=1e-4)
+    assert found["of the batch"] == FEATURES[64:].max()
+    with pytest.raises(errors.BadArgumentError, match="derivative of its own"):
+        Estimator(function, str(tmp_path), RunConfig(), {"relu": True}).evaluate(lambda: data(repeat=False))

@@ -37,14 +37,17 @@ def test_training_and_evaluation_are_one_devices(strategy, of_one_device, tmp_pa
     wanted, variables = of_one_device
     found, own = trained(tmp_path, STRATEGIES[strategy]())
     assert found["global_step"] == wanted["global_step"] == 6
-    assert found.keys() == {"accuracy", "auc", "error", "global_step", "loss", "recall"}
+    assert found.keys() == {"accuracy", "auc", "error", "global_step", "loss", "mixed", "recall", "root"}
     for key, value in wanted.items():
         np.testing.assert_allclose(found[key], value, rtol=1e-5, atol=1e-6, err_msg=key)
     assert own.keys() == variables.keys()
     assert {"logits/kernel/Adam_1", "logits/kernel/ExponentialMovingAverage", "beta1_power"} <= own.keys()
     for name, value in variables.items():
         np.testing.assert_allclose(own[name], value, rtol=1e-5, atol=1e-6, err_msg=name)
-    assert found["error"] == pytest.approx(1 - found["accuracy"])
+    accuracy = found["accuracy"]
+    assert found["error"] == pytest.approx(1 - accuracy)
+    assert found["root"] == pytest.approx(accuracy**0.5)
+    assert found["mixed"] == pytest.approx(2 * max(1 - accuracy, 0.25) / (accuracy + accuracy**0.5))
 
 
 @pytest.mark.processes

@@ -23,6 +23,12 @@ def model_fn(features, labels, mode):
         metrics = {
             "accuracy": accuracy,
             "error": (1 - accuracy[0], accuracy[1]),
+            # Through functions, also together with other values and numbers.
+            "root": (tf.sqrt(accuracy[0]), accuracy[1]),
+            "mixed": (
+                2 * tf.maximum(1 - accuracy[0], 0.25) / (accuracy[0] + tf.sqrt(accuracy[0])),
+                tf.no_op(),
+            ),
             "auc": tf.metrics.auc(labels, scores, weights=features["weights"]),
             "recall": tf.metrics.recall(labels, classes),
         }
