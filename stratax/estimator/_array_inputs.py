@@ -8,6 +8,7 @@ import numpy as np
 from stratax import errors
 from stratax._shown import shown
 from stratax.data import Dataset
+from stratax.data.elements import as_array
 
 _TARGET = "target"
 
@@ -113,8 +114,8 @@ def pandas_input_fn(
 
 
 def _column(series: Any) -> np.ndarray:
-    array = series.to_numpy()
-    return array.astype(bytes) if array.dtype.kind == "O" else array
+    array: np.ndarray = as_array(series.to_numpy())
+    return array
 
 
 def _batches(element: Any, count: int, batch_size: int, num_epochs: int | None, *, shuffle: bool) -> Dataset:

@@ -6,6 +6,7 @@ from typing import Any
 
 from stratax import errors
 from stratax._shown import shown
+from stratax.data.dataset import symbolic_iterators
 
 
 def arguments_of(function: Callable[..., Any]) -> tuple[str, ...]:
@@ -108,4 +109,5 @@ def call_input_fn(input_fn: Any, given: Mapping[str, Any]) -> Any:
             f"input_fn needs arguments that an Estimator does not give. Expected: none, or some of {', '.join(given)}. "
             f"Received: {', '.join(missing)}. Bind them with functools.partial."
         )
-    return input_fn(**{name: value for name, value in given.items() if name in parameters})
+    with symbolic_iterators():
+        return input_fn(**{name: value for name, value in given.items() if name in parameters})

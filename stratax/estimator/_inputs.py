@@ -9,7 +9,8 @@ import numpy as np
 
 from stratax import errors
 from stratax._shown import shown
-from stratax.data import Dataset
+from stratax.data import Dataset, DatasetIterator
+from stratax.data.dataset import OneShotIterator, dataset_of_parts
 from stratax.distribute import InputContext, Strategy
 from stratax.distribute.input import Prepared
 from stratax.engine import StepInput
@@ -17,6 +18,9 @@ from stratax.estimator import _layout
 
 if TYPE_CHECKING:
     from stratax.estimator._model import Model
+
+
+_TENSORS = (jax.Array, np.ndarray, np.generic, int, float, str, bytes)
 
 
 class ModelInput:
@@ -128,16 +132,25 @@ def as_dataset(given: Any) -> Dataset:
     """Return what an `input_fn` gave as a Dataset of batches.
 
     Args:
-        given: A Dataset, an iterator of one, or tensors: one batch, which every step takes.
+        given: A Dataset, an iterator of one, what the iterator's `get_next` gave in an `input_fn`, or tensors: one
+            batch, which every step takes.
 
     Raises:
         BadTypeError: If it is none of these.
     """
     if isinstance(given, Dataset):
         return given
+    if isinstance(given, OneShotIterator):
+        return given.dataset
+    if isinstance(given, DatasetIterator):
+        # From where it is; it can't be begun anew.
+        return Dataset.from_generator(lambda: given, output_signature=given.element_spec)
+    of_parts = dataset_of_parts(given)
+    if of_parts is not None:
+        return of_parts
     leaves = jax.tree.leaves(given)
-    if leaves and all(isinstance(leaf, jax.Array | np.ndarray | np.generic | int | float) for leaf in leaves):
-        return Dataset.from_tensors(jax.tree.map(np.asarray, given)).repeat()
+    if leaves and all(isinstance(leaf, _TENSORS) for leaf in leaves):
+        return Dataset.from_tensors(given).repeat()
     raise errors.BadTypeError(
         "input_fn must return a Dataset of (features, labels), or these tensors themselves. "
         f"Received: {shown(given)}."

@@ -13,7 +13,7 @@ from stratax.distribute import Strategy
 from stratax.engine import StepInput
 from stratax.estimator._model import Model
 from stratax.estimator.hooks import SessionRunHook
-from stratax.v1 import HostResult, ModelScope, values_after_step
+from stratax.v1 import ModelScope, values_after_step
 
 
 def predictions(
@@ -40,10 +40,14 @@ def predictions(
     """
     chosen = _chosen(model.spec.predictions, keys)
 
-    def outputs(scope: ModelScope, spec: Any) -> Any:
-        if chosen is None:
-            return _tensor(spec.predictions)
-        return {key: _tensor(spec.predictions[key]) for key in chosen}
+    def asked(spec: Any) -> Any:
+        return spec.predictions if chosen is None else {key: spec.predictions[key] for key in chosen}
+
+    def outputs(scope: ModelScope, spec: Any) -> list[Any]:
+        return [jnp.asarray(tensor) for tensor in jax.tree.leaves(asked(spec))]
+
+    # Of the model that was built, whose strings are made by the same functions: so programs return arrays alone.
+    treedef = jax.tree.structure(asked(model.spec))
 
     program = model.program(outputs, name="predict")
     iterator = given.open()
@@ -53,14 +57,14 @@ def predictions(
         made = program(1, element)
         # One dispatch is on its way while the predictions of the one before are used.
         if ahead is not None:
-            yield from _given(ahead, single=single)
+            yield from _given(ahead, treedef, single=single)
         ahead = made
     if ahead is not None:
-        yield from _given(ahead, single=single)
+        yield from _given(ahead, treedef, single=single)
 
 
-def _given(made: Any, *, single: bool) -> Iterator[Any]:
-    arrays = values_after_step(jax.tree.map(np.asarray, made))
+def _given(made: list[Any], treedef: Any, *, single: bool) -> Iterator[Any]:
+    arrays = values_after_step(jax.tree.unflatten(treedef, [np.asarray(array) for array in made]))
     if not single:
         yield arrays
         return
@@ -73,11 +77,6 @@ def _given(made: Any, *, single: bool) -> Iterator[Any]:
         )
     for row in range(leaves[0].shape[0]):
         yield jax.tree.map(lambda leaf: leaf[row], arrays)  # noqa: B023 - used at once
-
-
-def _tensor(value: Any) -> Any:
-    """Return a prediction as the step returns it."""
-    return value if isinstance(value, HostResult) else jnp.asarray(value)
 
 
 def _chosen(predicted: Any, keys: str | Sequence[str] | None) -> list[str] | None:

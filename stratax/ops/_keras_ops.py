@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from stratax._shown import shown
-from stratax.errors import BadTypeError
+from stratax.errors import BadTypeError, StrataxError
 from stratax.ops._text import holds_text
 
 # What may change a number's kind: whether it fits depends on what it becomes.
@@ -28,6 +28,8 @@ class _KerasOps:
                 check_fits(args)
             try:
                 return getattr(ops, name)(*args, **kwargs)
+            except StrataxError:
+                raise
             except (TypeError, ValueError):
                 # JAX' own message would show the whole of what was received.
                 text = next(filter(holds_text, args), None)

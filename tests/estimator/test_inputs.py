@@ -4,7 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import stratax.tf as tf
 from stratax import errors
+from stratax.data import Dataset
 from stratax.estimator.inputs import numpy_input_fn, pandas_input_fn
 from tests.estimator.test_estimator import FEATURES, LABELS, estimator, model_fn
 
@@ -63,3 +65,28 @@ def test_wrong_tables_raise():
         pandas_input_fn({"a": [1]}, shuffle=True)
     with pytest.raises(errors.BadArgumentError, match="Index for x and y are mismatched"):
         pandas_input_fn(table, table["a"][:1], shuffle=True)
+
+
+INPUTS = {
+    "a dataset": lambda dataset: dataset,
+    "an iterator": lambda dataset: dataset.make_one_shot_iterator(),
+    "an iterator of Python": iter,
+    "its element": lambda dataset: dataset.make_one_shot_iterator().get_next(),
+    "its parts": lambda dataset: tuple(tf.compat.v1.data.make_one_shot_iterator(dataset).get_next()),
+}
+
+
+@pytest.mark.parametrize("given", INPUTS)
+def test_an_input_fn_returns_a_dataset_or_what_an_iterator_gives(tmp_path, given):
+    dataset = Dataset.from_tensor_slices((FEATURES, LABELS)).batch(16)
+    made = estimator(tmp_path, model_fn)
+    made.train(lambda: INPUTS[given](dataset), steps=2)
+    assert made.get_variable_value("global_step") == 2
+    found = made.evaluate(lambda: INPUTS[given](dataset))
+    assert found["loss"] == pytest.approx(made.evaluate(lambda: dataset)["loss"])
+
+
+def test_names_in_a_table_are_text_of_any_language():
+    table = pd.DataFrame({"name": ["Zoë", "東京"]})
+    ((features),) = pandas_input_fn(table, shuffle=False)()
+    assert [name.decode() for name in features["name"]] == ["Zoë", "東京"]

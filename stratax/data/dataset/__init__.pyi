@@ -5,6 +5,9 @@ from ._auto_shard import steps_of as steps_of
 from ._auto_shard import with_seeds as with_seeds
 from ._dataset import Dataset as Dataset
 from ._dataset import opened as opened
+from ._one_shot import OneShotIterator as OneShotIterator
+from ._one_shot import dataset_of_parts as dataset_of_parts
+from ._one_shot import symbolic_iterators as symbolic_iterators
 from ._passes import Passes as Passes
 from ._passes import count_as as count_as
 from ._passes import count_of_passes as count_of_passes

@@ -616,6 +616,12 @@ class Dataset(Nested):
         _check_specs(self._node)
         return DatasetIterator(self._node, self._epochs, self._options.threading.private_threadpool_size)
 
+    def make_one_shot_iterator(self) -> Any:
+        """Return an iterator, as TensorFlow 1: see :func:`stratax.data.make_one_shot_iterator`."""
+        from stratax.data.dataset._one_shot import make_one_shot_iterator
+
+        return make_one_shot_iterator(self)
+
     def as_numpy_iterator(self) -> DatasetIterator:
         """Iterate like `iter`: elements are NumPy arrays."""
         return iter(self)

@@ -9,6 +9,7 @@ from stratax.data import Options as Options
 from stratax.data import TextLineDataset as TextLineDataset
 from stratax.data import TFRecordDataset as TFRecordDataset
 from stratax.data import ThreadingOptions as ThreadingOptions
+from stratax.data import make_one_shot_iterator as make_one_shot_iterator
 
 from . import experimental as experimental
 
