@@ -9,7 +9,7 @@ import re
 from stratax import errors
 from stratax._shown import shown
 from stratax._typing import StrPath
-from stratax.checkpoint import _commit
+from stratax.checkpoint import _commit, _tensorflow
 from stratax.io import local_path, unfinished
 
 _logger = logging.getLogger("stratax")
@@ -21,7 +21,8 @@ def latest_checkpoint(checkpoint_dir: str | os.PathLike, latest_filename: str | 
     """Return the checkpoint of a folder that was written last, as ``tf.train.latest_checkpoint``.
 
     Waits for a checkpoint that this process is just writing there, or the chief of its cluster. One that is not whole
-    is passed over with a warning; what was cut off while it was written is not seen at all.
+    is passed over with a warning; what was cut off while it was written is not seen at all. In a folder without any
+    it is TensorFlow's last one, as its file ``checkpoint`` says.
 
     Args:
         checkpoint_dir: The folder.
@@ -76,7 +77,9 @@ def get_checkpoint_state(
     """
     folder = located(checkpoint_dir)
     unfinished.wait_for(folder)
-    paths = tuple(os.fspath(path) for path in complete_checkpoints(folder))
+    # Where a training of TensorFlow goes on here, the checkpoints of both are in one folder, and ours are newer.
+    found = list(complete_checkpoints(folder)) or _tensorflow.listed(folder)
+    paths = tuple(os.fspath(path) for path in found)
     return (
         CheckpointState(model_checkpoint_path=paths[-1], all_model_checkpoint_paths=paths) if paths else None
     )
@@ -84,6 +87,8 @@ def get_checkpoint_state(
 
 def checkpoint_exists(checkpoint_prefix: str | os.PathLike) -> bool:
     """Return whether there is a complete checkpoint, as ``tf.compat.v1.train.checkpoint_exists``.
+
+    Checkpoints that TensorFlow wrote count.
 
     Args:
         checkpoint_prefix: Its path.
@@ -98,7 +103,7 @@ def checkpoint_exists(checkpoint_prefix: str | os.PathLike) -> bool:
     """
     path = located(checkpoint_prefix)
     unfinished.wait_for(path)
-    return _commit_of(path) is not None
+    return _commit_of(path) is not None or _tensorflow.is_written_by_tensorflow(path)
 
 
 def complete_checkpoints(folder: pathlib.Path, name: str | None = None) -> dict[pathlib.Path, _commit.Commit]:

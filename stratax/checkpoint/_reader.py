@@ -1,32 +1,86 @@
 """Reading a checkpoint as NumPy arrays, without the program that wrote it (checkpoint layer)."""
 
+import collections
+import functools
 import os
+from typing import Protocol
 
 import numpy as np
 
 from stratax import errors
 from stratax._shown import shown
-from stratax.checkpoint import _commit, _folder, _store, _writer
+from stratax.checkpoint import _commit, _folder, _store, _tensorflow, _writer
 from stratax.io import unfinished
+
+
+class Arrays(Protocol):
+    """The arrays of a checkpoint, whoever wrote it.
+
+    Attributes:
+        path: The checkpoint's path.
+        shapes: The arrays' shapes, by key.
+        dtypes: Their dtypes.
+        names: The names that the variables had in their program, where the checkpoint says them.
+    """
+
+    path: str
+
+    @property
+    def shapes(self) -> dict[str, tuple[int, ...]]: ...
+
+    @property
+    def dtypes(self) -> dict[str, np.dtype]: ...
+
+    @property
+    def names(self) -> dict[str, str]: ...
+
+    def read(self, key: str) -> np.ndarray:
+        """Return an array, which is there."""
+
+
+class _Stored:
+    """The arrays of a checkpoint of Stratax.
+
+    Args:
+        index: What stands in it.
+    """
+
+    def __init__(self, index: _store.Index) -> None:
+        self.path = os.fspath(index.folder)
+        self.shapes = index.shapes
+        self.names = index.names
+        self._index = index
+
+    @functools.cached_property
+    def dtypes(self) -> dict[str, np.dtype]:
+        return {key: _store.dtype_of(name) for key, name in self._index.dtypes.items()}
+
+    def read(self, key: str) -> np.ndarray:
+        # A manager may just be removing this very checkpoint.
+        unfinished.wait_for(self._index.folder)
+        return _store.read_arrays(self._index, [key])[key]
 
 
 class CheckpointReader:
     """The arrays of a checkpoint, as ``tf.train.load_checkpoint`` gives them. :func:`load_checkpoint` makes it.
 
     Args:
-        index: The checkpoint.
+        arrays: Those of the checkpoint.
     """
 
-    def __init__(self, index: _store.Index) -> None:
-        self._index = index
+    def __init__(self, arrays: Arrays) -> None:
+        self._arrays = arrays
 
     def get_variable_to_shape_map(self) -> dict[str, list[int]]:
-        """Return the shapes of all variables by key: the variable's key path, such as ``"model/layers/0/kernel"``."""
-        return {key: list(shape) for key, shape in self._index.shapes.items()}
+        """Return the shapes of all variables by key: the variable's key path, such as ``"model/layers/0/kernel"``.
+
+        In a checkpoint of an Estimator, and in those that TensorFlow wrote, the key may be the variable's name.
+        """
+        return {key: list(shape) for key, shape in self._arrays.shapes.items()}
 
     def get_variable_to_dtype_map(self) -> dict[str, np.dtype]:
         """Return the dtypes of all variables, by key."""
-        return {key: _store.dtype_of(name) for key, name in self._index.dtypes.items()}
+        return dict(self._arrays.dtypes)
 
     def has_tensor(self, name: str) -> bool:
         """Return whether there is a variable of this key.
@@ -34,7 +88,7 @@ class CheckpointReader:
         Args:
             name: The key.
         """
-        return name in self._index.shapes
+        return name in self._arrays.shapes
 
     def get_tensor(self, name: str) -> np.ndarray:
         """Return the value of a variable, whole, as a NumPy array.
@@ -46,18 +100,32 @@ class CheckpointReader:
             BadArgumentError: If there is no such variable.
             FileMissingError: If the checkpoint was replaced or removed since it was opened.
         """
-        if name not in self._index.shapes:
+        if name not in self._arrays.shapes:
             raise errors.BadArgumentError(
-                f"The checkpoint {shown(os.fspath(self._index.folder))} has no such variable. Expected: one of "
-                f"{sorted(self._index.shapes)}. Received: name={shown(name)}."
+                f"The checkpoint {shown(self._arrays.path)} has no such variable. Expected: one of "
+                f"{sorted(self._arrays.shapes)}. Received: name={shown(name)}."
             )
-        # A manager may just be removing this very checkpoint.
-        unfinished.wait_for(self._index.folder)
-        return _store.read_arrays(self._index, [name])[name]
+        return self._arrays.read(name)
+
+
+def keys_by_name(reader: CheckpointReader) -> dict[str, str]:
+    """Return the keys of a checkpoint's variables by the names that they had in their program.
+
+    A name that several variables had is left out. Where the variables were saved by name, both are the same.
+
+    Args:
+        reader: The checkpoint.
+    """
+    arrays = reader._arrays
+    names = {key: arrays.names.get(key, key) for key in arrays.shapes}
+    counts = collections.Counter(names.values())
+    return {name: key for key, name in names.items() if counts[name] == 1}
 
 
 def load_checkpoint(ckpt_dir_or_file: str | os.PathLike) -> CheckpointReader:
     """Open a checkpoint to read its arrays, as ``tf.train.load_checkpoint``.
+
+    Checkpoints that TensorFlow wrote are read by TensorFlow, which has to be installed for that.
 
     Args:
         ckpt_dir_or_file: A checkpoint, or a folder whose latest is meant.
@@ -66,6 +134,7 @@ def load_checkpoint(ckpt_dir_or_file: str | os.PathLike) -> CheckpointReader:
         FileMissingError: If there is none.
         FileAccessError: If it may not be read.
         DataLossError: If it is damaged.
+        MissingPackageError: If TensorFlow wrote it, and is not installed.
 
     Example:
         >>> import stratax as sx, tempfile
@@ -78,8 +147,14 @@ def load_checkpoint(ckpt_dir_or_file: str | os.PathLike) -> CheckpointReader:
     if (error := _writer.wait_for(path)) is not None:
         raise error
     # The path may be one checkpoint or a folder of several; of these the last one counts.
-    found = [] if (path / _commit.FILE).exists() else list(_folder.complete_checkpoints(path))
-    return CheckpointReader(_store.read_index(found[-1] if found else path))
+    if (path / _commit.FILE).exists():
+        return CheckpointReader(_Stored(_store.read_index(path)))
+    found = list(_folder.complete_checkpoints(path))
+    if not found and (
+        theirs := [path] if _tensorflow.is_written_by_tensorflow(path) else _tensorflow.listed(path)
+    ):
+        return CheckpointReader(_tensorflow.Bundle(theirs[-1]))
+    return CheckpointReader(_Stored(_store.read_index(found[-1] if found else path)))
 
 
 def load_variable(ckpt_dir_or_file: str | os.PathLike, name: str) -> np.ndarray:
@@ -94,7 +169,8 @@ def load_variable(ckpt_dir_or_file: str | os.PathLike, name: str) -> np.ndarray:
         FileMissingError: If there is no checkpoint.
         DataLossError: If it is damaged.
     """
-    return load_checkpoint(ckpt_dir_or_file).get_tensor(name)
+    # Tensors of TensorFlow 1 are named so.
+    return load_checkpoint(ckpt_dir_or_file).get_tensor(name.removesuffix(":0"))
 
 
 def list_variables(ckpt_dir_or_file: str | os.PathLike) -> list[tuple[str, list[int]]]:

@@ -1,12 +1,19 @@
+from ._checkpoints import (
+    load_global_step_from_checkpoint_dir as load_global_step_from_checkpoint_dir,
+)
 from ._estimator import Estimator as Estimator
 from ._mode_keys import ModeKeys as ModeKeys
 from ._run_config import DistributeConfig as DistributeConfig
 from ._run_config import RunConfig as RunConfig
+from ._scaffold import Scaffold as Scaffold
 from ._spec import EstimatorSpec as EstimatorSpec
 from ._sync_replicas import SyncReplicasOptimizer as SyncReplicasOptimizer
 from ._train_and_evaluate import train_and_evaluate as train_and_evaluate
 from ._train_eval_spec import EvalSpec as EvalSpec
 from ._train_eval_spec import TrainSpec as TrainSpec
+from ._warm_start import VocabInfo as VocabInfo
+from ._warm_start import WarmStartSettings as WarmStartSettings
+from ._warm_start import warm_start as warm_start
 from .heads import BinaryClassHead as BinaryClassHead
 from .heads import Head as Head
 from .heads import LogisticRegressionHead as LogisticRegressionHead

@@ -1,35 +1,40 @@
 """What an Estimator saves and reads: the model's variables by name, and the position of the input (estimator layer)."""
 
 import os
+import pathlib
 from collections.abc import Mapping
 from typing import Any
 
 import keras
+import numpy as np
 
-from stratax import errors
-from stratax._shown import shown
 from stratax.checkpoint import (
     Checkpoint,
     CheckpointManager,
     CheckpointOptions,
-    CheckpointReader,
     latest_checkpoint,
     load_checkpoint,
 )
-from stratax.checkpoint.named import NamedVariables
-from stratax.core import variable_store
+from stratax.checkpoint.named import NamedValues, NamedVariables, give, is_written_by_tensorflow
 from stratax.engine import StepLoop
 from stratax.estimator._run_config import RunConfig
 from stratax.v1 import ModelState
+from stratax.v1.starting import is_seed
+from stratax.v1.train import Saver
 
 PREFIX = "model.ckpt"
 GLOBAL_STEP = "global_step"
-# How many variables a message names.
-_NAMED = 3
 
 
-def saved_variables(state: ModelState) -> dict[str, keras.Variable]:
-    """Return the variables that a checkpoint holds: all but the sums that metrics keep."""
+def saved_variables(state: ModelState, saver: Saver | None) -> dict[str, keras.Variable]:
+    """Return the variables that a checkpoint holds by their names there: all but the sums that metrics keep.
+
+    Args:
+        state: The model's variables.
+        saver: That of the model's `Scaffold`.
+    """
+    if saver is not None:
+        return saver.variables
     return {name: variable for name, variable in state.variables.items() if variable.aggregation != "sum"}
 
 
@@ -40,18 +45,23 @@ class TrainingCheckpoint:
         state: The model's variables.
         loop: The loop, whose position in the input is saved too.
         config: Where it is saved, and how many checkpoints are kept.
+        saver: That of the model's `Scaffold`, which says how many are kept instead, and what is saved.
     """
 
-    def __init__(self, state: ModelState, loop: StepLoop, config: RunConfig) -> None:
+    def __init__(self, state: ModelState, loop: StepLoop, config: RunConfig, saver: Saver | None) -> None:
         self._state = state
         self._loop = loop
+        self._saver = saver
         self._position = _Position(loop)
-        self._checkpoint = Checkpoint(NamedVariables(lambda: saved_variables(state)), input=self._position)
+        self._checkpoint = Checkpoint(
+            NamedVariables(lambda: saved_variables(state, saver)), input=self._position
+        )
+        hours = config if saver is None else saver
         self._manager = CheckpointManager(
             self._checkpoint,
             config.model_dir or "",
-            max_to_keep=config.keep_checkpoint_max or None,
-            keep_checkpoint_every_n_hours=config.keep_checkpoint_every_n_hours,
+            max_to_keep=(config.keep_checkpoint_max or None) if saver is None else saver.max_to_keep,
+            keep_checkpoint_every_n_hours=hours.keep_checkpoint_every_n_hours,
             checkpoint_name=PREFIX,
         )
 
@@ -71,8 +81,14 @@ class TrainingCheckpoint:
         Raises:
             RestoreError: If it is of another model.
         """
-        check_same_model(load_checkpoint(path), saved_variables(self._state), path)
+        if is_written_by_tensorflow(pathlib.Path(path)) or (self._saver is not None and self._saver.reshape):
+            # It does not say where the input is.
+            read_into(self._state, path, self._saver)
+            return
+        wanted = saved_variables(self._state, self._saver)
+        values_of(path).check(wanted)
         self._checkpoint.restore(path, CheckpointOptions(expect_partial=True))
+        _initialize_others(self._state, wanted)
 
     def end_of_input(self) -> None:
         """Have what is saved from here on not say where the input is: the next training reads from the beginning."""
@@ -106,56 +122,68 @@ def latest(model_dir: str) -> str | None:
 def saved_step(model_dir: str) -> int:
     """Return the global step of the last checkpoint of a folder; 0 without one."""
     path = latest(model_dir)
-    return 0 if path is None else int(load_checkpoint(path).get_tensor(GLOBAL_STEP))
+    return 0 if path is None else int(values_of(path).value(GLOBAL_STEP))
 
 
 def names(path: str) -> list[str]:
     """Return the names of the variables in a checkpoint."""
-    return list(load_checkpoint(path).get_variable_to_shape_map())
+    return values_of(path).names
 
 
-def read_into(state: ModelState, path: str) -> None:
+def load_global_step_from_checkpoint_dir(checkpoint_dir: str | os.PathLike[str]) -> int:
+    """Return the global step of the last checkpoint of a folder, also of TensorFlow's; 0 without one.
+
+    Args:
+        checkpoint_dir: The folder of an Estimator.
+    """
+    path = latest_checkpoint(checkpoint_dir)
+    values = None if path is None else values_of(path)
+    return int(values.value(GLOBAL_STEP)) if values is not None and GLOBAL_STEP in values else 0
+
+
+def values_of(path: str) -> NamedValues:
+    """Return the values of a checkpoint by name.
+
+    Raises:
+        FileMissingError: If there is none.
+    """
+    return NamedValues(load_checkpoint(path), path)
+
+
+def variable_value(path: str, name: str) -> np.ndarray:
+    """Return the value of a variable in a checkpoint.
+
+    Raises:
+        BadArgumentError: If there is no such variable.
+    """
+    values = values_of(path)
+    # The reader's own error names all that there are.
+    return values.value(name) if name in values else load_checkpoint(path).get_tensor(name)
+
+
+def read_into(state: ModelState, path: str, saver: Saver | None) -> None:
     """Give a model's variables the values of a checkpoint.
 
     Args:
         state: The variables.
         path: The checkpoint.
+        saver: That of the model's `Scaffold`.
 
     Raises:
         RestoreError: If it is of another model.
     """
-    reader = load_checkpoint(path)
-    wanted = saved_variables(state)
+    values = values_of(path)
+    wanted = saved_variables(state, saver)
     # The states of dropout's generators are there only where the model was trained with it.
-    optional = {name for name in wanted if _is_seed(name) and not reader.has_tensor(name)}
-    needed = {name: variable for name, variable in wanted.items() if name not in optional}
-    check_same_model(reader, needed, path)
-    for name, variable in needed.items():
-        variable_store.overwrite(variable, reader.get_tensor(name))
+    needed = {name: each for name, each in wanted.items() if name in values or not is_seed(name)}
+    values.assign(needed, reshape=saver is not None and saver.reshape)
+    _initialize_others(state, needed)
 
 
-def _is_seed(name: str) -> bool:
-    return name.rpartition("/")[2].startswith("seed_generator_state")
-
-
-def check_same_model(reader: CheckpointReader, variables: Mapping[str, keras.Variable], path: str) -> None:
-    """Check that a checkpoint has a value of the right shape for each of a model's variables.
-
-    Raises:
-        RestoreError: If not; names the first three that differ.
-    """
-    shapes = reader.get_variable_to_shape_map()
-    differing = []
-    for name, variable in variables.items():
-        if name not in shapes:
-            differing.append(f"{name} is not in the checkpoint")
-        elif tuple(shapes[name]) != tuple(variable.shape):
-            differing.append(
-                f"{name} has the shape {tuple(variable.shape)} in the model and {tuple(shapes[name])} in the checkpoint"
-            )
-    if differing:
-        more = f" and {len(differing) - _NAMED} more" if len(differing) > _NAMED else ""
-        raise errors.RestoreError(
-            f"The checkpoint {shown(path)} is of another model: {'; '.join(differing[:_NAMED])}{more}. Expected: the "
-            "variables of this model_fn. Use another model_dir, or give the model the variables that it had."
-        )
+def _initialize_others(state: ModelState, restored: Mapping[str, keras.Variable]) -> None:
+    """Give variables their first values that a checkpoint has and a `Saver` does not restore."""
+    found = {variable.path for variable in restored.values()}
+    for name, initializer in state.skipped.items():
+        if name not in found:
+            variable = state.variables[name]
+            give(variable, np.asarray(initializer(tuple(variable.shape), dtype=variable.dtype)))

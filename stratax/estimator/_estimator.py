@@ -13,11 +13,14 @@ from stratax._shown import shown
 from stratax.core import CompiledPrograms
 from stratax.distribute import InputContext, Strategy
 from stratax.distribute.replicas import get_strategy
+from stratax.engine import is_chief
 from stratax.estimator import _calls, _checkpoints, _evaluation, _inputs, _prediction, _training
 from stratax.estimator._mode_keys import ModeKeys
 from stratax.estimator._model import Model
 from stratax.estimator._run_config import RunConfig
+from stratax.estimator._session import Session
 from stratax.estimator._spec import EstimatorSpec
+from stratax.estimator._warm_start import checked_settings, warm_start_model
 from stratax.estimator.hooks import check_hooks, check_listeners
 from stratax.v1 import ModelState
 
@@ -37,7 +40,9 @@ class Estimator:
         model_dir: Where checkpoints and summaries are; by default that of `config`, or a temporary folder.
         config: A :class:`RunConfig`.
         params: What `model_fn` gets as `params`.
-        warm_start_from: Not supported yet.
+        warm_start_from: A checkpoint (or a folder of them, such as another Estimator's `model_dir`), whose values
+            trained variables begin with; or a :class:`WarmStartSettings`. It counts as long as `model_dir` has no
+            checkpoint.
 
     Raises:
         BadTypeError: If an argument has the wrong type.
@@ -65,10 +70,7 @@ class Estimator:
             raise errors.BadTypeError(
                 f"config must be an instance of stratax.estimator.RunConfig. Received: config={shown(config)}."
             )
-        if warm_start_from is not None:
-            raise errors.BadArgumentError(
-                f"warm_start_from is not supported yet. Received: warm_start_from={shown(warm_start_from)}."
-            )
+        self._warm_start = checked_settings(warm_start_from)
         self._config = _with_model_dir(config or RunConfig(), model_dir)
         self._model_fn = model_fn
         self._params = dict(params or {})
@@ -117,8 +119,7 @@ class Estimator:
         Raises:
             FileMissingError: If there is none.
         """
-        reader = _checkpoints.load_checkpoint(self._trained())
-        return sorted(name for name in reader.get_variable_to_shape_map() if name != "save_counter")
+        return [name for name in _checkpoints.values_of(self._trained()).names if name != "save_counter"]
 
     def get_variable_value(self, name: str) -> np.ndarray:
         """Return the value of a variable in the last checkpoint.
@@ -130,7 +131,7 @@ class Estimator:
             BadArgumentError: If there is no such variable.
             FileMissingError: If there is no checkpoint.
         """
-        return _checkpoints.load_checkpoint(self._trained()).get_tensor(name)
+        return _checkpoints.variable_value(self._trained(), name)
 
     def train(
         self,
@@ -161,16 +162,15 @@ class Estimator:
         """
         _check_steps(steps, max_steps)
         strategy = self._strategy("train_distribute")
-        done = _checkpoints.saved_step(self.model_dir)
-        if max_steps is not None and done >= max_steps:
+        if max_steps is not None and _checkpoints.saved_step(self.model_dir) >= max_steps:
             _logger.info("Skipping training since max_steps has already saved.")
             return self
-        until = max_steps if max_steps is not None else None if steps is None else done + steps
-        checkpoint = self.latest_checkpoint()
-        state = self._state(checkpoint)
-        model = Model(self._calling(ModeKeys.TRAIN), ModeKeys.TRAIN, strategy, state, self._compiled)
+        path = self.latest_checkpoint()
+        model = self._model(ModeKeys.TRAIN, strategy, path)
         with self._input(strategy, input_fn, ModeKeys.TRAIN) as given:
             given.build(model)
+            if path is None:
+                self._start(model, strategy)
             run = _training.Training(
                 model,
                 strategy,
@@ -179,8 +179,8 @@ class Estimator:
                 listeners=list(check_listeners(saving_listeners)),
                 steps_per_dispatch=self._steps_per_dispatch(),
             )
-            run.begin(checkpoint)
-            run.run(given.steps, until)
+            begins_at = run.begin(path)
+            run.run(given.steps, max_steps if steps is None else begins_at + steps)
         _logger.info("Loss for final step: %s.", run.last_loss())
         return self
 
@@ -210,12 +210,11 @@ class Estimator:
         """
         _check_steps(steps, None)
         strategy = self._strategy("eval_distribute")
-        checkpoint = checkpoint_path or self.latest_checkpoint()
-        state = self._state(checkpoint)
-        model = Model(self._calling(ModeKeys.EVAL), ModeKeys.EVAL, strategy, state, self._compiled)
+        path = checkpoint_path or self.latest_checkpoint()
+        model = self._model(ModeKeys.EVAL, strategy, path)
         with self._input(strategy, input_fn, ModeKeys.EVAL) as given:
             given.build(model)
-            self._read(state, checkpoint)
+            self._read(model, strategy, path)
             found = _evaluation.evaluate(
                 model,
                 strategy,
@@ -253,14 +252,15 @@ class Estimator:
             FileMissingError: If there is no checkpoint.
             BadArgumentError: If no prediction has one of `predict_keys`.
         """
-        path = checkpoint_path or self._trained()
+        path = checkpoint_path or self.latest_checkpoint()
+        if path is None and self._warm_start is None:
+            path = self._trained()
         # One device computes them, as in TensorFlow: they come in the order of the input.
         strategy = get_strategy()
-        state = self._state(path)
-        model = Model(self._calling(ModeKeys.PREDICT), ModeKeys.PREDICT, strategy, state, self._compiled)
+        model = self._model(ModeKeys.PREDICT, strategy, path)
         with self._input(strategy, input_fn, ModeKeys.PREDICT) as given:
             given.build(model)
-            self._read(state, path)
+            self._read(model, strategy, path)
             yield from _prediction.predictions(
                 model,
                 strategy,
@@ -301,18 +301,28 @@ class Estimator:
     def _steps_per_dispatch(self) -> int:
         return 1
 
-    def _state(self, checkpoint: str | None) -> ModelState:
-        return ModelState(
+    def _model(self, mode: str, strategy: Strategy, checkpoint: str | None) -> Model:
+        state = ModelState(
             self._config.tf_random_seed, () if checkpoint is None else _checkpoints.names(checkpoint)
         )
+        # What the model_fn takes from another model's checkpoint counts where there is none of this model.
+        state.begins = checkpoint is None
+        return Model(self._calling(mode), mode, strategy, state, self._compiled)
 
-    def _read(self, state: ModelState, path: str | None) -> None:
-        if path is None:
-            _logger.info(
-                "Could not find trained model in model_dir: %s, running initialization.", self.model_dir
-            )
+    def _read(self, model: Model, strategy: Strategy, checkpoint: str | None) -> None:
+        if checkpoint is not None:
+            _checkpoints.read_into(model.state, checkpoint, model.saver)
             return
-        _checkpoints.read_into(state, path)
+        _logger.info("Could not find trained model in model_dir: %s, running initialization.", self.model_dir)
+        self._start(model, strategy)
+
+    def _start(self, model: Model, strategy: Strategy) -> None:
+        """Give the variables of a model without a checkpoint what they begin with."""
+        if self._warm_start is not None and model.scope is not None:
+            warm_start_model(model.scope, strategy, self._warm_start)
+        scaffold = model.spec.scaffold
+        if scaffold is not None and scaffold.init_fn is not None:
+            scaffold.init_fn(Session(self.model_dir, is_chief(strategy), None))
 
     def _trained(self) -> str:
         path = self.latest_checkpoint()

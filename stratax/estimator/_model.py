@@ -25,6 +25,7 @@ from stratax.engine import StepProgram
 from stratax.estimator import _layout
 from stratax.estimator._mode_keys import ModeKeys
 from stratax.v1 import HostInputs, HostTensor, HostTrace, ModelScope, ModelState, Operation
+from stratax.v1.train import Saver
 
 LOSS = "loss"
 FETCHED = "fetched"
@@ -89,8 +90,12 @@ class Model:
         # With one at least: what is computed of the host's results is none of a constant.
         numbers = {_NOTHING: np.zeros((), np.int32), **self._layout.numbers(element)}
         region = functools.partial(self._traced, functools.partial(self._noted, example))
-        with entered(self._strategy, None):
-            Function(region, autograph=False, traces_before_warning=0).jaxpr(numbers)
+        try:
+            with entered(self._strategy, None):
+                Function(region, autograph=False, traces_before_warning=0).jaxpr(numbers)
+        finally:
+            # From now on a trace finds the variables as they are.
+            self.state.begins = False
 
     @property
     def prepares(self) -> bool:
@@ -199,6 +204,12 @@ class Model:
         """Return the global step now."""
         (step,) = variable_store.read_all([self.state.variables[GLOBAL_STEP]])
         return int(np.asarray(step))
+
+    @property
+    def saver(self) -> Saver | None:
+        """What says which variables checkpoints hold; None for all."""
+        scaffold = self.spec.scaffold
+        return None if scaffold is None else scaffold.saver
 
     @property
     def metrics(self) -> list[str]:

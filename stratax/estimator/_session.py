@@ -17,6 +17,7 @@ from stratax.estimator._model import FETCHED, LOSS, Constant, Key, Model
 from stratax.estimator._results import ResultsHook
 from stratax.estimator.hooks import SessionRunContext, SessionRunHook, SessionRunValues
 from stratax.v1 import Operation, entering
+from stratax.v1.train import Saver
 
 # Each dispatch's loss is looked at when so many more are on their way: it is there by then, and nobody waits.
 _DISPATCHES_BEHIND = 2
@@ -33,13 +34,21 @@ class Session:
         steps: How many of them the last dispatch ran.
         is_chief: Whether this process writes files.
         model_dir: The folder of the model.
+        saver: What says which variables :meth:`save` saves; None for all.
     """
 
-    def __init__(self, model_dir: str, is_chief: bool, save: Callable[[str | None], str] | None) -> None:
+    def __init__(
+        self,
+        model_dir: str,
+        is_chief: bool,
+        save: Callable[[str | None], str] | None,
+        saver: Saver | None = None,
+    ) -> None:
         self.global_step = 0
         self.steps = 0
         self.is_chief = is_chief
         self.model_dir = model_dir
+        self.saver = saver
         self._save = save
 
     def save(self, path_prefix: str | None = None) -> str:
@@ -59,19 +68,20 @@ class Session:
         """Return the present values of variables.
 
         Args:
-            fetches: A variable, or a structure of them.
+            fetches: A variable, what its `assign` has just given, or a structure of them; operations that do nothing,
+                such as `tf.global_variables_initializer()`, give None.
             feed_dict: Must be None.
 
         Raises:
             BadTypeError: If something else is asked for: tensors are asked for in `before_run`.
         """
-        leaves, treedef = jax.tree.flatten(fetches, is_leaf=lambda leaf: isinstance(leaf, keras.Variable))
-        if feed_dict is not None or not all(isinstance(leaf, keras.Variable) for leaf in leaves):
+        leaves, treedef = jax.tree.flatten(fetches, is_leaf=_is_fetch)
+        if feed_dict is not None or not all(map(_is_known, leaves)):
             raise errors.BadTypeError(
                 "A hook's session gives the values of variables. Tensors of the model_fn are asked for in before_run, "
                 f"which returns SessionRunArgs(fetches). Received: fetches={shown(fetches)}."
             )
-        return jax.tree.unflatten(treedef, [np.asarray(value) for value in variable_store.read_all(leaves)])
+        return jax.tree.unflatten(treedef, [_present(leaf) for leaf in leaves])
 
 
 class SessionHooks(engine.Hook):
@@ -222,6 +232,20 @@ def _results(outputs: Any, key: Key, steps: int) -> Any:
 
 def _is_fetch(leaf: object) -> bool:
     return isinstance(leaf, keras.Variable | Operation)
+
+
+def _is_known(leaf: object) -> bool:
+    """Return whether a session knows what something is worth outside of a step."""
+    if isinstance(leaf, Operation):
+        return leaf.does_nothing
+    is_computed = isinstance(leaf, jax.Array) and not isinstance(leaf, jax.core.Tracer)
+    return is_computed or isinstance(leaf, keras.Variable | np.ndarray | np.generic)
+
+
+def _present(leaf: Any) -> Any:
+    if isinstance(leaf, Operation):
+        return None
+    return np.asarray(variable_store.read_all([leaf])[0] if isinstance(leaf, keras.Variable) else leaf)
 
 
 def _has_own(hook: Any, name: str) -> bool:

@@ -10,6 +10,7 @@ import numpy as np
 from stratax import errors
 from stratax._shown import shown
 from stratax.estimator._mode_keys import MODES, ModeKeys
+from stratax.estimator._scaffold import Scaffold
 from stratax.estimator.hooks import SessionRunHook, check_hooks
 from stratax.v1 import HostResult, Operation
 
@@ -90,7 +91,7 @@ class EstimatorSpec(
             prediction_hooks=check_hooks(prediction_hooks, "prediction_hooks"),
             training_chief_hooks=check_hooks(training_chief_hooks, "training_chief_hooks"),
             eval_metric_ops=_checked_metrics(eval_metric_ops),
-            scaffold=scaffold,
+            scaffold=_checked_scaffold(scaffold),
         )
 
     def _replace(self, **kwds: Any) -> "EstimatorSpec":
@@ -175,6 +176,14 @@ def _checked_export_outputs(export_outputs: Any) -> Any:
             f"export_outputs must be a dict by name. Received: export_outputs={shown(export_outputs)}."
         )
     return export_outputs
+
+
+def _checked_scaffold(scaffold: Any) -> Scaffold | None:
+    if scaffold is not None and not isinstance(scaffold, Scaffold):
+        raise errors.BadTypeError(
+            f"scaffold must be a tf.compat.v1.train.Scaffold. Received: scaffold={shown(scaffold)}."
+        )
+    return scaffold
 
 
 def _checked_metrics(metrics: Any) -> dict[str, Any]:

@@ -52,7 +52,7 @@ class Training:
         chief = is_chief(strategy)
         spec = model.spec
         given = [*hooks, *spec.training_hooks, *(spec.training_chief_hooks if chief else ())]
-        session = Session(config.model_dir or "", chief, self._save)
+        session = Session(config.model_dir or "", chief, self._save, model.saver)
         every = [*given, *_reporting(model, config), *_saving(given, config, spec.scaffold, listeners)]
         self._joints = SessionHooks(model, every, session)
         self._loop = StepLoop(
@@ -62,13 +62,13 @@ class Training:
             # In this order: the last checkpoint is saved by a session hook.
             hooks=[_AtEnd(self), self._joints],
         )
-        self._checkpoint = TrainingCheckpoint(model.state, self._loop, config)
+        self._checkpoint = TrainingCheckpoint(model.state, self._loop, config, model.saver)
 
-    def begin(self, checkpoint: str | None) -> None:
-        """Go on from a checkpoint.
+    def begin(self, checkpoint: str | None) -> int:
+        """Go on from a checkpoint; return the global step.
 
         Args:
-            checkpoint: Its path; None to begin with the model as it is made.
+            checkpoint: Its path; None to begin with the model as it is.
 
         Raises:
             RestoreError: If it is of another model.
@@ -77,6 +77,7 @@ class Training:
         if checkpoint is not None:
             self._checkpoint.restore(checkpoint)
         self._loop.step = self._model.global_step()
+        return self._loop.step
 
     def run(self, given: StepInput, until: int | None) -> None:
         """Train until a global step, or the end of the input.
@@ -137,7 +138,10 @@ def _reporting(model: Model, config: RunConfig) -> list[SessionRunHook]:
         found.append(StepCounterHook(every_n_steps=steps, output_dir=folder))
         tensors = {"loss": model.spec.loss, "step": model.state.variables[GLOBAL_STEP]}
         found.append(LoggingTensorHook(tensors, every_n_iter=steps))
-    if summary_steps:
+    scaffold = model.spec.scaffold
+    if summary_steps and scaffold is not None and scaffold.summary_op is not None:
+        found.append(SummarySaverHook(save_steps=summary_steps, output_dir=folder, scaffold=scaffold))
+    elif summary_steps:
         of_model = [] if model.scope is None else model.scope.get_collection(_SUMMARIES)
         # TensorFlow adds the loss where no summary of the model has its name.
         loss = [] if any(record.name == LOSS for record in of_model) else [{LOSS: model.spec.loss}]

@@ -51,7 +51,7 @@ class Vocabulary:
 
 def count_lines(path: str, file_format: str | None) -> int:
     """Return how many entries a vocabulary's file has."""
-    return sum(1 for _ in _entries(path, file_format))
+    return sum(1 for _ in read_entries(path, file_format))
 
 
 def read_vocabulary(
@@ -70,7 +70,7 @@ def read_vocabulary(
         BadArgumentError: The file has fewer entries, one twice, or one that is no number.
         FileMissingError: There is no such file.
     """
-    entries = list(itertools.islice(_entries(path, file_format), size))
+    entries = list(itertools.islice(read_entries(path, file_format), size))
     if len(entries) < size:
         raise errors.BadArgumentError(
             f"The vocabulary's file of feature {shown(key)} is too short. Expected: {size} lines, the vocabulary_size. "
@@ -96,7 +96,7 @@ def _number(key: str, path: str, line: int, entry: bytes) -> int:
         ) from e
 
 
-def _entries(path: str, file_format: str | None) -> Iterator[bytes]:
+def read_entries(path: str, file_format: str | None) -> Iterator[bytes]:
     if file_format == _RECORDS:
         yield from tf_record_iterator(path, "GZIP")
         return

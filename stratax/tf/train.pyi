@@ -17,6 +17,7 @@ from stratax.estimator import LoggingTensorHook as LoggingTensorHook
 from stratax.estimator import NanLossDuringTrainingError as NanLossDuringTrainingError
 from stratax.estimator import NanTensorHook as NanTensorHook
 from stratax.estimator import ProfilerHook as ProfilerHook
+from stratax.estimator import Scaffold as Scaffold
 from stratax.estimator import SecondOrStepTimer as SecondOrStepTimer
 from stratax.estimator import SessionRunArgs as SessionRunArgs
 from stratax.estimator import SessionRunContext as SessionRunContext
@@ -26,6 +27,8 @@ from stratax.estimator import StepCounterHook as StepCounterHook
 from stratax.estimator import StopAtStepHook as StopAtStepHook
 from stratax.estimator import SummarySaverHook as SummarySaverHook
 from stratax.estimator import SyncReplicasOptimizer as SyncReplicasOptimizer
+from stratax.estimator import VocabInfo as VocabInfo
+from stratax.estimator import warm_start as warm_start
 from stratax.train import Checkpoint as Checkpoint
 from stratax.train import CheckpointManager as CheckpointManager
 from stratax.train import CheckpointOptions as CheckpointOptions

@@ -45,6 +45,11 @@ class Operation:
         """The operation itself, as a tensor's `op` in TensorFlow."""
         return self
 
+    @property
+    def does_nothing(self) -> bool:
+        """Whether neither it nor what runs before it updates anything."""
+        return self._update is None and all(each.does_nothing for each in self.control_inputs)
+
     def make(self) -> None:
         """Call the update, if there is one."""
         if self._update is not None:

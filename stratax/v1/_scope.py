@@ -44,12 +44,23 @@ class ModelState:
         seed: What the first values of variables follow from, where no other seed is given.
         restored: The names of variables that get their values from a checkpoint before anybody reads them: their
             initializers are not called, as in TensorFlow.
+
+    Attributes:
+        variables: The variables.
+        seed: The seed.
+        begins: Whether the model is being built and no checkpoint is read into it afterwards: values that the
+            `model_fn` takes from another model's checkpoint count then.
+        begun: What it has taken: the checkpoint, the name there and the variable's.
+        skipped: The initializers that were not called, by name of the variable.
     """
 
     def __init__(self, seed: int | None = None, restored: Collection[str] = ()) -> None:
         self.variables: dict[str, keras.Variable] = {}
         self.seed = seed
         self.restored = frozenset(restored)
+        self.begins = False
+        self.begun: set[tuple[str, str, str]] = set()
+        self.skipped: dict[str, Any] = {}
 
 
 class ModelScope(creation.Creator):
@@ -164,6 +175,7 @@ class ModelScope(creation.Creator):
             variable._path = name
             # Sums of metrics are in no checkpoint, whatever else is called like them.
             if name in self.state.restored and variable.aggregation != "sum":
+                self.state.skipped[name] = variable._initializer
                 variable._initializer = np.zeros
             self.state.variables[name] = self._used[name] = variable
 

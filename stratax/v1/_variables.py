@@ -5,9 +5,11 @@ from typing import Any
 
 import jax
 import keras
+import numpy as np
 
 from stratax import errors
 from stratax._shown import shown
+from stratax.checkpoint.named import give
 from stratax.core import Variable, creation, regions
 from stratax.v1._current import current, current_or_none
 
@@ -135,6 +137,15 @@ class ModelVariable(Variable):
             name=name,
             value=lambda: keras.ops.cast(compute(), self.dtype),
         )
+
+    def load(self, value: object, session: object = None) -> None:
+        """Give it a value now, as in a function that a `Scaffold` calls before the first step.
+
+        Args:
+            value: An array of its shape.
+            session: Ignored.
+        """
+        give(self, np.asarray(value, dtype=self._dtype))
 
     def initialized_value(self) -> Any:
         """Return its value: a variable has one as soon as it is there."""

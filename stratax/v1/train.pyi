@@ -14,6 +14,7 @@ from ._decays import noisy_linear_cosine_decay as noisy_linear_cosine_decay
 from ._decays import piecewise_constant as piecewise_constant
 from ._decays import piecewise_constant_decay as piecewise_constant_decay
 from ._decays import polynomial_decay as polynomial_decay
+from ._from_checkpoint import init_from_checkpoint as init_from_checkpoint
 from ._optimizer import Optimizer as Optimizer
 from ._optimizers import AdadeltaOptimizer as AdadeltaOptimizer
 from ._optimizers import AdagradDAOptimizer as AdagradDAOptimizer
@@ -25,3 +26,4 @@ from ._optimizers import MomentumOptimizer as MomentumOptimizer
 from ._optimizers import ProximalAdagradOptimizer as ProximalAdagradOptimizer
 from ._optimizers import ProximalGradientDescentOptimizer as ProximalGradientDescentOptimizer
 from ._optimizers import RMSPropOptimizer as RMSPropOptimizer
+from ._saver import Saver as Saver

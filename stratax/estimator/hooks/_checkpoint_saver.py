@@ -115,7 +115,8 @@ class CheckpointSaverHook(SessionRunHook):
             listener.before_save(session, step)
         _logger.info("Saving checkpoints for %d into %s.", step, self._path)
         saver = self._saver if self._scaffold is None else self._scaffold.saver
-        if saver is None:
+        # That of the model says what the training saves, besides the position of the input.
+        if saver is None or saver is session.saver:
             session.save(self._path)
         else:
             saver.save(session, self._path, global_step=step)

@@ -11,7 +11,12 @@ class Session(Protocol):
         steps: In `after_run`, how many steps the dispatch ran.
         is_chief: Whether this process writes files.
         model_dir: The folder of the Estimator.
+        saver: What says which variables `save` saves; None for all.
     """
+
+    @property
+    def saver(self) -> Any:
+        """What says which variables `save` saves; None for all."""
 
     @property
     def global_step(self) -> int:

@@ -13,3 +13,6 @@ del stop_if_lower_hook
 del stop_if_no_decrease_hook
 del stop_if_no_increase_hook
 del read_eval_metrics
+del Scaffold
+del warm_start
+del load_global_step_from_checkpoint_dir

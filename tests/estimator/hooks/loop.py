@@ -14,6 +14,7 @@ class Session:
         self.steps = 0
         self.is_chief = is_chief
         self.model_dir = model_dir
+        self.saver = None
         self.saved = []
         self.variables = {}
         self._on_save = on_save

@@ -1,0 +1,1 @@
+from ._vocabulary import read_entries as read_entries

@@ -1,0 +1,117 @@
+"""Checkpoints that TensorFlow wrote are found without it and read by it; without it an error says what to install."""
+
+import pathlib
+import shutil
+import sys
+
+import numpy as np
+import pytest
+
+import stratax as sx
+from stratax import errors
+from stratax.checkpoint.named import NamedValues
+from tests.golden import checkpoint_cases
+
+GOLDEN = pathlib.Path(__file__).parents[1] / "golden" / "checkpoints"
+
+
+@pytest.fixture
+def no_tensorflow(monkeypatch):
+    monkeypatch.setitem(sys.modules, "tensorflow", None)
+
+
+@pytest.fixture
+def tensorflow():
+    return pytest.importorskip("tensorflow")
+
+
+def test_they_are_found_without_tensorflow(no_tensorflow):
+    folder = GOLDEN / "estimator"
+    assert sx.train.latest_checkpoint(folder) == str(folder / "model.ckpt-12")
+    assert sx.train.get_checkpoint_state(folder).all_model_checkpoint_paths == (
+        str(folder / "model.ckpt-12"),
+    )
+    assert sx.train.checkpoint_exists(folder / "model.ckpt-12")
+    assert not sx.train.checkpoint_exists(folder / "model.ckpt-13")
+
+
+@pytest.mark.parametrize("path", ["estimator", "estimator/model.ckpt-12", "objects/ckpt"])
+def test_reading_them_without_tensorflow_says_what_to_install(no_tensorflow, path):
+    with pytest.raises(
+        errors.MissingPackageError, match=r"TensorFlow wrote.*pip install 'stratax\[tensorflow\]'"
+    ):
+        sx.train.load_checkpoint(GOLDEN / path)
+
+
+def test_objects_can_not_be_restored_from_them(no_tensorflow):
+    with pytest.raises(errors.FileMissingError, match="TensorFlow's, which can't be read into objects"):
+        sx.train.Checkpoint(step=sx.Variable(0)).restore(GOLDEN / "estimator" / "model.ckpt-12")
+
+
+def test_a_state_file_may_name_what_is_not_there_and_other_folders(tmp_path, caplog):
+    (tmp_path / "checkpoint").write_text('model_checkpoint_path: "gone-1"\n')
+    assert sx.train.latest_checkpoint(tmp_path) is None
+    assert "names a checkpoint that is not there" in caplog.text
+    place = tmp_path / 'a "quoted" \xfcmlaut'
+    shutil.copytree(GOLDEN / "objects", place)
+    # As TensorFlow writes text: quotes and bytes that are no ASCII are escaped.
+    quoted = str(place / "ckpt").replace('"', '\\"').replace("\xfc", "\\303\\274")
+    lines = [
+        f'model_checkpoint_path: "{quoted}"',
+        'all_model_checkpoint_paths: "gone-1"',
+        "last_preserved: 1.5",
+    ]
+    (tmp_path / "checkpoint").write_text("\n".join(lines))
+    assert sx.train.latest_checkpoint(tmp_path) == str(place / "ckpt")
+
+
+def test_own_checkpoints_come_first(tmp_path):
+    shutil.copytree(GOLDEN / "objects", tmp_path, dirs_exist_ok=True)
+    path = sx.train.Checkpoint(step=sx.Variable(3)).write(tmp_path / "own")
+    assert sx.train.latest_checkpoint(tmp_path) == str(path)
+    assert sx.train.load_variable(tmp_path, "step") == 3
+
+
+class TestRead:
+    def test_variables_by_name(self, tensorflow):
+        folder = GOLDEN / "estimator"
+        found = dict(sx.train.list_variables(folder))
+        assert found["dense/kernel"] == [6, 8]
+        assert found["head/dense/kernel/Momentum"] == [8, 3]
+        reader = sx.train.load_checkpoint(folder / "model.ckpt-12")
+        assert reader.get_variable_to_dtype_map()["global_step"] == np.int64
+        assert reader.has_tensor("head/scale")
+        assert not reader.has_tensor("scale")
+        assert sx.train.load_variable(folder, "global_step:0") == 12
+        with np.load(GOLDEN.parent / "estimator.npz") as golden:
+            np.testing.assert_array_equal(reader.get_tensor("dense/kernel"), golden["variable dense/kernel"])
+        with pytest.raises(errors.BadArgumentError, match="has no such variable"):
+            reader.get_tensor("other")
+
+    def test_objects_by_key_and_by_name(self, tensorflow):
+        found = dict(sx.train.list_variables(GOLDEN / "objects"))
+        key = "model/layer_with_weights-0/kernel/.ATTRIBUTES/VARIABLE_VALUE"
+        assert found[key] == [2, 3]
+        assert "_CHECKPOINTABLE_OBJECT_GRAPH" not in found
+        np.testing.assert_array_equal(
+            sx.train.load_variable(GOLDEN / "objects", key), checkpoint_cases.WEIGHTS[0]
+        )
+        values = NamedValues(sx.train.load_checkpoint(GOLDEN / "objects"), "objects")
+        np.testing.assert_array_equal(values.value("second/kernel"), checkpoint_cases.WEIGHTS[2])
+        assert values.value("step") == 7
+
+    @pytest.mark.parametrize("suffix", ["index", "data-00000-of-00001"])
+    def test_damage_is_an_error(self, tensorflow, tmp_path, suffix):
+        shutil.copytree(GOLDEN / "objects", tmp_path, dirs_exist_ok=True)
+        damaged = tmp_path / f"ckpt.{suffix}"
+        content = bytearray(damaged.read_bytes())
+        content[len(content) // 4] ^= 0xFF
+        damaged.write_bytes(content)
+        with pytest.raises(errors.DataLossError, match="TensorFlow can't read this checkpoint"):
+            # By name: what says the objects' names is read too.
+            NamedValues(sx.train.load_checkpoint(tmp_path), tmp_path)
+
+    def test_a_missing_part_is_an_error(self, tensorflow, tmp_path):
+        shutil.copy(GOLDEN / "objects" / "ckpt.index", tmp_path)
+        with pytest.raises(errors.DataLossError, match="a file of it is missing or damaged"):
+            sx.train.load_variable(tmp_path / "ckpt", "step/.ATTRIBUTES/VARIABLE_VALUE")
