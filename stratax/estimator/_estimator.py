@@ -11,7 +11,7 @@ import numpy as np
 from stratax import errors
 from stratax._shown import shown
 from stratax.core import CompiledPrograms
-from stratax.distribute import InputContext, Strategy
+from stratax.distribute import InputContext, MirroredStrategy, Strategy
 from stratax.distribute.replicas import get_strategy
 from stratax.engine import is_chief
 from stratax.estimator import _calls, _checkpoints, _evaluation, _inputs, _prediction, _training
@@ -236,10 +236,10 @@ class Estimator:
         checkpoint_path: str | None = None,
         yield_single_examples: bool = True,
     ) -> Iterator[Any]:
-        """Apply a checkpoint.
+        """Apply a checkpoint, on all replicas of the strategy; on several workers, each on its own devices.
 
         Args:
-            input_fn: Returns features; labels are passed over.
+            input_fn: Returns features; labels are passed over. Each replica takes one of its batches.
             predict_keys: Which of the predictions to give, where they are a dict; None for all.
             hooks: Session hooks.
             checkpoint_path: The checkpoint; by default the last one.
@@ -255,8 +255,7 @@ class Estimator:
         path = checkpoint_path or self.latest_checkpoint()
         if path is None and self._warm_start is None:
             path = self._trained()
-        # One device computes them, as in TensorFlow: they come in the order of the input.
-        strategy = get_strategy()
+        strategy = self._predicting()
         model = self._model(ModeKeys.PREDICT, strategy, path)
         with self._input(strategy, input_fn, ModeKeys.PREDICT) as given:
             given.build(model)
@@ -267,6 +266,7 @@ class Estimator:
                 given.steps,
                 predict_keys,
                 single=yield_single_examples,
+                replicas=self._batches_in_step(strategy),
                 hooks=list(check_hooks(hooks, "hooks")),
             )
 
@@ -290,13 +290,25 @@ class Estimator:
         def make(context: InputContext) -> Any:
             return _calls.call_input_fn(input_fn, self._input_arguments(mode, context))
 
-        return _inputs.distributed(strategy, make)
+        return (_inputs.in_order if mode == ModeKeys.PREDICT else _inputs.distributed)(strategy, make)
 
     def _input_arguments(self, mode: str, context: InputContext) -> dict[str, Any]:
         return {"mode": mode, "params": self.params, "config": self._config, "input_context": context}
 
     def _strategy(self, field: str) -> Strategy:
         return getattr(self._config, field) or get_strategy()
+
+    def _predicting(self) -> Strategy:
+        """Return the strategy of predictions: workers do not wait for one another while they are used."""
+        return self._of_this_worker(self._config.eval_distribute or self._strategy("train_distribute"))
+
+    @staticmethod
+    def _of_this_worker(strategy: Strategy) -> Strategy:
+        return strategy if strategy.extended.membership.share.processes == 1 else MirroredStrategy()
+
+    def _batches_in_step(self, strategy: Strategy) -> int:
+        """Return how many of the input's batches a step of prediction takes."""
+        return strategy.num_replicas_in_sync
 
     def _steps_per_dispatch(self) -> int:
         return 1

@@ -11,8 +11,8 @@ from stratax import errors
 from stratax._shown import shown
 from stratax.data import Dataset, DatasetIterator
 from stratax.data.dataset import OneShotIterator, dataset_of_parts
-from stratax.distribute import InputContext, Strategy
-from stratax.distribute.input import Prepared
+from stratax.distribute import DistributedDataset, InputContext, Strategy
+from stratax.distribute.input import Prepared, WholeBatches
 from stratax.engine import StepInput
 from stratax.estimator import _layout
 
@@ -114,6 +114,20 @@ def distributed(strategy: Strategy, make: Callable[[InputContext], Any]) -> Mode
 
     dataset = strategy.distribute_datasets_from_function(prepared)
     return ModelInput(strategy, found[0], StepInput.of_dataset(strategy, dataset))
+
+
+def in_order(strategy: Strategy, make: Callable[[InputContext], Any]) -> ModelInput:
+    """Make the input of a strategy in one process, whose steps give the input's batches as they are, in their order.
+
+    Args:
+        strategy: The strategy.
+        make: Calls the `input_fn`.
+    """
+    replicas = strategy.num_replicas_in_sync
+    context = InputContext(num_input_pipelines=1, input_pipeline_id=0, num_replicas_in_sync=replicas)
+    preparation = Prepared(as_dataset(make(context)))
+    dataset = DistributedDataset(strategy, WholeBatches(preparation, replicas))
+    return ModelInput(strategy, preparation, StepInput.of_dataset(strategy, dataset))
 
 
 def divided(strategy: Strategy, dataset: Dataset) -> ModelInput:

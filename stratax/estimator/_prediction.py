@@ -10,6 +10,7 @@ import numpy as np
 from stratax import errors
 from stratax._shown import shown
 from stratax.distribute import Strategy
+from stratax.distribute.replicas import is_per_replica
 from stratax.engine import StepInput
 from stratax.estimator._model import Model
 from stratax.estimator.hooks import SessionRunHook
@@ -24,6 +25,7 @@ def predictions(
     hooks: Sequence[SessionRunHook],
     *,
     single: bool,
+    replicas: int = 1,
 ) -> Iterator[Any]:
     """Give the predictions of a model, batch by batch or example by example.
 
@@ -34,6 +36,7 @@ def predictions(
         keys: Which of the predictions to give; None for all.
         hooks: The session hooks of the caller.
         single: Whether to give each example by itself.
+        replicas: How many batches a step has: one for each replica, or one.
 
     Yields:
         Predictions, as NumPy arrays.
@@ -47,24 +50,48 @@ def predictions(
         return [jnp.asarray(tensor) for tensor in jax.tree.leaves(asked(spec))]
 
     # Of the model that was built, whose strings are made by the same functions: so programs return arrays alone.
-    treedef = jax.tree.structure(asked(model.spec))
-
+    tensors, treedef = jax.tree.flatten(asked(model.spec))
+    # One number of a batch, whatever its examples; known here, as several become an array.
+    scalars = [jnp.ndim(tensor) == 0 for tensor in tensors]
     program = model.program(outputs, name="predict")
     iterator = given.open()
-    ahead: Any = None
+    ahead: tuple[list[Any], int] | None = None
     while iterator.available(1):
         _, element = iterator.take_pending()
         made = program(1, element)
+        batches = replicas if _is_divided(element) else 1
         # One dispatch is on its way while the predictions of the one before are used.
         if ahead is not None:
-            yield from _given(ahead, treedef, single=single)
-        ahead = made
+            yield from _given(*ahead, scalars, treedef, single=single)
+        ahead = made, batches
     if ahead is not None:
-        yield from _given(ahead, treedef, single=single)
+        yield from _given(*ahead, scalars, treedef, single=single)
 
 
-def _given(made: list[Any], treedef: Any, *, single: bool) -> Iterator[Any]:
-    arrays = values_after_step(jax.tree.unflatten(treedef, [np.asarray(array) for array in made]))
+def _is_divided(element: Any) -> bool:
+    """Return whether each replica has a part of a step; else one has the whole."""
+    leaves = jax.tree.leaves(element, is_leaf=is_per_replica)
+    return any(is_per_replica(leaf) and not leaf.solo for leaf in leaves)
+
+
+def _given(
+    made: list[Any], batches: int, scalars: list[bool], treedef: Any, *, single: bool
+) -> Iterator[Any]:
+    """Give a step's predictions, of so many batches behind one another."""
+    arrays = [np.asarray(array) for array in made]
+    for batch in range(batches):
+        own = [
+            array
+            if batches == 1
+            else array[batch]
+            if is_scalar
+            else array[batch * len(array) // batches : (batch + 1) * len(array) // batches]
+            for array, is_scalar in zip(arrays, scalars, strict=True)
+        ]
+        yield from _of_batch(values_after_step(jax.tree.unflatten(treedef, own)), single=single)
+
+
+def _of_batch(arrays: Any, *, single: bool) -> Iterator[Any]:
     if not single:
         yield arrays
         return

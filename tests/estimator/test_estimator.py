@@ -319,3 +319,31 @@ def test_values_that_are_computed_of_a_metrics_value_are_of_all_batches(tmp_path
     assert found["of the batch"] == FEATURES[64:].max()
     with pytest.raises(errors.BadArgumentError, match="derivative of its own"):
         Estimator(function, str(tmp_path), RunConfig(), {"relu": True}).evaluate(lambda: data(repeat=False))
+
+
+def test_predictions_of_several_replicas_keep_order_and_batches(tmp_path):
+    def function(features, labels, mode, params):
+        rows = jnp.full(features.shape[:1], features.shape[0])
+        return EstimatorSpec(
+            mode, predictions={"x": features[:, 0], "rows": rows, "total": jnp.sum(features)}
+        )
+
+    strategy = sx.distribute.MirroredStrategy([f"/cpu:{index}" for index in range(4)])
+    estimator(tmp_path).train(data, steps=1)
+
+    def batches(strategy, rows):
+        made = Estimator(function, str(tmp_path), RunConfig(train_distribute=strategy))
+        return list(made.predict(lambda: data(8, repeat=False, rows=rows), yield_single_examples=False))
+
+    # Six batches and a short one: four for the replicas, then each by itself.
+    for rows in (52, 64, 3):
+        found, wanted = batches(strategy, rows), batches(None, rows)
+        assert [batch["rows"].tolist() for batch in found] == [batch["rows"].tolist() for batch in wanted]
+        np.testing.assert_array_equal(np.concatenate([batch["x"] for batch in found]), FEATURES[:rows, 0])
+        for one, other in zip(found, wanted, strict=True):
+            np.testing.assert_allclose(one["total"], other["total"], rtol=1e-5)
+    made = Estimator(function, str(tmp_path), RunConfig(eval_distribute=strategy))
+    rows = [
+        row["x"] for row in made.predict(lambda: data(8, repeat=False, rows=52), predict_keys=["x", "rows"])
+    ]
+    np.testing.assert_array_equal(rows, FEATURES[:52, 0])

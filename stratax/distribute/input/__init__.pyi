@@ -16,4 +16,5 @@ from ._sources import GlobalBatches as GlobalBatches
 from ._sources import ReplicaBatches as ReplicaBatches
 from ._sources import SharedGlobalBatches as SharedGlobalBatches
 from ._sources import Source as Source
+from ._sources import WholeBatches as WholeBatches
 from ._steps import Padded as Padded

@@ -9,7 +9,7 @@ import numpy as np
 from stratax import errors
 from stratax._shown import shown
 from stratax.data.dataset import Dataset
-from stratax.data.position import Buffering, Positions, RegularPositions, State
+from stratax.data.position import Feed, Positions, RegularPositions, State
 from stratax.distribute.input._elements import StepCursor, open_elements
 from stratax.distribute.input._prepared import Prepared
 from stratax.distribute.input._steps import (
@@ -207,7 +207,7 @@ class ReplicaBatches(Source):
         return {"elements": elements, "used": used + steps * elements_in_step}, 0
 
 
-class ReplicaSteps(Buffering, StepCursor):
+class ReplicaSteps(Feed, StepCursor):
     """Makes each step of one element for each replica.
 
     Args:
@@ -275,6 +275,39 @@ class ReplicaSteps(Buffering, StepCursor):
         self.run = self._elements.run
         # There may be fewer: the last step of another number of replicas took what was left.
         self._child.skip(used)
+
+
+class WholeBatches(ReplicaBatches):
+    """A dataset of per-replica batches that stay apart: what is left over, or of another shape, is a step by itself."""
+
+    def cardinality(self) -> int:
+        elements = self.elements()
+        return elements if elements < 0 else _UNKNOWN
+
+    def open(self, position: State | None = None) -> StepCursor:
+        return at(position, StepsOfWholeBatches(self.open_elements(as_elements), self.num_replicas))
+
+
+class StepsOfWholeBatches(ReplicaSteps):
+    """Makes each step of one element for each replica, or of a single one where there are not so many alike."""
+
+    def _joined_step(self) -> Steps:
+        first: Steps = self._peek(1)  # type: ignore[assignment]
+        found = [first]
+        while len(found) < self._num_replicas and found[-1].treedef == first.treedef:
+            try:
+                block, start, _ = self.look(len(found), 1)
+            except Exception:  # At the end; or it is raised when it is its turn.
+                break
+            found.append(block.slice(start, start + 1))  # type: ignore[arg-type]
+        if len(found) == self._num_replicas and found[-1].treedef == first.treedef:
+            parts = [block.leaves for block in alike(found)]
+            if all(_are_alike(part, parts[0]) for part in parts):
+                for _ in parts:
+                    self.take()
+                return _step_of(parts, first.treedef, is_full=True)
+        self.take()
+        return Steps(first.leaves, 1, first.treedef, Kind.SOLO)
 
 
 def _one_structure(expected: Any, found: Any) -> Any:

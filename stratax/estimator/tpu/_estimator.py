@@ -149,6 +149,13 @@ class TPUEstimator(Estimator):
             return get_strategy()
         return self._on_cores()
 
+    def _predicting(self) -> Strategy:
+        return self._of_this_worker(self._strategy("train_distribute"))
+
+    def _batches_in_step(self, strategy: Strategy) -> int:
+        # Whole batches of all cores, as in TensorFlow.
+        return 1
+
     def _steps_per_dispatch(self) -> int:
         found: int = self._tpu_config.iterations_per_loop
         return found if self._use_tpu else 1
@@ -166,9 +173,10 @@ class TPUEstimator(Estimator):
 
     def _call_model_fn(self, features: Any, labels: Any, mode: str) -> Any:
         params = dict(self._params)
-        strategy = self._strategy("train_distribute" if mode == ModeKeys.TRAIN else "eval_distribute")
         if mode == ModeKeys.PREDICT:
-            strategy = get_strategy()
+            strategy = self._predicting()
+        else:
+            strategy = self._strategy("train_distribute" if mode == ModeKeys.TRAIN else "eval_distribute")
         size = self._batch_size(mode)
         if size is not None:
             params[_BATCH_SIZE] = size // strategy.num_replicas_in_sync

@@ -9,7 +9,7 @@ import pytest
 import stratax as sx
 from stratax import errors
 from stratax.distribute import PerReplica
-from stratax.distribute.input import GlobalBatches, ReplicaBatches, SharedGlobalBatches
+from stratax.distribute.input import GlobalBatches, ReplicaBatches, SharedGlobalBatches, WholeBatches
 from stratax.distribute.input._elements import open_elements
 from stratax.distribute.input._sources import parts_of
 from stratax.distribute.input._steps import Kind, Steps, as_elements, batch_size
@@ -63,8 +63,23 @@ def test_batches_of_replicas_take_one_for_each_and_what_is_left_comes_whole():
     assert (last.kind, last.leaves[0].tolist()) == (Kind.SOLO, [[8, 9]])
 
 
+def test_whole_batches_are_not_joined_where_there_are_too_few():
+    source = WholeBatches(rows(11, 2), 4)
+    assert source.cardinality() == -2
+    found = blocks(source)
+    assert [(step.kind, step.leaves[0].tolist()) for step in found] == [
+        (Kind.SPREAD, [[[0, 1], [2, 3], [4, 5], [6, 7]]]),
+        (Kind.SOLO, [[8, 9]]),
+        (Kind.SOLO, [[10]]),
+    ]
+
+
 def test_a_pass_goes_on_from_its_place():
-    for source in (GlobalBatches(rows(12, 4), 2), ReplicaBatches(rows(12, 2), 2)):
+    for source in (
+        GlobalBatches(rows(12, 4), 2),
+        ReplicaBatches(rows(12, 2), 2),
+        WholeBatches(rows(12, 2), 2),
+    ):
         cursor = source.open()
         cursor.read(1)
         (rest,) = blocks(source, position=cursor.get_state())
