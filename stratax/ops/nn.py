@@ -71,8 +71,11 @@ def sigmoid_cross_entropy_with_logits(
         The losses, of that shape and the logits' dtype.
     """
     x = on_device(logits)
-    # In this form no exponential overflows, however large a logit is.
-    return ops.relu(x) - x * ops.cast(labels, x.dtype) + ops.softplus(-ops.abs(x))
+    # In this form no exponential overflows, however large a logit is, and the gradient is right where it is 0: relu and
+    # abs have one of 0 there.
+    is_positive = x >= 0
+    lost = ops.where(is_positive, x, 0) - x * ops.cast(labels, x.dtype)
+    return lost + ops.log1p(ops.exp(ops.where(is_positive, -x, x)))
 
 
 @nameable

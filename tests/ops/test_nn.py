@@ -152,3 +152,11 @@ def test_clipping_by_norm_scales_down_only_what_is_too_long():
 def test_averages_of_a_distributed_loop_are_those_of_the_distribute_layer():
     assert tf.nn.compute_average_loss(tf.constant([1.0, 3.0]), global_batch_size=4).item() == 1.0
     assert tf.nn.scale_regularization_loss([tf.constant(1.0), tf.constant(2.0)]).item() == 3.0
+
+
+def test_the_gradient_of_sigmoid_cross_entropy_is_right_at_0():
+    x = tf.Variable([0.0, 0.0, 90.0, -90.0])
+    with tf.GradientTape() as tape:
+        labels = [1.0, 0.0, 1.0, 0.0]
+        loss = tf.reduce_sum(tf.nn.sigmoid_cross_entropy_with_logits(labels=labels, logits=x))
+    np.testing.assert_allclose(tape.gradient(loss, x), [-0.5, 0.5, 0.0, 0.0], atol=1e-7)
