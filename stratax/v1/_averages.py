@@ -129,7 +129,7 @@ class ExponentialMovingAverage:
         if isinstance(averaged, keras.Variable):
             scope.add_to_collection(_MOVING_AVERAGE_VARIABLES, averaged)
             first = scope.value_now(averaged.value)
-            return make_slot(scope, averaged, self._name, _given(first))
+            return make_slot(scope, averaged, f"{averaged.path}/{self._name}", _given(first))
         path = f"{_path(scope, averaged)}/{self._name}"
         average = scope.make_variable(path, averaged.shape, averaged.dtype)
         if self._zero_debias:

@@ -259,7 +259,8 @@ class Optimizer:
             for slot, (called, first) in self._slot_kinds.items():
                 own = self._slots.setdefault(slot, {})
                 if id(variable) not in own:
-                    own[id(variable)] = make_slot(scope, variable, called, _constant(first))
+                    path = scope.slot_path(variable.path, slot, called)
+                    own[id(variable)] = make_slot(scope, variable, path, _constant(first))
 
     def _apply(
         self,
@@ -302,10 +303,11 @@ def make_slot(
     Args:
         scope: The scope.
         variable: The other one.
-        name: What is behind the other one's name; a second one of the name gets `_1` behind it.
+        name: Its full name, which begins with the other one's in most cases; a second one of the name gets `_1` behind
+            it.
         initializer: Gives its first value.
     """
-    full = name = f"{variable.path}/{name}"
+    full = name
     number = 0
     while scope.is_used(full):
         number += 1

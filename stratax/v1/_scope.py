@@ -76,6 +76,8 @@ class ModelScope(creation.Creator):
         is_running: Whether operations are being run: what is assigned then takes effect at once.
         variable_scope: The variable scope that is entered.
         scope_counts: How often each variable scope was entered, by full name.
+        slot_path: Gives the full name of an optimizer's slot, of the variable's path, the slot and what the optimizer
+            calls it; a second slot of the name gets `_1` behind it.
         host: What this trace takes from the host, if a driver provides it.
     """
 
@@ -86,6 +88,7 @@ class ModelScope(creation.Creator):
         self.variable_scope = VariableScope("")
         # How often variable scopes were entered, by full name: layers without a name count with them.
         self.scope_counts: collections.Counter[str] = collections.Counter()
+        self.slot_path: Callable[[str, str, str], str] = lambda path, slot, called: f"{path}/{called}"
         self.host: HostTrace | None = None
         self._names = _names.Names()
         self._prefix = ""

@@ -1,4 +1,13 @@
 from ._binary_class import BinaryClassHead as BinaryClassHead
+from ._first import binary_classification_head as binary_classification_head
+from ._first import classifier_head as classifier_head
+from ._first import logistic_regression_head as logistic_regression_head
+from ._first import multi_class_head as multi_class_head
+from ._first import multi_head as multi_head
+from ._first import multi_label_head as multi_label_head
+from ._first import poisson_regression_head as poisson_regression_head
+from ._first import regression_head as regression_head
+from ._first import regressor_head as regressor_head
 from ._head import Head as Head
 from ._keys import MetricKeys as MetricKeys
 from ._keys import PredictionKeys as PredictionKeys
@@ -8,4 +17,4 @@ from ._multi_label import MultiLabelHead as MultiLabelHead
 from ._regression import LogisticRegressionHead as LogisticRegressionHead
 from ._regression import PoissonRegressionHead as PoissonRegressionHead
 from ._regression import RegressionHead as RegressionHead
-from ._train_op import train_op as train_op
+from ._train_op import minimize as minimize

@@ -265,3 +265,15 @@ def check_keys(keys: Sequence[str] | None, known: Sequence[str]) -> Sequence[str
             f"{shown(unknown)}."
         )
     return keys
+
+
+def check_n_classes(n_classes: Any) -> None:
+    """Raise where there are fewer than two classes.
+
+    Raises:
+        BadArgumentError: There are.
+    """
+    if not isinstance(n_classes, int) or n_classes < 2:
+        raise errors.BadArgumentError(
+            f"n_classes must be an integer of at least 2. Received: n_classes={shown(n_classes)}."
+        )

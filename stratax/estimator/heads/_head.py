@@ -13,7 +13,7 @@ from stratax.estimator._spec import EstimatorSpec
 from stratax.estimator.heads import _checks
 from stratax.estimator.heads._keys import MetricKeys
 from stratax.estimator.heads._measures import Batch, Measure, keras_metrics, metric_ops, update_keras
-from stratax.estimator.heads._train_op import collected_updates, train_op
+from stratax.estimator.heads._train_op import train_op
 
 
 class Head(abc.ABC):
@@ -131,8 +131,11 @@ class Head(abc.ABC):
             if mode == ModeKeys.EVAL:
                 found = self._evaluated(features, logits, labels, regularization_losses)
                 return EstimatorSpec(mode, predictions=predictions, loss=loss, eval_metric_ops=found)
-            operation = train_op(loss, optimizer, train_op_fn, trainable_variables, update_ops)
-        self._write_summaries(loss, regularization_losses)
+            operation = self._trained(loss, optimizer, train_op_fn, trainable_variables, update_ops)
+            summaries = self._summaries(loss, features, logits, labels, regularization_losses)
+        with v1.name_scope(""):
+            for key, value in summaries.items():
+                v1.summary.scalar(self._key(key), value)
         return EstimatorSpec(mode, predictions=predictions, loss=loss, train_op=operation)
 
     def _evaluated(
@@ -142,11 +145,19 @@ class Head(abc.ABC):
         found = self.metrics(regularization_losses=regularization)
         return self.update_metrics(found, features, logits, labels, regularization_losses=regularization)
 
-    def _write_summaries(self, loss: Any, regularization: Sequence[Any] | None) -> None:
-        with v1.name_scope("/"):
-            v1.summary.scalar(self._key(MetricKeys.LOSS), loss)
-            if regularization is not None:
-                v1.summary.scalar(self._key(MetricKeys.LOSS_REGULARIZATION), sum(regularization))
+    def _trained(self, loss: Any, *how: Any) -> Any:
+        """Return the operation of a step of training, of what :func:`train_op` takes."""
+        return train_op(loss, *how)
+
+    def _summaries(
+        self, loss: Any, features: Any, logits: Any, labels: Any, regularization: Sequence[Any] | None
+    ) -> dict[str, Any]:
+        """Return what a step of training writes."""
+        del features, logits, labels
+        found = {MetricKeys.LOSS: loss}
+        return (
+            found if regularization is None else found | {MetricKeys.LOSS_REGULARIZATION: sum(regularization)}
+        )
 
     def _key(self, key: str) -> str:
         """Return a metric's key, with the head's name behind it."""
@@ -304,8 +315,3 @@ class LogitsHead(Head):
             )
         weights = _checks.weights_of(features, self._weight_column, logits, per_logit=self._weights_per_logit)
         return self._checked_losses(processed, losses), weights, processed
-
-
-def collected_train_op(head: Head, loss: Any, optimizer: Any, train_op_fn: Any) -> Any:
-    """Return the operation of a step with the update operations of the `model_fn`, as TensorFlow 1's heads make it."""
-    return collected_updates(train_op(loss, optimizer, train_op_fn, None, None))

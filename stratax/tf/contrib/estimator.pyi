@@ -1,4 +1,5 @@
 from stratax.estimator import InMemoryEvaluatorHook as InMemoryEvaluatorHook
+from stratax.estimator import add_metrics as add_metrics
 from stratax.estimator import make_early_stopping_hook as make_early_stopping_hook
 from stratax.estimator import make_stop_at_checkpoint_step_hook as make_stop_at_checkpoint_step_hook
 from stratax.estimator import read_eval_metrics as read_eval_metrics
@@ -6,3 +7,10 @@ from stratax.estimator import stop_if_higher_hook as stop_if_higher_hook
 from stratax.estimator import stop_if_lower_hook as stop_if_lower_hook
 from stratax.estimator import stop_if_no_decrease_hook as stop_if_no_decrease_hook
 from stratax.estimator import stop_if_no_increase_hook as stop_if_no_increase_hook
+from stratax.estimator.heads import binary_classification_head as binary_classification_head
+from stratax.estimator.heads import logistic_regression_head as logistic_regression_head
+from stratax.estimator.heads import multi_class_head as multi_class_head
+from stratax.estimator.heads import multi_head as multi_head
+from stratax.estimator.heads import multi_label_head as multi_label_head
+from stratax.estimator.heads import poisson_regression_head as poisson_regression_head
+from stratax.estimator.heads import regression_head as regression_head

@@ -1,6 +1,7 @@
 from stratax.tf import *
 
 del Variable
+del estimator
 del feature_column
 del nn
 del summary
@@ -23,6 +24,7 @@ del squeeze
 from stratax.v1 import Variable as Variable  # type: ignore[no-redef] # noqa: E402
 from stratax.v1.functions import *  # type: ignore[assignment] # noqa: E402
 
+from . import estimator as estimator  # type: ignore[no-redef] # noqa: E402
 from . import feature_column as feature_column  # type: ignore[no-redef] # noqa: E402
 from . import nn as nn  # type: ignore[no-redef] # noqa: E402
 from . import summary as summary  # type: ignore[no-redef] # noqa: E402

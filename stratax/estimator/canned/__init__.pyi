@@ -1,0 +1,16 @@
+from . import v1 as v1
+from ._add_metrics import add_metrics as add_metrics
+from ._baseline import BaselineClassifier as BaselineClassifier
+from ._baseline import BaselineEstimator as BaselineEstimator
+from ._baseline import BaselineRegressor as BaselineRegressor
+from ._combined import DNNLinearCombinedClassifier as DNNLinearCombinedClassifier
+from ._combined import DNNLinearCombinedEstimator as DNNLinearCombinedEstimator
+from ._combined import DNNLinearCombinedRegressor as DNNLinearCombinedRegressor
+from ._dnn import DNNClassifier as DNNClassifier
+from ._dnn import DNNEstimator as DNNEstimator
+from ._dnn import DNNRegressor as DNNRegressor
+from ._linear import LinearClassifier as LinearClassifier
+from ._linear import LinearEstimator as LinearEstimator
+from ._linear import LinearRegressor as LinearRegressor
+from ._parse_specs import classifier_parse_example_spec as classifier_parse_example_spec
+from ._parse_specs import regressor_parse_example_spec as regressor_parse_example_spec

@@ -1,0 +1,12 @@
+from ._v1_baseline import BaselineClassifier as BaselineClassifier
+from ._v1_baseline import BaselineEstimator as BaselineEstimator
+from ._v1_baseline import BaselineRegressor as BaselineRegressor
+from ._v1_combined import DNNLinearCombinedClassifier as DNNLinearCombinedClassifier
+from ._v1_combined import DNNLinearCombinedEstimator as DNNLinearCombinedEstimator
+from ._v1_combined import DNNLinearCombinedRegressor as DNNLinearCombinedRegressor
+from ._v1_dnn import DNNClassifier as DNNClassifier
+from ._v1_dnn import DNNEstimator as DNNEstimator
+from ._v1_dnn import DNNRegressor as DNNRegressor
+from ._v1_linear import LinearClassifier as LinearClassifier
+from ._v1_linear import LinearEstimator as LinearEstimator
+from ._v1_linear import LinearRegressor as LinearRegressor
