@@ -51,10 +51,12 @@ class CheckpointState:
     Attributes:
         model_checkpoint_path: The path of the last.
         all_model_checkpoint_paths: The paths of all, oldest first.
+        all_model_checkpoint_timestamps: When each of them was written, in seconds since 1970.
     """
 
     model_checkpoint_path: str
     all_model_checkpoint_paths: tuple[str, ...]
+    all_model_checkpoint_timestamps: tuple[float, ...]
 
 
 def get_checkpoint_state(
@@ -77,11 +79,16 @@ def get_checkpoint_state(
     """
     folder = located(checkpoint_dir)
     unfinished.wait_for(folder)
+    found = {path: commit.saved_at for path, commit in complete_checkpoints(folder).items()}
     # Where a training of TensorFlow goes on here, the checkpoints of both are in one folder, and ours are newer.
-    found = list(complete_checkpoints(folder)) or _tensorflow.listed(folder)
+    found = found or {path: _tensorflow.written_at(path) for path in _tensorflow.listed(folder)}
     paths = tuple(os.fspath(path) for path in found)
-    return (
-        CheckpointState(model_checkpoint_path=paths[-1], all_model_checkpoint_paths=paths) if paths else None
+    if not paths:
+        return None
+    return CheckpointState(
+        model_checkpoint_path=paths[-1],
+        all_model_checkpoint_paths=paths,
+        all_model_checkpoint_timestamps=tuple(found.values()),
     )
 
 

@@ -55,6 +55,14 @@ def listed(folder: pathlib.Path) -> list[pathlib.Path]:
     return [path for path in paths if is_written_by_tensorflow(path)]
 
 
+def written_at(path: pathlib.Path) -> float:
+    """Return when TensorFlow has written a checkpoint, in seconds since 1970; 0 if it is gone."""
+    try:
+        return path.with_name(f"{path.name}.index").stat().st_mtime
+    except OSError:
+        return 0.0
+
+
 class Bundle:
     """The arrays of one of TensorFlow's checkpoints.
 

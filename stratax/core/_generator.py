@@ -1,7 +1,9 @@
 """The generator that random functions draw from on a device where no seed is given (core layer)."""
 
+import contextlib
 import random
 import threading
+from collections.abc import Callable, Iterator
 
 import keras
 
@@ -48,6 +50,8 @@ def _make(seed: int) -> keras.random.SeedGenerator:
 
 class _Making(threading.local):
     now = False
+    # Gives the generator of the model whose function runs.
+    of_model: Callable[[], keras.random.SeedGenerator] | None = None
 
 
 _making = _Making()
@@ -62,12 +66,28 @@ _default = _Default()
 
 
 def generator_of(seed: int | keras.random.SeedGenerator | None) -> int | keras.random.SeedGenerator:
-    """Return what `keras.random` is to draw from: `seed`, or for None the default generator.
+    """Return what `keras.random` is to draw from: `seed`, or for None the default generator, or that of a model.
 
     Keras' own default generator refuses to be used in compiled programs. The state of this one is a variable, which
     they capture.
     """
-    return _default.generator() if seed is None else seed
+    if seed is not None:
+        return seed
+    return _default.generator() if _making.of_model is None else _making.of_model()
+
+
+@contextlib.contextmanager
+def drawing_from(generator: Callable[[], keras.random.SeedGenerator]) -> Iterator[None]:
+    """Have functions without a seed draw from a model's own generator in a block, in this thread.
+
+    Args:
+        generator: Returns it.
+    """
+    before, _making.of_model = _making.of_model, generator
+    try:
+        yield
+    finally:
+        _making.of_model = before
 
 
 def reset(seed: int) -> None:

@@ -1,5 +1,7 @@
 """What an Estimator saves and reads: the model's variables by name, and the position of the input (estimator layer)."""
 
+import dataclasses
+import json
 import os
 import pathlib
 from collections.abc import Mapping
@@ -12,18 +14,94 @@ from stratax.checkpoint import (
     Checkpoint,
     CheckpointManager,
     CheckpointOptions,
+    get_checkpoint_state,
     latest_checkpoint,
     load_checkpoint,
 )
 from stratax.checkpoint.named import NamedValues, NamedVariables, give, is_written_by_tensorflow
-from stratax.engine import StepLoop
+from stratax.distribute import Strategy
+from stratax.engine import StepLoop, from_chief, is_chief
 from stratax.estimator._run_config import RunConfig
+from stratax.io import write_file
 from stratax.v1 import ModelState
 from stratax.v1.starting import is_seed
 from stratax.v1.train import Saver
 
 PREFIX = "model.ckpt"
 GLOBAL_STEP = "global_step"
+# In the model's folder: which checkpoint a training ended with that was not broken off.
+_ENDED = "ended_at.json"
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
+class Start:
+    """What a training begins with, the same in all workers.
+
+    Attributes:
+        checkpoint: The path of the checkpoint; None without one.
+        step: Its global step.
+        goes_on: Whether the training that saved it was broken off, so that its input goes on where it was.
+    """
+
+    checkpoint: str | None = None
+    step: int = 0
+    goes_on: bool = False
+
+
+def start_of_training(strategy: Strategy, model_dir: str) -> Start:
+    """Return what a training begins with: what the chief finds, as others may see its files a little later.
+
+    Args:
+        strategy: The strategy, whose workers all call this.
+        model_dir: The folder of the model.
+    """
+    found = _found_start(model_dir) if is_chief(strategy) else Start()
+    return Start(**from_chief(strategy, dataclasses.asdict(found)))
+
+
+def _found_start(model_dir: str) -> Start:
+    path = latest(model_dir)
+    if path is None:
+        return Start()
+    # TensorFlow's checkpoints do not say where the input was.
+    is_own = not is_written_by_tensorflow(pathlib.Path(path))
+    return Start(
+        checkpoint=path,
+        step=step_of(path),
+        goes_on=is_own and _identity(model_dir) != _read_end(model_dir),
+    )
+
+
+def note_end(model_dir: str) -> None:
+    """Note that a training has ended with the last checkpoint: the next one reads its input from the beginning."""
+    identity = _identity(model_dir)
+    if identity is not None:
+        write_file(os.path.join(model_dir, _ENDED), json.dumps(identity).encode())
+
+
+def _read_end(model_dir: str) -> object:
+    try:
+        with open(os.path.join(model_dir, _ENDED), encoding="utf-8") as file:
+            return json.load(file)
+    # None was noted, or it is damaged: at worst the next training goes on in its input instead of beginning it anew.
+    except (OSError, ValueError):
+        return None
+
+
+def _identity(model_dir: str) -> list[Any] | None:
+    """Return what tells the last checkpoint from others, also from one of the same name that was written later."""
+    state = get_checkpoint_state(model_dir)
+    if state is None:
+        return None
+    return [os.path.basename(state.model_checkpoint_path), state.all_model_checkpoint_timestamps[-1]]
+
+
+def saved_at(path: str) -> float | None:
+    """Return when a checkpoint was written, in seconds since 1970; None if it is gone."""
+    state = get_checkpoint_state(os.path.dirname(path))
+    if state is None or path not in state.all_model_checkpoint_paths:
+        return None
+    return state.all_model_checkpoint_timestamps[state.all_model_checkpoint_paths.index(path)]
 
 
 def saved_variables(state: ModelState, saver: Saver | None) -> dict[str, keras.Variable]:
@@ -52,6 +130,7 @@ class TrainingCheckpoint:
         self._state = state
         self._loop = loop
         self._saver = saver
+        self._start = Start()
         self._position = _Position(loop)
         self._checkpoint = Checkpoint(
             NamedVariables(lambda: saved_variables(state, saver)), input=self._position
@@ -72,27 +151,32 @@ class TrainingCheckpoint:
             prefix: The path before the step; by default `model.ckpt` in the folder, where the oldest is removed.
         """
         if prefix is None or os.path.abspath(prefix) == os.path.join(self._manager.directory, PREFIX):
+            start, self._start = self._start, Start()
+            if start.goes_on and start.step == self._loop.step:
+                # It is there already, and an evaluator takes what is written again for another one.
+                return start.checkpoint or ""
             return self._manager.save(checkpoint_number=self._loop.step) or ""
         return self._checkpoint.save_numbered(prefix, CheckpointOptions(), number=self._loop.step)
 
-    def restore(self, path: str) -> None:
-        """Go on from a checkpoint.
+    def restore(self, start: Start) -> None:
+        """Go on from a checkpoint, if there is one.
 
         Raises:
             RestoreError: If it is of another model.
         """
+        path = start.checkpoint
+        if path is None:
+            return
         if is_written_by_tensorflow(pathlib.Path(path)) or (self._saver is not None and self._saver.reshape):
             # It does not say where the input is.
             read_into(self._state, path, self._saver)
             return
-        wanted = saved_variables(self._state, self._saver)
+        self._start = start
+        self._position.is_taken = start.goes_on
+        wanted = _needed(values_of(path), saved_variables(self._state, self._saver))
         values_of(path).check(wanted)
         self._checkpoint.restore(path, CheckpointOptions(expect_partial=True))
         _initialize_others(self._state, wanted)
-
-    def end_of_input(self) -> None:
-        """Have what is saved from here on not say where the input is: the next training reads from the beginning."""
-        self._position.is_kept = False
 
     def sync(self) -> None:
         """Wait until what was saved is on the disk."""
@@ -104,13 +188,13 @@ class _Position:
 
     def __init__(self, loop: StepLoop) -> None:
         self._loop = loop
-        self.is_kept = True
+        self.is_taken = True
 
     def get_state(self) -> dict[str, Any]:
-        return {"loop": self._loop.get_state() if self.is_kept else None}
+        return {"loop": self._loop.get_state()}
 
     def set_state(self, state: dict[str, Any]) -> None:
-        if state["loop"] is not None:
+        if self.is_taken and state["loop"] is not None:
             self._loop.set_state(state["loop"])
 
 
@@ -119,10 +203,9 @@ def latest(model_dir: str) -> str | None:
     return latest_checkpoint(model_dir)
 
 
-def saved_step(model_dir: str) -> int:
-    """Return the global step of the last checkpoint of a folder; 0 without one."""
-    path = latest(model_dir)
-    return 0 if path is None else int(values_of(path).value(GLOBAL_STEP))
+def step_of(path: str) -> int:
+    """Return the global step of a checkpoint."""
+    return int(values_of(path).value(GLOBAL_STEP))
 
 
 def names(path: str) -> list[str]:
@@ -173,11 +256,14 @@ def read_into(state: ModelState, path: str, saver: Saver | None) -> None:
         RestoreError: If it is of another model.
     """
     values = values_of(path)
-    wanted = saved_variables(state, saver)
-    # The states of dropout's generators are there only where the model was trained with it.
-    needed = {name: each for name, each in wanted.items() if name in values or not is_seed(name)}
+    needed = _needed(values, saved_variables(state, saver))
     values.assign(needed, reshape=saver is not None and saver.reshape)
     _initialize_others(state, needed)
+
+
+def _needed(values: NamedValues, wanted: Mapping[str, keras.Variable]) -> dict[str, keras.Variable]:
+    """Return what a checkpoint must have: the states of generators are there only where the model was trained so."""
+    return {name: each for name, each in wanted.items() if name in values or not is_seed(name)}
 
 
 def _initialize_others(state: ModelState, restored: Mapping[str, keras.Variable]) -> None:

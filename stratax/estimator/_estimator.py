@@ -159,17 +159,19 @@ class Estimator:
             BadArgumentError: If both `steps` and `max_steps` are given, or one is not positive.
             RestoreError: If the checkpoint is of another model.
             NanLossDuringTrainingError: If a loss is NaN.
+            ClusterError: If this task does not train, or several do that have no strategy of several workers.
         """
         _check_steps(steps, max_steps)
         strategy = self._strategy("train_distribute")
-        if max_steps is not None and _checkpoints.saved_step(self.model_dir) >= max_steps:
+        _check_trains(self._config, strategy)
+        start = _checkpoints.start_of_training(strategy, self.model_dir)
+        if max_steps is not None and start.step >= max_steps:
             _logger.info("Skipping training since max_steps has already saved.")
             return self
-        path = self.latest_checkpoint()
-        model = self._model(ModeKeys.TRAIN, strategy, path)
+        model = self._model(ModeKeys.TRAIN, strategy, start.checkpoint)
         with self._input(strategy, input_fn, ModeKeys.TRAIN) as given:
             given.build(model)
-            if path is None:
+            if start.checkpoint is None:
                 self._start(model, strategy)
             run = _training.Training(
                 model,
@@ -179,7 +181,7 @@ class Estimator:
                 listeners=list(check_listeners(saving_listeners)),
                 steps_per_dispatch=self._steps_per_dispatch(),
             )
-            begins_at = run.begin(path)
+            begins_at = run.begin(start)
             run.run(given.steps, max_steps if steps is None else begins_at + steps)
         _logger.info("Loss for final step: %s.", run.last_loss())
         return self
@@ -358,6 +360,23 @@ def _with_model_dir(config: RunConfig, model_dir: str | os.PathLike | None) -> R
         folder = tempfile.mkdtemp()
         _logger.warning("Using temporary folder as model directory: %s", folder)
     return config if config.model_dir == folder else config.replace(model_dir=folder)
+
+
+def _check_trains(config: RunConfig, strategy: Strategy) -> None:
+    """Check that a task trains, and with all others that do."""
+    if config.task_type == "evaluator":
+        raise errors.ClusterError(
+            "This task is the cluster's evaluator, which does not train. Expected: a task of type chief or worker. "
+            "Received: TF_CONFIG with the task's type 'evaluator'. Call train_and_evaluate in all tasks, or evaluate "
+            "here."
+        )
+    if config.num_worker_replicas > 1 and strategy.extended.membership.share.processes == 1:
+        raise errors.ClusterError(
+            f"TF_CONFIG has {config.num_worker_replicas} tasks that train, and each of them would train alone and "
+            "write into the same folder. Expected: a strategy of several workers. Received: "
+            f"train_distribute={shown(config.train_distribute)}. Pass "
+            "RunConfig(train_distribute=tf.distribute.MultiWorkerMirroredStrategy())."
+        )
 
 
 def _check_steps(steps: int | None, max_steps: int | None) -> None:

@@ -1,24 +1,32 @@
 """`train_and_evaluate`: a training and evaluations of its checkpoints, alone or in a cluster (estimator layer)."""
 
+import json
 import logging
 import os
 import pathlib
+import secrets
 import time
 from typing import Any
 
 from stratax import errors
 from stratax._shown import shown
-from stratax.checkpoint import checkpoints_iterator
+from stratax.checkpoint import checkpoint_exists, checkpoints_iterator
+from stratax.estimator import _checkpoints
 from stratax.estimator._estimator import Estimator
 from stratax.estimator._train_eval_spec import EvalSpec, TrainSpec
-from stratax.estimator.hooks import CheckpointSaverListener, Session
+from stratax.estimator.hooks import CheckpointSaverListener, Session, written_at
+from stratax.io import write_file
 
 _logger = logging.getLogger("stratax")
 
 # In the model's folder while no training runs that has begun: an evaluator ends when it is there.
 _ENDED = "training_ended"
+# In an evaluation's folder: the last checkpoint behind which all exporters were called.
+_EXPORTED = "exported.json"
 # How often an evaluator looks whether training has ended.
 _POLL_SECONDS = 2.0
+# That an earlier training has ended counts only when the chief, which removes that, has had so long to begin.
+_BEGIN_SECONDS = 60.0
 _EVALUATOR, _CHIEFS, _WORKERS = "evaluator", ("chief", "master"), ("worker",)
 
 
@@ -92,7 +100,16 @@ def _train(estimator: Estimator, train_spec: TrainSpec, listeners: list[Checkpoi
     if is_chief:
         # Not where it failed: it will be started again, and the evaluator waits for it.
         ended.parent.mkdir(parents=True, exist_ok=True)
-        ended.touch()
+        # Each time something else: an evaluator tells it from what an earlier training has left.
+        ended.write_text(secrets.token_hex(8))
+
+
+def _read_end(model_dir: str) -> str | None:
+    """Return what says that the training of a folder has ended; None while it has not."""
+    try:
+        return pathlib.Path(model_dir, _ENDED).read_text()
+    except FileNotFoundError:
+        return None
 
 
 class _Evaluation:
@@ -124,6 +141,30 @@ class _Evaluation:
         if path is not None and path != self._done:
             self.run(path)
 
+    def run_once(self, path: str) -> int | None:
+        """Evaluate a checkpoint, unless that was done; return its global step, or None if it was removed meanwhile."""
+        is_first = self._done is None
+        try:
+            if path == self._done or (is_first and self._was_run(path)):
+                self._done = path
+                return _checkpoints.step_of(path)
+            return self.run(path)
+        except errors.StrataxError:
+            if checkpoint_exists(path):
+                raise
+            _logger.warning("The checkpoint %s was removed before it was evaluated; the next one is.", path)
+            return None
+
+    def _was_run(self, path: str) -> bool:
+        """Return whether a checkpoint has been evaluated, by another process perhaps that was killed since."""
+        saved_at = _checkpoints.saved_at(path)
+        if saved_at is None:
+            return False
+        folder = self._estimator.eval_dir(self._spec.name)
+        # Of the step alone one can't tell: a model may have been trained anew in its folder.
+        evaluated = written_at(folder).get(_checkpoints.step_of(path), 0.0) > saved_at
+        return evaluated and (not self._spec.exporters or _read_exported(folder) == [path, saved_at])
+
     def run(self, path: str) -> int:
         """Evaluate a checkpoint; return its global step."""
         self._done = path
@@ -146,7 +187,23 @@ class _Evaluation:
             )
             for exporter in self._spec.exporters
         ]
+        if self._spec.exporters:
+            _note_exported(self._estimator.eval_dir(self._spec.name), path)
         return step
+
+
+def _note_exported(folder: str, path: str) -> None:
+    content = json.dumps([path, _checkpoints.saved_at(path)]).encode()
+    os.makedirs(folder, exist_ok=True)
+    write_file(os.path.join(folder, _EXPORTED), content)
+
+
+def _read_exported(folder: str) -> object:
+    try:
+        return json.loads(pathlib.Path(folder, _EXPORTED).read_bytes())
+    # Nothing was noted, or it is damaged: then it is done again.
+    except (OSError, ValueError):
+        return None
 
 
 class _AfterSaving(CheckpointSaverListener):
@@ -181,7 +238,9 @@ class _Evaluator:
         self._max_steps = train_spec.max_steps
         self._spec = eval_spec
         self._limit = estimator.config.session_creation_timeout_secs
-        self._heard = time.monotonic()
+        # What an earlier training in this folder has left, if it did.
+        self._earlier_end = _read_end(estimator.model_dir)
+        self._began = self._heard = time.monotonic()
 
     def run(self) -> None:
         """Evaluate until training has ended."""
@@ -195,19 +254,22 @@ class _Evaluator:
             timeout_fn=self._is_over,
         )
         for path in checkpoints:
+            step = self._evaluation.run_once(path)
             self._heard = time.monotonic()
-            step = self._evaluation.run(path)
-            if self._max_steps is not None and step >= self._max_steps:
+            if step is not None and self._max_steps is not None and step >= self._max_steps:
                 _logger.info(
                     "Exiting evaluation, global_step=%d >= train max_steps=%d.", step, self._max_steps
                 )
                 return
         # A checkpoint may have come between the last look and the end.
-        self._evaluation.run_if_new()
+        last = self._estimator.latest_checkpoint()
+        if last is not None:
+            self._evaluation.run_once(last)
 
     def _is_over(self) -> bool:
         """Return whether nothing comes any more; raises where nothing has come for too long."""
-        if pathlib.Path(self._estimator.model_dir, _ENDED).exists():
+        end, now = _read_end(self._estimator.model_dir), time.monotonic()
+        if end is not None and (end != self._earlier_end or now - self._began > _BEGIN_SECONDS):
             return True
         waited = time.monotonic() - self._heard
         if self._limit is not None and waited > self._limit:

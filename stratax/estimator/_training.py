@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from stratax import engine, errors
+from stratax import errors
 from stratax.distribute import Strategy
 from stratax.engine import StepInput, StepLoop, is_chief
-from stratax.estimator._checkpoints import PREFIX, TrainingCheckpoint
+from stratax.estimator._checkpoints import PREFIX, Start, TrainingCheckpoint, note_end
 from stratax.estimator._model import GLOBAL_STEP, LOSS, Model
 from stratax.estimator._run_config import RunConfig
 from stratax.estimator._session import Session, SessionHooks
@@ -59,23 +59,21 @@ class Training:
             strategy,
             self._dispatch,
             steps_per_dispatch=steps_per_dispatch,
-            # In this order: the last checkpoint is saved by a session hook.
-            hooks=[_AtEnd(self), self._joints],
+            hooks=[self._joints],
         )
         self._checkpoint = TrainingCheckpoint(model.state, self._loop, config, model.saver)
 
-    def begin(self, checkpoint: str | None) -> int:
-        """Go on from a checkpoint; return the global step.
+    def begin(self, start: Start) -> int:
+        """Go on from a checkpoint, or begin with the model as it is; return the global step.
 
         Args:
-            checkpoint: Its path; None to begin with the model as it is.
+            start: Which checkpoint.
 
         Raises:
             RestoreError: If it is of another model.
         """
         self._joints.begin_hooks()
-        if checkpoint is not None:
-            self._checkpoint.restore(checkpoint)
+        self._checkpoint.restore(start)
         self._loop.step = self._model.global_step()
         return self._loop.step
 
@@ -90,10 +88,9 @@ class Training:
             self._loop.run(given, until=until, passes=self._loop.passes + 1)
         finally:
             self._checkpoint.sync()
-
-    def end_of_training(self) -> None:
-        """Have the last checkpoint not say where the input is: the next training reads from the beginning."""
-        self._checkpoint.end_of_input()
+        session = self._joints.session
+        if session.is_chief:
+            note_end(session.model_dir)
 
     def last_loss(self) -> float:
         """Return the loss of the last step; NaN where none was run."""
@@ -120,14 +117,6 @@ class Training:
         # A checkpoint never holds what a NaN has spoilt.
         self._joints.check_losses()
         return self._checkpoint.save(prefix)
-
-
-class _AtEnd(engine.Hook):
-    def __init__(self, training: Training) -> None:
-        self._training = training
-
-    def end(self, loop: StepLoop) -> None:
-        self._training.end_of_training()
 
 
 def _reporting(model: Model, config: RunConfig) -> list[SessionRunHook]:

@@ -33,6 +33,9 @@ from stratax.v1._operations import Operation, operations_of
 from stratax.v1._variable_scope import VariableScope
 
 GLOBAL_STEP = "global_step"
+# The variable of the generator that functions without a seed draw from.
+_GENERATOR = "seed_generator_state"
+
 # The attribute in which a variable's name waits while its `__init__` runs, which may create others.
 _NAME = "_stratax_full_name"
 
@@ -113,6 +116,7 @@ class ModelScope(creation.Creator):
         # By id of a gradient, with the gradient itself: gives the rows that it consists of.
         self._rows: dict[int, tuple[Any, Callable[[], Any]]] = {}
         self._known: known.KnownTrace | None = None
+        self._generator: keras.random.SeedGenerator | None = None
 
     @contextlib.contextmanager
     def entered(self, watched: object = None) -> Iterator["ModelScope"]:
@@ -135,6 +139,7 @@ class ModelScope(creation.Creator):
                 labels.looked_up_by(after_step),
                 seam.fresh_names(),
                 creation.creating_by(self),
+                generators.drawing_from(self._drawn_from),
                 self._known.entered(),
                 naming.telling(self._note, self.note_same_rows),
                 self._tape,
@@ -146,6 +151,13 @@ class ModelScope(creation.Creator):
                 yield self
         finally:
             random.setstate(drawn)
+
+    def _drawn_from(self) -> keras.random.SeedGenerator:
+        """Return what functions without a seed draw from: part of the model, so that a checkpoint has its state."""
+        if self._generator is None:
+            with self.naming(_GENERATOR):
+                self._generator = keras.random.SeedGenerator(self.state.seed)
+        return self._generator
 
     # Variables.
 

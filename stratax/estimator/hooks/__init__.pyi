@@ -10,6 +10,7 @@ from ._early_stopping import stop_if_lower_hook as stop_if_lower_hook
 from ._early_stopping import stop_if_no_decrease_hook as stop_if_no_decrease_hook
 from ._early_stopping import stop_if_no_increase_hook as stop_if_no_increase_hook
 from ._eval_metrics import read_eval_metrics as read_eval_metrics
+from ._eval_metrics import written_at as written_at
 from ._feed_fn import FeedFnHook as FeedFnHook
 from ._final_ops import FinalOpsHook as FinalOpsHook
 from ._in_memory_evaluator import InMemoryEvaluatorHook as InMemoryEvaluatorHook

@@ -37,6 +37,19 @@ def read_eval_metrics(eval_dir: str | os.PathLike[str]) -> dict[int, dict[str, f
     return dict(sorted(found.items()))
 
 
+def written_at(eval_dir: str | os.PathLike[str]) -> dict[int, float]:
+    """Return when evaluations have written their metrics last: by global step, in seconds since 1970.
+
+    Args:
+        eval_dir: The folder, as `Estimator.eval_dir()` returns it.
+    """
+    found: dict[int, float] = {}
+    for event in _events(files.as_file_name(eval_dir)):
+        if event.summary.value:
+            found[event.step] = max(event.wall_time, found.get(event.step, 0.0))
+    return found
+
+
 def _events(folder: str) -> Iterator[Any]:
     for name in sorted(files.glob(files.join(folder, _EVENT_FILES))):
         try:
