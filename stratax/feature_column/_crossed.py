@@ -13,8 +13,8 @@ from stratax.data import VarLenFeature
 from stratax.feature_column._categorical import HashedCategoricalColumn
 from stratax.feature_column._cells import Cells
 from stratax.feature_column._column import CategoricalColumn, checked_categorical
-from stratax.feature_column._fingerprint import Words, fingerprint_cat, hash_buckets
 from stratax.feature_column._sources import HostFeatures
+from stratax.ops.fingerprints import Words, fingerprint_cat, hash_buckets
 
 # TensorFlow's.
 _DEFAULT_HASH_KEY = 0xDECAFCAFFE

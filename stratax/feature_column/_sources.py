@@ -15,7 +15,7 @@ from stratax import errors, v1
 from stratax._shown import shown
 from stratax.data import SparseTensor
 from stratax.feature_column._cells import Cells, cells_of
-from stratax.feature_column._fingerprint import Fingerprints, Words
+from stratax.ops.fingerprints import Fingerprints, Words
 from stratax.v1 import HostTensor
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ import numpy as np
 from stratax import errors
 from stratax._shown import shown
 from stratax.data import tf_record_iterator
-from stratax.feature_column._fingerprint import Fingerprints, hash_buckets
 from stratax.io import gfile
+from stratax.ops.fingerprints import Fingerprints, hash_buckets
 
 _RECORDS = "tfrecord_gzip"
 

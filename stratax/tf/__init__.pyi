@@ -4,6 +4,7 @@ import keras as keras
 import stratax.ops.elementwise
 import stratax.ops.linalg
 import stratax.ops.random
+import stratax.v1.strings
 from stratax._version import __version__ as __version__
 from stratax.cluster import device as device
 from stratax.core import GradientTape as GradientTape
@@ -192,6 +193,9 @@ from stratax.v1 import variable_scope as variable_scope
 from stratax.v1 import variables_initializer as variables_initializer
 from stratax.v1 import variance_scaling_initializer as variance_scaling_initializer
 from stratax.v1 import zeros_initializer as zeros_initializer
+from stratax.v1.strings import as_string as as_string
+from stratax.v1.strings import regex_replace as regex_replace
+from stratax.v1.strings import string_to_hash_bucket as string_to_hash_bucket
 
 from . import autograph as autograph
 from . import compat as compat
@@ -210,6 +214,7 @@ from . import io as io
 from . import layers as layers
 from . import linalg as linalg
 from . import logging as logging
+from . import lookup as lookup
 from . import losses as losses
 from . import math as math
 from . import metrics as metrics
@@ -218,6 +223,7 @@ from . import nn as nn
 from . import python_io as python_io
 from . import random as random
 from . import sparse as sparse
+from . import strings as strings
 from . import summary as summary
 from . import tpu as tpu
 from . import train as train
@@ -243,5 +249,10 @@ realdiv = stratax.ops.elementwise.divide
 reciprocal = stratax.ops.elementwise.reciprocal
 rsqrt = stratax.ops.elementwise.rsqrt
 squared_difference = stratax.ops.elementwise.squared_difference
+string_join = stratax.v1.strings.join
+string_strip = stratax.v1.strings.strip
+string_to_hash_bucket_fast = stratax.v1.strings.to_hash_bucket_fast
+string_to_hash_bucket_strong = stratax.v1.strings.to_hash_bucket_strong
+string_to_number = stratax.v1.strings.to_number
 truediv = stratax.ops.elementwise.divide
 truncated_normal = stratax.ops.random.truncated_normal

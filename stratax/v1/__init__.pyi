@@ -4,14 +4,17 @@ import stratax.v1._initializers
 import stratax.v1._variables
 
 from . import contrib_layers as contrib_layers
+from . import contrib_lookup as contrib_lookup
 from . import contrib_summary as contrib_summary
 from . import functions as functions
 from . import initializers as initializers
 from . import layers as layers
 from . import logging as logging
+from . import lookup as lookup
 from . import losses as losses
 from . import metrics as metrics
 from . import nn as nn
+from . import strings as strings
 from . import summary as summary
 from . import train as train
 from ._collections import GraphKeys as GraphKeys

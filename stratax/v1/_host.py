@@ -104,6 +104,7 @@ class HostInputs:
         self._functions: dict[str, tuple[Compute, tuple[str, ...]]] = {}
         self._fills: dict[str, dict[str, float]] = {}
         self._kept: dict[str, Kept] = {}
+        self._strings: dict[str, tuple[Callable[[dict[str, Any]], np.ndarray], tuple[str, ...]]] = {}
 
     def __bool__(self) -> bool:
         return bool(self._functions)
@@ -146,18 +147,43 @@ class HostInputs:
         Raises:
             BadArgumentError: A feature is missing.
         """
-        return {key: self.compute(key, batch) for key in self._functions}
+        # What is made of strings once is there for all functions.
+        known = dict(batch)
+        return {key: self._computed(key, known) for key in self._functions}
 
     def compute(self, key: str, batch: Batch) -> dict[str, np.ndarray]:
         """Return what one function makes of a batch."""
+        return self._computed(key, dict(batch))
+
+    def _computed(self, key: str, known: dict[str, Any]) -> dict[str, np.ndarray]:
         function, names = self._functions[key]
-        missing = [name for name in names if name not in batch]
+        return dict(function(self._values(names, known)))
+
+    def _values(self, names: tuple[str, ...], known: dict[str, Any]) -> dict[str, Any]:
+        """Return features by name, and strings that are made of them, which are noted."""
+        for name in names:
+            if name not in known and name in self._strings:
+                function, sources = self._strings[name]
+                known[name] = function(self._values(sources, known))
+        missing = [name for name in names if name not in known]
         if missing:
             raise errors.BadArgumentError(
                 f"A batch lacks features that the model_fn computes with. Expected: {shown(list(names))}. Received: "
-                f"{shown(sorted(batch))}. Let the input_fn give the same features in every batch."
+                f"{shown(sorted(known))}. Let the input_fn give the same features in every batch."
             )
-        return dict(function({name: batch[name] for name in names}))
+        return {name: known[name] for name in names}
+
+    def register_strings(
+        self, name: str, function: Callable[[dict[str, Any]], np.ndarray], sources: Iterable[str]
+    ) -> None:
+        """Have strings be made of features, where a function asks for them.
+
+        Args:
+            name: Their name, like that of a feature.
+            function: From the features by name to an array of strings.
+            sources: The features that it takes.
+        """
+        self._strings.setdefault(name, (function, tuple(sources)))
 
 
 class HostTrace:
@@ -217,6 +243,25 @@ class HostTrace:
                 f"Expected: one of {shown(sorted(self._given))}. Use the same feature columns for every batch."
             )
         return dict(self._given[key])
+
+    def strings(
+        self,
+        function: Callable[[dict[str, Any]], np.ndarray],
+        names: Sequence[str],
+        shape: Sequence[int],
+        key: str,
+    ) -> HostTensor:
+        """Return what a function makes of features as one more feature that stays on the host.
+
+        Args:
+            function: From the features by name to an array of strings.
+            names: The features that it takes.
+            shape: The shape of the result in this trace.
+            key: What the result is called, made unique.
+        """
+        name = self._keys.unique(f"{key}:")
+        self._inputs.register_strings(name, function, names)
+        return HostTensor(name, shape)
 
     def keep(self, name: str) -> "HostResult":
         """Return a feature of strings as a result of the step.

@@ -439,6 +439,31 @@ class ModelScope(creation.Creator):
         self._number(made)
         return made
 
+    def host_strings(
+        self,
+        function: Callable[[dict[str, Any]], Any],
+        names: Sequence[str],
+        shape: Sequence[int],
+        key: str,
+    ) -> HostTensor:
+        """Return strings that a function makes of features on the host, as a further feature.
+
+        Args:
+            function: From the features by name to an array of strings.
+            names: The features that it takes, as :meth:`host_name` gives them.
+            shape: The shape of the result in this trace.
+            key: What it is called, made unique.
+
+        Raises:
+            ModelScopeError: If nobody runs functions on the host for this trace.
+        """
+        if self.host is None:
+            raise errors.ModelScopeError(
+                "Nothing is computed on the host for this model_fn. Expected: a model_fn that an Estimator traces. "
+                f"Received: a function of {shown(list(names))}."
+            )
+        return self.host.strings(function, names, shape, key)
+
     def as_result(self, value: HostTensor) -> HostResult:
         """Return a feature of strings as a result of the step, which is there after it.
 

@@ -1,5 +1,7 @@
 """A `model_fn` whose features are strings and SparseTensors."""
 
+import pathlib
+
 import jax
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ from stratax.estimator import Estimator, EstimatorSpec, SessionRunArgs, SessionR
 from stratax.estimator._layout import Layout, example_of, first_rows
 from tests.cluster.processes import run_tasks
 from tests.estimator import strings_model
+from tests.golden import strings_cases
 
 fc = tf.feature_column
 PROGRAM = """
@@ -146,3 +149,30 @@ def test_cores_take_parts_of_batches_of_strings(of_one_device, tmp_path):
     variables = {name: made.get_variable_value(name) for name in made.get_variable_names()}
     for name, value in of_one_device[2].items():
         np.testing.assert_allclose(variables[name], value, rtol=1e-5, atol=1e-6, err_msg=name)
+
+
+def test_training_evaluation_and_prediction_are_tensorflows(tmp_path):
+    with np.load(pathlib.Path(__file__).parents[1] / "golden" / "strings.npz") as found:
+        golden = {name: found[name] for name in found}
+
+    def of(kind):
+        return {name.split(" ", 1)[1]: value for name, value in golden.items() if name.startswith(kind)}
+
+    model_fn, train, evaluation = strings_cases.cases(tf, tf.estimator, tf.lookup)
+    made = tf.estimator.Estimator(model_fn, str(tmp_path))
+    made.train(train, steps=strings_cases.STEPS)
+    assert made.get_variable_names() == sorted(of("variable"))
+    for name, value in of("variable").items():
+        own = np.ravel(made.get_variable_value(name))[: len(value)]
+        np.testing.assert_allclose(own, value, rtol=1e-5, atol=1e-6, err_msg=name)
+    metrics = made.evaluate(evaluation)
+    assert metrics == pytest.approx({name: float(value) for name, value in of("metric").items()}, rel=1e-5)
+    predicted = list(made.predict(evaluation))
+    assert len(predicted) == strings_cases.ROWS
+    assert predicted[0].keys() == of("prediction").keys()
+    for name, value in of("prediction").items():
+        own = np.array([row[name] for row in predicted[-20:]])
+        if name == "scores":
+            np.testing.assert_allclose(own, value, rtol=1e-5)
+        else:
+            assert own.tolist() == value.tolist()

@@ -4,5 +4,6 @@ from . import distribute as distribute
 from . import estimator as estimator
 from . import framework as framework
 from . import layers as layers
+from . import lookup as lookup
 from . import summary as summary
 from . import tpu as tpu

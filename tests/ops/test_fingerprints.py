@@ -4,7 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from stratax.feature_column._fingerprint import Fingerprints, fingerprint64
+from stratax.ops.fingerprints import Fingerprints, fingerprint64
 
 
 def _strings(seed, count=50):

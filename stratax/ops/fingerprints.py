@@ -1,9 +1,10 @@
-"""FarmHash's Fingerprint64 of many strings at once, and how TensorFlow combines two (feature_column layer).
+"""FarmHash's Fingerprint64 of many strings at once, and how TensorFlow combines two (ops layer).
 
 The function and its constants are FarmHash's (https://github.com/google/farmhash, `farmhashna::Hash64`), which never
 change: fingerprints may be stored. Strings of one class of lengths are computed together, as NumPy arrays of words.
 """
 
+import struct
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,6 +17,7 @@ _SEED = 81
 # Of TensorFlow's FingerprintCat64.
 _CAT = np.uint64(0xC6A4A7935BD1E995)
 _BLOCK = 64
+_MASK = 2**64 - 1
 _WORD = 8
 _MOST_KEPT = 2**16
 
@@ -96,6 +98,79 @@ def fingerprint_cat(first: Words | np.uint64, second: Words) -> Words:
 def hash_buckets(words: Words, num_buckets: int) -> np.ndarray:
     """Return what fingerprints leave when they are divided by a number of buckets, as int64."""
     return (words % np.uint64(num_buckets)).astype(np.int64)
+
+
+def murmur64(text: bytes, seed: int = 0xDECAFCAFFE) -> int:
+    """Return the hash of TensorFlow's `tf.strings.to_hash_bucket`, a form of MurmurHash.
+
+    Args:
+        text: The string.
+        seed: What the hash begins with.
+
+    Example:
+        >>> murmur64(b"hello") % 1000
+        938
+    """
+    factor = int(_CAT)
+    made = seed ^ (len(text) * factor & _MASK)
+    whole = len(text) // _WORD * _WORD
+    for (word,) in struct.iter_unpack("<Q", text[:whole]):
+        word = word * factor & _MASK
+        word = (word ^ (word >> 47)) * factor & _MASK
+        made = (made ^ word) * factor & _MASK
+    if rest := text[whole:]:
+        made = (made ^ int.from_bytes(rest, "little")) * factor & _MASK
+    made = (made ^ (made >> 47)) * factor & _MASK
+    return made ^ (made >> 47)
+
+
+def sip_hash64(text: bytes, key: Sequence[int]) -> int:
+    """Return SipHash-2-4 of a string, the hash of TensorFlow's `tf.strings.to_hash_bucket_strong`.
+
+    Args:
+        text: The string.
+        key: Two whole numbers of 64 bits.
+
+    Example:
+        >>> hex(sip_hash64(bytes(range(15)), [0x0706050403020100, 0x0F0E0D0C0B0A0908]))
+        '0xa129ca6149be45e5'
+    """
+    first, second = key
+    state = [
+        first ^ 0x736F6D6570736575,
+        second ^ 0x646F72616E646F6D,
+        first ^ 0x6C7967656E657261,
+        second ^ 0x7465646279746573,
+    ]
+    whole = len(text) // _WORD * _WORD
+    last = int.from_bytes(text[whole:], "little") | (len(text) & 0xFF) << 56
+    for word in [*(word for (word,) in struct.iter_unpack("<Q", text[:whole])), last]:
+        state[3] ^= word
+        _sip_round(state)
+        _sip_round(state)
+        state[0] ^= word
+    state[2] ^= 0xFF
+    for _ in range(4):
+        _sip_round(state)
+    return state[0] ^ state[1] ^ state[2] ^ state[3]
+
+
+def _sip_round(state: list[int]) -> None:
+    a, b, c, d = state
+    a = (a + b) & _MASK
+    b = _turned(b, 13) ^ a
+    a = _turned(a, 32)
+    c = (c + d) & _MASK
+    d = _turned(d, 16) ^ c
+    a = (a + d) & _MASK
+    d = _turned(d, 21) ^ a
+    c = (c + b) & _MASK
+    b = _turned(b, 17) ^ c
+    state[:] = a, b, _turned(c, 32), d
+
+
+def _turned(value: int, shift: int) -> int:
+    return (value << shift | value >> (64 - shift)) & _MASK
 
 
 class _Text:

@@ -1,0 +1,3 @@
+from stratax.v1.strings import *
+
+del string_to_hash_bucket

@@ -1,0 +1,13 @@
+from ._strings import as_string as as_string
+from ._strings import join as join
+from ._strings import length as length
+from ._strings import lower as lower
+from ._strings import regex_replace as regex_replace
+from ._strings import string_to_hash_bucket as string_to_hash_bucket
+from ._strings import strip as strip
+from ._strings import substr as substr
+from ._strings import to_hash_bucket as to_hash_bucket
+from ._strings import to_hash_bucket_fast as to_hash_bucket_fast
+from ._strings import to_hash_bucket_strong as to_hash_bucket_strong
+from ._strings import to_number as to_number
+from ._strings import upper as upper
