@@ -18,9 +18,7 @@ FEATURES = random.standard_normal((100, 4)).astype(np.float32)
 LABELS = (FEATURES @ np.float32([[1], [2], [-1], [0.5]])).astype(np.float32)
 
 
-def input_fn(params, seen=None, repeat=True, drop=False):
-    if seen is not None:
-        seen.append((params["batch_size"], params["context"].num_replicas))
+def input_fn(params, repeat=True, drop=False):
     dataset = sx.data.Dataset.from_tensor_slices((FEATURES, LABELS))
     return (dataset.repeat() if repeat else dataset).batch(params["batch_size"], drop_remainder=drop)
 
@@ -94,9 +92,17 @@ def test_cores_train_as_one_device_does(tmp_path, by_host):
     seen = []
     many = estimator(tmp_path / "many", per_host_input_for_training=by_host)
     one = estimator(tmp_path / "one", use_tpu=False)
-    many.train(functools.partial(input_fn, seen=seen), steps=9)
-    one.train(functools.partial(input_fn, seen=seen), steps=9)
-    assert seen == [(16 if by_host is True else 2, 8), (16, 1)]
+
+    def given(params):
+        seen.append((params["batch_size"], params["context"].num_replicas))
+        batches = input_fn(params)
+        _, index, count, _ = params["context"].current_input_fn_deployment()
+        return batches.shard(count, index)
+
+    many.train(given, steps=9)
+    one.train(given, steps=9)
+    calls = 8 if by_host is False else 1
+    assert seen == [(16 if by_host is True else 2, 8)] * calls + [(16, 1)]
     for name, value in weights(one).items():
         np.testing.assert_allclose(weights(many)[name], value, rtol=1e-5, atol=1e-6, err_msg=name)
 
@@ -150,7 +156,7 @@ def test_a_sum_over_the_cores_is_as_many_times_the_mean(tmp_path):
         ({"train_batch_size": None}, "`train_batch_size` cannot be `None`"),
         ({"train_batch_size": 12}, "train batch size 12 must be divisible by number of replicas 8"),
         ({"eval_batch_size": 0}, "eval_batch_size must be a positive integer"),
-        ({"batch_axis": [1, 0]}, "first dimension"),
+        ({"batch_axis": [1, -1]}, "numbers from 0"),
         ({"embedding_config_spec": object()}, "Embeddings"),
         ({"config": None}, "tpu.RunConfig"),
     ],
@@ -166,8 +172,11 @@ def test_wrong_arguments_raise(tmp_path, change, message):
     ("change", "message"),
     [
         ({"iterations_per_loop": 0}, "iterations_per_loop must be a positive integer"),
+        ({"iterations_per_loop": "30s"}, "a number of steps, not a time"),
+        ({"initial_infeed_sleep_secs": -1}, "initial_infeed_sleep_secs must be a positive integer"),
+        ({"eval_training_input_configuration": 3}, "must be InputPipelineConfig.PER_HOST_V1 or SLICED"),
         ({"num_cores_per_replica": 2}, "divided among several cores"),
-        ({"per_host_input_for_training": tpu.InputPipelineConfig.BROADCAST}, "one process reads for all"),
+        ({"per_host_input_for_training": tpu.InputPipelineConfig.BROADCAST}, "whole batch for each core"),
     ],
 )
 def test_wrong_configurations_raise(change, message):
@@ -183,4 +192,100 @@ def test_a_batch_size_that_is_missing_and_an_input_without_params_raise(tmp_path
     with pytest.raises(errors.BadArgumentError, match="input_fn must take params"):
         made.train(lambda: input_fn({"batch_size": 16}), steps=1)
     with pytest.raises(errors.BadArgumentError, match="first dimension"):
-        tpu.TPUEstimatorSpec("train", host_call=(print, [jnp.zeros(())])).as_estimator_spec()
+        tpu.TPUEstimatorSpec(
+            "train", loss=jnp.zeros(()), host_call=(print, [jnp.zeros(())])
+        ).as_estimator_spec()
+
+
+def test_a_host_call_needs_a_tensor_for_each_argument():
+    with pytest.raises(errors.BadArgumentError, match="Expected: 2 of them, for step, loss. Received: 1"):
+        tpu.TPUEstimatorSpec("train", host_call=(lambda step, loss: None, [jnp.zeros(1)]))
+
+
+def test_a_host_call_is_made_in_evaluation_too(tmp_path):
+    calls = []
+    estimator(tmp_path, params={"calls": calls}, experimental_host_call_every_n_steps=3).evaluate(evaluation)
+    assert [shape for _, shape in calls] == [(8,)] * 6 + [(1,)]
+
+
+P, TRAIN, EVAL = tpu.InputPipelineConfig, ModeKeys.TRAIN, ModeKeys.EVAL
+
+
+@pytest.mark.parametrize(
+    ("pipeline", "evaluation_by", "mode", "batch_size", "deployments"),
+    [
+        (P.PER_HOST_V1, P.PER_HOST_V1, TRAIN, 16, [(0, 1, 8)]),
+        (P.PER_HOST_V2, P.PER_HOST_V1, TRAIN, 2, [(0, 1, 8)]),
+        (P.PER_SHARD_V1, P.PER_HOST_V1, TRAIN, 2, [(index, 8, 1) for index in range(8)]),
+        (P.PER_SHARD_V1, P.PER_HOST_V1, EVAL, 16, [(0, 1, 8)]),
+        (P.PER_HOST_V2, P.PER_HOST_V1, EVAL, 2, [(0, 1, 8)]),
+        (P.PER_HOST_V2, P.SLICED, EVAL, 16, [(0, 1, 8)]),
+        (P.PER_HOST_V2, P.SLICED, ModeKeys.PREDICT, 16, [(0, 1, 8)]),
+    ],
+)
+def test_batch_sizes_and_deployments_are_tensorflows(
+    tmp_path, pipeline, evaluation_by, mode, batch_size, deployments
+):
+    made = estimator(
+        tmp_path, per_host_input_for_training=pipeline, eval_training_input_configuration=evaluation_by
+    )
+    seen = []
+
+    def input_fn(params):
+        context = params["context"]
+        assert (context.current_host, context.num_hosts, context.num_of_replicas_per_host) == (0, 1, 8)
+        assert params["batch_size"] == batch_size
+        seen.append(context.current_input_fn_deployment())
+        with pytest.raises(errors.ModelScopeError, match="for a model_fn"):
+            _ = context.device_assignment
+        return evaluation(params)
+
+    with made._input(made._on_cores(), input_fn, mode):
+        pass
+    assert seen == [("/task:0/device:CPU:0", *deployment) for deployment in deployments]
+    context = tpu.TPUContext(made._on_cores())
+    assert context.device_assignment is None
+    assert context.device_for_replica(3) == (context.tpu_host_placement_function(0), 3)
+    with pytest.raises(errors.ModelScopeError, match="for an input_fn"):
+        context.current_input_fn_deployment()
+
+
+def test_each_core_has_an_input_of_its_own(tmp_path):
+    def of_core(params):
+        _, index, count, _ = params["context"].current_input_fn_deployment()
+        dataset = sx.data.Dataset.from_tensor_slices((FEATURES, LABELS)).shard(count, index)
+        return dataset.batch(params["batch_size"]).repeat(2)
+
+    def function(features, labels, mode, params):
+        seen = tf.Variable(0.0, name="seen")
+        step = train.get_or_create_global_step()
+        total = tpu.cross_replica_sum(tf.reduce_sum(labels))
+        op = tf.compat.v1.group(seen.assign_add(total), step.assign_add(1))
+        return tpu.TPUEstimatorSpec(mode, loss=tf.reduce_sum(labels) * 0, train_op=op)
+
+    made = estimator(tmp_path, function=function, per_host_input_for_training=False)
+    made.train(of_core)
+    # Each example twice, whatever its core has.
+    np.testing.assert_allclose(made.get_variable_value("seen"), 2 * LABELS.sum(), rtol=1e-4)
+
+
+def test_the_batch_may_be_another_dimension(tmp_path):
+    def columns(params):
+        dataset = input_fn(params, repeat=False)
+        return dataset.map(lambda features, labels: (features.T, labels))
+
+    def function(features, labels, mode, params):
+        assert features.shape[0] == 4
+        y = features[0] * 2
+        return tpu.TPUEstimatorSpec(mode, predictions={"y": y}, loss=tf.reduce_mean(y - labels[:, 0]))
+
+    config = tpu.RunConfig(train_distribute=strategy(8))
+    made = tpu.TPUEstimator(function, str(tmp_path), config, None, True, 16, 16, 16, batch_axis=[1, 0])
+    found = made.evaluate(columns)
+    assert found["loss"] == pytest.approx(
+        np.mean([np.mean(FEATURES[i : i + 16, 0] * 2 - LABELS[i : i + 16, 0]) for i in range(0, 100, 16)]),
+        abs=1e-5,
+    )
+    wrong = tpu.TPUEstimator(function, str(tmp_path), config, None, True, 16, 16, 16, batch_axis=[1, 0, 0])
+    with pytest.raises(errors.BadArgumentError, match="a dimension for each tensor of the input"):
+        wrong.evaluate(columns)

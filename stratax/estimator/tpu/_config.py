@@ -12,11 +12,13 @@ class InputPipelineConfig:
     """How the input is divided among the cores, as `tf.estimator.tpu.InputPipelineConfig`.
 
     Attributes:
-        PER_SHARD_V1: `input_fn` gives batches of one core.
+        PER_SHARD_V1: `input_fn` is called once for each core and gives its batches, in training; otherwise as
+            `PER_HOST_V1`.
         PER_HOST_V1: `input_fn` gives batches of all cores of a host, which are divided.
         PER_HOST_V2: `input_fn` is called once for each host and gives batches of one core.
-        BROADCAST: `input_fn` is called in one process only. Refused: all workers read by themselves.
-        SLICED: As `BROADCAST`. Refused.
+        BROADCAST: Each core gets a whole batch of all cores. Refused: it is for models that share one.
+        SLICED: In evaluation and prediction, `input_fn` gives batches of all cores, which are divided. Every host calls
+            it, and takes its part.
     """
 
     PER_SHARD_V1 = 1
@@ -56,7 +58,8 @@ class TPUConfig(
         tpu_job_name: Ignored.
         initial_infeed_sleep_secs: Ignored: there is no infeed to wait for.
         input_partition_dims: Must be None, as `num_cores_per_replica`.
-        eval_training_input_configuration: Ignored: evaluation divides its input as training does.
+        eval_training_input_configuration: `InputPipelineConfig.PER_HOST_V1`, by which evaluation divides its input as
+            training does, or `SLICED`.
         experimental_host_call_every_n_steps: At every how many steps the host call is made.
         experimental_allow_per_host_v2_parallel_get_next: Ignored.
         experimental_feed_hook: Must be None.
@@ -82,6 +85,11 @@ class TPUConfig(
         experimental_feed_hook: Any = None,
     ) -> "TPUConfig":
         """Check the values and make the configuration."""
+        if isinstance(iterations_per_loop, str):
+            raise errors.BadArgumentError(
+                "A loop has a number of steps, not a time: all hosts have to run the same one. Expected: an integer. "
+                f"Received: iterations_per_loop={shown(iterations_per_loop)}."
+            )
         for name, value in (
             ("iterations_per_loop", iterations_per_loop),
             ("num_shards", num_shards),
@@ -91,6 +99,21 @@ class TPUConfig(
                 raise errors.BadArgumentError(
                     f"TPUConfig {name} must be a positive integer. Received: {name}={shown(value)}."
                 )
+        if initial_infeed_sleep_secs and (
+            not isinstance(initial_infeed_sleep_secs, int) or initial_infeed_sleep_secs < 1
+        ):
+            raise errors.BadArgumentError(
+                "TPUConfig initial_infeed_sleep_secs must be a positive integer. Received: "
+                f"initial_infeed_sleep_secs={shown(initial_infeed_sleep_secs)}."
+            )
+        if eval_training_input_configuration not in (
+            InputPipelineConfig.PER_HOST_V1,
+            InputPipelineConfig.SLICED,
+        ):
+            raise errors.BadArgumentError(
+                "eval_training_input_configuration must be InputPipelineConfig.PER_HOST_V1 or SLICED. Received: "
+                f"eval_training_input_configuration={shown(eval_training_input_configuration)}."
+            )
         if num_cores_per_replica not in (None, 1) or input_partition_dims is not None:
             raise errors.BadArgumentError(
                 "A model that is divided among several cores is not supported. Expected: num_cores_per_replica=None "
@@ -104,7 +127,7 @@ class TPUConfig(
             )
         if per_host_input_for_training in (InputPipelineConfig.BROADCAST, InputPipelineConfig.SLICED):
             raise errors.BadArgumentError(
-                "An input that one process reads for all is not supported. Expected: True, False or "
+                "A whole batch for each core is not supported. Expected: True, False or "
                 "InputPipelineConfig.PER_HOST_V2. Received: "
                 f"per_host_input_for_training={shown(per_host_input_for_training)}."
             )

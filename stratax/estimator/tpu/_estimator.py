@@ -1,8 +1,12 @@
 """`TPUEstimator`: an Estimator with batch sizes of its own and many steps per program (estimator layer)."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
 
 from stratax import errors
 from stratax._shown import shown
@@ -14,7 +18,7 @@ from stratax.estimator._estimator import Estimator
 from stratax.estimator._mode_keys import ModeKeys
 from stratax.estimator._spec import EstimatorSpec
 from stratax.estimator.tpu._config import InputPipelineConfig, RunConfig
-from stratax.estimator.tpu._context import TPUContext
+from stratax.estimator.tpu._context import Deployment, TPUContext
 from stratax.estimator.tpu._spec import TPUEstimatorSpec
 
 _BATCH_SIZE, _CONTEXT = "batch_size", "context"
@@ -23,6 +27,9 @@ _SIZES = {
     ModeKeys.EVAL: "eval_batch_size",
     ModeKeys.PREDICT: "predict_batch_size",
 }
+_ALONE = 0
+# Where batches of several cores are divided among them.
+_DIVIDED = (InputPipelineConfig.PER_HOST_V1, InputPipelineConfig.SLICED)
 
 
 class TPUEstimator(Estimator):
@@ -42,7 +49,9 @@ class TPUEstimator(Estimator):
         train_batch_size: The size of a batch of all cores in training.
         eval_batch_size: That in evaluation.
         predict_batch_size: That in prediction.
-        batch_axis: Must be None or zeros: the batch is the first dimension.
+        batch_axis: For each tensor of the input, features first, which of its dimensions is the batch's; None for the
+            first. Where each core has batches of its own (`PER_HOST_V2`, `PER_SHARD_V1`), and on one device, it is
+            ignored.
         eval_on_tpu: Whether evaluation runs on all cores too.
         export_to_tpu: Ignored.
         export_to_cpu: Ignored.
@@ -89,9 +98,11 @@ class TPUEstimator(Estimator):
                 "Embeddings on the hosts of a TPU are not supported. Received: "
                 f"embedding_config_spec={shown(embedding_config_spec)}. Use an embedding layer in model_fn."
             )
-        if batch_axis is not None and any(axis != 0 for axis in _leaves(batch_axis)):
+        self._batch_axis = [0] if batch_axis is None else _leaves(batch_axis)
+        if not all(isinstance(axis, int) and axis >= 0 for axis in self._batch_axis):
             raise errors.BadArgumentError(
-                f"The batch has to be the first dimension. Expected: batch_axis=None. Received: {shown(batch_axis)}."
+                "batch_axis must say for each tensor of the input which of its dimensions is the batch. Expected: "
+                f"numbers from 0. Received: batch_axis={shown(batch_axis)}."
             )
         if use_tpu and train_batch_size is None:
             raise errors.BadArgumentError(
@@ -181,6 +192,8 @@ class TPUEstimator(Estimator):
         if size is not None:
             params[_BATCH_SIZE] = size // strategy.num_replicas_in_sync
         params[_CONTEXT] = TPUContext(strategy)
+        if self._pipeline(mode, strategy) in _DIVIDED:
+            features, labels = self._batch_back(features, labels)
         labels = None if mode == ModeKeys.PREDICT else labels
         spec = _calls.call_model_fn(self._model_fn, features, labels, mode, params, self._config)
         if isinstance(spec, TPUEstimatorSpec):
@@ -197,27 +210,93 @@ class TPUEstimator(Estimator):
                 "input_fn must take params, which has the batch size. Received: arguments "
                 f"{', '.join(_calls.arguments_of(input_fn)) or 'none'}."
             )
+        share, replicas = strategy.extended.membership.share, strategy.num_replicas_in_sync
+        pipeline = self._pipeline(mode, strategy)
         size = self._batch_size(mode)
-        replicas = strategy.num_replicas_in_sync
-        pipeline = self._tpu_config.per_host_input_for_training
-        by_host = strategy.num_replicas_in_sync > 1 and pipeline == InputPipelineConfig.PER_HOST_V1
+        # Of how many calls of input_fn the batches together have a step's examples.
+        parts = {_ALONE: 1, InputPipelineConfig.SLICED: 1, InputPipelineConfig.PER_HOST_V1: share.processes}
+        own = None if size is None else size // parts.get(pipeline, replicas)
+        calls = {InputPipelineConfig.PER_SHARD_V1: replicas, InputPipelineConfig.SLICED: 1}
+        count = calls.get(pipeline, share.processes)
 
-        def make(context: InputContext) -> Any:
-            params = {**self._params, _CONTEXT: TPUContext.of_input(strategy, context)}
-            if size is not None:
-                params[_BATCH_SIZE] = size // (context.num_input_pipelines if by_host else replicas)
+        def make(index: int) -> Dataset:
+            host = share.index if pipeline != InputPipelineConfig.SLICED else 0
+            deployment = Deployment(host=host, index=index, count=count, replicas=replicas // count)
+            params = {**self._params, _CONTEXT: TPUContext(strategy, deployment)}
+            if own is not None:
+                params[_BATCH_SIZE] = own
+            context = InputContext(
+                num_input_pipelines=count, input_pipeline_id=index, num_replicas_in_sync=replicas
+            )
             given = {"params": params, "mode": mode, "config": self._config, "input_context": context}
-            return _inputs.as_dataset(_calls.call_input_fn(input_fn, given))
+            dataset = _inputs.as_dataset(_calls.call_input_fn(input_fn, given))
+            return self._batch_first(dataset) if pipeline in _DIVIDED else dataset
 
-        if not by_host:
-            return _inputs.distributed(strategy, make)
-        if strategy.extended.membership.share.processes == 1:
-            # One process divides its batches itself, without taking them apart.
-            alone = InputContext(num_input_pipelines=1, input_pipeline_id=0, num_replicas_in_sync=replicas)
-            return _inputs.divided(strategy, make(alone))
-        return _inputs.distributed(
-            strategy, lambda context: _by_core(make(context), (size or replicas) // replicas)
+        if pipeline == InputPipelineConfig.PER_SHARD_V1:
+            mine = range(replicas)[share.of(replicas)]
+            return _inputs.distributed(strategy, lambda _: _in_turns([make(index) for index in mine]))
+        if pipeline in _DIVIDED and (share.processes == 1 or pipeline == InputPipelineConfig.SLICED):
+            # One process divides its batches itself, without taking them apart; so do all that read the same.
+            return _inputs.divided(strategy, make(0))
+        if pipeline == InputPipelineConfig.PER_HOST_V1:
+            each = (size or replicas) // replicas
+            return _inputs.distributed(strategy, lambda _: _by_core(make(share.index), each))
+        return _inputs.distributed(strategy, lambda _: make(share.index))
+
+    def _pipeline(self, mode: str, strategy: Strategy) -> int:
+        """Return how the input of a mode is divided; `_ALONE` where one device takes it."""
+        config = self._tpu_config
+        # Also while one core computes a remainder for all.
+        if strategy.extended.execution.num_replicas == 1:
+            return _ALONE
+        if mode != ModeKeys.TRAIN:
+            if config.eval_training_input_configuration == InputPipelineConfig.SLICED:
+                return InputPipelineConfig.SLICED
+            if config.per_host_input_for_training == InputPipelineConfig.PER_SHARD_V1:
+                # One call for each core is for training only.
+                return InputPipelineConfig.PER_HOST_V1
+        found: int = config.per_host_input_for_training
+        return found
+
+    def _batch_first(self, dataset: Dataset) -> Dataset:
+        """Return a dataset whose arrays have the batch's dimension in front."""
+        axes = self._batch_axis
+        if not any(axes):
+            return dataset
+
+        def moved(*element: Any) -> Any:
+            return _each_moved(element, axes, lambda array, axis: np.moveaxis(array, axis, 0))
+
+        return dataset.map(moved)
+
+    def _batch_back(self, features: Any, labels: Any) -> tuple[Any, Any]:
+        """Return a core's features and labels with the batch's dimension where `input_fn` has it."""
+        if not any(self._batch_axis):
+            return features, labels
+        given: Any = _each_moved(
+            (features,) if labels is None else (features, labels),
+            self._batch_axis,
+            lambda array, axis: jnp.moveaxis(array, 0, axis) if axis else array,
         )
+        return (given[0], None) if labels is None else given
+
+
+def _each_moved(element: Any, axes: Sequence[int], move: Callable[[Any, int], Any]) -> Any:
+    leaves, treedef = jax.tree.flatten(element)
+    if len(axes) not in (1, len(leaves)):
+        raise errors.BadArgumentError(
+            f"batch_axis must have a dimension for each tensor of the input. Expected: {len(leaves)} of them. "
+            f"Received: batch_axis={shown(list(axes))}."
+        )
+    own = list(axes) * len(leaves) if len(axes) == 1 else list(axes)
+    return jax.tree.unflatten(treedef, [move(leaf, axis) for leaf, axis in zip(leaves, own, strict=True)])
+
+
+def _in_turns(datasets: Sequence[Dataset]) -> Dataset:
+    """Return the elements of several datasets, one of each in turn."""
+    return Dataset.range(len(datasets)).interleave(
+        lambda index: datasets[int(index)], cycle_length=len(datasets), block_length=1
+    )
 
 
 def _by_core(dataset: Dataset, size: int) -> Dataset:

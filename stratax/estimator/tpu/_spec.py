@@ -1,6 +1,7 @@
 """`TPUEstimatorSpec`: what the `model_fn` of a TPUEstimator returns (estimator layer)."""
 
 import collections
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -13,6 +14,7 @@ from stratax.distribute import get_replica_context
 from stratax.estimator._mode_keys import ModeKeys
 from stratax.estimator._results import ResultsHook
 from stratax.estimator._spec import EstimatorSpec
+from stratax.v1 import current_or_none
 
 
 class TPUEstimatorSpec(
@@ -44,7 +46,8 @@ class TPUEstimatorSpec(
             returns what `EstimatorSpec` takes as `eval_metric_ops`.
         export_outputs: As of `EstimatorSpec`.
         scaffold_fn: A function that returns a `Scaffold`.
-        host_call: A function and its arguments, likewise. It is called on the host with what steps of training gave.
+        host_call: A function and its arguments, likewise. It is called on the host with what steps gave: in training
+            and in evaluation.
         training_hooks: Hooks of training.
         evaluation_hooks: Hooks of evaluation.
         prediction_hooks: Hooks of prediction.
@@ -93,11 +96,14 @@ class TPUEstimatorSpec(
         Args:
             host_call_every: At every how many steps the host call is made.
         """
-        hooks = [*self.training_hooks]
-        if self.host_call is not None and self.mode == ModeKeys.TRAIN:
+        hooks: tuple[Any, ...] = ()
+        # TensorFlow's, too, is not made in training where it has no tensors.
+        if self.host_call is not None and self.host_call[1]:
             function, tensors = self.host_call
-            gathered = jax.tree.map(_of_all_cores, tensors)
-            hooks.append(ResultsHook(gathered, lambda values: call((function, values)), host_call_every))
+            gathered = jax.tree.map(lambda tensor: _named(_of_all_cores(tensor)), tensors)
+            # The rate is training's.
+            every = host_call_every if self.mode == ModeKeys.TRAIN else 1
+            hooks = (ResultsHook(gathered, lambda values: call((function, values)), every),)
         return EstimatorSpec(
             mode=self.mode,
             predictions=self.predictions,
@@ -109,9 +115,9 @@ class TPUEstimatorSpec(
             else None,
             export_outputs=self.export_outputs,
             scaffold=None if self.scaffold_fn is None else self.scaffold_fn(),
-            training_hooks=hooks,
-            evaluation_hooks=self.evaluation_hooks,
-            prediction_hooks=self.prediction_hooks,
+            training_hooks=(*self.training_hooks, *hooks),
+            evaluation_hooks=(*self.evaluation_hooks, *hooks),
+            prediction_hooks=(*self.prediction_hooks, *hooks),
         )
 
 
@@ -119,6 +125,12 @@ def call(pair: tuple[Callable[..., Any], Any]) -> Any:
     """Call a function with its arguments: a list of them, or a dict by name."""
     function, arguments = pair
     return function(**arguments) if isinstance(arguments, Mapping) else function(*arguments)
+
+
+def _named(tensor: Any) -> Any:
+    """Return what a hook asks for a tensor by, also in a step that one core computes for all, in other operations."""
+    scope = current_or_none()
+    return tensor if scope is None else scope.name_tensor("host_call", tensor)
 
 
 def _of_all_cores(tensor: Any) -> Any:
@@ -146,3 +158,25 @@ def _check_call(name: str, value: Any) -> None:
             f"{name} should be a tuple of a function and its tensors, a list or a dict. "
             f"Received: {name}={shown(value)}."
         )
+    function, tensors = value
+    parameters = _positional(function)
+    if not isinstance(tensors, Mapping) and parameters is not None and len(tensors) != len(parameters):
+        raise errors.BadArgumentError(
+            f"In TPUEstimatorSpec.{name}, the number of tensors does not match the function's arguments. Expected: "
+            f"{len(parameters)} of them, for {', '.join(parameters) or 'none'}. Received: {len(tensors)}."
+        )
+
+
+def _positional(function: Callable[..., Any]) -> list[str] | None:
+    """Return the names of a function's arguments; None if it takes any number."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except ValueError:  # Python can't tell the arguments of some functions that are written in C.
+        return None
+    if any(parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters):
+        return None
+    return [
+        parameter.name
+        for parameter in parameters
+        if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
+    ]
