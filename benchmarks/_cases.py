@@ -288,6 +288,40 @@ def _estimators(counts: Sequence[int]) -> list[Case]:
         for kind in ("mlp", "cnn")
         for devices in counts
         for steps in (1, 100)
+    ] + [
+        *(
+            Case(
+                name=f"estimator-tensorflow-{kind}-{steps}",
+                what=f"TPUEstimator.train, times as fast as TensorFlow 2.15's, {what}, {_dispatch(steps)}",
+                program="_estimator_peers:against_tensorflow",
+                options={"kind": kind, "steps": steps},
+                target=Target(3.0, at_least=True),
+            )
+            for kind, what in (("mlp", "MLP"), ("mnist", "CNN of 5x5"))
+            for steps in (1, 100)
+        ),
+        Case(
+            name="estimator-start",
+            what="Estimator.train of 1 step, from checkpoint to checkpoint / TensorFlow 2.15's",
+            program="_estimator_peers:starting",
+            target=Target(1.0),
+        ),
+        *(
+            Case(
+                name=f"estimator-{method}",
+                what=f"batch of Estimator.{method} / of Keras' {method}, MLP",
+                program="_estimator_peers:against_keras",
+                options={"method": method},
+                target=Target(1.10),
+            )
+            for method in ("evaluate", "predict")
+        ),
+        Case(
+            name="estimator-hooks",
+            what="step of Estimator.train with 3 idle hooks / without, MLP",
+            program="_estimator_peers:with_hooks",
+            target=Target(1.02),
+        ),
     ]
 
 

@@ -8,7 +8,8 @@ import sys
 from collections.abc import Callable, Iterator
 
 _PYTHON = "STRATAX_BENCH_TENSORFLOW"
-_CHECK = "import importlib.util, sys; sys.exit(importlib.util.find_spec('tensorflow') is None)"
+_PYTHON_WITH_ESTIMATOR = "STRATAX_BENCH_ESTIMATOR"
+_CHECK = "import importlib.util, sys; sys.exit(importlib.util.find_spec(sys.argv[1]) is None)"
 _SERVE = """
 import json, os, sys, time
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
@@ -46,12 +47,39 @@ def tensorflow(program: str, *arguments: str) -> Iterator[Run]:
         NotInstalledError: There is no TensorFlow for this Python, nor for the one that $STRATAX_BENCH_TENSORFLOW names.
     """
     python = os.environ.get(_PYTHON, sys.executable)
-    if subprocess.run([python, "-c", _CHECK], check=False).returncode:
+    if not _has(python, "tensorflow"):
         raise NotInstalledError(
             f"not installed: tensorflow (install the extra bench of stratax, or set {_PYTHON})"
         )
     with process(python, program, *arguments) as run:
         yield run
+
+
+@contextlib.contextmanager
+def estimator(program: str, *arguments: str) -> Iterator[Run]:
+    """Runs TensorFlow's side in another process, with a TensorFlow that still has Estimator: 2.15 is the last.
+
+    Args:
+        program: As for `tensorflow`.
+        *arguments: Likewise.
+
+    Yields:
+        What does so many pieces of work over there and returns when they are done.
+
+    Raises:
+        NotInstalledError: The Python that $STRATAX_BENCH_ESTIMATOR names has none.
+    """
+    python = os.environ.get(_PYTHON_WITH_ESTIMATOR, sys.executable)
+    if not _has(python, "tensorflow_estimator"):
+        raise NotInstalledError(
+            f"not installed: tensorflow 2.15 with Estimator (set {_PYTHON_WITH_ESTIMATOR} to a Python that has it)"
+        )
+    with process(python, program, *arguments) as run:
+        yield run
+
+
+def _has(python: str, package: str) -> bool:
+    return not subprocess.run([python, "-c", _CHECK, package], check=False).returncode
 
 
 @contextlib.contextmanager

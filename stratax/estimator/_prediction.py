@@ -102,8 +102,13 @@ def _of_batch(arrays: Any, *, single: bool) -> Iterator[Any]:
             f"shapes {', '.join(str(leaf.shape) for leaf in leaves)}. Pass yield_single_examples=False to get whole "
             "batches."
         )
-    for row in range(leaves[0].shape[0]):
-        yield jax.tree.map(lambda leaf: leaf[row], arrays)  # noqa: B023 - used at once
+    # Once for each example: a tree's functions would take longer than the model of it.
+    if isinstance(arrays, dict):
+        names = tuple(arrays)
+        for row in zip(*arrays.values(), strict=True):
+            yield dict(zip(names, row, strict=True))
+    else:
+        yield from arrays
 
 
 def _chosen(predicted: Any, keys: str | Sequence[str] | None) -> list[str] | None:
