@@ -293,7 +293,7 @@ def _estimators(counts: Sequence[int]) -> list[Case]:
             Case(
                 name=f"estimator-tensorflow-{kind}-{steps}",
                 what=f"TPUEstimator.train, times as fast as TensorFlow 2.15's, {what}, {_dispatch(steps)}",
-                program="_estimator_peers:against_tensorflow",
+                program="_estimator:against_tensorflow",
                 options={"kind": kind, "steps": steps},
                 target=Target(3.0, at_least=True),
             )
@@ -303,14 +303,14 @@ def _estimators(counts: Sequence[int]) -> list[Case]:
         Case(
             name="estimator-start",
             what="Estimator.train of 1 step, from checkpoint to checkpoint / TensorFlow 2.15's",
-            program="_estimator_peers:starting",
+            program="_estimator:starting",
             target=Target(1.0),
         ),
         *(
             Case(
                 name=f"estimator-{method}",
                 what=f"batch of Estimator.{method} / of Keras' {method}, MLP",
-                program="_estimator_peers:against_keras",
+                program="_estimator:against_keras",
                 options={"method": method},
                 target=Target(1.10),
             )
@@ -319,7 +319,7 @@ def _estimators(counts: Sequence[int]) -> list[Case]:
         Case(
             name="estimator-hooks",
             what="step of Estimator.train with 3 idle hooks / without, MLP",
-            program="_estimator_peers:with_hooks",
+            program="_estimator:with_hooks",
             target=Target(1.02),
         ),
     ]

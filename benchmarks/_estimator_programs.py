@@ -1,6 +1,7 @@
 """Programs of Estimators that both sides run: `tf` is `tensorflow` 2.15 on one and `stratax.tf` on the other."""
 
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -47,8 +48,13 @@ def network(tf: Any, kind: str, x: Any, mode: str) -> Any:
     return layers.dense(x, _CLASSES)
 
 
-def paced_hook(tf: Any) -> Any:
-    """A hook that lets an Estimator go on by so many steps at a time, on a thread of its own."""
+def paced_hook(tf: Any, wait: Callable[[], Any]) -> Any:
+    """A hook that lets an Estimator go on by so many dispatches at a time, on a thread of its own.
+
+    Args:
+        tf: The module.
+        wait: Waits for the devices.
+    """
 
     class Paced(tf.estimator.SessionRunHook):
         def __init__(self) -> None:
@@ -58,8 +64,6 @@ def paced_hook(tf: Any) -> Any:
             self._is_over = False
             self._error: BaseException | None = None
             self._thread: threading.Thread | None = None
-            # A tensor of the model; whoever has its value of the last step has waited for that.
-            self.loss: Any = None
 
         def start(self, work: Any) -> None:
             """Begin the work, which waits before its first dispatch."""
@@ -68,6 +72,7 @@ def paced_hook(tf: Any) -> Any:
                 try:
                     work()
                 except BaseException as error:
+                    # Whoever waits for dispatches is told, instead of waiting for those that don't come.
                     self._error = error
                     self._done.release()
 
@@ -78,10 +83,11 @@ def paced_hook(tf: Any) -> Any:
             """Make so many dispatches, and wait for the devices."""
             self._left = dispatches
             self._go.release()
-            if not self._done.acquire(timeout=_LIMIT_SECONDS):
-                raise TimeoutError(f"{dispatches} dispatches have not been made in {_LIMIT_SECONDS} seconds.")
+            is_done = self._done.acquire(timeout=_LIMIT_SECONDS)
             if self._error is not None:
-                raise self._error
+                raise RuntimeError("The Estimator has failed.") from self._error
+            if not is_done:
+                raise TimeoutError(f"{dispatches} dispatches have not been made in {_LIMIT_SECONDS} seconds.")
 
         def stop(self) -> None:
             """End the work, and wait for its thread."""
@@ -94,14 +100,11 @@ def paced_hook(tf: Any) -> Any:
             """Wait for the first turn."""
             self._go.acquire()
 
-        def before_run(self, run_context: Any) -> Any:
-            """Ask for the loss of the turn's last step."""
-            return tf.estimator.SessionRunArgs(self.loss) if self._left == 1 else None
-
         def after_run(self, run_context: Any, run_values: Any) -> None:
             """Count, and hand the turn over."""
             self._left -= 1
             if self._left == 0:
+                wait()
                 self._done.release()
                 self._go.acquire()
             if self._is_over:
@@ -120,6 +123,8 @@ class Program:
         steps: How many steps one program of a TPUEstimator runs; None for an Estimator.
         strategy: The strategy.
         use_tpu: Whether the TPUEstimator trains as on a TPU.
+        wait: Waits for a variable's value, on all devices; None where nobody has to wait.
+        batches: How many batches there are before they come again.
     """
 
     def __init__(
@@ -131,11 +136,14 @@ class Program:
         steps: int | None = None,
         strategy: Any = None,
         use_tpu: bool = False,
+        wait: Callable[[Any], Any] | None = None,
+        batches: int = _BATCHES,
     ) -> None:
         self.tf = tf
         self.kind = kind
-        self.hook = paced_hook(tf)
-        self._data = data(kind)
+        self.hook = paced_hook(tf, lambda: None if wait is None else wait(self._waited_for))
+        self._data = data(kind, batches)
+        self._waited_for: Any = None
         self._use_tpu = use_tpu
         tf.compat.v1.logging.set_verbosity(tf.compat.v1.logging.ERROR)
         if steps is None:
@@ -180,6 +188,8 @@ class Program:
             return self.tf.estimator.EstimatorSpec(mode, predictions=logits)
         found = self.tf.argmax(logits, 1)
         metrics = {"accuracy": self.tf.compat.v1.metrics.accuracy(labels, found)}
+        if mode == self.tf.estimator.ModeKeys.EVAL:
+            self._waited_for = self.tf.compat.v1.local_variables()[0]
         return self.tf.estimator.EstimatorSpec(mode, loss=loss, train_op=train_op, eval_metric_ops=metrics)
 
     def _tpu_model(self, features: Any, labels: Any, mode: str, params: Any) -> Any:
@@ -192,8 +202,9 @@ class Program:
         logits = network(tf, self.kind, features, mode)
         if mode == tf.estimator.ModeKeys.PREDICT:
             return logits, None, None
-        loss = self.hook.loss = v1.losses.sparse_softmax_cross_entropy(labels, logits)
+        loss = v1.losses.sparse_softmax_cross_entropy(labels, logits)
         optimizer = v1.train.AdamOptimizer(_LEARNING_RATE)
         if self._use_tpu:
-            optimizer = v1.tpu.CrossShardOptimizer(optimizer)
-        return logits, loss, optimizer.minimize(loss, v1.train.get_global_step())
+            optimizer = tf.contrib.tpu.CrossShardOptimizer(optimizer)
+        self._waited_for = v1.train.get_global_step()
+        return logits, loss, optimizer.minimize(loss, self._waited_for)

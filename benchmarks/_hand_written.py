@@ -24,9 +24,11 @@ class HandWritten:
     Args:
         kind: Which model.
         steps: How many steps a dispatch makes.
+        counts: Whether it counts metrics.
     """
 
-    def __init__(self, kind: str, steps: int) -> None:
+    def __init__(self, kind: str, steps: int, *, counts: bool = True) -> None:
+        self._counts = counts
         self.model = _models.make_model(kind)
         self.optimizer = _models.make_optimizer()
         self.optimizer.build(self.model.trainable_variables)
@@ -123,6 +125,8 @@ class HandWritten:
         if self.num_replicas > 1:
             gradients, loss = jax.lax.psum((gradients, loss), _AXIS)
         trainable, slots = self.optimizer.stateless_apply(slots, gradients, trainable)
+        if not self._counts:
+            return ((trainable, rest, slots), counted), loss
         mean, accuracy = self._split(counted)
         mean = self.loss.stateless_update_state(mean, losses)
         accuracy = self.accuracy.stateless_update_state(accuracy, y, logits)

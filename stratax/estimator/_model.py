@@ -73,6 +73,7 @@ class Model:
         self.mode = mode
         self.spec: Any = None
         self.scope: ModelScope | None = None
+        self._latest: ModelScope | None = None
         self._call = call
         self._strategy = strategy
         self._compiled = compiled
@@ -147,7 +148,7 @@ class Model:
     ) -> Any:
         """Call the `model_fn` in a scope, then something with it and the spec."""
         features, labels = self._found_layout.placeholders(numbers, rows)
-        scope = ModelScope(self.state, self.mode)
+        scope = self._latest = ModelScope(self.state, self.mode)
         scope.host = host
         with scope.entered(numbers):
             # First, as in TensorFlow: it is there before the model's own variables.
@@ -250,6 +251,9 @@ class Model:
             # A tensor that was computed of constants alone is a number already.
             return "constant", Constant(np.asarray(fetch))
         number = scope.number_of(fetch)
+        if number is None and self._latest is not None:
+            # A hook that is kept outside of the model_fn has what the last trace of that has given it.
+            number = self._latest.number_of(fetch)
         if number is None:
             raise errors.BadTypeError(
                 "A hook asked for something that the model_fn did not compute. Expected: a tensor, variable or "

@@ -347,3 +347,20 @@ def test_predictions_of_several_replicas_keep_order_and_batches(tmp_path):
         row["x"] for row in made.predict(lambda: data(8, repeat=False, rows=52), predict_keys=["x", "rows"])
     ]
     np.testing.assert_array_equal(rows, FEATURES[:52, 0])
+
+
+def test_a_hook_outside_of_the_model_fn_asks_for_the_tensor_of_its_last_trace(tmp_path):
+    watch = Watch(None)
+
+    def giving(features, labels, mode, params):
+        spec = model_fn(features, labels, mode, params)
+        watch.fetches = spec.loss
+        return spec
+
+    estimator(tmp_path, giving).train(data, steps=4, hooks=[watch])
+    reference = Watch("global_step")
+    estimator(tmp_path / "other").train(data, steps=4, hooks=[reference])
+    assert [step for step, _ in watch.got] == [step for step, _ in reference.got] == [1, 2, 3, 4]
+    losses = [float(loss) for _, loss in watch.got]
+    assert losses == sorted(losses, reverse=True)
+    assert len(set(losses)) == 4
