@@ -1,7 +1,5 @@
 """What an Estimator saves and reads: the model's variables by name, and the position of the input (estimator layer)."""
 
-import dataclasses
-import json
 import os
 import pathlib
 from collections.abc import Mapping
@@ -19,81 +17,14 @@ from stratax.checkpoint import (
     load_checkpoint,
 )
 from stratax.checkpoint.named import NamedValues, NamedVariables, give, is_written_by_tensorflow
-from stratax.distribute import Strategy
-from stratax.engine import StepLoop, from_chief, is_chief
+from stratax.engine import StepLoop
 from stratax.estimator._run_config import RunConfig
-from stratax.io import write_file
 from stratax.v1 import ModelState
 from stratax.v1.starting import is_seed
 from stratax.v1.train import Saver
 
 PREFIX = "model.ckpt"
 GLOBAL_STEP = "global_step"
-# In the model's folder: which checkpoint a training ended with that was not broken off.
-_ENDED = "ended_at.json"
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
-class Start:
-    """What a training begins with, the same in all workers.
-
-    Attributes:
-        checkpoint: The path of the checkpoint; None without one.
-        step: Its global step.
-        goes_on: Whether the training that saved it was broken off, so that its input goes on where it was.
-    """
-
-    checkpoint: str | None = None
-    step: int = 0
-    goes_on: bool = False
-
-
-def start_of_training(strategy: Strategy, model_dir: str) -> Start:
-    """Return what a training begins with: what the chief finds, as others may see its files a little later.
-
-    Args:
-        strategy: The strategy, whose workers all call this.
-        model_dir: The folder of the model.
-    """
-    found = _found_start(model_dir) if is_chief(strategy) else Start()
-    return Start(**from_chief(strategy, dataclasses.asdict(found)))
-
-
-def _found_start(model_dir: str) -> Start:
-    path = latest(model_dir)
-    if path is None:
-        return Start()
-    # TensorFlow's checkpoints do not say where the input was.
-    is_own = not is_written_by_tensorflow(pathlib.Path(path))
-    return Start(
-        checkpoint=path,
-        step=step_of(path),
-        goes_on=is_own and _identity(model_dir) != _read_end(model_dir),
-    )
-
-
-def note_end(model_dir: str) -> None:
-    """Note that a training has ended with the last checkpoint: the next one reads its input from the beginning."""
-    identity = _identity(model_dir)
-    if identity is not None:
-        write_file(os.path.join(model_dir, _ENDED), json.dumps(identity).encode())
-
-
-def _read_end(model_dir: str) -> object:
-    try:
-        with open(os.path.join(model_dir, _ENDED), encoding="utf-8") as file:
-            return json.load(file)
-    # None was noted, or it is damaged: at worst the next training goes on in its input instead of beginning it anew.
-    except (OSError, ValueError):
-        return None
-
-
-def _identity(model_dir: str) -> list[Any] | None:
-    """Return what tells the last checkpoint from others, also from one of the same name that was written later."""
-    state = get_checkpoint_state(model_dir)
-    if state is None:
-        return None
-    return [os.path.basename(state.model_checkpoint_path), state.all_model_checkpoint_timestamps[-1]]
 
 
 def saved_at(path: str) -> float | None:
@@ -130,7 +61,9 @@ class TrainingCheckpoint:
         self._state = state
         self._loop = loop
         self._saver = saver
-        self._start = Start()
+        # What is there already, and its step.
+        self._restored: str | None = None
+        self._restored_step = 0
         self._position = _Position(loop)
         self._checkpoint = Checkpoint(
             NamedVariables(lambda: saved_variables(state, saver)), input=self._position
@@ -151,32 +84,34 @@ class TrainingCheckpoint:
             prefix: The path before the step; by default `model.ckpt` in the folder, where the oldest is removed.
         """
         if prefix is None or os.path.abspath(prefix) == os.path.join(self._manager.directory, PREFIX):
-            start, self._start = self._start, Start()
-            if start.goes_on and start.step == self._loop.step:
+            restored, self._restored = self._restored, None
+            if restored is not None and self._loop.step == self._restored_step:
                 # It is there already, and an evaluator takes what is written again for another one.
-                return start.checkpoint or ""
+                return restored
             return self._manager.save(checkpoint_number=self._loop.step) or ""
         return self._checkpoint.save_numbered(prefix, CheckpointOptions(), number=self._loop.step)
 
-    def restore(self, start: Start) -> None:
-        """Go on from a checkpoint, if there is one.
+    def restore(self, path: str, *, goes_on: bool) -> None:
+        """Begin with a checkpoint.
+
+        Args:
+            path: Its path.
+            goes_on: Whether the input goes on where it was.
 
         Raises:
             RestoreError: If it is of another model.
         """
-        path = start.checkpoint
-        if path is None:
-            return
         if is_written_by_tensorflow(pathlib.Path(path)) or (self._saver is not None and self._saver.reshape):
             # It does not say where the input is.
             read_into(self._state, path, self._saver)
             return
-        self._start = start
-        self._position.is_taken = start.goes_on
+        self._position.is_taken = goes_on
         wanted = _needed(values_of(path), saved_variables(self._state, self._saver))
         values_of(path).check(wanted)
         self._checkpoint.restore(path, CheckpointOptions(expect_partial=True))
         _initialize_others(self._state, wanted)
+        # With another position of the input it is another checkpoint.
+        self._restored, self._restored_step = path if goes_on else None, self._loop.step
 
     def sync(self) -> None:
         """Wait until what was saved is on the disk."""

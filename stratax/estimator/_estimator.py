@@ -14,7 +14,7 @@ from stratax.core import CompiledPrograms
 from stratax.distribute import InputContext, MirroredStrategy, Strategy
 from stratax.distribute.replicas import get_strategy
 from stratax.engine import is_chief
-from stratax.estimator import _calls, _checkpoints, _evaluation, _inputs, _prediction, _training
+from stratax.estimator import _beginning, _calls, _checkpoints, _evaluation, _inputs, _prediction, _training
 from stratax.estimator._mode_keys import ModeKeys
 from stratax.estimator._model import Model
 from stratax.estimator._run_config import RunConfig
@@ -159,30 +159,32 @@ class Estimator:
             BadArgumentError: If both `steps` and `max_steps` are given, or one is not positive.
             RestoreError: If the checkpoint is of another model.
             NanLossDuringTrainingError: If a loss is NaN.
+            CheckpointError: If another job trains in `model_dir`.
+            FileAccessError: If `model_dir` can't be written.
             ClusterError: If this task does not train, or several do that have no strategy of several workers.
         """
         _check_steps(steps, max_steps)
         strategy = self._strategy("train_distribute")
         _check_trains(self._config, strategy)
-        start = _checkpoints.start_of_training(strategy, self.model_dir)
-        if max_steps is not None and start.step >= max_steps:
-            _logger.info("Skipping training since max_steps has already saved.")
-            return self
-        model = self._model(ModeKeys.TRAIN, strategy, start.checkpoint)
-        with self._input(strategy, input_fn, ModeKeys.TRAIN) as given:
-            given.build(model)
-            if start.checkpoint is None:
-                self._start(model, strategy)
-            run = _training.Training(
-                model,
-                strategy,
-                self._config,
-                hooks=list(check_hooks(hooks, "hooks")),
-                listeners=list(check_listeners(saving_listeners)),
-                steps_per_dispatch=self._steps_per_dispatch(),
-            )
-            begins_at = run.begin(start)
-            run.run(given.steps, max_steps if steps is None else begins_at + steps)
+        with _beginning.training_in(self.model_dir, strategy) as start:
+            if max_steps is not None and start.step >= max_steps:
+                _logger.info("Skipping training since max_steps has already saved.")
+                return self
+            model = self._model(ModeKeys.TRAIN, strategy, start.checkpoint)
+            with self._input(strategy, input_fn, ModeKeys.TRAIN) as given:
+                given.build(model)
+                if start.checkpoint is None:
+                    self._start(model, strategy)
+                run = _training.Training(
+                    model,
+                    strategy,
+                    self._config,
+                    hooks=list(check_hooks(hooks, "hooks")),
+                    listeners=list(check_listeners(saving_listeners)),
+                    steps_per_dispatch=self._steps_per_dispatch(),
+                )
+                begins_at = run.begin(start)
+                run.run(given.steps, max_steps if steps is None else begins_at + steps)
         _logger.info("Loss for final step: %s.", run.last_loss())
         return self
 

@@ -9,7 +9,8 @@ import numpy as np
 from stratax import errors
 from stratax.distribute import Strategy
 from stratax.engine import StepInput, StepLoop, is_chief
-from stratax.estimator._checkpoints import PREFIX, Start, TrainingCheckpoint, note_end
+from stratax.estimator._beginning import Start, note_end
+from stratax.estimator._checkpoints import PREFIX, TrainingCheckpoint
 from stratax.estimator._model import GLOBAL_STEP, LOSS, Model
 from stratax.estimator._run_config import RunConfig
 from stratax.estimator._session import Session, SessionHooks
@@ -73,7 +74,8 @@ class Training:
             RestoreError: If it is of another model.
         """
         self._joints.begin_hooks()
-        self._checkpoint.restore(start)
+        if start.checkpoint is not None:
+            self._checkpoint.restore(start.checkpoint, goes_on=start.goes_on)
         self._loop.step = self._model.global_step()
         return self._loop.step
 
