@@ -163,7 +163,8 @@ def as_dataset(given: Any) -> Dataset:
     if of_parts is not None:
         return of_parts
     leaves = jax.tree.leaves(given)
-    if leaves and all(isinstance(leaf, _TENSORS) for leaf in leaves):
+    # Text alone, a path most likely, is no batch.
+    if leaves and not isinstance(given, str | bytes) and all(isinstance(leaf, _TENSORS) for leaf in leaves):
         return Dataset.from_tensors(given).repeat()
     raise errors.BadTypeError(
         "input_fn must return a Dataset of (features, labels), or these tensors themselves. "
