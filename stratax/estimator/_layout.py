@@ -131,7 +131,7 @@ def features_and_labels(element: Any) -> tuple[Any, Any]:
 def rows_of(numbers: Mapping[str, Any], given: Mapping[str, Mapping[str, Any]]) -> int:
     """Return how many examples a step has."""
     arrays = [*numbers.values(), *(array for parts in given.values() for array in parts.values())]
-    return next((array.shape[0] for array in arrays if array.ndim), 0)
+    return next((int(array.shape[0]) for array in arrays if len(array.shape)), 0)
 
 
 def first_rows(element: Any, parts: int) -> Any:

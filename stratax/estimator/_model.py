@@ -24,7 +24,7 @@ from stratax.distribute.replicas import entered
 from stratax.engine import StepProgram
 from stratax.estimator import _layout
 from stratax.estimator._mode_keys import ModeKeys
-from stratax.v1 import HostInputs, HostTensor, HostTrace, ModelScope, ModelState, Operation
+from stratax.v1 import HostInputs, HostResult, HostTensor, HostTrace, ModelScope, ModelState, Operation
 from stratax.v1.train import Saver
 
 LOSS = "loss"
@@ -250,6 +250,11 @@ class Model:
         ):
             # A tensor that was computed of constants alone is a number already.
             return "constant", Constant(np.asarray(fetch))
+        if isinstance(fetch, HostTensor | HostResult):
+            raise errors.BadTypeError(
+                "Hooks get numbers of the step; strings stay on the host. Expected: a tensor of numbers. Received: "
+                f"{shown(fetch)}. Make the strings predictions, or look them up by the numbers in after_run."
+            )
         number = scope.number_of(fetch)
         if number is None and self._latest is not None:
             # A hook that is kept outside of the model_fn has what the last trace of that has given it.

@@ -4,9 +4,10 @@ Text never goes to a device. It is what the functions of a pipeline see: `bytes`
 NumPy's own strings lose the zero bytes at their ends, which images may end in.
 """
 
+import collections
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -14,12 +15,13 @@ import numpy as np
 from stratax._shown import shown
 from stratax.data.elements import as_array
 from stratax.errors import BadTypeError
+from stratax.ops.labels import TextSymbol
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 def holds_text(value: object) -> bool:
-    """Return whether a value is text: a string, `bytes`, an array of them, or a nested list with one of these in it."""
+    """Return whether a value is text: a string, `bytes`, an array or symbol of them, or a list with one of these."""
     if isinstance(value, np.ndarray):
         if value.dtype.kind == "O":
             # The first element decides: arrays of objects are text as a whole or not at all.
@@ -27,7 +29,7 @@ def holds_text(value: object) -> bool:
         return value.dtype.kind in "SU"
     if isinstance(value, list | tuple):
         return any(map(holds_text, value))
-    return isinstance(value, str | bytes)
+    return isinstance(value, str | bytes | TextSymbol)
 
 
 def as_text(name: str, value: object) -> np.ndarray:
@@ -81,6 +83,9 @@ def or_text(*parameters: str) -> Callable[[_Function], _Function]:
             if not any(map(holds_text, operands)):
                 return function(*args, **kwargs)
             bound = signature.bind(*args, **kwargs)
+            symbols = _symbols(operands)
+            if symbols:
+                return _of_symbols(function, bound, parameters, symbols)
             for name, value in bound.arguments.items():
                 bound.arguments[name] = _operand(name, value, name in parameters)
             return _unwrapped(function(*bound.args, **bound.kwargs))
@@ -88,6 +93,38 @@ def or_text(*parameters: str) -> Callable[[_Function], _Function]:
         return with_text  # type: ignore[return-value]
 
     return decorate
+
+
+def _symbols(operands: Sequence[Any]) -> list[TextSymbol]:
+    """Return those operands, and parts of lists of them, that have no values yet."""
+    flat = [
+        part for operand in operands for part in (operand if isinstance(operand, list | tuple) else [operand])
+    ]
+    return [part for part in flat if isinstance(part, TextSymbol)]
+
+
+def _of_symbols(
+    function: Callable[..., Any], bound: Any, parameters: Sequence[str], symbols: list[TextSymbol]
+) -> Any:
+    """Return what a function makes of text that is not known yet: somebody will call it with arrays."""
+    arguments = dict(bound.arguments)
+
+    def compute(*arrays: np.ndarray) -> Any:
+        given = iter(arrays)
+
+        def known(name: str, value: Any) -> Any:
+            if isinstance(value, TextSymbol):
+                return next(given)
+            if isinstance(value, list | tuple) and _symbols([value]):
+                return [known(name, part) for part in value]
+            return _operand(name, value, name in parameters)
+
+        own = inspect.BoundArguments(bound.signature, collections.OrderedDict())
+        for name, value in arguments.items():
+            own.arguments[name] = known(name, value)
+        return function(*own.args, **own.kwargs)
+
+    return symbols[0].applied(function.__name__, compute, list(symbols))
 
 
 def _operand(name: str, value: Any, is_text: bool) -> Any:

@@ -16,6 +16,7 @@ from stratax.errors import BadArgumentError
 from stratax.ops._host import is_on_host, is_traced
 from stratax.ops._keras_ops import ops
 from stratax.ops._text import as_text, holds_text
+from stratax.ops.labels import TextSymbol
 from stratax.ops.naming import nameable, of_same_rows
 
 
@@ -41,6 +42,10 @@ def _or_text(function: Callable[..., Any], numpy_function: Callable[..., Any]) -
     """Return the same function, which takes two operands of text as well."""
 
     def with_text(x: TensorLike, y: TensorLike, name: str | None = None) -> Any:
+        for operand in (x, y):
+            if isinstance(operand, TextSymbol):
+                others = [each if isinstance(each, TextSymbol) else as_text("y", each) for each in (x, y)]
+                return operand.applied(numpy_function.__name__, numpy_function, others)
         if holds_text(x) or holds_text(y):
             return numpy_function(as_text("x", x), as_text("y", y))
         return function(x, y)

@@ -11,6 +11,21 @@ from typing import Any
 
 import numpy as np
 
+
+class TextSymbol:
+    """Strings that have no values while a step is traced: features, and what is made of results."""
+
+    def applied(self, name: str, function: Callable[..., Any], operands: list[Any]) -> Any:
+        """Return what a function makes of operands of which it is one.
+
+        Args:
+            name: What the function is called.
+            function: From NumPy arrays, one for each operand, to an array.
+            operands: Symbols, and arrays.
+        """
+        raise NotImplementedError
+
+
 Lookup = Callable[[Callable[[np.ndarray], np.ndarray], Any], Any]
 
 

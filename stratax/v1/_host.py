@@ -17,6 +17,7 @@ import numpy as np
 
 from stratax import errors
 from stratax._shown import shown
+from stratax.ops import labels
 from stratax.v1 import _names
 
 # Rows have numbers of 32 bits.
@@ -26,7 +27,7 @@ Batch = Mapping[str, Any]
 Compute = Callable[[dict[str, Any]], Mapping[str, np.ndarray]]
 
 
-class HostTensor:
+class HostTensor(labels.TextSymbol):
     """A feature that stays on the host while a `model_fn` is traced: strings, or a SparseTensor.
 
     Args:
@@ -54,6 +55,12 @@ class HostTensor:
         """Return its shape; None where it is not known."""
         return self.shape
 
+    def applied(self, name: str, function: Callable[..., Any], operands: list[Any]) -> Any:
+        """Return what a function of arrays makes of it and others: see :class:`TextSymbol`."""
+        from stratax.v1._on_host import on_host
+
+        return on_host(function, *operands, name=name, gives=None)
+
     def __repr__(self) -> str:
         return f"<HostTensor {self.name!r} shape={self.shape} dtype={self.dtype}>"
 
@@ -63,8 +70,8 @@ class HostTensor:
         del others
         raise errors.BadTypeError(
             "The values of strings and sparse features are not known in a model_fn: they stay on the host, a compiled "
-            "step computes with numbers. Expected: use in feature columns (tf.feature_column), or conversion to "
-            f"numbers in the input_fn's dataset.map. Received: {shown(self)}."
+            "step computes with numbers. Expected: use in feature columns (tf.feature_column), tf.lookup or "
+            f"tf.strings, or conversion to numbers in the input_fn's dataset.map. Received: {shown(self)}."
         )
 
 
@@ -322,7 +329,7 @@ class Kept:
         return np.concatenate(parts)
 
 
-class HostResult:
+class HostResult(labels.TextSymbol):
     """What NumPy makes of a step's results after it: the labels of classes, for instance.
 
     It is a pytree: a step that returns it returns its tensors, and outside of the step :meth:`value` computes it.
@@ -342,6 +349,12 @@ class HostResult:
     def __init__(self, function: Callable[..., np.ndarray], *tensors: Any) -> None:
         self.function = function
         self.tensors = tensors
+
+    def applied(self, name: str, function: Callable[..., Any], operands: list[Any]) -> Any:
+        """Return what a function of arrays makes of it and others: see :class:`TextSymbol`."""
+        from stratax.v1._on_host import on_host
+
+        return on_host(function, *operands, name=name, gives=None)
 
     def value(self) -> np.ndarray:
         """Return the result, computed of the tensors' values.

@@ -24,7 +24,8 @@ def on_host(function: Function, *operands: Any, name: str, gives: Any = object) 
         function: From NumPy arrays to one of the shape that they have together; strings are arrays of `bytes` objects.
         operands: Strings or numbers: arrays, features of a `model_fn`, or what it computes.
         name: What the function is called.
-        gives: The dtype of the result: `object` for strings.
+        gives: The dtype of the result: `object` for strings; None to find out, with its shape, by a call with empty
+            strings.
 
     Returns:
         An array on the host, where all operands have values. In a `model_fn`, of features: strings that stay on the
@@ -63,9 +64,18 @@ def _of_features(
     def of_batch(batch: dict[str, Any]) -> np.ndarray:
         return function(*(_array(batch[each]) for each in names))
 
+    if any(each.shape is None for each in symbols):
+        raise errors.BadTypeError(
+            f"{name} takes dense strings. Received: {shown(symbols)}, of which one is a SparseTensor. Use "
+            "tf.sparse.to_dense in dataset.map, or a feature column."
+        )
+    if gives is None:
+        blank = np.asarray(function(*map(_blank, symbols)))
+        gives, shape = blank.dtype, blank.shape
+    else:
+        shape = np.broadcast_shapes(*(tuple(each.shape) for each in symbols))
     if np.dtype(gives).kind == "O":
-        shapes = [tuple(each.shape) for each in symbols]
-        return scope.host_strings(of_batch, names, np.broadcast_shapes(*shapes), name)
+        return scope.host_strings(of_batch, names, shape, name)
     return scope.host_input(lambda batch: {"value": _number(of_batch(batch), name)}, names, name)["value"]
 
 
@@ -91,6 +101,13 @@ def _of_sparse(function: Function, operands: tuple[Any, ...], name: str, gives: 
             f"{name} takes one SparseTensor, as its first argument. Received: {shown(operands)}."
         )
     return sparse._replace(values=on_host(function, sparse.values, *others, name=name, gives=gives))
+
+
+def _blank(symbol: Any) -> np.ndarray:
+    """Return an array of the shape of a symbol."""
+    if isinstance(symbol, HostTensor):
+        return np.full(symbol.shape or (), b"", object)
+    return np.zeros(symbol.shape, symbol.dtype)
 
 
 def _result(scope: ModelScope, value: Any) -> Any:

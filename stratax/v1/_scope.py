@@ -471,11 +471,17 @@ class ModelScope(creation.Creator):
             value: The feature.
 
         Raises:
+            BadTypeError: If it is a SparseTensor or a scalar.
             ModelScopeError: If nobody runs functions on the host for this trace.
         """
         if self.host is None:
             raise errors.ModelScopeError(
                 f"Nothing is computed on the host for this model_fn. Received: {shown(value)} as a prediction."
+            )
+        if not value.shape:
+            raise errors.BadTypeError(
+                "A prediction has one row for each example. Expected: strings of shape (batch, ...). Received: "
+                f"{shown(value)}. Make a SparseTensor dense in the input_fn's dataset.map."
             )
         with self._unrecorded():
             made = self.host.keep(value.name)

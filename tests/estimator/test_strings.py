@@ -176,3 +176,22 @@ def test_training_evaluation_and_prediction_are_tensorflows(tmp_path):
             np.testing.assert_allclose(own, value, rtol=1e-5)
         else:
             assert own.tolist() == value.tolist()
+
+
+def test_hooks_are_told_that_strings_stay_on_the_host(tmp_path):
+    class Wrong(SessionRunHook):
+        def before_run(self, run_context):
+            return SessionRunArgs(found[-1])
+
+    found = []
+
+    def model_fn(features, labels, mode):
+        found.append(features["s"])
+        train_op = tf.assign_add(tf.train.get_global_step(), 1)
+        return EstimatorSpec(mode, loss=tf.reduce_sum(features["x"]), train_op=train_op)
+
+    data = {"s": np.array([b"a", b"b"], object), "x": np.zeros(2)}
+    with pytest.raises(errors.BadTypeError, match="Hooks get numbers of the step"):
+        Estimator(model_fn, str(tmp_path)).train(
+            lambda: sx.data.Dataset.from_tensor_slices(data).batch(1), hooks=[Wrong()]
+        )

@@ -188,3 +188,35 @@ def test_hashes_that_32_bits_do_not_hold_are_refused():
 
     with pytest.raises(errors.BadArgumentError, match="32 bits do not hold"):
         HostStep(body)({"s": np.array([b"hello"], object), "x": np.zeros(1)})
+
+
+def test_functions_that_rearrange_take_features_and_what_is_made_of_results():
+    def body(scope, features):
+        s = features["s"]
+        column = tf.expand_dims(tf.identity(s), 1)
+        both = tf.concat([column, tf.reshape(s, [-1, 1])], 1)
+        assert (column.shape, both.shape) == ((*s.shape, 1), (*s.shape, 2))
+        is_a = tf.cast(tf.equal(s, "a"), tf.int32)
+        names = tf.reshape(tf.gather(["other", "a"], is_a), [-1, 1])
+        return {"is_a": is_a, "both": scope.as_result(both), "names": names}
+
+    step = HostStep(body)
+    for texts in (["a", "b"], ["b", "c", "a"]):
+        made = step({"s": np.array([text.encode() for text in texts], object), "x": np.zeros(len(texts))})
+        assert made["is_a"].tolist() == [int(text == "a") for text in texts]
+        made = v1.values_after_step(made)
+        assert made["both"].tolist() == [[text.encode()] * 2 for text in texts]
+        assert made["names"].tolist() == [[b"a" if text == "a" else b"other"] for text in texts]
+
+
+def test_sparse_features_are_no_predictions_and_no_dense_strings():
+    def body(scope, features):
+        with pytest.raises(errors.BadTypeError, match="takes dense strings"):
+            strings.lower(features["s"])
+        with pytest.raises(errors.BadTypeError, match="one row for each example"):
+            scope.as_result(features["s"])
+        return features["x"]
+
+    sparse = sx.data.SparseTensor(np.array([[0, 1]]), np.array([b"b"], object), np.array([1, 2]))
+    step = HostStep(lambda scope, features: body(scope, {**features, "s": v1.HostTensor("s", None)}))
+    step({"s": sparse, "x": np.zeros(1)})
