@@ -6,6 +6,7 @@ from ._cluster_spec import ClusterSpec as ClusterSpec
 from ._connection import connect as connect
 from ._connection import current as current
 from ._connection import experimental_connect_to_cluster as experimental_connect_to_cluster
+from ._devices import CORE_OF_REPLICA as CORE_OF_REPLICA
 from ._devices import LogicalDevice as LogicalDevice
 from ._devices import PhysicalDevice as PhysicalDevice
 from ._devices import device as device

@@ -15,6 +15,9 @@ from stratax._shown import shown
 from stratax.cluster._simulate import KINDS, simulated_kind
 from stratax.errors import BadTypeError, DeviceError
 
+# What `tf.tpu.core(0)` is called: the core that a replica runs on.
+CORE_OF_REPLICA = "device:TPU_REPLICATED_CORE:0"
+
 
 class LogicalDevice(NamedTuple):
     """A device that a program can place work on, as ``tf.config.LogicalDevice``.
@@ -196,6 +199,10 @@ def device(device_name: str | LogicalDevice | PhysicalDevice | jax.Device) -> It
         >>> with device("/CPU:0"):
         ...     total = jax.numpy.add(1, 2)
     """
+    if device_name == CORE_OF_REPLICA:
+        # It runs there.
+        yield
+        return
     with jax.default_device(resolve_device(device_name)):
         yield
 

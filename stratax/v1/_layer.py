@@ -178,9 +178,12 @@ class Layer(keras.layers.Layer):
                 trainable=trainable is not False and self.trainable,
                 constraint=_keras_object(keras.constraints, constraint),
             )
-        self._track_variable(variable)
+        # A getter of the scope may give what it has computed of the variable, such as its value in bfloat16.
+        if isinstance(variable, keras.Variable):
+            self._track_variable(variable)
         if regularizer is not None and id(variable) not in present:
-            self.add_loss(_keras_object(keras.regularizers, regularizer)(variable.value))
+            value = variable.value if isinstance(variable, keras.Variable) else variable
+            self.add_loss(_keras_object(keras.regularizers, regularizer)(value))
         return variable
 
     def add_variable(self, *args: Any, **kwargs: Any) -> Any:

@@ -1,3 +1,14 @@
+from ._bfloat16 import bfloat16_scope as bfloat16_scope
+from ._computations import PaddingSpec as PaddingSpec
+from ._computations import XLAOptions as XLAOptions
+from ._computations import batch_parallel as batch_parallel
+from ._computations import core as core
+from ._computations import initialize_system as initialize_system
+from ._computations import outside_compilation as outside_compilation
+from ._computations import replicate as replicate
+from ._computations import rewrite as rewrite
+from ._computations import shard as shard
+from ._computations import shutdown_system as shutdown_system
 from ._config import InputPipelineConfig as InputPipelineConfig
 from ._config import RunConfig as RunConfig
 from ._config import TPUConfig as TPUConfig
