@@ -39,6 +39,7 @@ class KnownTrace(core.Trace):
         # Every result, in the order of the program, and where each one is.
         self._results: list[Any] = []
         self._numbers: dict[int, int] = {}
+        self._is_counting = True
 
     @contextlib.contextmanager
     def entered(self) -> Iterator["KnownTrace"]:
@@ -51,6 +52,19 @@ class KnownTrace(core.Trace):
         """Have what a block computes be none of the trace's results."""
         with set_current_trace(self.parent):
             yield
+
+    @contextlib.contextmanager
+    def as_one(self) -> Iterator[None]:
+        """Leave what a block computes without numbers: other traces may compute it by more or fewer operations."""
+        before, self._is_counting = self._is_counting, False
+        try:
+            yield
+        finally:
+            self._is_counting = before
+
+    def _count(self, result: object) -> None:
+        if self._is_counting:
+            self.number(result)
 
     def _note_read(self, variable: keras.Variable, value: object) -> None:
         self._read[id(value)] = (value, variable)
@@ -138,7 +152,7 @@ class KnownTrace(core.Trace):
     def process_primitive(self, primitive: Any, args: Sequence[Any], params: dict[str, Any], /) -> Any:
         results = primitive.bind_with_trace(self.parent, args, [core.typeof(arg) for arg in args], params)
         for result in results if primitive.multiple_results else [results]:
-            self.number(result)
+            self._count(result)
         # With effects (a print, an exchange between devices) an operation is not to be run a second time.
         if all(map(self.is_known, args)) and not _has_effects(params):
             if primitive.multiple_results:
@@ -176,7 +190,7 @@ class KnownTrace(core.Trace):
             results = primitive.bind(*args, **params)
         is_known = all(map(self.is_known, args))
         for result in results if primitive.multiple_results else [results]:
-            self.number(result)
+            self._count(result)
             if is_known and isinstance(result, jax.core.Tracer):
                 self._opaque[id(result)] = (result, str(primitive))
         return results

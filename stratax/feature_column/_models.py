@@ -1,5 +1,6 @@
 """`input_layer` and `linear_model`: what a model makes of features, as TensorFlow 1 has them (feature_column layer)."""
 
+import functools
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -119,7 +120,7 @@ def input_layer(
         with v1.variable_scope(None, default_name="input_layer"):
             for column in columns:
                 with v1.variable_scope(None, default_name=column.var_scope_name) as scope:
-                    parts.append(_flat(column, given, weights))
+                    parts.append(_as_one(functools.partial(_flat, column, given, weights)))
                     if cols_to_vars is not None:
                         cols_to_vars[column] = scope.global_variables()
     if cols_to_output_tensors is not None:
@@ -174,7 +175,9 @@ def linear_model(
     with v1.variable_scope(name):
         for layer, column in named:
             with v1.variable_scope(layer) as scope:
-                sums.append(_weighted_sum(column, given, weights, units, sparse_combiner))
+                sums.append(
+                    _as_one(functools.partial(_weighted_sum, column, given, weights, units, sparse_combiner))
+                )
                 if cols_to_vars is not None:
                     cols_to_vars[column] = scope.global_variables()
         bias = weights.variable("bias_weights", (units,), keras.initializers.Zeros())
@@ -246,6 +249,11 @@ def _free_name(name: str) -> str:
 
 def _in_model() -> bool:
     return v1.current_or_none() is not None
+
+
+def _as_one(compute: Callable[[], Any]) -> Any:
+    """Return what a column gives as one result: how many operations it takes depends on how many ids examples have."""
+    return v1.current().as_one_result(compute)
 
 
 def _checked_dense(column: FeatureColumn) -> DenseColumn:

@@ -223,6 +223,11 @@ class HostTrace:
             return value.name
         return next((name for name, each in self._placeholders.items() if each is value), None)
 
+    def example_of(self, value: object) -> Any:
+        """Return what a value is in the batch of which the first trace learns shapes; None where that is not known."""
+        name = self.name_of(value)
+        return None if name is None or self._example is None else self._example.get(name)
+
     def input(
         self, function: Compute, names: Sequence[str], key: str, fills: Mapping[str, float] | None = None
     ) -> dict[str, Any]:

@@ -96,7 +96,12 @@ def compute_weighted_loss(
         given = on_device(losses)
         values, factors = given.astype(jnp.float32), on_device(weights).astype(jnp.float32)
         check_broadcastable(factors, values)
-        loss = _reduced(values, factors, reduction, is_constant=_is_constant(weights)).astype(given.dtype)
+        graph, is_constant = current_or_none(), _is_constant(weights)
+
+        def reduced() -> Any:
+            return _reduced(values, factors, reduction, is_constant=is_constant).astype(given.dtype)
+
+        loss = reduced() if graph is None else graph.as_one_result(reduced)
         return _collected(loss, loss_collection, _TENSOR_NAMES[reduction])
 
 

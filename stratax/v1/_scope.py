@@ -413,6 +413,10 @@ class ModelScope(creation.Creator):
         """Return the name under which the host has a feature; None for what was computed in the `model_fn`."""
         return None if self.host is None else self.host.name_of(value)
 
+    def example_of(self, value: object) -> Any:
+        """Return what a feature or label is in the first batch, on the host; None where that is not known."""
+        return None if self.host is None else self.host.example_of(value)
+
     def host_input(
         self, function: Compute, names: Sequence[str], key: str, fills: Mapping[str, float] | None = None
     ) -> dict[str, Any]:
@@ -496,6 +500,21 @@ class ModelScope(creation.Creator):
         for leaf in jax.tree.leaves(made):
             if self._known is not None:
                 self._known.number(leaf)
+
+    def as_one_result(self, compute: Callable[[], Any]) -> Any:
+        """Return what a function computes, which counts as one result of the trace.
+
+        For what takes more or fewer operations in other traces: where one replica stands for all, or batches are wider.
+
+        Args:
+            compute: Computes one tensor.
+        """
+        if self._known is None:
+            return compute()
+        with self._known.as_one():
+            made = compute()
+        self._known.number(made)
+        return made
 
     # Operations.
 

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 import stratax as sx
+import stratax.tf.compat.v1 as tf
+from stratax.estimator import Estimator, EstimatorSpec, RunConfig, SessionRunArgs, SessionRunHook
 from tests.cluster.processes import run_tasks
 from tests.estimator.v1_model import trained
 
@@ -61,3 +63,33 @@ def test_two_workers_with_four_replicas_are_one_device(of_one_device, tmp_path):
         for name, value in variables.items():
             own = result.report["variables"][name]
             np.testing.assert_allclose(own, value, rtol=1e-5, atol=1e-6, err_msg=name)
+
+
+def test_hooks_find_what_is_behind_a_loss_where_one_replica_stands_for_all(tmp_path):
+    found = []
+
+    class Watch(SessionRunHook):
+        def __init__(self, tensor):
+            self.tensor = tensor
+
+        def before_run(self, run_context):
+            return SessionRunArgs(self.tensor)
+
+        def after_run(self, run_context, run_values):
+            found.append(float(run_values.results))
+
+    def model_fn(features, labels, mode):
+        weight = tf.get_variable("weight", [], initializer=tf.zeros_initializer())
+        loss = tf.losses.mean_squared_error(labels, features * weight, weights=features)
+        seven = 0 * loss + 7.0
+        tf.reduce_sum(features)
+        optimizer = tf.train.GradientDescentOptimizer(0.1)
+        train_op = optimizer.minimize(loss, global_step=tf.train.get_global_step())
+        return EstimatorSpec(mode, loss=loss, train_op=train_op, training_hooks=[Watch(seven)])
+
+    strategy = sx.distribute.MirroredStrategy([f"/cpu:{index}" for index in range(4)])
+    made = Estimator(model_fn, str(tmp_path), RunConfig(train_distribute=strategy))
+    rows = np.ones(9, np.float32)
+    # The last step has a row for one replica.
+    made.train(lambda: sx.data.Dataset.from_tensor_slices((rows, rows)).batch(2))
+    assert found == [7.0, 7.0]

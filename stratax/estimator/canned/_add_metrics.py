@@ -50,4 +50,4 @@ def add_metrics(estimator: Estimator, metric_fn: Callable[..., Any]) -> Estimato
         added = metric_fn(**{name: given[name] for name in names})
         return spec._replace(eval_metric_ops={**(spec.eval_metric_ops or {}), **added})
 
-    return Estimator(model_fn, estimator.model_dir, estimator.config)
+    return Estimator(model_fn, estimator.model_dir, estimator.config, warm_start_from=estimator._warm_start)

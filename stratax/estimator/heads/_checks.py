@@ -157,15 +157,16 @@ def _example(labels: Any) -> Any:
     return np.zeros(0, labels.dtype) if isinstance(labels, jax.Array) else labels
 
 
-def checked_range(labels: Any, most: int, what: str = "") -> None:
-    """Raise where labels are not from 0 to a number; of traced ones nothing is known yet.
+def check_range(labels: Any, most: int, what: str = "") -> None:
+    """Raise where labels are not from 0 to a number; of traced ones only the first batch's are known.
 
     Raises:
         BadArgumentError: They are not.
     """
+    scope = v1.current_or_none()
     if isinstance(labels, jax.core.Tracer):
-        return
-    found = np.asarray(labels)
+        labels = () if scope is None else scope.example_of(labels)
+    found = np.asarray(() if labels is None else labels)
     if found.size and not (found.min() >= 0 and found.max() <= most):
         raise errors.BadArgumentError(
             f"{what or 'Labels'} must be from 0 to {most}. Received: values from {found.min()} to {found.max()}. "

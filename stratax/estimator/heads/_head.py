@@ -131,8 +131,9 @@ class Head(abc.ABC):
             if mode == ModeKeys.EVAL:
                 found = self._evaluated(features, logits, labels, regularization_losses)
                 return EstimatorSpec(mode, predictions=predictions, loss=loss, eval_metric_ops=found)
-            operation = self._trained(loss, optimizer, train_op_fn, trainable_variables, update_ops)
+            # Before the optimizer: it computes other operations where one replica stands for all.
             summaries = self._summaries(loss, features, logits, labels, regularization_losses)
+            operation = self._trained(loss, optimizer, train_op_fn, trainable_variables, update_ops)
         with v1.name_scope(""):
             for key, value in summaries.items():
                 v1.summary.scalar(self._key(key), value)

@@ -86,7 +86,7 @@ class MultiClassHead(LogitsHead):
                 f"Labels dtype should be integer. Received: dtype={found.dtype}. Labels are the classes' numbers: "
                 "convert them in the input_fn."
             )
-        _checks.checked_range(found, self.logits_dimension - 1)
+        _checks.check_range(labels, self.logits_dimension - 1)
         return found
 
     def _own_losses(self, labels: Any, logits: Any) -> Any:

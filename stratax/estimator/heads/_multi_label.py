@@ -87,7 +87,7 @@ class MultiLabelHead(LogitsHead):
         if is_sparse:
             labels = _classes.numbered_sparse(labels, self.logits_dimension, self._label_vocabulary)
         found = _checks.dense_labels(labels, logits, self.logits_dimension)
-        _checks.checked_range(found, 1, "Labels of several classes are zeros and ones: they")
+        _checks.check_range(labels, 1, "Labels of several classes are zeros and ones: they")
         return found
 
     def _own_losses(self, labels: Any, logits: Any) -> Any:

@@ -104,11 +104,13 @@ def test_inputs_that_do_not_fit_are_refused(tmp_path, make, given, message):
         make(str(tmp_path)).train(given, steps=1)
 
 
-def test_labels_out_of_range_in_a_compiled_step_end_the_training(tmp_path):
+def test_labels_out_of_range_are_refused_in_the_first_batch_and_end_the_training_later(tmp_path):
     made = tf.estimator.BaselineClassifier(str(tmp_path), n_classes=3)
-    labels = np.array([0, 1, 2, 3, 0, 1, 2, 3])
-    with pytest.raises((errors.BadArgumentError, tf.estimator.NanLossDuringTrainingError)):
-        made.train(lambda: data(labels=labels), steps=2)
+    right, wrong = np.array([0, 1, 2, 0, 0, 1, 2, 0]), np.array([0, 1, 2, 3, 0, 1, 2, 3])
+    with pytest.raises(errors.BadArgumentError, match="must be from 0 to 2. Received: values from 0 to 3"):
+        made.train(lambda: data(labels=wrong), steps=1)
+    with pytest.raises(tf.estimator.NanLossDuringTrainingError):
+        made.train(lambda: data(labels=right).take(1).concatenate(data(labels=wrong)), steps=3)
 
 
 @pytest.mark.parametrize(
