@@ -8,6 +8,8 @@ from typing import Any
 import keras
 import numpy as np
 
+from stratax import errors
+from stratax._shown import shown
 from stratax.checkpoint import (
     Checkpoint,
     CheckpointManager,
@@ -164,8 +166,14 @@ def values_of(path: str) -> NamedValues:
 
     Raises:
         FileMissingError: If there is none.
+        DataLossError: If it is damaged.
     """
-    return NamedValues(load_checkpoint(path), path)
+    try:
+        return NamedValues(load_checkpoint(path), path)
+    except errors.DataLossError as error:
+        raise errors.DataLossError(
+            f"{error} Or remove the folder {shown(path)}: the checkpoint before it is the last one then."
+        ) from error
 
 
 def variable_value(path: str, name: str) -> np.ndarray:

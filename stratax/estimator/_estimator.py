@@ -21,7 +21,7 @@ from stratax.estimator._run_config import RunConfig
 from stratax.estimator._session import Session
 from stratax.estimator._spec import EstimatorSpec
 from stratax.estimator._warm_start import checked_settings, warm_start_model
-from stratax.estimator.hooks import check_hooks, check_listeners
+from stratax.estimator.hooks import check_hooks, check_listeners, closing_writers
 from stratax.v1 import ModelState
 
 _logger = logging.getLogger("stratax")
@@ -166,7 +166,7 @@ class Estimator:
         _check_steps(steps, max_steps)
         strategy = self._strategy("train_distribute")
         _check_trains(self._config, strategy)
-        with _beginning.training_in(self.model_dir, strategy) as start:
+        with _beginning.training_in(self.model_dir, strategy) as start, closing_writers():
             if max_steps is not None and start.step >= max_steps:
                 _logger.info("Skipping training since max_steps has already saved.")
                 return self
@@ -216,7 +216,7 @@ class Estimator:
         strategy = self._strategy("eval_distribute")
         path = checkpoint_path or self.latest_checkpoint()
         model = self._model(ModeKeys.EVAL, strategy, path)
-        with self._input(strategy, input_fn, ModeKeys.EVAL) as given:
+        with self._input(strategy, input_fn, ModeKeys.EVAL) as given, closing_writers():
             given.build(model)
             self._read(model, strategy, path)
             found = _evaluation.evaluate(
@@ -262,7 +262,8 @@ class Estimator:
         strategy = self._predicting()
         model = self._model(ModeKeys.PREDICT, strategy, path)
         with self._input(strategy, input_fn, ModeKeys.PREDICT) as given:
-            given.build(model)
+            if not given.build(model, may_be_empty=True):
+                return
             self._read(model, strategy, path)
             yield from _prediction.predictions(
                 model,
@@ -387,5 +388,11 @@ def _check_steps(steps: int | None, max_steps: int | None) -> None:
             f"Can not provide both steps and max_steps. Received: steps={shown(steps)}, max_steps={shown(max_steps)}."
         )
     for name, value in (("steps", steps), ("max_steps", max_steps)):
-        if value is not None and value <= 0:
+        if value is None:
+            continue
+        if isinstance(value, bool) or not isinstance(value, int | np.integer):
+            raise errors.BadTypeError(
+                f"{name} must be a whole number or None. Received: {name}={shown(value)}. Convert it with int()."
+            )
+        if value <= 0:
             raise errors.BadArgumentError(f"Must specify {name} > 0, given: {value}")

@@ -44,24 +44,40 @@ class ModelInput:
         self._preparation = preparation
         self._replicas_in_element = replicas_in_element
 
-    def build(self, model: "Model") -> None:
+    def build(self, model: "Model", *, may_be_empty: bool = False) -> bool:
         """Trace a model in advance, with the first batch; steps are prepared as it asked for.
 
         Args:
             model: The model.
+            may_be_empty: Whether an input without batches is right; then nothing is traced.
+
+        Returns:
+            Whether there are batches.
 
         Raises:
             DataError: The input has no batches, or the first one can't be read.
         """
         # Nothing is read ahead yet: the pass is only opened.
         self.steps.open_ahead()
-        element = self._first()
+        element, is_empty = self._first()
+        if is_empty:
+            if may_be_empty:
+                return False
+            raise errors.DataError(
+                "The input has no batches. Expected: at least one. Received: "
+                f"{shown(self._preparation.dataset)} from input_fn. Look at what it reads and filters, and whether "
+                "batch(..., drop_remainder=True) leaves one."
+            )
         model.build(_layout.first_rows(element, self._replicas_in_element))
         if model.prepares:
             self._preparation.prepare_by(model.prepared, element)
+        return True
 
-    def _first(self) -> Any:
-        """Return the first element of the input, in all workers; one of its structure where a worker has none."""
+    def _first(self) -> tuple[Any, bool]:
+        """Return the first element of the input, in all workers, and whether there is none in any.
+
+        A worker without batches gets one of the input's structure.
+        """
         element, failure = None, None
         try:
             element = self._preparation.first()
@@ -85,12 +101,7 @@ class ModelInput:
                     f"The input of worker {index} failed, so no worker can go on. Received from it: {other}. Its own "
                     "log has the traceback."
                 )
-        if all(found):
-            raise errors.DataError(
-                "The input has no batches. Expected: at least one. Received: "
-                f"{shown(self._preparation.dataset)}."
-            )
-        return element
+        return element, all(found)
 
     def __enter__(self) -> "ModelInput":
         return self

@@ -14,7 +14,7 @@ from stratax.checkpoint import checkpoint_exists, checkpoints_iterator
 from stratax.estimator import _checkpoints
 from stratax.estimator._estimator import Estimator
 from stratax.estimator._train_eval_spec import EvalSpec, TrainSpec
-from stratax.estimator.hooks import CheckpointSaverListener, Session, written_at
+from stratax.estimator.hooks import CheckpointSaverListener, Session, closing_writers, written_at
 from stratax.io import write_file
 
 _logger = logging.getLogger("stratax")
@@ -61,6 +61,14 @@ def train_and_evaluate(
             raise errors.BadTypeError(
                 f"`{name}` must have type `{kind.__name__}`. Received: {name}={shown(value)}."
             )
+    # One file of summaries for all evaluations.
+    with closing_writers():
+        return _run(estimator, train_spec, eval_spec)
+
+
+def _run(
+    estimator: Estimator, train_spec: TrainSpec, eval_spec: EvalSpec
+) -> tuple[dict[str, Any] | None, list[Any]] | None:
     config = estimator.config
     if not config.cluster_spec.as_dict() and config.task_type != _EVALUATOR:
         return _on_one_machine(estimator, train_spec, eval_spec)

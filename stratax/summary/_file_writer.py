@@ -202,3 +202,19 @@ class FileWriterCache:
             if name not in _CACHE.writers:
                 _CACHE.writers[name] = FileWriter(name)
             return _CACHE.writers[name]
+
+
+def open_shared(folder: FileName) -> tuple[FileWriter, bool]:
+    """Return the writer of a folder that the whole process shares, open, and whether it was not so before.
+
+    Args:
+        folder: The folder or URL.
+    """
+    name = files.as_file_name(folder)
+    with _CACHE.lock:
+        known = _CACHE.writers.get(name)
+    writer = known or FileWriterCache.get(name)
+    was_open = known is not None and not known._is_closed
+    # A program may have closed it behind another run.
+    writer.reopen()
+    return writer, not was_open

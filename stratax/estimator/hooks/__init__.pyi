@@ -28,5 +28,6 @@ from ._stop_at_step import StopAtStepHook as StopAtStepHook
 from ._summary_saver import SummarySaverHook as SummarySaverHook
 from ._timer import SecondOrStepTimer as SecondOrStepTimer
 from ._waiter import GlobalStepWaiterHook as GlobalStepWaiterHook
+from ._writers import closing_writers as closing_writers
 from ._writers import write as write
 from ._writers import writer_of as writer_of

@@ -1,12 +1,43 @@
 """How hooks write summaries (estimator layer)."""
 
-from collections.abc import Mapping
+import contextlib
+import threading
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from stratax import errors
 from stratax._shown import shown
 from stratax.summary import forms
-from stratax.summary.files import FileWriter, FileWriterCache
+from stratax.summary.files import FileWriter, open_shared
+
+
+class _Opened(threading.local):
+    # Those that hooks have opened in the outermost block of `closing_writers`; None outside of one.
+    writers: dict[int, FileWriter] | None = None
+
+
+_opened = _Opened()
+
+
+@contextlib.contextmanager
+def closing_writers() -> Iterator[None]:
+    """Close the writers that hooks open in a block, at its end, also behind an error; blocks within it do nothing.
+
+    Nothing keeps a thread and an open file then. Writers that were open before belong to the program, and stay open.
+    """
+    if _opened.writers is not None:
+        yield
+        return
+    writers: dict[int, FileWriter] = {}
+    _opened.writers = writers
+    with contextlib.ExitStack() as stack:
+        try:
+            yield
+        finally:
+            _opened.writers = None
+            for writer in writers.values():
+                # All of them, whatever the first one raises.
+                stack.callback(writer.close)
 
 
 def writer_of(folder: str) -> FileWriter:
@@ -17,9 +48,9 @@ def writer_of(folder: str) -> FileWriter:
     Args:
         folder: The folder or URL.
     """
-    writer = FileWriterCache.get(folder)
-    # A program may have closed it behind another run.
-    writer.reopen()
+    writer, is_new = open_shared(folder)
+    if is_new and _opened.writers is not None:
+        _opened.writers[id(writer)] = writer
     return writer
 
 
