@@ -7,6 +7,7 @@ the name is made; type checkers read the same lines. It may hold these forms and
     from ._capture import Region as Region  a name that a module of this package, or another door, makes
     from stratax.image import *             all names of another door of Stratax
     del saturate_cast                       but for this one
+    from keras import *                     all names of a library that are none of the door's own; not in `__all__`
     import keras as keras                   a library
     swish = stratax.ops.nn.silu             a name that is another one there; needs an `import stratax.ops.nn`
 """
@@ -58,11 +59,16 @@ def attach(door: str, file: str, missing: Callable[[str], AttributeError] | None
 
             __getattr__, __dir__, __all__ = _doors.attach(__name__, __file__)
     """
-    table = read_table(door, file)
+    table, libraries = read_table(door, file), read_libraries(file)
     names = sorted(table)
 
     def __getattr__(name: str) -> Any:
         if name not in table:
+            for library in libraries:
+                found = importlib.import_module(library)
+                # Not kept: a library's name may come to mean something else.
+                if hasattr(found, name):
+                    return getattr(found, name)
             raise _no_attribute(door, name) if missing is None else missing(name)
         origin = table[name]
         module = importlib.import_module(origin.module)
@@ -72,8 +78,12 @@ def attach(door: str, file: str, missing: Callable[[str], AttributeError] | None
         vars(sys.modules[door])[name] = value
         return value
 
-    # Copies: `__dir__` and `__all__` may be changed by who gets them.
-    return __getattr__, names.copy, names.copy()
+    def __dir__() -> list[str]:
+        others = [name for library in libraries for name in dir(importlib.import_module(library))]
+        return sorted({*names, *others})
+
+    # A copy: `__all__` may be changed by who gets it.
+    return __getattr__, __dir__, names.copy()
 
 
 def _no_attribute(door: str, name: str) -> AttributeError:
@@ -89,8 +99,26 @@ def read_table(door: str, file: str) -> dict[str, Origin]:
     """
     stem = os.path.splitext(file)[0]
     package = door if os.path.basename(stem) == "__init__" else door.rpartition(".")[0]
+    return parse_table(package, _text(stem))
+
+
+def read_libraries(file: str) -> list[str]:
+    """Return the libraries whose names a door has besides its own.
+
+    Args:
+        file: The door's file, or the stub beside it.
+    """
+    lines = _LINE.finditer(_text(os.path.splitext(file)[0]))
+    return [line["source"] for line in lines if line["all"] and not _is_own(line["source"])]
+
+
+def _text(stem: str) -> str:
     with open(f"{stem}.pyi", encoding="utf-8") as stub:
-        return parse_table(package, stub.read())
+        return stub.read()
+
+
+def _is_own(module: str) -> bool:
+    return module.split(".")[0] == os.path.basename(_ROOT)
 
 
 def parse_table(package: str, text: str) -> dict[str, Origin]:
@@ -107,7 +135,7 @@ def parse_table(package: str, text: str) -> dict[str, Origin]:
         elif line["renamed"]:
             table[line["renamed"]] = Origin(line["module"], line["attribute"])
         elif line["all"]:
-            table |= _table_of(line["source"])
+            table |= _table_of(line["source"]) if _is_own(line["source"]) else {}
         elif line["library"]:
             table[line["library"]] = Origin(line["library"], "")
         else:

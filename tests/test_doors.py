@@ -57,6 +57,8 @@ def parsed(stub):
         match node:
             case ast.ImportFrom(module=None, names=[ast.alias(name=name, asname=alias)], level=1):
                 entries = {alias: (f"{package}.{name}", "")}
+            case ast.ImportFrom(module="keras", names=[ast.alias(name="*")], level=0):
+                continue
             case ast.ImportFrom(module=module, names=[ast.alias(name="*", asname=None)], level=0):
                 entries = parsed(next(each for each in STUBS if door_of(each) == module))
             case ast.ImportFrom(module=module, names=[ast.alias(name=name, asname=alias)], level=0 | 1):
@@ -141,7 +143,8 @@ def test_every_name_of_a_door_is_there(name):
     door = importlib.import_module(name)
     assert door.__doc__
     assert [each for each in door.__all__ if getattr(door, each, None) is None] == []
-    assert dir(door) == door.__all__
+    libraries = [importlib.import_module(each) for each in _doors.read_libraries(door.__file__)]
+    assert dir(door) == sorted({*door.__all__, *(each for library in libraries for each in dir(library))})
 
 
 def test_all_forms_of_a_table_are_read():
@@ -170,6 +173,24 @@ del gone
 def test_a_table_may_take_all_names_of_another_but_some():
     names = set(_doors.parse_table("house", "from stratax.io import *\ndel glob\n"))
     assert names == set(importlib.import_module("stratax.io").__all__) - {"glob"}
+
+
+def test_a_door_may_have_a_librarys_names_besides(tmp_path, monkeypatch):
+    (tmp_path / "hall").mkdir()
+    (tmp_path / "hall" / "__init__.py").write_text(
+        "from stratax import _doors\n__getattr__, __dir__, __all__ = _doors.attach(__name__, __file__)\n"
+    )
+    (tmp_path / "hall" / "__init__.pyi").write_text(
+        "from colorsys import *\nfrom ._made import rgb_to_hsv as rgb_to_hsv\n"
+    )
+    (tmp_path / "hall" / "_made.py").write_text("rgb_to_hsv = 1\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    hall = importlib.import_module("hall")
+    assert (hall.__all__, hall.rgb_to_hsv, hall.hsv_to_rgb(0, 0, 1)) == (["rgb_to_hsv"], 1, (1, 1, 1))
+    assert {"rgb_to_hsv", "rgb_to_yiq"} <= set(dir(hall))
+    assert "hsv_to_rgb" not in vars(hall)
+    with pytest.raises(AttributeError, match="module 'hall' has no attribute 'knob'"):
+        _ = hall.knob
 
 
 def test_a_name_that_a_door_does_not_have_is_an_attribute_error():

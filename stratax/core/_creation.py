@@ -55,6 +55,11 @@ def creating_by(creator: Creator | None) -> Iterator[None]:
         _active.creator = before
 
 
+def has_creator() -> bool:
+    """Return whether a creator gives the variables that are created now: whether a `model_fn` is traced."""
+    return _active.creator is not None
+
+
 def is_made(variable: keras.Variable) -> bool:
     """Return whether a variable exists already, so that `__init__` must leave it alone."""
     return _IS_MADE in variable.__dict__

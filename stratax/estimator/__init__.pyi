@@ -2,6 +2,7 @@ from ._checkpoints import (
     load_global_step_from_checkpoint_dir as load_global_step_from_checkpoint_dir,
 )
 from ._estimator import Estimator as Estimator
+from ._keras_model import model_to_estimator as model_to_estimator
 from ._mode_keys import ModeKeys as ModeKeys
 from ._run_config import DistributeConfig as DistributeConfig
 from ._run_config import RunConfig as RunConfig

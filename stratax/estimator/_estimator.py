@@ -10,6 +10,7 @@ import numpy as np
 
 from stratax import errors
 from stratax._shown import shown
+from stratax.checkpoint.named import give
 from stratax.core import CompiledPrograms
 from stratax.distribute import InputContext, MirroredStrategy, Strategy
 from stratax.distribute.replicas import get_strategy
@@ -257,7 +258,7 @@ class Estimator:
             BadArgumentError: If no prediction has one of `predict_keys`.
         """
         path = checkpoint_path or self.latest_checkpoint()
-        if path is None and self._warm_start is None:
+        if path is None and not self._has_values:
             path = self._trained()
         strategy = self._predicting()
         model = self._model(ModeKeys.PREDICT, strategy, path)
@@ -336,10 +337,18 @@ class Estimator:
     def _start(self, model: Model, strategy: Strategy) -> None:
         """Give the variables of a model without a checkpoint what they begin with."""
         if self._warm_start is not None and model.scope is not None:
-            warm_start_model(model.scope, strategy, self._warm_start)
+            warm_start_model(model.scope, self._warm_start)
+        given = model.state.given
+        for name, value in zip(given, strategy.extended.membership.agreed(list(given.values())), strict=True):
+            give(model.state.variables[name], value)
         scaffold = model.spec.scaffold
         if scaffold is not None and scaffold.init_fn is not None:
             scaffold.init_fn(Session(self.model_dir, is_chief(strategy), None))
+
+    @property
+    def _has_values(self) -> bool:
+        """Whether variables begin with values of another model, which are worth a prediction."""
+        return self._warm_start is not None
 
     def _trained(self) -> str:
         path = self.latest_checkpoint()

@@ -16,8 +16,6 @@ from stratax._shown import shown
 from stratax.checkpoint import load_checkpoint
 from stratax.checkpoint.named import NamedValues, give
 from stratax.core import regions
-from stratax.distribute import Strategy
-from stratax.distribute.replicas import get_strategy
 from stratax.feature_column import vocabularies
 from stratax.v1 import ModelScope, current
 from stratax.v1.starting import begin_with, model_variables
@@ -194,15 +192,14 @@ def warm_start(
     )
     scope = current()
     if scope.state.begins:
-        warm_start_model(scope, get_strategy(), settings)
+        warm_start_model(scope, settings)
 
 
-def warm_start_model(scope: ModelScope, strategy: Strategy, settings: WarmStartSettings) -> None:
+def warm_start_model(scope: ModelScope, settings: WarmStartSettings) -> None:
     """Give a model's variables the values that settings say.
 
     Args:
         scope: The trace that the model was built in.
-        strategy: Its strategy.
         settings: The settings.
     """
     path, chosen = settings.ckpt_to_initialize_from, settings.vars_to_warm_start
@@ -220,9 +217,9 @@ def warm_start_model(scope: ModelScope, strategy: Strategy, settings: WarmStartS
     for name, variable in with_vocabulary.items():
         info = settings.var_name_to_vocab_info[name]
         made = remapped(values, previous.get(name, name), variable, info)
-        # What an initializer draws is the chief's in all workers.
-        (made,) = strategy.extended.membership.agreed([made])
+        # At once for what begins with the variable's value; what an initializer draws is agreed on later.
         give(variable, made)
+        scope.state.given[name] = made
     _logger.info("Warm-started %d variables.", len(with_vocabulary) + len(others))
 
 

@@ -16,7 +16,7 @@ import keras
 
 from stratax import errors
 from stratax._shown import shown
-from stratax.core import dispatches, variable_store
+from stratax.core import creation, dispatches, variable_store
 from stratax.distribute import Strategy, strategies
 from stratax.distribute.replicas import get_strategy, has_strategy, in_cross_replica_context, is_default
 from stratax.keras import _epochs, _logs, _plain_input, _steps, _tensorboard, _trainer, _whole_saves
@@ -61,6 +61,10 @@ def _compile_hook(original: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(original)
     def compile(self: keras.Model, *args: object, **kwargs: object) -> None:
+        if creation.has_creator():
+            # In a model_fn the steps are the Estimator's.
+            original(self, *args, **kwargs)
+            return
         strategy = _strategy_of(self)
         _check_variables(self, strategy)
         with contextlib.suppress(TypeError):  # Keras itself says which argument is wrong.

@@ -35,6 +35,7 @@ from keras.src.trainers.data_adapters.generator_data_adapter import GeneratorDat
 from keras.src.trainers.data_adapters.py_dataset_adapter import PyDatasetAdapter
 from keras.src.trainers.trainer import Trainer
 from keras.src.utils.io_utils import print_msg
+from keras.src.utils.naming import to_snake_case
 from keras.src.utils.python_utils import is_default
 
 __all__ = [
@@ -70,6 +71,7 @@ __all__ = [
     "set_random_seed",
     "set_uninitialized_variables",
     "squeeze_or_expand_to_same_rank",
+    "to_snake_case",
     "uninitialized_variables",
     "without_distribution",
 ]

@@ -1,5 +1,4 @@
 import jax
-import keras as keras
 
 import stratax.ops.elementwise
 import stratax.ops.linalg
@@ -211,6 +210,7 @@ from . import gfile as gfile
 from . import image as image
 from . import initializers as initializers
 from . import io as io
+from . import keras as keras
 from . import layers as layers
 from . import linalg as linalg
 from . import logging as logging

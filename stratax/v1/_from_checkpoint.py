@@ -64,6 +64,8 @@ def begin_with(scope: ModelScope, values: NamedValues, pairs: Iterable[tuple[str
     while fresh:
         first = dict(reversed(fresh))
         values.assign(first)
+        for variable in first.values():
+            scope.state.given.pop(variable.path, None)
         scope.state.begun.update((by_path, name, variable.path) for name, variable in first.items())
         fresh = [(name, variable) for name, variable in fresh if first[name] is not variable]
 

@@ -55,6 +55,8 @@ class ModelState:
             `model_fn` takes from another model's checkpoint count then.
         begun: What it has taken: the checkpoint, the name there and the variable's.
         skipped: The initializers that were not called, by name of the variable.
+        given: What variables begin with instead of what their initializers give, by name: once the model is built, and
+            the chief's in all workers.
     """
 
     def __init__(self, seed: int | None = None, restored: Collection[str] = ()) -> None:
@@ -64,6 +66,7 @@ class ModelState:
         self.begins = False
         self.begun: set[tuple[str, str, str]] = set()
         self.skipped: dict[str, Any] = {}
+        self.given: dict[str, np.ndarray] = {}
 
 
 class ModelScope(creation.Creator):

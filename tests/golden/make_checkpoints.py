@@ -10,7 +10,7 @@ import tempfile
 import numpy as np
 import tensorflow.compat.v1 as tf
 
-from tests.golden import checkpoint_cases, estimator_cases
+from tests.golden import checkpoint_cases, estimator_cases, keras_cases
 
 FOLDER = pathlib.Path(__file__).with_name("checkpoints")
 
@@ -20,7 +20,7 @@ def main():
     shutil.rmtree(FOLDER, ignore_errors=True)
     numbers = by_name()
     objects()
-    np.savez_compressed(FOLDER / "numbers.npz", **numbers, **warm_started())
+    np.savez_compressed(FOLDER / "numbers.npz", **numbers, **of_keras(), **warm_started())
 
 
 def keep(saved, folder):
@@ -56,6 +56,28 @@ def objects():
             tf.train.Checkpoint(model=model, step=tf.Variable(7, name="step")).write(f"{folder}/ckpt"),
             "objects",
         )
+
+
+def of_keras():
+    """Train a Keras model as an Estimator; return what that gives."""
+    with tempfile.TemporaryDirectory() as folder:
+        made = tf.keras.estimator.model_to_estimator(
+            keras_cases.model(tf.keras, tf.keras.optimizers.legacy), model_dir=folder
+        )
+        made.train(lambda: keras_cases.input_fn(tf.data, weighted=True), steps=keras_cases.STEPS)
+        keep(made.latest_checkpoint(), "keras")
+
+        def evaluation():
+            return keras_cases.input_fn(tf.data, weighted=False, repeat=False)
+
+        metrics = made.evaluate(evaluation)
+        rows = made.predict(evaluation)
+        predicted = np.stack([row["kind"] for row in rows])
+    reader = tf.train.load_checkpoint(FOLDER / "keras")
+    found = {f"keras metric {name}": value for name, value in metrics.items()}
+    found["keras predicted"] = predicted
+    names = [f"{layer}/{name}" for layer in ("hidden", "kind") for name in ("kernel", "bias")]
+    return found | {f"keras variable {name}": reader.get_tensor(name) for name in names}
 
 
 def warm_started():

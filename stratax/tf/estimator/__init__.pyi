@@ -16,3 +16,4 @@ del read_eval_metrics
 del Scaffold
 del warm_start
 del load_global_step_from_checkpoint_dir
+del model_to_estimator

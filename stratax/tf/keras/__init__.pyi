@@ -1,0 +1,3 @@
+from keras import *
+
+from . import estimator as estimator

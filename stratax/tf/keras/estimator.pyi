@@ -1,0 +1,1 @@
+from stratax.estimator import model_to_estimator as model_to_estimator
