@@ -10,7 +10,7 @@ import abc
 import contextlib
 import dataclasses
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import jax
@@ -158,6 +158,13 @@ class Region(keras.StatelessScope):
         # The last assignment decides: an earlier one that was equal everywhere is overwritten.
         (self.in_agreement.add if _agreement.depth else self.in_agreement.discard)(id(variable))
 
+    def forget(self, variables: Iterable[keras.Variable]) -> None:
+        """Have assignments of variables in this region count as not made."""
+        for variable in variables:
+            if self.writes.pop(id(variable), None) is not None:
+                del self._values[id(variable)]
+                self.in_agreement.discard(id(variable))
+
     def adopt(self, spread: Spread) -> None:
         """Have this region carry a variable's value as the parties hold it."""
         if id(spread) not in self._values:
@@ -297,10 +304,21 @@ def initialize(variable: keras.Variable) -> None:
 
 
 def initialize_pending() -> None:
-    """Initialise every variable that was created while tracing and has no value yet."""
+    """Initialise every variable that was created while tracing and has no value yet.
+
+    One whose initializer raises is forgotten: programs that have nothing to do with it would raise again.
+    """
+    failure: Exception | None = None
     for variable in uninitialized_variables():
-        if not _variable_store.has_value(variable):
+        if _variable_store.has_value(variable):
+            continue
+        try:
             initialize(variable)
+        except Exception as error:
+            _forget_uninitialized({id(variable)})
+            failure = failure or error
+    if failure is not None:
+        raise failure
 
 
 def _forget_uninitialized(keys: set[int]) -> None:

@@ -6,7 +6,7 @@ makes the variables; and once more within the compiled step for each shape and e
 
 import dataclasses
 import functools
-from collections.abc import Callable, Collection, Hashable
+from collections.abc import Callable, Collection, Hashable, Iterable
 from typing import Any
 
 import jax
@@ -17,7 +17,7 @@ import numpy as np
 from stratax import errors
 from stratax._shown import shown
 from stratax._typing import PyTree
-from stratax.core import CompiledPrograms, Function, variable_store
+from stratax.core import CompiledPrograms, Function, regions, variable_store
 from stratax.distribute import Strategy
 from stratax.distribute.input import Padded
 from stratax.distribute.replicas import entered
@@ -154,6 +154,9 @@ class Model:
             # First, as in TensorFlow: it is there before the model's own variables.
             scope.global_step()
             spec = self._call(features, labels)
+            if self.mode == ModeKeys.TRAIN:
+                # As in TensorFlow, where nobody runs their updates: they would compute, and grow, for nothing.
+                _forget_updates(spec.eval_metric_ops.values())
             if self.mode == ModeKeys.PREDICT:
                 spec = spec._replace(predictions=_as_results(scope, spec.predictions))
             return then(scope, spec)
@@ -272,6 +275,13 @@ def _as_results(scope: ModelScope, predictions: Any) -> Any:
     if isinstance(predictions, dict):
         return {key: _as_results(scope, value) for key, value in predictions.items()}
     return scope.as_result(predictions) if isinstance(predictions, HostTensor) else predictions
+
+
+def _forget_updates(metrics: Iterable[Any]) -> None:
+    region = regions.current_region()
+    for metric in metrics:
+        if isinstance(metric, keras.metrics.Metric) and region is not None:
+            region.forget(metric.variables)
 
 
 def _value(scope: ModelScope, key: Key) -> Any:

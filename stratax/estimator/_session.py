@@ -31,7 +31,7 @@ class Session:
 
     Attributes:
         global_step: How many steps are done.
-        steps: How many of them the last dispatch ran.
+        steps: How many steps the dispatch runs that is about to begin, or has ended.
         is_chief: Whether this process writes files.
         model_dir: The folder of the model.
         saver: What says which variables :meth:`save` saves; None for all.
@@ -140,7 +140,7 @@ class SessionHooks(engine.Hook):
 
     def before_dispatch(self, loop: StepLoop, steps: int) -> None:
         self._asked.clear()
-        self.session.global_step = loop.step
+        self.session.global_step, self.session.steps = loop.step, steps
         self._context = SessionRunContext(None, self.session)
         for hook in self._before:
             arguments = hook.before_run(self._context)

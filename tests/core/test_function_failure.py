@@ -236,3 +236,16 @@ def test_functions_step_in_other_threads():
     thread.join()
     assert failures == []
     assert float(v.value) == 20
+
+
+def test_a_variable_whose_initializer_raises_is_no_other_functions_business():
+    def failing(shape, dtype=None):
+        raise KeyError("no first value")
+
+    @sx.function
+    def step():
+        return keras.Variable(failing, shape=(2,)).value
+
+    with pytest.raises(KeyError, match="no first value"):
+        step()
+    assert int(sx.function(lambda: jnp.ones((), int))()) == 1

@@ -364,3 +364,23 @@ def test_a_hook_outside_of_the_model_fn_asks_for_the_tensor_of_its_last_trace(tm
     losses = [float(loss) for _, loss in watch.got]
     assert losses == sorted(losses, reverse=True)
     assert len(set(losses)) == 4
+
+
+def test_metrics_of_keras_do_not_add_up_in_training(tmp_path):
+    variables = []
+
+    def function(features, labels, mode, params):
+        spec = model_fn(features, labels, mode, {})
+        variables[:] = spec.eval_metric_ops["mae"].variables
+        return spec
+
+    class Sums(SessionRunHook):
+        def end(self, session):
+            self.found = session.run(variables)
+
+    hook = Sums()
+    strategy = sx.distribute.MirroredStrategy(["/cpu:0", "/cpu:1"])
+    made = estimator(tmp_path, function, train_distribute=strategy).train(data, steps=3, hooks=[hook])
+    assert len(hook.found) == 2
+    assert not np.any(hook.found)
+    assert made.evaluate(lambda: data(repeat=False))["mae"] > 0

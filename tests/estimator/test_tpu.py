@@ -57,6 +57,11 @@ class Dispatches(SessionRunHook):
     def __init__(self):
         self.steps = []
 
+        self.coming = []
+
+    def before_run(self, run_context):
+        self.coming.append(run_context.session.steps)
+
     def after_run(self, run_context, run_values):
         self.steps.append(run_context.session.steps)
 
@@ -83,7 +88,7 @@ def test_steps_run_in_loops_that_end_exactly(tmp_path):
     dispatches = Dispatches()
     made = estimator(tmp_path)
     made.train(input_fn, max_steps=10, hooks=[dispatches])
-    assert dispatches.steps == [4, 4, 2]
+    assert dispatches.steps == dispatches.coming == [4, 4, 2]
     assert made.get_variable_value("global_step") == 10
 
 

@@ -71,10 +71,7 @@ class SecondOrStepTimer:
 
 
 def steps_to_come(session: Session) -> int:
-    """Return how many steps the coming dispatch runs, as far as one can know: as many as the one before it.
-
-    The last one of a run may have fewer: what acts by this number is told of the true one behind it.
-    """
+    """Return how many steps the coming dispatch runs; called in `before_run`."""
     return max(session.steps, 1)
 
 

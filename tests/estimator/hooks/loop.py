@@ -47,6 +47,7 @@ def run(hooks, dispatches, steps=1, session=None, tensors=None, on_dispatch=lamb
         hook.after_create_session(session, None)
     for _ in range(dispatches):
         context = SessionRunContext(None, session)
+        session.steps = steps
         asked = [hook.before_run(context) for hook in hooks]
         numbers = range(session.global_step + 1, session.global_step + steps + 1)
         session.global_step, session.steps = session.global_step + steps, steps
