@@ -14,6 +14,7 @@ from .elements._spec import INFINITE_CARDINALITY as INFINITE_CARDINALITY
 from .elements._spec import UNKNOWN_CARDINALITY as UNKNOWN_CARDINALITY
 from .elements._spec import DatasetSpec as DatasetSpec
 from .elements._spec import TensorSpec as TensorSpec
+from .elements._tensor_shape import TensorShape as TensorShape
 from .examples._decode_raw import decode_raw as decode_raw
 from .examples._example import BytesList as BytesList
 from .examples._example import Example as Example

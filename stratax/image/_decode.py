@@ -12,6 +12,7 @@ import numpy as np
 from stratax._shown import cut, shown
 from stratax._typing import DTypeLike, TensorLike
 from stratax.data.elements import as_dtype
+from stratax.data.vectorise import gives_elements
 from stratax.errors import BadArgumentError
 from stratax.image import _animations, _pillow
 from stratax.image._dtypes import convert_image_dtype
@@ -29,6 +30,7 @@ _JPEG_COLORS = {1: "GRAY", 3: "RGB"}
 _KINDS = ("JPEG", "PNG", "BMP", "GIF", "WebP")
 
 
+@gives_elements
 def decode_jpeg(
     contents: bytes | TensorLike,
     channels: int = 0,
@@ -91,6 +93,7 @@ def decode_jpeg(
     return _decode_jpeg(data, channels, options, "decode_jpeg")
 
 
+@gives_elements
 def decode_and_crop_jpeg(
     contents: bytes | TensorLike,
     crop_window: TensorLike,
@@ -148,6 +151,7 @@ def decode_and_crop_jpeg(
     return crop_to_bounding_box(image, *window)
 
 
+@gives_elements
 def decode_png(
     contents: bytes | TensorLike,
     channels: int = 0,
@@ -186,6 +190,7 @@ def decode_png(
     return _decode_any(data, channels, as_dtype(dtype), "decode_png", max_pixels)
 
 
+@gives_elements
 def decode_bmp(
     contents: bytes | TensorLike, channels: int = 0, name: str | None = None, *, max_pixels: int = MAX_PIXELS
 ) -> np.ndarray:
@@ -213,6 +218,7 @@ def decode_bmp(
     return _pillow.decode(data, channels, "decode_bmp", max_pixels)
 
 
+@gives_elements
 def decode_gif(
     contents: bytes | TensorLike, name: str | None = None, *, max_pixels: int = MAX_PIXELS
 ) -> np.ndarray:
@@ -236,6 +242,7 @@ def decode_gif(
     return _animations.decode_gif(data, "decode_gif", max_pixels)
 
 
+@gives_elements
 def decode_webp(
     contents: bytes | TensorLike,
     channels: int = 0,
@@ -269,6 +276,7 @@ def decode_webp(
     return _animations.decode_webp(data, channels, "decode_webp", max_pixels)
 
 
+@gives_elements
 def decode_image(
     contents: bytes | TensorLike,
     channels: int | None = None,

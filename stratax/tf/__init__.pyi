@@ -18,6 +18,7 @@ from stratax.core.variable_options import VariableSynchronization as VariableSyn
 from stratax.data import FixedLenFeature as FixedLenFeature
 from stratax.data import FixedLenSequenceFeature as FixedLenSequenceFeature
 from stratax.data import SparseTensor as SparseTensor
+from stratax.data import TensorShape as TensorShape
 from stratax.data import TensorSpec as TensorSpec
 from stratax.data import VarLenFeature as VarLenFeature
 from stratax.data import decode_csv as decode_csv
@@ -196,6 +197,7 @@ from stratax.v1.strings import as_string as as_string
 from stratax.v1.strings import regex_replace as regex_replace
 from stratax.v1.strings import string_to_hash_bucket as string_to_hash_bucket
 
+from . import app as app
 from . import autograph as autograph
 from . import compat as compat
 from . import config as config
@@ -206,6 +208,7 @@ from . import dtypes as dtypes
 from . import errors as errors
 from . import estimator as estimator
 from . import feature_column as feature_column
+from . import flags as flags
 from . import gfile as gfile
 from . import image as image
 from . import initializers as initializers

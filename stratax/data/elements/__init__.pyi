@@ -1,6 +1,7 @@
 from ._array import as_element as as_element
 from ._array import as_plain as as_plain
 from ._array import check_divisor as check_divisor
+from ._array import check_shape as check_shape
 from ._array import define_operators as define_operators
 from ._array import quotient_dtype as quotient_dtype
 from ._arrow import as_column as as_column
@@ -49,3 +50,4 @@ from ._structure import leaf_names as leaf_names
 from ._structure import names_of_fields as names_of_fields
 from ._structure import spec_of_row as spec_of_row
 from ._structure import unflatten as unflatten
+from ._tensor_shape import TensorShape as TensorShape

@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from stratax._shown import shown
 from stratax._typing import TensorLike
+from stratax.data.elements._tensor_shape import TensorShape
 from stratax.errors import BadArgumentError
 
 _OPERATORS = (
@@ -120,6 +122,27 @@ class ElementArray(np.ndarray):
 
     def __round__(self, ndigits: int | None = None) -> Any:
         return round(self.item(), ndigits)
+
+    def get_shape(self) -> TensorShape:
+        """Return the shape, as a tensor's `get_shape`."""
+        return TensorShape(self.shape)
+
+    def set_shape(self, shape: Any) -> None:
+        """Check that the array has a shape, as a tensor's `set_shape`: on the host shapes are known.
+
+        Raises:
+            BadArgumentError: If it has another one.
+        """
+        check_shape(self.shape, shape)
+
+
+def check_shape(have: tuple[int, ...], want: Any) -> None:
+    """Raise unless `have` is what `want`, with None where a size is not known, describes."""
+    if not TensorShape(have).is_compatible_with(want):
+        raise BadArgumentError(
+            f"set_shape does not fit the array. Expected: shape={shown(want)}. Received: an array of shape {have}. "
+            "Correct the shape, or change it with tf.reshape."
+        )
 
 
 def define_operators(kind: type, base: type) -> None:

@@ -8,9 +8,11 @@ import numpy as np
 from stratax._shown import shown
 from stratax._typing import DTypeLike
 from stratax.data.elements import as_dtype
+from stratax.data.vectorise import gives_elements
 from stratax.errors import BadArgumentError, BadTypeError, DataError
 
 
+@gives_elements
 def decode_raw(
     input_bytes: object,
     out_type: DTypeLike,

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from stratax._typing import DTypeLike, PyTree, TensorLike
-from stratax.data.elements import define_operators
+from stratax.data.elements import TensorShape, check_shape, define_operators
 
 
 class CannotVectorise(Exception):
@@ -60,6 +60,14 @@ class BatchedElement(NDArrayOperatorsMixin):
     def size(self) -> int:
         """The number of values in one element."""
         return int(np.prod(self.shape, dtype=np.int64))
+
+    def get_shape(self) -> TensorShape:
+        """Return the shape of one element, as a tensor's `get_shape`."""
+        return TensorShape(self.shape)
+
+    def set_shape(self, shape: Any) -> None:
+        """Check the shape of one element, as a tensor's `set_shape`."""
+        check_shape(self.shape, shape)
 
     def __len__(self) -> int:
         if not self.ndim:

@@ -5,7 +5,7 @@ import functools
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -28,6 +28,7 @@ _MAX_PROGRAMS = 32
 # A few units in the last place of float32: XLA may fuse a product with a sum.
 _TOLERANCE = 2e-6
 Result = tuple[list[np.ndarray], Structure]
+Operation = TypeVar("Operation", bound=Callable[..., Any])
 # Maps component columns to the columns and structure of the results.
 Vectorised = Callable[[Sequence[np.ndarray]], Result]
 
@@ -49,6 +50,21 @@ _pipelines = _Pipelines()
 def in_pipeline() -> bool:
     """Return whether the caller runs in a function that a pipeline calls, where numbers keep their 64 bits."""
     return _pipelines.depth > 0
+
+
+def gives_elements(function: Operation) -> Operation:
+    """Have a function that makes arrays on the host give them as a pipeline's elements, where a pipeline calls it.
+
+    Args:
+        function: The function: of `bytes`, for instance, which an array that knows to be an element can't come from.
+    """
+
+    @functools.wraps(function)
+    def made(*args: Any, **kwargs: Any) -> Any:
+        result = function(*args, **kwargs)
+        return as_element(result) if in_pipeline() else result
+
+    return cast(Operation, made)
 
 
 @contextlib.contextmanager

@@ -69,6 +69,7 @@ _SINGLE = {
     "stratax.data.examples._features": ("FixedLenFeature", "FixedLenSequenceFeature", "VarLenFeature"),
     "stratax.data.examples._parse": ("parse_example", "parse_single_example"),
     "stratax.data.elements._sparse": ("SparseTensor",),
+    "stratax.data.elements._tensor_shape": ("TensorShape",),
 }
 # Methods of a ufunc that give a new array.
 UFUNC_METHODS = ("accumulate", "outer", "reduce", "reduceat")

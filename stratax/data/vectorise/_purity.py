@@ -24,11 +24,11 @@ from stratax.data.vectorise._unchanging import Unchanging
 _HARMLESS = {int, float, complex, str, bytes, bool, type(None), type(Ellipsis), slice}
 # What the values that a function computes with have: arrays of NumPy and JAX, strings, tuples, dicts, sparse tensors.
 _METHODS = """
-    T add all any apply argmax argmin argsort astype at clip conj copy count cumprod cumsum decode dense_shape diagonal
-    divide dot dtype encode endswith find flatten format get imag indices isdigit item items itemsize join keys kind
-    lower mT max mean min multiply name nbytes ndim nonzero power prod ptp ravel real repeat replace reshape round
-    searchsorted set shape size split squeeze startswith std strip sum swapaxes take tobytes tolist trace transpose
-    upper values var view
+    T add all any apply argmax argmin argsort as_list astype at clip conj copy count cumprod cumsum decode
+    dense_shape diagonal divide dot dtype encode endswith find flatten format get get_shape imag indices isdigit
+    item items itemsize join keys kind lower mT max mean merge_with min multiply name nbytes ndim nonzero power
+    prod ptp ravel real repeat replace reshape round searchsorted set set_shape shape size split squeeze
+    startswith std strip sum swapaxes take tobytes tolist trace transpose upper values var view
 """
 _SAFE_NAMES = frozenset(_METHODS.split())
 # CPython's names of instructions, from 3.11 on; those that a version does not have do no harm.

@@ -1,0 +1,1 @@
+from stratax.v1.flags import *

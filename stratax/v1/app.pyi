@@ -1,0 +1,2 @@
+from . import flags as flags
+from ._flags import run as run

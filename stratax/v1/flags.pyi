@@ -1,0 +1,22 @@
+from absl.flags import DEFINE_alias as DEFINE_alias
+from absl.flags import DEFINE_bool as DEFINE_bool
+from absl.flags import DEFINE_boolean as DEFINE_boolean
+from absl.flags import DEFINE_enum as DEFINE_enum
+from absl.flags import DEFINE_flag as DEFINE_flag
+from absl.flags import DEFINE_float as DEFINE_float
+from absl.flags import DEFINE_integer as DEFINE_integer
+from absl.flags import DEFINE_list as DEFINE_list
+from absl.flags import DEFINE_multi_enum as DEFINE_multi_enum
+from absl.flags import DEFINE_multi_float as DEFINE_multi_float
+from absl.flags import DEFINE_multi_integer as DEFINE_multi_integer
+from absl.flags import DEFINE_multi_string as DEFINE_multi_string
+from absl.flags import DEFINE_spaceseplist as DEFINE_spaceseplist
+from absl.flags import DEFINE_string as DEFINE_string
+from absl.flags import adopt_module_key_flags as adopt_module_key_flags
+from absl.flags import declare_key_flag as declare_key_flag
+from absl.flags import mark_flag_as_required as mark_flag_as_required
+from absl.flags import mark_flags_as_required as mark_flags_as_required
+from absl.flags import register_validator as register_validator
+from absl.flags import validator as validator
+
+from ._flags import FLAGS as FLAGS
