@@ -109,8 +109,8 @@ class DNNClassifier(Estimator):
         n_classes: The number of classes, at least 2.
         weight_column: The feature of the examples' weights, or a numeric column.
         label_vocabulary: The classes' names; None where labels are numbers.
-        optimizer: A name (`"Adagrad"`, `"Adam"`, `"Ftrl"`, `"RMSProp"`, `"SGD"`), an optimizer, or a function without
-            arguments that makes one in each trace of the model.
+        optimizer: A name (`"Adagrad"`, `"Adam"`, `"Ftrl"`, `"RMSProp"`, with a learning rate of 0.001, or `"SGD"`, with
+            0.01), an optimizer, or a function without arguments that makes one in each trace of the model.
         activation_fn: The activation of hidden layers.
         dropout: The chance by which a hidden layer's value is dropped in training.
         config: How it runs.

@@ -140,6 +140,37 @@ def test_dropout_is_used_in_training_only(tmp_path):
     assert first[0] == first[1]
 
 
+def test_sparse_labels_are_names_of_any_number_of_classes(tmp_path):
+    labels = tf.SparseTensor(
+        np.array([[0, 0], [0, 1], [2, 0]]), np.array(["c", "a", "b"], object), np.array([4, 2])
+    )
+    head = tf.estimator.MultiLabelHead(3, label_vocabulary=["a", "b", "c"])
+    made = tf.estimator.BaselineEstimator(head, str(tmp_path), optimizer="SGD")
+    made.train(lambda: tf.data.Dataset.from_tensors(({"x": FEATURES[:4]}, labels)), steps=1)
+    # Each class is one of four examples': the mean gradient is 1/2 - 1/4 of a third.
+    np.testing.assert_allclose(made.get_variable_value("baseline/bias"), -0.3 * 0.25 / 3, rtol=1e-5)
+
+
+def test_tensors_and_summaries_of_tensorflow_1_have_its_names(tmp_path):
+    seen = {}
+
+    class Look(tf.train.SessionRunHook):
+        def before_run(self, run_context):
+            return tf.train.SessionRunArgs("dnn/head/predictions/probabilities")
+
+        def after_run(self, run_context, run_values):
+            seen["shape"] = run_values.results.shape
+
+    made = FIRST.DNNClassifier([2], [X], str(tmp_path))
+    made.train(lambda: data(labels=np.array([0, 1] * 4)), steps=1, hooks=[Look()])
+    assert seen["shape"] == (8, 2)
+    (path,) = tmp_path.glob("events*")
+    tags = {value.tag for event in tf.train.summary_iterator(str(path)) for value in event.summary.value}
+    layers = {f"dnn/dnn/{name}" for name in ("hiddenlayer_0", "logits")}
+    kinds = ("activation", "fraction_of_zero_values")
+    assert tags == {"loss", "average_loss", *(f"{layer}/{kind}" for layer in layers for kind in kinds)}
+
+
 def test_metrics_are_added_to_an_estimator(tmp_path):
     def farthest(labels, predictions, features):
         error = tf.abs(labels - predictions["predictions"]) + 0 * features["x"]
