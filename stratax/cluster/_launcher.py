@@ -17,6 +17,7 @@ from types import FrameType
 from stratax.cluster._exit import ExitCode, is_retryable
 from stratax.cluster._launch_plan import LaunchPlan
 from stratax.cluster._membership import JOB_ID_VARIABLE
+from stratax.cluster._own_end import OWN_END_VARIABLE
 from stratax.cluster._secret import SECRET_FILE_VARIABLE, SECRET_VARIABLE, new_secret
 from stratax.cluster._sockets import remove_abandoned_sockets
 from stratax.cluster._task import Screen, Task, start_task
@@ -90,6 +91,9 @@ class LocalLauncher(Launcher):
         self._tasks: list[Task] = []
         self._signals = 0
         self._number = signal.Signals.SIGTERM
+        # Where tasks leave word that they end by themselves, while some run.
+        self._own_ends = ""
+        self._is_waiting = False
         self._deadline = None if plan.timeout is None else time.monotonic() + plan.timeout
 
     def run(self) -> Outcome:
@@ -155,6 +159,8 @@ class LocalLauncher(Launcher):
         cluster = _free_cluster(self._plan)
         # By these the tasks tell one another from those of an earlier attempt, and from strangers.
         variables = {**variables, JOB_ID_VARIABLE: secrets.token_hex(8), SECRET_VARIABLE: new_secret()}
+        own_ends = tempfile.TemporaryDirectory(prefix="stratax-ends-")
+        self._own_ends, self._is_waiting = own_ends.name, False
         try:
             for job, index in self._plan.tasks():
                 environment = self._environment(job, index, cluster, variables)
@@ -167,6 +173,7 @@ class LocalLauncher(Launcher):
         finally:
             # Whatever happened, no task outlives the launcher.
             tasks = self._end_all()
+            own_ends.cleanup()
             # Tasks that a signal ended have not removed theirs.
             remove_abandoned_sockets()
         for task in tasks:
@@ -182,6 +189,7 @@ class LocalLauncher(Launcher):
     ) -> dict[str, str]:
         config = {"cluster": cluster, "task": {"type": job, "index": index}}
         environment = {**os.environ, **variables, "TF_CONFIG": json.dumps(config), "PYTHONUNBUFFERED": "1"}
+        environment[OWN_END_VARIABLE] = self._own_end(job, index)
         # The secret of this attempt is in the environment, and two of them are an error.
         environment.pop(SECRET_FILE_VARIABLE, None)
         if self._plan.devices_per_worker is not None:
@@ -191,8 +199,8 @@ class LocalLauncher(Launcher):
     def _watch(self) -> Outcome:
         """Wait until the tasks that train have ended, one failed, or the run may not go on; say which."""
         while True:
-            # Evaluators and parameter servers don't count: they wait for work for ever.
-            is_done = self._look()
+            # Others than those that train don't count, unless they said so: they may wait for work for ever.
+            is_done = self._look() and not self._others_end_by_themselves()
             if any(task.has_failed for task in self._tasks):
                 self._wait_for_others()
                 return _judged(self._tasks)
@@ -201,6 +209,21 @@ class LocalLauncher(Launcher):
             if self._is_late():
                 return Outcome(code=TIMED_OUT)
             time.sleep(_POLL_SECONDS)
+
+    def _others_end_by_themselves(self) -> bool:
+        """Return whether a task runs that will end by itself behind those that train."""
+        others = [
+            task.name
+            for task in self._tasks
+            if task.ended is None and os.path.exists(self._own_end(task.job, task.index))
+        ]
+        if others and not self._is_waiting:
+            self._is_waiting = True
+            self._screen.tell(f"Training has ended; {', '.join(others)} is waited for.")
+        return bool(others)
+
+    def _own_end(self, job: str, index: int) -> str:
+        return os.path.join(self._own_ends, f"{job}-{index}")
 
     def _look(self) -> bool:
         """Note which tasks have ended; say whether all that train have."""

@@ -7,6 +7,7 @@ from ._launcher import LocalLauncher as LocalLauncher
 from ._launcher import Outcome as Outcome
 from ._launcher import describe as describe
 from ._membership import JOB_ID_VARIABLE as JOB_ID_VARIABLE
+from ._own_end import end_by_itself as end_by_itself
 from ._plan_checks import check_least as check_least
 from ._plan_checks import check_port as check_port
 from ._secret import SECRET_VARIABLE as SECRET_VARIABLE

@@ -11,6 +11,7 @@ from typing import Any
 from stratax import errors
 from stratax._shown import shown
 from stratax.checkpoint import checkpoint_exists, checkpoints_iterator
+from stratax.cluster.launching import end_by_itself
 from stratax.estimator import _checkpoints
 from stratax.estimator._estimator import Estimator
 from stratax.estimator._train_eval_spec import EvalSpec, TrainSpec
@@ -252,6 +253,8 @@ class _Evaluator:
 
     def run(self) -> None:
         """Evaluate until training has ended."""
+        # The last evaluation comes behind the training.
+        end_by_itself()
         _logger.info("Waiting %s secs before starting eval.", self._spec.start_delay_secs)
         time.sleep(self._spec.start_delay_secs)
         self._heard = time.monotonic()

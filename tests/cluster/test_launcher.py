@@ -172,6 +172,34 @@ def test_who_does_not_train_is_ended_when_training_is_done(launch, others):
     assert outcome.code == 0
 
 
+def test_who_ends_by_itself_is_waited_for(launch):
+    outcome, lines, told = launch(
+        """
+        import json, os, time
+        from stratax.cluster.launching import end_by_itself
+        if json.loads(os.environ["TF_CONFIG"])["task"]["type"] == "evaluator":
+            end_by_itself()
+            print("begun", flush=True)
+            # Until the other one has ended, and some more.
+            while not os.path.exists(os.environ["STRATAX_OWN_END"] + ".trained"):
+                time.sleep(0.01)
+            time.sleep(0.5)
+            print("evaluated", flush=True)
+        else:
+            other = os.path.join(os.path.dirname(os.environ["STRATAX_OWN_END"]), "evaluator-0")
+            while not os.path.exists(other):
+                time.sleep(0.01)
+            open(other + ".trained", "w").close()
+        """,
+        workers=1,
+        evaluator=True,
+        restarts=1,
+    )
+    assert outcome.code == 0
+    assert ("evaluator 0", "evaluated", False) in lines
+    assert told == ["Training has ended; evaluator 0 is waited for."]
+
+
 LOSES_ITS_PORT = """
 import os, sys
 print(os.environ["STRATAX_ATTEMPT"], os.environ["TF_CONFIG"])
