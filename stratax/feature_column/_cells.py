@@ -63,6 +63,9 @@ class Cells:
         """Return the cells with those of a value left out."""
         if self.is_sparse:
             return self
+        # Most features have a value everywhere, and strings are compared one by one.
+        if self.values.dtype.kind == "O" and ignored not in self.values.reshape(-1).tolist():
+            return self
         present = np.asarray(self.values != ignored, np.bool_)
         return self if present.all() else dataclasses.replace(self, present=present)
 

@@ -38,8 +38,7 @@ class Vocabulary:
             fingerprints: Gives the hashes of others.
         """
         given = values.tolist()
-        known, default = self._ids.get, self._default
-        ids = np.array([known(value, default) for value in given], np.int64)
+        ids = np.fromiter(map(self._ids.get, given, itertools.repeat(self._default)), np.int64, len(given))
         if self._num_oov_buckets:
             # With buckets there is no default: what is not there is -1.
             others = np.flatnonzero(ids < 0)

@@ -4,7 +4,9 @@ The function and its constants are FarmHash's (https://github.com/google/farmhas
 change: fingerprints may be stored. Strings of one class of lengths are computed together, as NumPy arrays of words.
 """
 
+import itertools
 import struct
+import threading
 from collections.abc import Sequence
 from typing import Any
 
@@ -58,7 +60,8 @@ class Fingerprints:
 
     def __init__(self, most: int = _MOST_KEPT) -> None:
         self._most = most
-        self._known: dict[Any, int] = {}
+        self._lock = threading.Lock()
+        self._known = _Known(most)
 
     def of(self, values: list[Any]) -> Words:
         """Return the fingerprints of byte strings, or of whole numbers as decimal text.
@@ -68,19 +71,42 @@ class Fingerprints:
         """
         # Several threads may be here: what one of them replaces, another goes on using.
         known = self._known
-        found = list(map(known.get, values))
-        if None in found:
-            missing = list({value for value, word in zip(values, found, strict=True) if word is None})
-            texts = [value if isinstance(value, bytes) else b"%d" % value for value in missing]
-            words = dict(zip(missing, fingerprint64(texts).tolist(), strict=True))
-            if len(known) + len(words) > self._most:
-                self._known = words
-            else:
-                known.update(words)
-            found = [
-                words[value] if word is None else word for value, word in zip(values, found, strict=True)
-            ]
-        return np.array(found, np.uint64)
+        places = np.fromiter(map(known.places.get, values, itertools.repeat(-1)), np.int64, len(values))
+        found = known.words[places]
+        absent = np.flatnonzero(places < 0).tolist()
+        if absent:
+            missing = list(dict.fromkeys(values[index] for index in absent))
+            made = fingerprint64([value if isinstance(value, bytes) else b"%d" % value for value in missing])
+            self._keep(missing, made)
+            number = {value: index for index, value in enumerate(missing)}
+            found[absent] = made[[number[values[index]] for index in absent]]
+        return found
+
+    def _keep(self, values: list[Any], words: Words) -> None:
+        with self._lock:
+            known = self._known
+            if known.count + len(values) > len(known.words):
+                known = _Known(max(self._most, len(values)))
+            start = known.count
+            known.count += len(values)
+            # First the words: another thread finds them as soon as it finds their places.
+            known.words[start : known.count] = words
+            known.places.update(zip(values, range(start, known.count), strict=True))
+            self._known = known
+
+
+class _Known:
+    """Values and where their fingerprints are.
+
+    Args:
+        most: For how many there is room.
+    """
+
+    def __init__(self, most: int) -> None:
+        # Of which some may be of one value, that two threads asked for at once.
+        self.count = 0
+        self.places: dict[Any, int] = {}
+        self.words: Words = np.zeros(max(most, 1), np.uint64)
 
 
 def fingerprint_cat(first: Words | np.uint64, second: Words) -> Words:
