@@ -24,11 +24,22 @@ from stratax.distribute.replicas import entered
 from stratax.engine import StepProgram
 from stratax.estimator import _layout
 from stratax.estimator._mode_keys import ModeKeys
-from stratax.v1 import HostInputs, HostResult, HostTensor, HostTrace, ModelScope, ModelState, Operation
+from stratax.v1 import (
+    DerivativesError,
+    HostInputs,
+    HostResult,
+    HostTensor,
+    HostTrace,
+    ModelScope,
+    ModelState,
+    Operation,
+)
 from stratax.v1.train import Saver
 
 LOSS = "loss"
 FETCHED = "fetched"
+# Each one more takes a trace, and makes it as long again.
+_MOST_DERIVATIVES = 4
 GLOBAL_STEP = "global_step"
 # The name of a number that no feature has.
 _NOTHING = ""
@@ -93,10 +104,21 @@ class Model:
         region = functools.partial(self._traced, functools.partial(self._noted, example))
         try:
             with entered(self._strategy, None):
-                Function(region, autograph=False, traces_before_warning=0).jaxpr(numbers)
+                self._trace_in_advance(region, numbers)
         finally:
             # From now on a trace finds the variables as they are.
             self.state.begins = False
+
+    def _trace_in_advance(self, region: Callable[..., Any], numbers: dict[str, Any]) -> None:
+        while True:
+            try:
+                Function(region, autograph=False, traces_before_warning=0).jaxpr(numbers)
+            except DerivativesError:
+                # What few models ask for would make the traces of all of them longer.
+                if self.state.derivatives > _MOST_DERIVATIVES:
+                    raise
+            else:
+                return
 
     @property
     def prepares(self) -> bool:

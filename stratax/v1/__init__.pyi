@@ -69,6 +69,7 @@ from ._operations import assign_sub as assign_sub
 from ._operations import control_dependencies as control_dependencies
 from ._operations import group as group
 from ._operations import no_op as no_op
+from ._scope import DerivativesError as DerivativesError
 from ._scope import ModelScope as ModelScope
 from ._scope import ModelState as ModelState
 from ._variable_scope import AUTO_REUSE as AUTO_REUSE

@@ -40,6 +40,10 @@ _GENERATOR = "seed_generator_state"
 _NAME = "_stratax_full_name"
 
 
+class DerivativesError(errors.TapeError):
+    """A trace was asked for a derivative of a higher order than it follows; the next one will follow it."""
+
+
 class ModelState:
     """The variables of a model, by name, which every trace of its `model_fn` shares.
 
@@ -51,6 +55,7 @@ class ModelState:
     Attributes:
         variables: The variables.
         seed: The seed.
+        derivatives: Of which order derivatives are that a trace follows; it grows with what is asked for.
         begins: Whether the model is being built and no checkpoint is read into it afterwards: values that the
             `model_fn` takes from another model's checkpoint count then.
         begun: What it has taken: the checkpoint, the name there and the variable's.
@@ -62,6 +67,7 @@ class ModelState:
     def __init__(self, seed: int | None = None, restored: Collection[str] = ()) -> None:
         self.variables: dict[str, keras.Variable] = {}
         self.seed = seed
+        self.derivatives = 1
         self.restored = frozenset(restored)
         self.begins = False
         self.begun: set[tuple[str, str, str]] = set()
@@ -113,9 +119,10 @@ class ModelScope(creation.Creator):
         self._always: list[Operation] = []
         self._full_name: str | None = None
         self._is_reusing = False
-        self._tape = GradientTape(persistent=True)
-        # What `gradients` has given.
-        self._gradients: list[Any] = []
+        # The first is the innermost: each of the others records what gradients of the one before consist of.
+        self._tapes = [GradientTape(persistent=True) for _ in range(state.derivatives)]
+        # What `gradients` has given, by tape: what cannot be on the way to what its gradients are asked of.
+        self._gradients: list[list[Any]] = [[] for _ in self._tapes]
         # By id of a gradient, with the gradient itself: gives the rows that it consists of.
         self._rows: dict[int, tuple[Any, Callable[[], Any]]] = {}
         self._known: known.KnownTrace | None = None
@@ -145,12 +152,15 @@ class ModelScope(creation.Creator):
                 generators.drawing_from(self._drawn_from),
                 self._known.entered(),
                 naming.telling(self._note, self.note_same_rows),
-                self._tape,
+                contextlib.ExitStack() as tapes,
             ):
+                for tape in reversed(self._tapes):
+                    tapes.enter_context(tape)
                 for leaf in jax.tree.leaves(watched):
                     self._known.number(leaf)
                     if isinstance(leaf, jax.Array) and jax.numpy.issubdtype(leaf.dtype, jax.numpy.floating):
-                        self._tape.watch(leaf)
+                        for tape in self._tapes:
+                            tape.watch(leaf)
                 yield self
         finally:
             random.setstate(drawn)
@@ -606,7 +616,7 @@ class ModelScope(creation.Creator):
         before, self.is_running = self.is_running, True
         try:
             # Updates are no part of what gradients are asked of.
-            with self._tape.stop_recording():
+            with self._not_recorded(len(self._tapes)):
                 for order in sorted(reached):
                     reached[order].make()
         finally:
@@ -625,7 +635,8 @@ class ModelScope(creation.Creator):
             zero: Whether to return zeros instead of None.
 
         Raises:
-            TapeError: If `ys` depends on what this function has given before: second derivatives are not supported.
+            DerivativesError: If `ys` depends on what this function has given before, more often than the model's
+                traces were made for so far; the next trace is made for it.
         """
         if stop_gradients is not None:
             raise errors.BadArgumentError(
@@ -633,31 +644,49 @@ class ModelScope(creation.Creator):
                 "tensors in tf.stop_gradient where they are used."
             )
         targets, sources = _as_list(ys), _as_list(xs)
+        given = None if grad_ys is None else _as_list(grad_ys)
+        for level, tape in enumerate(self._tapes):
+            found, is_whole = self._found(level, targets, sources, given)
+            if not is_whole:
+                continue
+            made = [
+                self._followed(gradient, source, level, zero=zero)
+                for gradient, source in zip(found, sources, strict=True)
+            ]
+            for gradient, source in zip(made, sources, strict=True):
+                if level == 0 and gradient is not None and isinstance(source, keras.Variable):
+                    rows = functools.partial(gradient_rows.rows_of_gradient, tape, targets, source)
+                    self._rows[id(gradient)] = gradient, rows
+            return made
+        self.state.derivatives += 1
+        raise DerivativesError(
+            "A gradient was asked for of something that is computed of gradients. Expected: a trace that follows "
+            f"derivatives of this order. Received: ys={shown(ys)}. Trace the function again: from now on it is "
+            "followed."
+        )
+
+    def _found(
+        self, level: int, targets: list[Any], sources: list[Any], given: list[Any] | None
+    ) -> tuple[list[Any], bool]:
+        """Return a tape's gradients, and whether they are all there is: no gradient lies on the way."""
+        before = self._gradients[level]
         try:
-            # The gradients that were given before are asked for too: they must not be on the way.
-            found = self._tape.gradient(
-                targets,
-                [*sources, *self._gradients],
-                output_gradients=None if grad_ys is None else _as_list(grad_ys),
-            )
+            # What was given before is asked for too: a tape does not know what its own gradients came from.
+            with self._not_recorded(level + 1):
+                found = self._tapes[level].gradient(targets, [*sources, *before], output_gradients=given)
         except errors.TapeError as error:
             if "recorded" not in str(error):
                 raise
-            found = [None] * (len(sources) + len(self._gradients))
-        own, before = found[: len(sources)], found[len(sources) :]
-        if any(gradient is not None for gradient in before):
-            raise errors.TapeError(
-                "A gradient was asked for of something that is computed of gradients. Expected: first derivatives in a "
-                f"model_fn. Received: ys={shown(ys)}. Compute second derivatives with nested tf.GradientTapes."
-            )
-        made = [
-            self._followed(gradient, source, zero=zero) for gradient, source in zip(own, sources, strict=True)
-        ]
-        for gradient, source in zip(made, sources, strict=True):
-            if gradient is not None and isinstance(source, keras.Variable):
-                rows = functools.partial(gradient_rows.rows_of_gradient, self._tape, targets, source)
-                self._rows[id(gradient)] = gradient, rows
-        return made
+            return [None] * len(sources), True
+        return found[: len(sources)], all(gradient is None for gradient in found[len(sources) :])
+
+    @contextlib.contextmanager
+    def _not_recorded(self, count: int) -> Iterator[None]:
+        """Have the first tapes not record a block."""
+        with contextlib.ExitStack() as stack:
+            for tape in self._tapes[:count]:
+                stack.enter_context(tape.stop_recording())
+            yield
 
     def rows_of(self, gradient: Any) -> Any:
         """Return the rows that a gradient consists of, as booleans; None for one of a whole variable.
@@ -681,16 +710,17 @@ class ModelScope(creation.Creator):
         if found is not None and found[0] is source:
             self._rows[id(made)] = made, found[1]
 
-    def _followed(self, gradient: Any, source: Any, *, zero: bool) -> Any:
-        """Return a gradient as a value of its own, which the tape follows: what is computed of it is known then."""
+    def _followed(self, gradient: Any, source: Any, level: int, *, zero: bool) -> Any:
+        """Return a gradient as a value of its own, which its tape follows: what is computed of it is known then."""
         if gradient is None:
             return jax.numpy.zeros_like(getattr(source, "value", source)) if zero else None
-        with self._tape.stop_recording():
+        with self._not_recorded(level + 1):
             # The derivative of a product is its other factor: the same object would count as a gradient everywhere.
             made = jax.numpy.array(gradient, copy=True)
         if jax.numpy.issubdtype(made.dtype, jax.numpy.floating):
-            self._tape.watch(made)
-            self._gradients.append(made)
+            for tape, gradients in zip(self._tapes[: level + 1], self._gradients, strict=False):
+                tape.watch(made)
+                gradients.append(made)
         return made
 
 

@@ -16,6 +16,7 @@ from stratax.v1 import metrics, train
 
 random = np.random.default_rng(0)
 FEATURES = random.standard_normal((96, 4)).astype(np.float32)
+KERNEL = random.standard_normal((4, 3)).astype(np.float32) * np.float32(0.3)
 LABELS = (FEATURES @ np.float32([[1], [2], [-1], [0.5]])).astype(np.float32)
 
 
@@ -384,3 +385,32 @@ def test_metrics_of_keras_do_not_add_up_in_training(tmp_path):
     assert len(hook.found) == 2
     assert not np.any(hook.found)
     assert made.evaluate(lambda: data(repeat=False))["mae"] > 0
+
+
+def test_a_gradient_penalty_is_trained_as_by_jax(tmp_path):
+    def critic(x, kernel):
+        return jnp.sum(jax.nn.softplus(x @ kernel) ** 2, 1)
+
+    def function(features, labels, mode, params):
+        kernel = tf.compat.v1.get_variable("kernel", (4, 3), initializer=tf.constant_initializer(KERNEL))
+        scores = critic(features, kernel.value)
+        (slopes,) = tf.gradients(scores, [features])
+        norms = tf.sqrt(tf.reduce_sum(tf.square(slopes), 1))
+        loss = tf.reduce_mean(scores) + 10 * tf.reduce_mean((norms - 1) ** 2)
+        optimizer = train.GradientDescentOptimizer(0.01)
+        step = train.get_or_create_global_step()
+        return EstimatorSpec(mode, loss=loss, train_op=optimizer.minimize(loss, global_step=step))
+
+    def loss(kernel, x):
+        slopes = jax.grad(lambda x: jnp.sum(critic(x, kernel)))(x)
+        norms = jnp.sqrt(jnp.sum(slopes**2, 1))
+        return jnp.mean(critic(x, kernel)) + 10 * jnp.mean((norms - 1) ** 2)
+
+    wanted = KERNEL
+    for start in (0, 32, 64):
+        wanted = wanted - 0.01 * jax.grad(loss)(wanted, FEATURES[start : start + 32])
+    replicas = sx.distribute.MirroredStrategy(["/cpu:0", "/cpu:1"])
+    for folder, size, strategy in (("one", 32, None), ("two", 16, replicas)):
+        made = estimator(tmp_path / folder, function, train_distribute=strategy)
+        made.train(lambda size=size: data(size), steps=3)
+        np.testing.assert_allclose(made.get_variable_value("kernel"), wanted, rtol=1e-4, atol=1e-5)
