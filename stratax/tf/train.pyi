@@ -1,3 +1,4 @@
+import stratax.train
 from stratax.cluster import ClusterSpec as ClusterSpec
 from stratax.data import BytesList as BytesList
 from stratax.data import Example as Example
@@ -40,3 +41,5 @@ from stratax.train import list_variables as list_variables
 from stratax.train import load_checkpoint as load_checkpoint
 from stratax.train import load_variable as load_variable
 from stratax.v1.train import *
+
+NewCheckpointReader = stratax.train.load_checkpoint

@@ -12,6 +12,7 @@ import stratax as sx
 import stratax.tf as tf
 from stratax import errors
 from stratax.estimator import Estimator, EstimatorSpec, RunConfig, VocabInfo, WarmStartSettings
+from tests.cluster.processes import run_tasks
 from tests.golden import checkpoint_cases
 
 v1 = tf.compat.v1
@@ -317,3 +318,85 @@ def test_keras_layers_are_found_by_their_names(tmp_path):
 def test_the_global_step_of_a_folder(tmp_path, trained):
     assert sx.estimator.load_global_step_from_checkpoint_dir(trained.model_dir) == 2
     assert sx.estimator.load_global_step_from_checkpoint_dir(tmp_path) == 0
+
+
+def test_a_checkpoint_of_objects_is_found_by_the_variables_names(tmp_path):
+    layer = keras.layers.Dense(3, name="hidden")
+    layer.build((None, 4))
+    layer.bias.assign([1.0, 2.0, 3.0])
+    path = sx.train.Checkpoint(layer=layer).write(tmp_path / "objects")
+    assert sorted(name for name, _ in sx.train.list_variables(path)) == ["layer/bias", "layer/kernel"]
+    settings = WarmStartSettings(
+        path, "net/hidden", None, {"net/hidden/bias": "hidden/bias", "net/hidden/kernel": "layer/kernel"}
+    )
+    new = begun(tmp_path / "model", warm_start_from=settings)
+    assert new["net/hidden/bias"].tolist() == [1, 2, 3]
+    np.testing.assert_array_equal(new["net/hidden/kernel"], np.asarray(layer.kernel))
+
+
+def test_a_scaffold_fn_of_a_tpu_begins_on_every_core(tmp_path, trained):
+    strategy = sx.distribute.MirroredStrategy([f"/cpu:{index}" for index in range(2)])
+
+    def tpu_model_fn(features, labels, mode, params):
+        def scaffold_fn():
+            tf.train.init_from_checkpoint(trained.model_dir, {"net/hidden/": "net/hidden/"})
+            return v1.train.Scaffold(saver=v1.train.Saver(max_to_keep=1))
+
+        spec = model_fn(features, labels, mode, {"rate": 0.0})
+        return tf.estimator.tpu.TPUEstimatorSpec(
+            mode, loss=spec.loss, train_op=spec.train_op, scaffold_fn=scaffold_fn
+        )
+
+    config = tf.estimator.tpu.RunConfig(
+        model_dir=str(tmp_path),
+        train_distribute=strategy,
+        tpu_config=tf.estimator.tpu.TPUConfig(iterations_per_loop=2),
+    )
+    made = tf.estimator.tpu.TPUEstimator(tpu_model_fn, config=config, train_batch_size=4)
+    made.train(lambda params: data().unbatch().repeat().batch(params["batch_size"]), steps=2)
+    old, new = values(trained), values(made)
+    np.testing.assert_array_equal(new["net/hidden/kernel"], old["net/hidden/kernel"])
+    assert not np.array_equal(new["net/logits/kernel"], old["net/logits/kernel"])
+    assert [path.name for path in tmp_path.glob("model.ckpt-*")] == ["model.ckpt-2"]
+
+
+PROGRAM = """
+import sys
+import numpy as np
+import stratax as sx
+import stratax.tf as tf
+from tests.estimator.test_warm_start import estimator, data, values
+
+settings, folder = sys.argv[1:3]
+drawn = np.random.default_rng()
+vocabulary = tf.estimator.VocabInfo(
+    folder + "/new.txt", 3, 0, folder + "/old.txt", backup_initializer=lambda shape: drawn.normal(size=shape)
+)
+settings = tf.estimator.WarmStartSettings(settings, "net/hidden", {"net/hidden/bias": vocabulary})
+made = estimator(folder + "/model", settings, sx.distribute.MultiWorkerMirroredStrategy(), rate=0.0)
+seen = []
+
+class Look(tf.estimator.SessionRunHook):
+    def after_create_session(self, session, coord):
+        seen.append(session.run(self.variables))
+
+    def begin(self):
+        self.variables = tf.compat.v1.trainable_variables("net/hidden")
+
+made.train(data, steps=1, hooks=[Look()])
+report(seen=[each.tolist() for each in seen[0]])
+"""
+
+
+@pytest.mark.processes
+def test_what_is_drawn_for_new_entries_is_the_chiefs_in_every_worker(tmp_path, trained):
+    (tmp_path / "old.txt").write_text("a\nb\nc\n")
+    (tmp_path / "new.txt").write_text("c\nd\na\n")
+    results = run_tasks(2, PROGRAM, trained.model_dir, str(tmp_path))
+    assert [result.code for result in results] == [0, 0], results[0].err + results[1].err
+    first, second = (dict(enumerate(result.report["seen"])) for result in results)
+    assert first == second
+    bias = next(each for each in first.values() if np.shape(each) == (3,))
+    old = values(trained)["net/hidden/bias"]
+    np.testing.assert_allclose([bias[0], bias[2]], [old[2], old[0]])
+    assert bias[1] != 0
