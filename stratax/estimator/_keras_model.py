@@ -1,10 +1,11 @@
 """`model_to_estimator`: a compiled Keras model as an Estimator (estimator layer)."""
 
 import contextlib
+import copy
 import itertools
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import keras
@@ -127,7 +128,7 @@ class _Source:
         # Here: in a trace its learning rate is no number.
         self._optimizer_config = _without_made_up_name(model.optimizer)
         self._layer_names = _fresh_names(self._model)
-        _check_copied(self._model, self._copied)
+        _check_copied(self._model, custom_objects)
 
     def model_fn(self, features: Any, labels: Any, mode: str) -> EstimatorSpec:
         """Describe one step of a copy of the model."""
@@ -160,16 +161,26 @@ class _Source:
                 made = keras.models.clone_model(
                     self._model, clone_function=self._copied_layer, recursive=True
                 )
-                if isinstance(self._model, Functional):
-                    # By these losses and metrics are named.
-                    made.output_names = list(self._model.output_names)
-                return made
-            return type(self._model).from_config(self._model.get_config())
+            else:
+                made = type(self._model).from_config(self._model.get_config())
+        if isinstance(self._model, Functional):
+            # By these losses and metrics are named.
+            made.output_names = list(self._model.output_names)
+        elif (parts := _made_up_name(self._model)) is not None:
+            # Its variables are below its name.
+            made.name = parts[1]
+        return made
 
     def _copied_layer(self, layer: Any) -> Any:
         config = layer.get_config()
         if id(layer) in self._layer_names:
             config["name"] = self._layer_names[id(layer)]
+        if isinstance(layer, keras.layers.Lambda):
+            # Keras makes no function of a configuration unless it is told that it may.
+            kept = {key: config[key] for key in ("name", "trainable", "dtype")}
+            return keras.layers.Lambda(
+                layer.function, layer._output_shape, layer.mask, layer.arguments, **kept
+            )
         return type(layer).from_config(config)
 
     def _called(self, model: Any, inputs: Any, *, training: bool) -> Any:
@@ -179,7 +190,9 @@ class _Source:
         """Compile a copy as the model is, with a new optimizer, where it is trained, and new metrics."""
         given = self._compiled_with
         with keras.saving.custom_object_scope(self._custom_objects):
-            optimizer = self._optimizer.from_config(self._optimizer_config) if with_optimizer else None
+            # A copy: some optimizers take parts out of it.
+            config = copy.deepcopy(self._optimizer_config)
+            optimizer = self._optimizer.from_config(config) if with_optimizer else None
             metrics = {key: _new_metrics(given[key]) for key in ("metrics", "weighted_metrics")}
         model.compile(optimizer, given["loss"], loss_weights=given["loss_weights"], **metrics)
 
@@ -235,10 +248,16 @@ def _as_functional(model: Any) -> Any:
     return keras.Model(model.inputs[0], model.outputs[0], name=model.name)
 
 
-def _check_copied(model: Any, copied: Callable[[], Any]) -> None:
-    """Make a copy once, where an error names the model and not a trace of it."""
+def _check_copied(model: Any, custom_objects: Mapping[str, Any]) -> None:
+    """Check that a model has what copies are made of: here, where an error names the model and not a trace of it."""
     try:
-        copied()
+        if isinstance(model, Functional | keras.Sequential):
+            for layer in model.layers:
+                layer.get_config()
+        else:
+            # Without variables, as long as it is not called.
+            with keras.saving.custom_object_scope(custom_objects):
+                type(model).from_config(model.get_config())
     except (NotImplementedError, TypeError, ValueError) as error:
         raise errors.BadArgumentError(
             f"A copy of the model {shown(model.name)} can't be made. Expected: layers with get_config and from_config; "
@@ -297,6 +316,10 @@ def _without_made_up_name(optimizer: Any) -> dict[str, Any]:
     config: dict[str, Any] = optimizer.get_config()
     if _made_up_name(optimizer) is not None:
         del config["name"]
+    inner = getattr(optimizer, "inner_optimizer", None)
+    if inner is not None and _made_up_name(inner) is not None:
+        # That of a LossScaleOptimizer, whose configuration Keras has made an object's.
+        config["inner_optimizer"]["config"].pop("name", None)
     return config
 
 
@@ -316,7 +339,8 @@ def _inputs_of(model: Any, features: Any) -> Any:
     """Return what a model is called with."""
     if not isinstance(features, dict) or not isinstance(model, Functional | keras.Sequential):
         return features
-    names = [each.name for each in model.inputs]
+    # A Sequential is functional here once it is built.
+    names = [each.name for each in model.inputs] if isinstance(model, Functional) else ["inputs"]
     if len(names) == len(features) == 1:
         # Keras makes names of inputs up, others than in TensorFlow.
         return next(iter(features.values()))

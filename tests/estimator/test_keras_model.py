@@ -166,6 +166,28 @@ def test_a_saved_model_may_have_classes_that_keras_does_not_know(tmp_path):
     assert row["tripled"].tolist() == [3, 3]
 
 
+def test_plain_functions_and_half_precision(tmp_path):
+    def model():
+        layers = [keras.layers.Lambda(lambda x: 2 * x), keras.layers.Dense(1, dtype="mixed_float16")]
+        # Not built: it is by the first batch.
+        made = keras.Sequential(layers)
+        made.compile(
+            keras.optimizers.LossScaleOptimizer(keras.optimizers.SGD(0.1)),
+            loss=lambda y, x: keras.ops.mean(keras.ops.square(y - x), axis=-1),
+        )
+        return made
+
+    def named():
+        return data().map(lambda x, y: ({"any": x}, y))
+
+    model_to_estimator(model(), model_dir=tmp_path).train(named, steps=2)
+    made = model_to_estimator(model(), model_dir=tmp_path).train(named, steps=1)
+    assert made.get_variable_value("global_step") == 3
+    names = made.get_variable_names()
+    assert {"sequential/dense/kernel", "loss_scale_optimizer/dynamic_scale", "sgd/iteration"} <= set(names)
+    assert np.isfinite(made.evaluate(named)["loss"])
+
+
 class Doubled(keras.Model):
     """A model of its own class, with a layer that is built when it is called."""
 
