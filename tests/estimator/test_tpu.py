@@ -10,8 +10,9 @@ import pytest
 import stratax as sx
 import stratax.tf as tf
 from stratax import errors
-from stratax.estimator import ModeKeys, SessionRunHook, tpu
+from stratax.estimator import EvalSpec, ModeKeys, SessionRunHook, TrainSpec, tpu, train_and_evaluate
 from stratax.v1 import train
+from tests.test_import import run
 
 random = np.random.default_rng(0)
 FEATURES = random.standard_normal((100, 4)).astype(np.float32)
@@ -294,3 +295,40 @@ def test_the_batch_may_be_another_dimension(tmp_path):
     wrong = tpu.TPUEstimator(function, str(tmp_path), config, None, True, 16, 16, 16, batch_axis=[1, 0, 0])
     with pytest.raises(errors.BadArgumentError, match="a dimension for each tensor of the input"):
         wrong.evaluate(columns)
+
+
+def test_training_and_evaluation_in_turns_are_one_devices(tmp_path):
+    found = {}
+    for name, use_tpu in (("cores", True), ("one", False)):
+        made = estimator(tmp_path / name, use_tpu=use_tpu)
+        made._config = made.config.replace(save_checkpoints_steps=4)
+        metrics, _ = train_and_evaluate(
+            made, TrainSpec(input_fn, max_steps=8), EvalSpec(evaluation, steps=None, throttle_secs=0)
+        )
+        found[name] = metrics
+    assert found["cores"]["global_step"] == found["one"]["global_step"] == 8
+    for key in ("loss", "mae"):
+        assert found["cores"][key] == pytest.approx(found["one"][key], rel=1e-4)
+
+
+SIMULATED = """
+import json, tempfile
+import stratax as sx
+import stratax.tf as tf
+from tests.estimator import test_tpu as example
+resolver = tf.distribute.cluster_resolver.TPUClusterResolver()
+topology = tf.tpu.initialize_system()
+config = tf.contrib.tpu.RunConfig(tf.contrib.tpu.TPUConfig(3), cluster=resolver)
+made = tf.contrib.tpu.TPUEstimator(example.model_fn, tempfile.mkdtemp(), config, None, True, 16, 16, 16)
+made.train(example.input_fn, max_steps=4)
+found = made.evaluate(example.evaluation)
+rows = list(made.predict(example.evaluation))
+tf.tpu.shutdown_system()
+cores = made._on_cores().num_replicas_in_sync
+print(json.dumps([cores, int(found["global_step"]), len(rows), topology.num_tasks]))
+"""
+
+
+@pytest.mark.processes
+def test_a_program_for_tpus_runs_on_simulated_ones():
+    assert run(SIMULATED, STRATAX_SIMULATE="tpu:4") == [4, 4, 100, 1]
