@@ -20,10 +20,10 @@ from stratax.summary import files
 from tests.cluster import processes
 from tests.stress import killed_estimator
 
-PAUSE, LIMIT = 0.02, 90.0
+PAUSE, LIMIT = 0.02, 200.0
 RUN = "import pathlib; from tests.stress import killed_estimator; folder = pathlib.Path(sys.argv[1])\n"
 TASK = f"{RUN}killed_estimator.main(folder, float(sys.argv[2]))"
-DESCRIPTION = f"{RUN}killed_estimator.describe(folder)"
+DESCRIPTION = f"{RUN}killed_estimator.describe(folder); killed_estimator.describe(pathlib.Path(sys.argv[2]))"
 EVERYBODY = "all"
 
 
@@ -92,13 +92,15 @@ class Job:
         self._numbers[kind] = self._running.start(TASK, environment, str(self._folder), str(PAUSE))
 
 
-def described(running, folder, cache):
-    """The variables and metrics of all checkpoints of a job."""
+def described(running, folders, cache):
+    """The variables and metrics of all checkpoints of two jobs."""
     environment = processes.environment({}, "worker", 0, variables={"JAX_COMPILATION_CACHE_DIR": cache})
-    number = running.start(DESCRIPTION, {**environment, "TF_CONFIG": ""}, str(folder))
+    number = running.start(DESCRIPTION, {**environment, "TF_CONFIG": ""}, *map(str, folders))
     (result,) = running.wait(LIMIT, only=[number])
     assert result.code == 0, result.err[-4000:]
-    return {path.stem: dict(np.load(path)) for path in folder.glob("model.ckpt-*.npz")}
+    return [
+        {path.stem: dict(np.load(path)) for path in folder.glob("model.ckpt-*.npz")} for folder in folders
+    ]
 
 
 def evaluations(folder):
@@ -134,7 +136,7 @@ def problems(folder, kinds, victims, chance):
                 time.sleep(chance.uniform(0, 2 * PAUSE))
                 job.kill(victim)
             job.end()
-        expected, found = (described(running, each, cache) for each in (whole, parts))
+        expected, found = described(running, (whole, parts), cache)
     problems = differences(expected, found)
     for each in (whole, parts):
         problems += wrong_evaluations(evaluations(each), expected)
