@@ -70,6 +70,7 @@ class ModelInput:
             )
         model.build(_layout.first_rows(element, self._replicas_in_element))
         if model.prepares:
+            model.choose_packing(element)
             self._preparation.prepare_by(model.prepared, element)
         return True
 

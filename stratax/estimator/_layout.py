@@ -1,7 +1,8 @@
 """An element of a model's input, divided into what enters the step and what stays on the host (estimator layer)."""
 
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -10,6 +11,7 @@ import numpy as np
 from stratax import errors
 from stratax.data import SparseTensor, TensorSpec
 from stratax.distribute.input import Padded
+from stratax.estimator._packing import Packed, Packing
 from stratax.v1 import HostInputs, HostTensor
 
 # An element as its step gets it: numbers by name, and by key what functions made of the features on the host.
@@ -48,6 +50,7 @@ class Layout:
     def __init__(self, element: Any) -> None:
         pair = features_and_labels(element)
         leaves, self._treedef = jax.tree_util.tree_flatten_with_path(pair, is_leaf=_is_sparse)
+        self._packing = Packing()
         self._slots: list[_Slot] = []
         names: set[str] = set()
         start = 0
@@ -93,14 +96,31 @@ class Layout:
         features, labels = jax.tree.unflatten(self._treedef, leaves)
         return features, labels
 
-    def prepared(self, inputs: HostInputs, leaves: list[np.ndarray], count: int) -> tuple[Numbers, Given]:
-        """Return stacked elements as steps get them.
+    def choose_packing(
+        self, inputs: HostInputs, element: Any, gathered: Callable[[bytes], Sequence[bytes]]
+    ) -> None:
+        """Settle in all workers alike which arrays are packed.
+
+        Args:
+            inputs: What functions of the host there are.
+            element: An element of this worker.
+            gathered: Exchanges what each worker says.
+        """
+        leaves = [np.asarray(leaf)[None] for leaf in jax.tree.leaves(element)]
+        own = self._packing.kinds(self._computed(inputs, leaves, 1))
+        self._packing.choose([json.loads(text) for text in gathered(json.dumps(own).encode())])
+
+    def prepared(self, inputs: HostInputs, leaves: list[np.ndarray], count: int) -> Packed:
+        """Return stacked elements as steps get them: what enters them, and what functions of the host made.
 
         Args:
             inputs: What functions of the host there are.
             leaves: The leaves of elements, stacked.
             count: How many they are.
         """
+        return self._packing.pack(self._computed(inputs, leaves, count))
+
+    def _computed(self, inputs: HostInputs, leaves: list[np.ndarray], count: int) -> tuple[Numbers, Given]:
         made = [inputs.apply(self.batch([leaf[index] for leaf in leaves])) for index in range(count)]
         given: Given = {
             key: {

@@ -19,7 +19,6 @@ from stratax._shown import shown
 from stratax._typing import PyTree
 from stratax.core import CompiledPrograms, Function, regions, variable_store
 from stratax.distribute import Strategy
-from stratax.distribute.input import Padded
 from stratax.distribute.replicas import entered
 from stratax.engine import StepProgram
 from stratax.estimator import _layout
@@ -125,6 +124,15 @@ class Model:
         """Whether batches are prepared on the host before each step."""
         return bool(self._inputs) or self._found_layout.has_host
 
+    def choose_packing(self, element: Any) -> None:
+        """Settle in all workers alike how prepared batches travel to the devices; all call it, once.
+
+        Args:
+            element: A batch of this worker, on the host.
+        """
+        gathered = self._strategy.extended.membership.gathered
+        self._found_layout.choose_packing(self._inputs, element, gathered)
+
     def prepared(self, leaves: list[np.ndarray], count: int, treedef: Any) -> tuple[list[np.ndarray], Any]:
         """Prepare batches for steps.
 
@@ -157,11 +165,7 @@ class Model:
         if not self.prepares:
             numbers, given = self._found_layout.numbers(element), {}
         else:
-            numbers, given = jax.tree.map(
-                lambda each: each.array if isinstance(each, Padded) else each,
-                element,
-                is_leaf=lambda each: isinstance(each, Padded),
-            )
+            numbers, given = element.unpacked()
         host = HostTrace(self._inputs, numbers, given)
         return self._run(numbers, host, _layout.rows_of(numbers, given), then)
 
