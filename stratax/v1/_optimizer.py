@@ -11,7 +11,7 @@ from stratax._shown import shown
 from stratax._typing import TensorLike
 from stratax.distribute import ReduceOp
 from stratax.distribute.keras_hooks import apply_once, reduce_gradients
-from stratax.distribute.replicas import syncing_replicas
+from stratax.distribute.replicas import get_replica_context, syncing_replicas
 from stratax.errors import BadArgumentError, BadTypeError
 from stratax.ops.creation import on_device
 from stratax.v1._current import current
@@ -172,14 +172,17 @@ class Optimizer:
                 "No variables to optimize. Expected: trainable variables in the model_fn, or some in var_list. "
                 f"Received: var_list={shown(var_list)}."
             )
-        gradients = scope.gradients(value, variables, None if grad_loss is None else [grad_loss])
-        replicas = syncing_replicas()
-        if replicas is not None and replicas.averages_gradients:
+        gradients = own = scope.gradients(value, variables, None if grad_loss is None else [grad_loss])
+        syncing, replica = syncing_replicas(), get_replica_context()
+        if syncing is not None and syncing.averages_gradients:
             # Means of what is equal on all replicas: computed again, they stay the same.
-            own, gradients = gradients, reduce_gradients(gradients)
+            gradients = scope.as_one_result(lambda: reduce_gradients(own))
             self._reduced += gradients
-            for gradient, reduced in zip(own, gradients, strict=True):
-                scope.note_same_rows(reduced, gradient)
+        elif replica is not None and replica.stands_for > 1:
+            # The results of the trace are as many as where all replicas compute.
+            gradients = scope.as_one_result(lambda: _copies(own))
+        for gradient, made in zip(own, gradients, strict=True):
+            scope.note_same_rows(made, gradient)
         return list(zip(gradients, variables, strict=True))
 
     def apply_gradients(
@@ -351,6 +354,10 @@ def _of_all_replicas(rows: list[Any]) -> list[Any]:
         replicas.all_reduce(ReduceOp.SUM, [mask.astype("float32") for mask in rows if mask is not None])
     )
     return [None if mask is None else next(counts) > 0 for mask in rows]
+
+
+def _copies(gradients: list[Any]) -> list[Any]:
+    return [None if gradient is None else jnp.array(gradient, copy=True) for gradient in gradients]
 
 
 def _constant(value: Any) -> Callable[..., Any]:

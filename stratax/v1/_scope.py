@@ -520,14 +520,15 @@ class ModelScope(creation.Creator):
         For what takes more or fewer operations in other traces: where one replica stands for all, or batches are wider.
 
         Args:
-            compute: Computes one tensor.
+            compute: Computes one tensor, or a list of them, each of which counts as one; None is passed over.
         """
-        if self._known is None:
-            return compute()
-        with self._known.as_one():
+        with self._uncounted():
             made = compute()
-        self._known.number(made)
+        self._number(made)
         return made
+
+    def _uncounted(self) -> contextlib.AbstractContextManager[Any]:
+        return contextlib.nullcontext() if self._known is None else self._known.as_one()
 
     # Operations.
 
@@ -672,7 +673,7 @@ class ModelScope(creation.Creator):
         before = self._gradients[level]
         try:
             # What was given before is asked for too: a tape does not know what its own gradients came from.
-            with self._not_recorded(level + 1):
+            with self._not_recorded(level + 1), self._uncounted():
                 found = self._tapes[level].gradient(targets, [*sources, *before], output_gradients=given)
         except errors.TapeError as error:
             if "recorded" not in str(error):

@@ -65,7 +65,7 @@ def test_two_workers_with_four_replicas_are_one_device(of_one_device, tmp_path):
             np.testing.assert_allclose(own, value, rtol=1e-5, atol=1e-6, err_msg=name)
 
 
-def test_hooks_find_what_is_behind_a_loss_where_one_replica_stands_for_all(tmp_path):
+def test_hooks_find_what_is_behind_a_loss_and_its_gradients_where_one_replica_stands_for_all(tmp_path):
     found = []
 
     class Watch(SessionRunHook):
@@ -81,10 +81,10 @@ def test_hooks_find_what_is_behind_a_loss_where_one_replica_stands_for_all(tmp_p
     def model_fn(features, labels, mode):
         weight = tf.get_variable("weight", [], initializer=tf.zeros_initializer())
         loss = tf.losses.mean_squared_error(labels, features * weight, weights=features)
-        seven = 0 * loss + 7.0
-        tf.reduce_sum(features)
         optimizer = tf.train.GradientDescentOptimizer(0.1)
         train_op = optimizer.minimize(loss, global_step=tf.train.get_global_step())
+        seven = 0 * loss + 7.0
+        tf.reduce_sum(features)
         return EstimatorSpec(mode, loss=loss, train_op=train_op, training_hooks=[Watch(seven)])
 
     strategy = sx.distribute.MirroredStrategy([f"/cpu:{index}" for index in range(4)])
