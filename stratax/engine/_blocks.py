@@ -70,7 +70,9 @@ def each_step_block(
     }
 
 
-def predict_block(strategy: Strategy, step: Step, steps: int, element: PyTree) -> Any:
+def predict_block(
+    strategy: Strategy, step: Step, steps: int, element: PyTree, *, of_first: Collection[str] = ()
+) -> Any:
     """Run prediction steps and return the outputs of all examples, in order, traced as one program.
 
     Args:
@@ -78,16 +80,28 @@ def predict_block(strategy: Strategy, step: Step, steps: int, element: PyTree) -
         step: What one replica does with its part of a batch.
         steps: How many steps.
         element: Their batches.
+        of_first: The keys of what the steps return, a dict then, that are the first replica's; each with a leading
+            dimension that counts steps.
 
     Returns:
         A structure of arrays whose first dimension counts examples.
     """
     outputs = _on_replicas(strategy, _repeated(step, steps, keep=True), _by_replica(element, steps))
-    return jax.tree.map(
-        lambda output: strategy.extended.execution.to_all(_in_order(output, steps)),
-        outputs,
-        is_leaf=is_per_replica,
-    )
+    to_all = strategy.extended.execution.to_all
+
+    def in_order(output: Any) -> Any:
+        return jax.tree.map(lambda leaf: to_all(_in_order(leaf, steps)), output, is_leaf=is_per_replica)
+
+    def first(output: Any) -> Any:
+        combined = jnp.asarray(_first(output))
+        return to_all(combined[None] if steps == 1 else combined)
+
+    if not of_first:
+        return in_order(outputs)
+    return {
+        key: jax.tree.map(first, output, is_leaf=is_per_replica) if key in of_first else in_order(output)
+        for key, output in outputs.items()
+    }
 
 
 def _on_replicas(strategy: Strategy, step: Step, element: PyTree) -> Any:

@@ -88,11 +88,21 @@ class StepProgram:
         strategy: Strategy,
         step: _blocks.Step,
         *,
+        of_first: Collection[str] = (),
         name: str = "predict_function",
         compiled: CompiledPrograms | None = None,
     ) -> "StepProgram":
-        """Compile steps that return a row for each example; a dispatch gives all rows in the order of the examples."""
-        return cls(strategy, functools.partial(_blocks.predict_block, strategy, step), name, compiled)
+        """Compile steps that return a row for each example; a dispatch gives all rows in the order of the examples.
+
+        Args:
+            strategy: The strategy.
+            step: What one replica does with its part of a batch.
+            of_first: The keys of what it returns, a dict then, that are the first replica's, of each step.
+            name: What the program is called.
+            compiled: What was compiled before.
+        """
+        block = functools.partial(_blocks.predict_block, strategy, step, of_first=of_first)
+        return cls(strategy, block, name, compiled)
 
     @property
     def num_programs(self) -> int:

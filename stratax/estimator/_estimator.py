@@ -273,6 +273,7 @@ class Estimator:
                 predict_keys,
                 single=yield_single_examples,
                 replicas=self._batches_in_step(strategy),
+                model_dir=self.model_dir,
                 hooks=list(check_hooks(hooks, "hooks")),
             )
 

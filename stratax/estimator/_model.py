@@ -199,7 +199,9 @@ class Model:
         """
         step = functools.partial(self._step, outputs)
         if self.mode == ModeKeys.PREDICT:
-            return StepProgram.of_examples(self._strategy, step, name=name, compiled=self._compiled)
+            return StepProgram.of_examples(
+                self._strategy, step, of_first=of_first, name=name, compiled=self._compiled
+            )
         return StepProgram.of_each_step(
             self._strategy, step, of_first=of_first, name=name, compiled=self._compiled
         )

@@ -11,10 +11,13 @@ from stratax import errors
 from stratax._shown import shown
 from stratax.distribute import Strategy
 from stratax.distribute.replicas import is_per_replica
-from stratax.engine import StepInput
-from stratax.estimator._model import Model
+from stratax.engine import StepInput, StepLoop, StepProgram, is_chief
+from stratax.estimator._model import FETCHED, Key, Model
+from stratax.estimator._session import Session, SessionHooks
 from stratax.estimator.hooks import SessionRunHook
 from stratax.v1 import ModelScope, values_after_step
+
+_ROWS = "rows"
 
 
 def predictions(
@@ -26,6 +29,7 @@ def predictions(
     *,
     single: bool,
     replicas: int = 1,
+    model_dir: str = "",
 ) -> Iterator[Any]:
     """Give the predictions of a model, batch by batch or example by example.
 
@@ -37,6 +41,7 @@ def predictions(
         hooks: The session hooks of the caller.
         single: Whether to give each example by itself.
         replicas: How many batches a step has: one for each replica, or one.
+        model_dir: The folder of the model.
 
     Yields:
         Predictions, as NumPy arrays.
@@ -46,26 +51,47 @@ def predictions(
     def asked(spec: Any) -> Any:
         return spec.predictions if chosen is None else {key: spec.predictions[key] for key in chosen}
 
-    def outputs(scope: ModelScope, spec: Any) -> list[Any]:
-        return [jnp.asarray(tensor) for tensor in jax.tree.leaves(asked(spec))]
+    def make_program(fetched: frozenset[Key]) -> StepProgram:
+        def outputs(scope: ModelScope, spec: Any) -> dict[str, Any]:
+            rows = [jnp.asarray(tensor) for tensor in jax.tree.leaves(asked(spec))]
+            return {_ROWS: rows, FETCHED: model.fetched(scope, fetched)}
+
+        return model.program(outputs, of_first=(FETCHED,), name="predict")
 
     # Of the model that was built, whose strings are made by the same functions: so programs return arrays alone.
     tensors, treedef = jax.tree.flatten(asked(model.spec))
     # One number of a batch, whatever its examples; known here, as several become an array.
     scalars = [jnp.ndim(tensor) == 0 for tensor in tensors]
-    program = model.program(outputs, name="predict")
+    session = Session(model_dir, is_chief(strategy), None)
+    joints = SessionHooks(model, [*hooks, *model.spec.prediction_hooks], session, make_program=make_program)
+    joints.begin_hooks()
+    is_divided = False
+
+    def program(steps: int, element: Any) -> Any:
+        nonlocal is_divided
+        is_divided = _is_divided(element)
+        return joints.program(steps, element)
+
+    loop = StepLoop(strategy, program, hooks=[joints])
+    step = loop.step = model.global_step()
     iterator = given.open()
     ahead: tuple[list[Any], int] | None = None
-    while iterator.available(1):
-        _, element = iterator.take_pending()
-        made = program(1, element)
-        batches = replicas if _is_divided(element) else 1
-        # One dispatch is on its way while the predictions of the one before are used.
+    try:
+        joints.begin(loop)
+        while not joints.is_stop_asked and iterator.available(1):
+            made = loop.dispatch(iterator)[_ROWS]
+            # Batches of predictions are no steps of training.
+            loop.step = step
+            # One dispatch is on its way while the predictions of the one before are used.
+            if ahead is not None:
+                yield from _given(*ahead, scalars, treedef, single=single)
+            ahead = made, replicas if is_divided else 1
         if ahead is not None:
             yield from _given(*ahead, scalars, treedef, single=single)
-        ahead = made, batches
-    if ahead is not None:
-        yield from _given(*ahead, scalars, treedef, single=single)
+    except BaseException as error:
+        joints.on_error(loop, error)
+        raise
+    joints.end(loop)
 
 
 def _is_divided(element: Any) -> bool:

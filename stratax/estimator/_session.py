@@ -166,6 +166,11 @@ class SessionHooks(engine.Hook):
             hook.after_run(self._context, self._values(hook, outputs))
         self._stop_if_asked(loop)
 
+    @property
+    def is_stop_asked(self) -> bool:
+        """Whether a hook has asked for the end."""
+        return self._context is not None and self._context.stop_requested
+
     def check_losses(self) -> None:
         """Wait for the losses of all steps, and look at them: before a checkpoint is written, and at the end."""
         while self._losses:

@@ -414,3 +414,30 @@ def test_a_gradient_penalty_is_trained_as_by_jax(tmp_path):
         made = estimator(tmp_path / folder, function, train_distribute=strategy)
         made.train(lambda size=size: data(size), steps=3)
         np.testing.assert_allclose(made.get_variable_value("kernel"), wanted, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("replicas", [1, 2])
+def test_hooks_of_predictions_get_what_they_ask_for(tmp_path, replicas):
+    strategy = sx.distribute.MirroredStrategy([f"/cpu:{index}" for index in range(replicas)])
+
+    def function(features, labels, mode, params):
+        spec = model_fn(features, labels, mode, {})
+        if mode == ModeKeys.PREDICT:
+            tf.identity(features[0, 0], name="first")
+            spec = spec._replace(prediction_hooks=[own])
+        return spec
+
+    own, given = Watch("dense/bias"), Watch("first")
+    made = estimator(tmp_path, function, train_distribute=strategy)
+    made.train(data, steps=2)
+    assert len(list(made.predict(lambda: data(32, repeat=False), hooks=[given]))) == 96
+    starts = [0, 32, 64] if replicas == 1 else [0, 64]
+    assert [float(value) for _, value in given.got] == [FEATURES[start, 0] for start in starts]
+    assert given.calls == own.calls == ["begin", "created 2", "end 2"]
+    assert [value.shape for _, value in own.got] == [(3,)] * len(starts)
+
+    class Stop(SessionRunHook):
+        def after_run(self, run_context, run_values):
+            run_context.request_stop()
+
+    assert len(list(made.predict(lambda: data(32, repeat=False), hooks=[Stop()]))) == 32 * replicas
