@@ -301,6 +301,12 @@ def _estimators(counts: Sequence[int]) -> list[Case]:
             for steps in (1, 100)
         ),
         Case(
+            name="estimator-columns",
+            what="DNNClassifier.train of 20 mixed columns, times as fast as TensorFlow 2.15's",
+            program="_estimator:classifying",
+            target=Target(2.0, at_least=True),
+        ),
+        Case(
             name="estimator-start",
             what="Estimator.train of 1 step, from checkpoint to checkpoint / TensorFlow 2.15's",
             program="_estimator:starting",

@@ -10,6 +10,7 @@ BATCH = 200
 _CLASSES = 10
 # Few: TensorFlow makes the arrays a part of the graph.
 _BATCHES = 10
+_MIXED_BATCH = 256
 _LEARNING_RATE = 1e-3
 _ENDLESS = 10**9
 _LIMIT_SECONDS = 300.0
@@ -48,12 +49,13 @@ def network(tf: Any, kind: str, x: Any, mode: str) -> Any:
     return layers.dense(x, _CLASSES)
 
 
-def paced_hook(tf: Any, wait: Callable[[], Any]) -> Any:
+def paced_hook(tf: Any, wait: Callable[[], Any], fetch: str | None = None) -> Any:
     """A hook that lets an Estimator go on by so many dispatches at a time, on a thread of its own.
 
     Args:
         tf: The module.
         wait: Waits for the devices.
+        fetch: What a turn's last step is asked for.
     """
 
     class Paced(tf.estimator.SessionRunHook):
@@ -99,6 +101,10 @@ def paced_hook(tf: Any, wait: Callable[[], Any]) -> Any:
         def after_create_session(self, session: Any, coord: Any) -> None:
             """Wait for the first turn."""
             self._go.acquire()
+
+        def before_run(self, run_context: Any) -> Any:
+            """Ask for the value of the turn's last step."""
+            return tf.estimator.SessionRunArgs(fetch) if fetch and self._left == 1 else None
 
         def after_run(self, run_context: Any, run_values: Any) -> None:
             """Count, and hand the turn over."""
@@ -208,3 +214,61 @@ class Program:
             optimizer = tf.contrib.tpu.CrossShardOptimizer(optimizer)
         self._waited_for = v1.train.get_global_step()
         return logits, loss, optimizer.minimize(loss, self._waited_for)
+
+
+class Classifier:
+    """A DNNClassifier of 20 columns: numbers, buckets, vocabularies, hashed strings, ids and crossed features.
+
+    Args:
+        tf: The module.
+        folder: Its model_dir.
+    """
+
+    def __init__(self, tf: Any, folder: str) -> None:
+        tf.compat.v1.logging.set_verbosity(tf.compat.v1.logging.ERROR)
+        self.hook = paced_hook(tf, lambda: None, "global_step")
+        self._tf = tf
+        self._data = _mixed_data()
+        config = tf.estimator.RunConfig(folder, save_checkpoints_steps=_ENDLESS)
+        self._estimator = tf.estimator.DNNClassifier([64, 32], _mixed_columns(tf), config=config)
+
+    def begin(self) -> None:
+        """Begin to train without end, by turns."""
+        hook = self.hook
+        hook.start(lambda: self._estimator.train(self._batches, max_steps=_ENDLESS, hooks=[hook]))
+
+    def _batches(self) -> Any:
+        dataset = self._tf.data.Dataset.from_tensor_slices(self._data).shuffle(1000).repeat()
+        return dataset.batch(_MIXED_BATCH)
+
+
+def _mixed_data() -> tuple[dict[str, np.ndarray], np.ndarray]:
+    random = np.random.default_rng(0)
+    rows = 20_000
+    features = {f"number{i}": random.standard_normal(rows, np.float32) for i in range(8)}
+    for i in range(3):
+        features[f"word{i}"] = np.array([f"word{id}" for id in random.integers(0, 110, rows)], object)
+        features[f"user{i}"] = np.array([f"user-{id}" for id in random.integers(0, 5000, rows)], object)
+    features |= {f"id{i}": random.integers(0, 50, rows) for i in range(2)}
+    return features, random.integers(0, 2, rows, np.int32)
+
+
+def _mixed_columns(tf: Any) -> list[Any]:
+    make = tf.feature_column
+    numbers = [make.numeric_column(f"number{i}") for i in range(8)]
+    buckets = [make.bucketized_column(number, [-1.0, -0.5, 0.0, 0.5, 1.0]) for number in numbers[:2]]
+    vocabulary = [f"word{id}" for id in range(100)]
+    words = [make.categorical_column_with_vocabulary_list(f"word{i}", vocabulary) for i in range(3)]
+    users = [make.categorical_column_with_hash_bucket(f"user{i}", 1000) for i in range(3)]
+    ids = [make.categorical_column_with_identity(f"id{i}", 50) for i in range(2)]
+    crossed = [
+        make.crossed_column(["word0", "user0"], 1000),
+        make.crossed_column([buckets[0], "word1"], 1000),
+    ]
+    return [
+        *numbers,
+        *buckets,
+        *(make.embedding_column(column, 8) for column in (*words, *crossed)),
+        *(make.embedding_column(column, 16) for column in users),
+        *(make.indicator_column(column) for column in ids),
+    ]
