@@ -132,7 +132,8 @@ def test_initial_values_may_be_computed_of_constants_and_variables():
 
     step = Step(body)
     assert float(step(np.float32(0))) == 18
-    assert step.names == ["a", "b", "Variable"]
+    # The generator that `b` is drawn from is the model's.
+    assert step.names == ["a", "seed_generator_state", "b", "Variable"]
     assert not step.state.variables["Variable"].trainable
     assert np.ptp(step.state.variables["b"].value) > 0
 
