@@ -121,6 +121,19 @@ HELP = {
 }
 
 
+# Of programs that define their own flags, as programs of TensorFlow 1 do.
+FLAGS = {
+    "beam": "convert the photographs by a pipeline of Apache Beam",
+    "simulate": "present the CPU as several devices, such as tpu:8",
+    "steps_per_eval": "how many steps are run at once, and between two evaluations",
+}
+
+
+def help_of(name: str) -> str:
+    """What a flag is for, without its default."""
+    return FLAGS.get(name, HELP.get(name, "")).partition(" [")[0]
+
+
 def positive(text: str) -> int:
     """A whole number above 0."""
     number = int(text)

@@ -1,11 +1,18 @@
 """The images that the examples learn from."""
 
+import atexit
 import io
 import pathlib
+import shutil
 import sys
+import tempfile
 import zipfile
+from typing import Any
 
 import numpy as np
+
+import stratax.tf as tf
+from stratax import convert
 
 Images = tuple[np.ndarray, np.ndarray]
 
@@ -43,6 +50,93 @@ def _bundled_digits(limit: int) -> tuple[Images, Images]:
     labels = digits.target[order].astype(np.int64)
     end = min(limit, 1500)
     return (images[:end], labels[:end]), (images[1500 : 1500 + end // 6], labels[1500 : 1500 + end // 6])
+
+
+def digit_records(data: str | None, limit: int, split: str) -> str:
+    """Writes digits to a TFRecord file in a temporary folder.
+
+    Args:
+        data: A Keras `mnist.npz`; see `mnist`.
+        limit: How many digits to learn from at most.
+        split: "train" or "test".
+
+    Returns:
+        The file's path. An Example has the features `image_raw` and `label`.
+    """
+    images, labels = mnist(_existing(data), limit)[split == "test"]
+    path = _temporary_folder() / f"{split}.tfrecord"
+    write_digits(path, images, labels)
+    return str(path)
+
+
+def write_digits(path: pathlib.Path, images: np.ndarray, labels: np.ndarray) -> None:
+    """Writes one Example for each image. The file is there when it is whole, so a second run finds it."""
+    if path.exists():
+        return
+    with tf.io.TFRecordWriter(path) as writer:
+        for image, label in zip(images, labels, strict=True):
+            pixels = tf.train.Feature(bytes_list=tf.train.BytesList(value=[image.tobytes()]))
+            number = tf.train.Feature(int64_list=tf.train.Int64List(value=[int(label)]))
+            features = tf.train.Features(feature={"image_raw": pixels, "label": number})
+            writer.write(tf.train.Example(features=features).SerializeToString())
+
+
+def use_photographs(flags: Any) -> list[str]:
+    """Has a program's flags name records of the photographs in `flags.data`, which it converts if none are named.
+
+    Args:
+        flags: Those of `flowers_tpu_estimator.py`.
+
+    Returns:
+        The names of the classes.
+    """
+    if flags.data is None:
+        sys.exit(
+            "Give the folder of the photographs: --data flowers, with train/<class> and val/<class> in it."
+        )
+    source = _existing(flags.data)
+    folder = _temporary_folder() if flags.records is None else pathlib.Path(flags.records)
+    folder.mkdir(parents=True, exist_ok=True)
+    write = _convert_by_beam if flags.beam else _convert
+    flags.num_train_images, flags.num_eval_images = (
+        write(source, folder, "train"),
+        write(source, folder, "val"),
+    )
+    flags.train_batch_size = min(flags.train_batch_size, flags.num_train_images)
+    flags.train_data_path, flags.eval_data_path = str(folder / "train-*"), str(folder / "val-*")
+    return convert.read_classes(folder / "labels.txt")
+
+
+def _convert(source: pathlib.Path, folder: pathlib.Path, split: str) -> int:
+    settings = convert.ConversionSettings(name=split, shards=4, resize=128)
+    return convert.convert_images(source / split, folder, settings, on_error="skip").images
+
+
+def _convert_by_beam(source: pathlib.Path, folder: pathlib.Path, split: str) -> int:
+    import apache_beam as beam
+
+    from stratax.convert.beam import ConvertImages
+
+    photographs = sorted((source / split).glob("*/*.jpg"))
+    classes = sorted({path.parent.name for path in photographs})
+    settings = convert.ConversionSettings(name=split, shards=4, resize=128)
+    with beam.Pipeline("DirectRunner") as pipeline:
+        pairs = pipeline | beam.Create([(str(path), path.parent.name) for path in photographs])
+        _ = pairs | ConvertImages(str(folder), classes, settings, root=str(source / split), on_error="skip")
+    return sum(1 for _ in tf.data.TFRecordDataset(sorted(folder.glob(f"{split}-*.tfrecord"))))
+
+
+def _existing(path: str | None) -> pathlib.Path | None:
+    if path is not None and not pathlib.Path(path).exists():
+        sys.exit(f"--data: there is no {path!r}.")
+    return None if path is None else pathlib.Path(path)
+
+
+def _temporary_folder() -> pathlib.Path:
+    folder = tempfile.mkdtemp()
+    # A program of TensorFlow 1 does not end where it began: `tf.app.run` leaves.
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return pathlib.Path(folder)
 
 
 def cifar10(path: pathlib.Path | None, limit: int) -> tuple[Images, Images]:

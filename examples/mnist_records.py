@@ -21,24 +21,6 @@ READER_BUFFER = 8 * 1024 * 1024
 TRAIN, EVAL = "train", "eval"
 
 
-def bytes_feature(value):
-    return tf.train.Feature(bytes_list=tf.train.BytesList(value=[value]))
-
-
-def int64_feature(value):
-    return tf.train.Feature(int64_list=tf.train.Int64List(value=[value]))
-
-
-def write_records(path, images, labels):
-    """Writes one Example for each image. The file is there when it is whole, so a second run finds it."""
-    if path.exists():
-        return
-    with tf.io.TFRecordWriter(path) as writer:
-        for image, label in zip(images, labels, strict=True):
-            feature = {"image_raw": bytes_feature(image.tobytes()), "label": int64_feature(int(label))}
-            writer.write(tf.train.Example(features=tf.train.Features(feature=feature)).SerializeToString())
-
-
 def make_input_fn(filename, mode):
     """Returns an `input_fn` for train and eval."""
 
@@ -116,8 +98,8 @@ def main():
     with options.record_folder() as folder:
         train_file = folder / f"train-{len(x_train)}.tfrecord"
         test_file = folder / f"test-{len(x_test)}.tfrecord"
-        write_records(train_file, x_train, y_train)
-        write_records(test_file, x_test, y_test)
+        example_data.write_digits(train_file, x_train, y_train)
+        example_data.write_digits(test_file, x_test, y_test)
         print(f"{len(x_train)} records in {train_file.name}, {len(x_test)} in {test_file.name}")
         train(strategy, train_file, test_file, len(x_train))
 

@@ -54,5 +54,6 @@ def run(main: Callable[[list[str]], Any] | None = None, argv: Sequence[str] | No
         ['train.py']
     """
     function = sys.modules["__main__"].main if main is None else main
-    app.run(function, argv=None if argv is None else list(argv), flags_parser=_parse)
-    raise SystemExit(0)
+    app.define_help_flags()
+    # Not `app.run`: it would send the messages of all loggers through absl's.
+    sys.exit(function(_parse(sys.argv if argv is None else argv)))

@@ -51,6 +51,13 @@ def test_few_lines_of_each_program_change_for_stratax(count):
     assert all(number <= 10 for number in changed.values()), changed
 
 
+def test_programs_of_estimators_change_in_their_imports_only(count):
+    imports = {"mnist_tpu_estimator.py": 4, "flowers_tpu_estimator.py": 2}
+    assert {program: count.count(program).of_the_port for program in imports} == imports
+    # Besides its import: the default of a learning rate, and a `print`.
+    assert count.count("distributed_training_guide.py").of_the_port == 3
+
+
 def test_comments_docstrings_blank_lines_and_indentation_do_not_count(compare):
     found = compare(
         'def f():\n  """Does."""\n  return 1  # One\n',

@@ -24,12 +24,17 @@ pytestmark = pytest.mark.processes
 
 def run(program, *arguments, simulate="tpu:2", folder=None):
     """What a program prints. Keras' cache is an empty folder, so that nothing depends on what was downloaded."""
+    return run_to_end(program, *arguments, simulate=simulate, folder=folder).stdout
+
+
+def run_to_end(program, *arguments, simulate="tpu:2", folder=None):
+    """How a program has ended: well."""
     environment = {**os.environ, "STRATAX_SIMULATE": simulate}
     if folder is not None:
         environment["HOME"] = str(folder)
     done = forks.run([CHECKOUT / "examples" / program, *arguments], environment)
     assert done.returncode == 0, done.stderr
-    return done.stdout
+    return done
 
 
 def everywhere(quick):
@@ -76,6 +81,9 @@ def test_the_guides_model_and_loop_train(strategy, simulate):
     assert len(re.findall(r"^0\.0$", printed, re.MULTILINE)) == 1000 // (5 * replicas) + 10
     losses = [float(loss) for loss in re.findall(r"loss: ([0-9.e+-]+)", printed)]
     assert losses[-1] < losses[0]
+    # The guide's notebook has these numbers: every example is the same one, so they don't depend on the devices.
+    assert "'loss': np.float32(1.4210855e-14)" in printed.splitlines()[-1]
+    assert "'prediction/mean': np.float32(0.99999994)" in printed.splitlines()[-1]
 
 
 @pytest.mark.parametrize(("strategy", "simulate"), everywhere({"tpu"}))
@@ -87,6 +95,70 @@ def test_the_tpu_guide_runs_whole(strategy, simulate, tmp_path):
     assert [int(step) for step, _, _ in steps] == [2, 4]
     assert all(1.5 < float(loss) < 3.5 and float(accuracy) <= 100 for _, loss, accuracy in steps)
     assert printed.count("val_sparse_categorical_accuracy") == 2
+
+
+@pytest.mark.parametrize("option", ["--use_tpu", pytest.param("--nouse_tpu", marks=pytest.mark.stress)])
+def test_the_tpu_estimator_learns_digits(option, tmp_path):
+    sizes = ("--limit=128", "--batch_size=32", "--iterations=8", "--train_steps=16", "--learning_rate=0.1")
+    arguments = (*sizes, option, f"--model_dir={tmp_path / 'model'}")
+    done = run_to_end("mnist_tpu_estimator.py", *arguments, folder=tmp_path)
+    assert "INFO:stratax:Loss for final step: " in done.stderr
+    ((loss, step),) = re.findall(
+        r"^\{'loss': np.float32\((\S+)\), 'global_step': (\d+)\}$", done.stdout, re.MULTILINE
+    )
+    assert (int(step), float(loss) < 2.29) == (16, True)
+
+
+@pytest.mark.parametrize("option", ["--use_tpu", pytest.param("--nouse_tpu", marks=pytest.mark.stress)])
+def test_the_articles_loop_trains_evaluates_and_goes_on(option, tmp_path):
+    photographs(tmp_path)
+    folders = (
+        f"--data={tmp_path}",
+        f"--records={tmp_path / 'records'}",
+        f"--output_dir={tmp_path / 'model'}",
+    )
+
+    def train(steps):
+        sizes = ("--train_batch_size=8", "--steps_per_eval=2", f"--train_steps={steps}", option)
+        messages = run_to_end("flowers_tpu_estimator.py", *folders, *sizes).stderr
+        current = re.findall(r"Training for \d+ steps .* Current step (\d+)\.", messages)
+        evaluated = re.findall(r"Eval results at step (\d+): .*'accuracy': np.float32\((\S+)\)", messages)
+        assert all(0 <= float(accuracy) <= 1 for _, accuracy in evaluated)
+        return [int(step) for step in current], [int(step) for step, _ in evaluated]
+
+    assert train(4) == ([0], [2, 4])
+    # Whoever starts it again finds what it has learned: nothing is left to do.
+    assert train(4) == ([4], [])
+    assert (tmp_path / "records/labels.txt").read_text() == "dark\nlight\n"
+
+
+def test_beam_converts_the_articles_photographs(tmp_path):
+    photographs(tmp_path)
+    folders = (
+        f"--data={tmp_path}",
+        f"--records={tmp_path / 'records'}",
+        f"--output_dir={tmp_path / 'model'}",
+    )
+    messages = run_to_end("flowers_tpu_estimator.py", "--beam", *folders, "--train_steps=0").stderr
+    # 31 of 32 photographs to learn from, in steps of 40; 8 to be tested with.
+    assert "train_batch_size=31  eval_batch_size=8  max_steps=0" in messages
+    assert len(list((tmp_path / "records").glob("*-of-00004.tfrecord"))) == 8
+
+
+@pytest.mark.parametrize("program", ["mnist_tpu_estimator.py", "flowers_tpu_estimator.py"])
+def test_programs_with_flags_explain_them(program):
+    done = forks.run([CHECKOUT / "examples" / program, "--help"], dict(os.environ))
+    assert "--simulate: present the CPU as several devices" in done.stdout
+    assert f"Run it with: python examples/{program}" in done.stdout
+
+
+def photographs(folder):
+    """Photographs of two classes for learning and testing, one of them broken."""
+    write_photographs(folder / "images.zip")
+    with zipfile.ZipFile(folder / "images.zip") as archive:
+        archive.extractall(folder)
+    (folder / "test").rename(folder / "val")
+    (folder / "train/dark/0003.jpg").write_bytes(b"broken")
 
 
 def write_photographs(path):
@@ -161,11 +233,7 @@ def test_digits_are_learned_from_record_files_which_a_second_run_finds(strategy,
 
 @pytest.mark.parametrize(("strategy", "simulate"), everywhere({"mirrored"}))
 def test_photographs_are_converted_augmented_and_learned(strategy, simulate, tmp_path):
-    write_photographs(tmp_path / "images.zip")
-    with zipfile.ZipFile(tmp_path / "images.zip") as archive:
-        archive.extractall(tmp_path)
-    (tmp_path / "test").rename(tmp_path / "val")
-    (tmp_path / "train/dark/0003.jpg").write_bytes(b"broken")
+    photographs(tmp_path)
     options = ("--strategy", strategy, "--data", tmp_path, "--records", tmp_path / "records")
     printed = run("flowers.py", *options, "--batch-size", "8", "--width", "4", simulate=simulate)
     assert "31 photographs of dark, light" in printed

@@ -61,3 +61,8 @@ def test_a_wrong_value_ends_the_program_with_a_sentence(program):
 def test_help_lists_the_flags(program):
     done = program(WITH_MAIN, "--help")
     assert "--model_dir: Where checkpoints are." in done.stdout + done.stderr
+
+
+def test_running_main_sets_up_no_logging(program):
+    done = program("import logging\ntf.app.run(main=lambda argv: print(logging.getLogger().handlers))")
+    assert done.stdout == "[]\n", done.stderr

@@ -62,3 +62,17 @@ with mirrored_strategy.scope():
   iterator = iter(dist_dataset)
   for _ in range(10):
     print(train_step(next(iterator)))
+
+mirrored_strategy = tf.distribute.MirroredStrategy()
+config = tf.estimator.RunConfig(
+    train_distribute=mirrored_strategy, eval_distribute=mirrored_strategy)
+regressor = tf.estimator.LinearRegressor(
+    feature_columns=[tf.feature_column.numeric_column('feats')],
+    optimizer='SGD',
+    config=config)
+
+def input_fn():
+  dataset = tf.data.Dataset.from_tensors(({"feats":[1.]}, [1.]))
+  return dataset.repeat(1000).batch(10)
+regressor.train(input_fn=input_fn, steps=10)
+regressor.evaluate(input_fn=input_fn, steps=10)

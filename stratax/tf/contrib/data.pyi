@@ -1,3 +1,4 @@
+from stratax.data import AUTOTUNE as AUTOTUNE
 from stratax.data import CsvDataset as CsvDataset
 from stratax.data import Dataset as Dataset
 from stratax.data import FixedLengthRecordDataset as FixedLengthRecordDataset
