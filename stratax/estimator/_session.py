@@ -2,6 +2,7 @@
 
 import collections
 import contextlib
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -24,6 +25,8 @@ _DISPATCHES_BEHIND = 2
 # Tensors of so many numbers stay among the results of the program once they were asked for: compiling another program
 # would take longer.
 _SMALL = 1024
+# What hooks get that have asked for nothing.
+_NOTHING = SessionRunValues(results=None, options=None, run_metadata=None, each_step=None)
 
 
 class Session:
@@ -159,8 +162,8 @@ class SessionHooks(engine.Hook):
         for results, treedef, keys in self._wanted or ():
             values = jax.tree.unflatten(treedef, [_results(outputs, key, steps) for key in keys])
             results.receive(loop.step - steps, steps, values)
-        for key in outputs[FETCHED]:
-            if np.prod(outputs[FETCHED][key].shape[1:]) <= _SMALL:
+        for key, values in outputs[FETCHED].items():
+            if key not in self._kept and math.prod(values.shape[1:]) <= _SMALL:
                 self._kept.add(key)
         for hook in self._after:
             hook.after_run(self._context, self._values(hook, outputs))
@@ -196,7 +199,7 @@ class SessionHooks(engine.Hook):
 
     def _values(self, hook: object, outputs: Any) -> Any:
         if id(hook) not in self._asked:
-            return SessionRunValues(results=None, options=None, run_metadata=None, each_step=None)
+            return _NOTHING
         treedef, keys = self._asked[id(hook)]
         steps = self.session.steps
         each = [None if key[0] == "operation" else np.asarray(_results(outputs, key, steps)) for key in keys]
