@@ -20,11 +20,15 @@ PROGRAM = """
 import sys
 import numpy as np
 import stratax as sx
-from tests.estimator.strings_model import trained
+from tests.estimator.strings_model import data, estimator, trained
 
 options = sx.distribute.CommunicationOptions(timeout_seconds=60.0)
 strategy = sx.distribute.MultiWorkerMirroredStrategy(communication_options=options)
 found, variables = trained(sys.argv[1], strategy)
+# Each worker has predictions of its own: of another number of examples, beginning with others.
+worker = strategy.extended.membership.share.index
+predicted = estimator(sys.argv[1], strategy).predict(lambda: data(4).skip(3 * worker), predict_keys=["key", "label"])
+report(keys=[row["key"].decode() for row in predicted])
 report(found={key: float(value) for key, value in found.items()},
        variables={name: np.asarray(value).tolist() for name, value in variables.items()})
 """
@@ -57,8 +61,9 @@ def test_eight_replicas_are_one_device(of_one_device, tmp_path):
 def test_two_workers_with_four_replicas_are_one_device(of_one_device, tmp_path):
     results = run_tasks(2, PROGRAM, str(tmp_path), devices=4)
     assert [result.code for result in results] == [0, 0], results[0].err + results[1].err
-    for result in results:
+    for worker, result in enumerate(results):
         _check_same(result.report["found"], result.report["variables"], of_one_device)
+        assert result.report["keys"] == strings_model.KEYS[6 * worker :]
 
 
 def test_predictions_have_strings_of_the_features_and_of_the_results(of_one_device):
