@@ -48,6 +48,7 @@ class Function(_signature.Alias):
         traces_before_warning: After how many traces another one warns; 0 for never.
         calls_argument: Whether the function calls its first argument, so that traces are counted for each of those.
         compiled: Where to look for what was compiled for another function before; None to compile for this one.
+        on_trace: Called with the `ClosedJaxpr` of each program, before it is compiled; what it raises ends the call.
 
     Attributes:
         python_function: The function that was wrapped.
@@ -62,6 +63,7 @@ class Function(_signature.Alias):
         traces_before_warning: int = _TRACES_BEFORE_WARNING,
         calls_argument: bool = False,
         compiled: _shared.CompiledPrograms | None = None,
+        on_trace: Callable[[jax.extend.core.ClosedJaxpr], None] | None = None,
     ) -> None:
         # Sets `__wrapped__` too, by which AutoGraph finds the user's function.
         functools.update_wrapper(self, python_function)
@@ -71,6 +73,7 @@ class Function(_signature.Alias):
         self._autograph = autograph
         self._donate = donate
         self._compiled = compiled
+        self._on_trace = on_trace
         self._converted: Callable[..., Any] | None = None
         # Once for all calls: `inspect.signature` is slow beside a call.
         self._signature = inspect.signature(python_function)
@@ -221,6 +224,8 @@ class Function(_signature.Alias):
             region.close_passes()
             raise
         self._check_created(region, arguments)
+        if self._on_trace is not None:
+            self._on_trace(closed)
         # Only after a trace that succeeded: the next one after a failure may create variables, too.
         self._history.add(arguments)
         # The program outlives this call's streams; later calls give theirs by position.

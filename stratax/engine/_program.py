@@ -10,6 +10,8 @@ from stratax.distribute import Strategy
 from stratax.distribute.replicas import entered
 from stratax.engine import _blocks
 
+# Looks at a traced program, as a `jax.extend.core.ClosedJaxpr`.
+OnTrace = Callable[[Any], None]
 _EXPECTED_TRACES = 16  # Batches and their remainders, of training and validation, with and without weights.
 
 
@@ -23,6 +25,7 @@ class StepProgram:
         block: A function `(steps, element) -> outputs` that is traced once for each number of steps and shape.
         name: What the function is called in messages and profiles.
         compiled: What was compiled before, to be run again where it is the same.
+        on_trace: Called with each program's `ClosedJaxpr` before it is compiled.
     """
 
     def __init__(
@@ -31,13 +34,18 @@ class StepProgram:
         block: Callable[[int, Any], Any],
         name: str,
         compiled: CompiledPrograms | None = None,
+        on_trace: OnTrace | None = None,
     ) -> None:
         # Not a closure: what those hold is compared on every call.
         named: Any = functools.partial(block)
         named.__name__ = named.__qualname__ = name
         self._strategy = strategy
         self._function = Function(
-            named, autograph=False, traces_before_warning=_EXPECTED_TRACES, compiled=compiled
+            named,
+            autograph=False,
+            traces_before_warning=_EXPECTED_TRACES,
+            compiled=compiled,
+            on_trace=on_trace,
         )
 
     @classmethod
@@ -69,6 +77,7 @@ class StepProgram:
         of_first: Collection[str] = (),
         name: str = "train_function",
         compiled: CompiledPrograms | None = None,
+        on_trace: OnTrace | None = None,
     ) -> "StepProgram":
         """Compile steps of which each one's results are wanted, stacked on a leading dimension that counts steps.
 
@@ -78,9 +87,10 @@ class StepProgram:
             of_first: The keys of what it returns, a dict then, that are the first replica's and not the replicas' mean.
             name: What the program is called.
             compiled: What was compiled before, to be run again where it is the same.
+            on_trace: Called with each program's `ClosedJaxpr` before it is compiled.
         """
         block = functools.partial(_blocks.each_step_block, strategy, step, of_first=of_first)
-        return cls(strategy, block, name, compiled)
+        return cls(strategy, block, name, compiled, on_trace)
 
     @classmethod
     def of_examples(
@@ -91,6 +101,7 @@ class StepProgram:
         of_first: Collection[str] = (),
         name: str = "predict_function",
         compiled: CompiledPrograms | None = None,
+        on_trace: OnTrace | None = None,
     ) -> "StepProgram":
         """Compile steps that return a row for each example; a dispatch gives all rows in the order of the examples.
 
@@ -100,9 +111,10 @@ class StepProgram:
             of_first: The keys of what it returns, a dict then, that are the first replica's, of each step.
             name: What the program is called.
             compiled: What was compiled before.
+            on_trace: Called with each program's `ClosedJaxpr` before it is compiled.
         """
         block = functools.partial(_blocks.predict_block, strategy, step, of_first=of_first)
-        return cls(strategy, block, name, compiled)
+        return cls(strategy, block, name, compiled, on_trace)
 
     @property
     def num_programs(self) -> int:

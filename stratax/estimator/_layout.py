@@ -9,6 +9,8 @@ import jax
 import numpy as np
 
 from stratax import errors
+from stratax._shown import shown
+from stratax.core import marks, placement
 from stratax.data import SparseTensor, TensorSpec
 from stratax.distribute.input import Padded
 from stratax.estimator._packing import Packed, Packing
@@ -39,6 +41,11 @@ class _Slot:
     shape: tuple[int, ...] | None
     dtype: np.dtype
 
+    @property
+    def is_wide(self) -> bool:
+        """Whether it enters the step, where its whole numbers of 64 bits get 32."""
+        return not self.is_host and self.dtype.kind in "iu" and self.dtype.itemsize > 4
+
 
 class Layout:
     """What an input's elements consist of.
@@ -51,6 +58,9 @@ class Layout:
         pair = features_and_labels(element)
         leaves, self._treedef = jax.tree_util.tree_flatten_with_path(pair, is_leaf=_is_sparse)
         self._packing = Packing()
+        # Of whole numbers of 64 bits: what the step computes with, and the first number that 32 bits do not hold.
+        self._used: set[str] = set()
+        self._too_large: dict[str, int] = {}
         self._slots: list[_Slot] = []
         names: set[str] = set()
         start = 0
@@ -70,6 +80,27 @@ class Layout:
         """Return what of an element enters the step, by name."""
         leaves = jax.tree.leaves(element)
         return {slot.name: leaves[slot.start] for slot in self._slots if not slot.is_host}
+
+    def marked(self, numbers: Numbers) -> Numbers:
+        """Return what enters a step, with marks on whole numbers of 64 bits, which tell whether it computes with them.
+
+        Args:
+            numbers: What enters the step, in a trace of it.
+        """
+        wide = {slot.name for slot in self._slots if slot.is_wide}
+        return {name: marks.marked(value, name) if name in wide else value for name, value in numbers.items()}
+
+    def note_used(self, names: Iterable[str]) -> None:
+        """Note marked numbers that a step computes with.
+
+        Args:
+            names: Their names.
+
+        Raises:
+            BadArgumentError: If 32 bits do not hold one that has been read.
+        """
+        self._used.update(names)
+        self._check_used()
 
     def batch(self, leaves: Sequence[Any]) -> dict[str, Any]:
         """Return an element by name, as it is on the host."""
@@ -129,7 +160,30 @@ class Layout:
             }
             for key in made[0]
         }
-        return {slot.name: leaves[slot.start] for slot in self._slots if not slot.is_host}, given
+        numbers = {slot.name: leaves[slot.start] for slot in self._slots if not slot.is_host}
+        for slot in self._slots:
+            if slot.is_wide:
+                numbers[slot.name] = self._fitting(slot.name, numbers[slot.name])
+        return numbers, given
+
+    def _fitting(self, name: str, array: np.ndarray) -> np.ndarray:
+        """Return whole numbers that 32 bits hold: others stand for those that only the host reads."""
+        try:
+            placement.check_fits([array])
+        except errors.BadArgumentError:
+            # Here as numbers are read, and in `note_used` as steps are traced: whichever comes second raises.
+            self._too_large.setdefault(name, max(int(array.min()), int(array.max()), key=abs))
+            self._check_used()
+            return np.zeros_like(array)
+        return array
+
+    def _check_used(self) -> None:
+        for name in self._used.intersection(self._too_large):
+            raise errors.BadArgumentError(
+                f"The model_fn computes with {shown(name)} in its step, where whole numbers have 32 bits. Expected: "
+                f"-2147483648 to 2147483647. Received: {self._too_large[name]}. Let feature columns alone read it "
+                "(hashed, crossed), or make it smaller in the input_fn: its remainder, a hash, or two numbers."
+            )
 
 
 def features_and_labels(element: Any) -> tuple[Any, Any]:

@@ -17,7 +17,7 @@ import numpy as np
 from stratax import errors
 from stratax._shown import shown
 from stratax._typing import PyTree
-from stratax.core import CompiledPrograms, Function, regions, variable_store
+from stratax.core import CompiledPrograms, Function, marks, regions, variable_store
 from stratax.distribute import Strategy
 from stratax.distribute.replicas import entered
 from stratax.engine import StepProgram
@@ -166,6 +166,7 @@ class Model:
             numbers, given = self._found_layout.numbers(element), {}
         else:
             numbers, given = element.unpacked()
+            numbers = self._found_layout.marked(numbers)
         host = HostTrace(self._inputs, numbers, given)
         return self._run(numbers, host, _layout.rows_of(numbers, given), then)
 
@@ -198,12 +199,14 @@ class Model:
             name: What the program is called.
         """
         step = functools.partial(self._step, outputs)
-        if self.mode == ModeKeys.PREDICT:
-            return StepProgram.of_examples(
-                self._strategy, step, of_first=of_first, name=name, compiled=self._compiled
-            )
-        return StepProgram.of_each_step(
-            self._strategy, step, of_first=of_first, name=name, compiled=self._compiled
+        make = StepProgram.of_examples if self.mode == ModeKeys.PREDICT else StepProgram.of_each_step
+        return make(
+            self._strategy,
+            step,
+            of_first=of_first,
+            name=name,
+            compiled=self._compiled,
+            on_trace=lambda closed: self._found_layout.note_used(marks.used_marks(closed)),
         )
 
     def train_program(self, fetched: frozenset[Key]) -> StepProgram:

@@ -9,8 +9,10 @@ import pytest
 import stratax as sx
 import stratax.tf.compat.v1 as tf
 from stratax import errors
-from stratax.estimator import Estimator, EstimatorSpec, SessionRunArgs, SessionRunHook, tpu
+from stratax.estimator import Estimator, EstimatorSpec, RunConfig, SessionRunArgs, SessionRunHook, tpu
 from stratax.estimator._layout import Layout, example_of, first_rows
+from stratax.feature_column import Transformation
+from stratax.v1 import HostInputs
 from tests.cluster.processes import run_tasks
 from tests.estimator import strings_model
 from tests.golden import strings_cases
@@ -200,3 +202,61 @@ def test_hooks_are_told_that_strings_stay_on_the_host(tmp_path):
         Estimator(model_fn, str(tmp_path)).train(
             lambda: sx.data.Dataset.from_tensor_slices(data).batch(1), hooks=[Wrong()]
         )
+
+
+def _of_ids(features, labels, mode, params):
+    user = fc.categorical_column_with_hash_bucket("user", 5, dtype=tf.int64)
+    pair = fc.crossed_column(["user", "color"], 7)
+    net = fc.input_layer(features, [fc.indicator_column(user), fc.indicator_column(pair)])
+    if params.get("computes"):
+        net = net + tf.cast(features["user"], tf.float32)[:, None]
+    if mode == "infer":
+        return EstimatorSpec(mode, predictions=net)
+    loss = tf.reduce_mean(tf.layers.dense(net, 1) - tf.cast(labels, tf.float32))
+    train_op = tf.train.GradientDescentOptimizer(0.1).minimize(loss, tf.train.get_global_step())
+    return EstimatorSpec(mode, loss=loss, train_op=train_op)
+
+
+IDS = np.array([3, 2**33, -(2**40) - 7, 2**62, 5, 6, 2**31, 2**63 - 1])
+
+
+def _ids(rows=8):
+    features = {"user": IDS[:rows], "color": np.array(["red"] * rows)}
+    return sx.Dataset.from_tensor_slices((features, np.ones((rows, 1), np.int64))).batch(1)
+
+
+def test_numbers_that_only_the_host_reads_may_have_64_bits(tmp_path):
+    strategy = sx.distribute.MirroredStrategy(["/cpu:0", "/cpu:1"])
+    made = Estimator(_of_ids, str(tmp_path), RunConfig(train_distribute=strategy))
+    made.train(_ids)
+    user, pair = (
+        fc.categorical_column_with_hash_bucket("user", 5, dtype=tf.int64),
+        fc.crossed_column(["user", "color"], 7),
+    )
+    ids = Transformation([user, pair]).host_features({"user": IDS, "color": np.array(["red"] * 8)})
+    # Columns are in the order of their names.
+    of_columns = [np.eye(size)[ids[f"{column.name}/ids"][:, 0]] for column, size in ((pair, 7), (user, 5))]
+    np.testing.assert_array_equal(np.stack(list(made.predict(_ids))), np.concatenate(of_columns, 1))
+
+
+def test_numbers_of_64_bits_that_the_step_computes_with_are_refused(tmp_path):
+    made = Estimator(_of_ids, str(tmp_path), params={"computes": True})
+    message = rf"computes with 'user' in its step.* Received: {IDS[1]}\. Let feature columns alone"
+    with pytest.raises(errors.BadArgumentError, match=message):
+        made.train(lambda: _ids(2))
+
+
+@pytest.mark.parametrize("is_read_first", [True, False])
+def test_they_are_refused_whether_the_step_is_traced_before_they_are_read_or_behind(is_read_first):
+    layout = Layout({"id": IDS})
+    inputs = HostInputs()
+    layout.choose_packing(inputs, {"id": IDS[:1]}, lambda own: [own])
+    if is_read_first:
+        layout.prepared(inputs, [IDS[None]], 1)
+        with pytest.raises(errors.BadArgumentError, match="computes with 'id'"):
+            layout.note_used({"id"})
+    else:
+        layout.note_used({"id"})
+        layout.prepared(inputs, [IDS[None, :1]], 1)
+        with pytest.raises(errors.BadArgumentError, match="computes with 'id'"):
+            layout.prepared(inputs, [IDS[None]], 1)
