@@ -173,6 +173,52 @@ def repeat(input: TensorLike, repeats: TensorLike, axis: int | None = None, name
     return _library(input).repeat(input, repeats, axis=axis)
 
 
+_PADDINGS = {"CONSTANT": "constant", "REFLECT": "reflect", "SYMMETRIC": "symmetric"}
+
+
+@nameable
+def pad(
+    tensor: TensorLike,
+    paddings: TensorLike,
+    mode: str = "CONSTANT",
+    constant_values: float = 0,
+    name: str | None = None,
+) -> Any:
+    """`tensor` with values around it, as `tf.pad`.
+
+    Args:
+        tensor: The array.
+        paddings: How many values come before and behind it in each dimension, `[n, 2]`.
+        mode: "CONSTANT", or the array's own values mirrored: "REFLECT" without those of the edge, "SYMMETRIC" with.
+        constant_values: The value around it, with "CONSTANT".
+        name: By which hooks find the result, in a `model_fn`.
+
+    Raises:
+        BadArgumentError: If `paddings` does not fit the array, or `mode` is another one.
+    """
+    sizes = np.shape(tensor)
+    widths = [sizes_of("paddings", width) for width in np.asarray(paddings)]
+    if len(widths) != len(sizes) or any(len(width) != 2 or min(width) < 0 for width in widths):
+        raise BadArgumentError(
+            "paddings has two numbers for each dimension, none of them negative. Received: "
+            f"paddings={shown(paddings)} for an array of shape {sizes}. Write [before, behind] for each dimension."
+        )
+    if (kind := _PADDINGS.get(mode.upper())) is None:
+        raise BadArgumentError(
+            f"mode must be one of {sorted(_PADDINGS)}. Received: mode={shown(mode)}. Choose one."
+        )
+    if kind == "constant":
+        return _library(tensor).pad(tensor, widths, mode=kind, constant_values=constant_values)
+    # NumPy would begin from the other edge again.
+    longest = [size - (kind == "reflect") for size in sizes]
+    if any(max(width) > limit for width, limit in zip(widths, longest, strict=True)):
+        raise BadArgumentError(
+            f"An array of shape {sizes} has too few values to mirror. Expected: at most {longest} on each side. "
+            f"Received: paddings={shown(paddings)}, mode={shown(mode)}. Use smaller paddings, or CONSTANT."
+        )
+    return _library(tensor).pad(tensor, widths, mode=kind)
+
+
 @nameable
 @or_text("tensor")
 def reverse(tensor: TensorLike, axis: Axis, name: str | None = None) -> Any:

@@ -39,6 +39,7 @@ from stratax.ops.arrays import expand_dims as expand_dims
 from stratax.ops.arrays import gather as gather
 from stratax.ops.arrays import identity as identity
 from stratax.ops.arrays import one_hot as one_hot
+from stratax.ops.arrays import pad as pad
 from stratax.ops.arrays import rank as rank
 from stratax.ops.arrays import repeat as repeat
 from stratax.ops.arrays import reshape as reshape

@@ -145,6 +145,17 @@ to_int32 = _cast("to_int32", "int32")
 to_int64 = _cast("to_int64", "int64")
 
 
+def pad(
+    tensor: TensorLike,
+    paddings: TensorLike,
+    mode: str = "CONSTANT",
+    name: str | None = None,
+    constant_values: float = 0,
+) -> Any:
+    """Return `tensor` with values around it, as `tf.compat.v1.pad`, where `name` comes before `constant_values`."""
+    return arrays.pad(tensor, paddings, mode, constant_values, name=name)
+
+
 def div(x: TensorLike, y: TensorLike, name: str | None = None) -> Any:
     """Divide as Python 2 does, as `tf.div`: whole numbers are rounded down."""
     operands = [creation.convert_to_tensor(operand) for operand in (x, y)]

@@ -3,6 +3,7 @@ from ._functions import argmin as argmin
 from ._functions import expand_dims as expand_dims
 from ._functions import gather as gather
 from ._functions import norm as norm
+from ._functions import pad as pad
 from ._functions import reduce_all as reduce_all
 from ._functions import reduce_any as reduce_any
 from ._functions import reduce_logsumexp as reduce_logsumexp

@@ -113,6 +113,20 @@ def test_arg_functions_agree_on_host_and_device():
         assert check_both(lambda x, name=name: getattr(tf, name)(x, axis=-1), X).shape == (2,)
 
 
+def test_padding_has_tensorflows_values_and_limits():
+    x = np.array([1, 2, 3])
+    assert tf.pad(x, [[1, 2]], constant_values=9).tolist() == [9, 1, 2, 3, 9, 9]
+    assert tf.pad(x, [[2, 1]], "REFLECT").tolist() == [3, 2, 1, 2, 3, 2]
+    assert tf.pad(x, [[3, 1]], "SYMMETRIC").tolist() == [3, 2, 1, 1, 2, 3, 3]
+    with pytest.raises(BadArgumentError, match=r"at most \[2\] on each side"):
+        tf.pad(x, [[3, 0]], "REFLECT")
+    with pytest.raises(BadArgumentError, match="mode must be one of"):
+        tf.pad(x, [[1, 1]], "EDGE")
+    for paddings in ([[1, 1], [0, 0]], [[-1, 0]], [[1, 2, 3]]):
+        with pytest.raises(BadArgumentError, match="two numbers for each dimension"):
+            tf.pad(x, paddings)
+
+
 @pytest.mark.parametrize(
     ("function", "shape"),
     [
@@ -125,6 +139,9 @@ def test_arg_functions_agree_on_host_and_device():
         (lambda x: tf.transpose(x, [1, 0], conjugate=True), (3, 2)),
         (lambda x: tf.broadcast_to(x, [4, 2, 3]), (4, 2, 3)),
         (lambda x: tf.tile(x, [1, 2]), (2, 6)),
+        (lambda x: tf.pad(x, [[1, 0], [0, 2]]), (3, 5)),
+        (lambda x: tf.pad(x, np.array([[0, 1], [2, 2]]), "reflect"), (3, 7)),
+        (lambda x: tf.compat.v1.pad(x, [[2, 2], [3, 0]], "SYMMETRIC", "edges", 7), (6, 6)),
         (lambda x: tf.repeat(x, 2, axis=0), (4, 3)),
         (lambda x: tf.reverse(x, [1]), (2, 3)),
         (lambda x: tf.reverse(x, [0, 1]), (2, 3)),

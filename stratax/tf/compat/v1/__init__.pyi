@@ -10,6 +10,7 @@ del argmin
 del expand_dims
 del gather
 del norm
+del pad
 del reduce_all
 del reduce_any
 del reduce_logsumexp
