@@ -114,10 +114,8 @@ def read_and_preprocess(example_data):
 def cnn_model(image, mode, params):
   if params["transpose"]:
     image = tf.transpose(image, [3, 0, 1, 2])
-  is_training = mode == tf.estimator.ModeKeys.TRAIN
   for filters in (16, 32, 64):
-    image = tf.layers.conv2d(image, filters, kernel_size=3, strides=2, use_bias=False)
-    image = tf.nn.relu(tf.layers.batch_normalization(image, momentum=0.9, training=is_training))
+    image = tf.layers.conv2d(image, filters, kernel_size=3, strides=2, activation=tf.nn.relu)
   pooled = tf.reduce_mean(image, axis=[1, 2])
   nclasses = len(LIST_OF_LABELS)
   return tf.layers.dense(pooled, nclasses), nclasses
