@@ -16,7 +16,7 @@ from stratax._shown import shown
 from stratax.data import SparseTensor
 from stratax.feature_column._cells import Cells, cells_of
 from stratax.ops.fingerprints import Fingerprints, Words
-from stratax.v1 import HostTensor
+from stratax.v1 import Compute, HostTensor
 
 if TYPE_CHECKING:
     from stratax.feature_column._column import CategoricalColumn, HostColumn
@@ -317,13 +317,28 @@ def _before_each_step(columns: list[Any], features: Mapping[str, Any]) -> dict[s
             f"Columns read features on the host that were computed in the model_fn: {shown(unknown)}. Expected: the "
             "features as the input_fn gives them. Compute them in the input_fn's dataset.map."
         )
+    asked = [(column, tuple(names[key] for key in column.keys_read)) for column in columns]
+    found = scope.shared_host_inputs(
+        asked,
+        lambda new: _on_host([column for column, _ in new], names),
+        [str(name) for name in names.values()],
+        "feature_columns",
+    )
+    made: dict[str, Any] = {}
+    for column, arrays in zip(columns, found, strict=True):
+        parts = (f"{column.name}/{part}" for part in column.parts)
+        made.update({part: arrays[part] for part in parts if part in arrays})
+    return made
+
+
+def _on_host(columns: list[Any], names: Mapping[str, str | None]) -> tuple[Compute, dict[str, float]]:
+    """Return what computes columns of features by their names on the host, and what it fills arrays up with."""
     transformation = Transformation(columns)
 
     def compute(batch: dict[str, Any]) -> dict[str, np.ndarray]:
         return transformation.ids_on_host({key: batch[str(name)] for key, name in names.items()})
 
-    fills = {f"{each.name}/{part}": fill for each in columns for part, fill in each.fills.items()}
-    return scope.host_input(compute, [str(name) for name in names.values()], "feature_columns", fills)
+    return compute, {f"{each.name}/{part}": fill for each in columns for part, fill in each.fills.items()}
 
 
 def num_elements(shape: tuple[int, ...]) -> int:

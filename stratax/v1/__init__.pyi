@@ -56,6 +56,7 @@ from ._graph import placeholder as placeholder
 from ._graph import placeholder_with_default as placeholder_with_default
 from ._graph import set_random_seed as set_random_seed
 from ._graph import variable_op_scope as variable_op_scope
+from ._host import Compute as Compute
 from ._host import HostInputs as HostInputs
 from ._host import HostResult as HostResult
 from ._host import HostTensor as HostTensor

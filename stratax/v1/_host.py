@@ -6,9 +6,10 @@ traced (:class:`HostInputs`), runs on the host on each batch before the step, an
 the step. What strings are made of the step's results (labels of classes) is a :class:`HostResult`.
 """
 
+import functools
 import itertools
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, NoReturn
 
 import jax
@@ -202,6 +203,9 @@ class HostTrace:
             host, too.
         given: What :meth:`HostInputs.apply` gave, as arrays of this trace; None in the first trace.
         example: A batch, by name, of which the first trace learns shapes.
+
+    Attributes:
+        requested: What :meth:`request` gave in this trace to those who want to share it, by what it is.
     """
 
     def __init__(
@@ -216,6 +220,7 @@ class HostTrace:
         self._given = given
         self._example = example
         self._keys = _names.Names()
+        self.requested: dict[Hashable, Callable[[], dict[str, Any]]] = {}
 
     def name_of(self, value: object) -> str | None:
         """Return the name under which a batch on the host has a value of this trace; None for what was computed."""
@@ -231,7 +236,13 @@ class HostTrace:
     def input(
         self, function: Compute, names: Sequence[str], key: str, fills: Mapping[str, float] | None = None
     ) -> dict[str, Any]:
-        """Return a function's results as arrays of this trace.
+        """Return a function's results as arrays of this trace; see :meth:`request`."""
+        return self.request(function, names, key, fills)()
+
+    def request(
+        self, function: Compute, names: Sequence[str], key: str, fills: Mapping[str, float] | None = None
+    ) -> Callable[[], dict[str, Any]]:
+        """Ask for a function's results; return what gives them as arrays of this trace, however often it is called.
 
         Args:
             function: See :meth:`HostInputs.register`.
@@ -248,13 +259,13 @@ class HostTrace:
             # What functions of JAX compute in it has values, although the model_fn is being traced.
             with jax.ensure_compile_time_eval():
                 made = self._inputs.compute(key, {} if self._example is None else self._example)
-            return {part: self._placeholder(array) for part, array in made.items()}
+            return lambda: {part: self._placeholder(array) for part, array in made.items()}
         if key not in self._given:
             raise errors.ModelScopeError(
                 f"A model_fn asked for {shown(key)} of the host that it did not ask for when the model was built. "
                 f"Expected: one of {shown(sorted(self._given))}. Use the same feature columns for every batch."
             )
-        return dict(self._given[key])
+        return functools.partial(dict, self._given[key])
 
     def strings(
         self,

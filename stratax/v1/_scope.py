@@ -11,7 +11,7 @@ import contextlib
 import functools
 import random
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -446,13 +446,54 @@ class ModelScope(creation.Creator):
         Raises:
             ModelScopeError: If nobody runs functions on the host for this trace.
         """
+        return self._numbered(self._host_of(names).request(function, names, key, fills))
+
+    def shared_host_inputs(
+        self,
+        wanted: Sequence[Hashable],
+        function_of: Callable[[list[Any]], tuple[Compute, Mapping[str, float]]],
+        names: Sequence[str],
+        key: str,
+    ) -> list[dict[str, Any]]:
+        """Return what functions make of features on the host, each of which runs once for all who want the same.
+
+        Args:
+            wanted: What is wanted, and of which features: equal ones are the same.
+            function_of: Called with those that nobody has wanted before in this trace; returns their function and its
+                fills, as for :meth:`host_input`.
+            names: The features that it takes, as :meth:`host_name` gives them.
+            key: What the results are called, made unique.
+
+        Returns:
+            For each of what is wanted all results of the function that gives it.
+
+        Raises:
+            ModelScopeError: If nobody runs functions on the host for this trace.
+        """
+        host = self._host_of(names)
+        new = [each for each in wanted if each not in host.requested]
+        if new:
+            function, fills = function_of(new)
+            request = host.request(function, names, key, fills)
+            host.requested.update(dict.fromkeys(new, request))
+            # Only once: in the step they are the same arrays each time.
+            self._numbered(request)
+        requests = [host.requested[each] for each in wanted]
+        with self._unrecorded():
+            made = {request: request() for request in dict.fromkeys(requests)}
+        return [made[request] for request in requests]
+
+    def _host_of(self, names: Sequence[str]) -> HostTrace:
         if self.host is None:
             raise errors.ModelScopeError(
                 "Nothing is computed on the host for this model_fn. Expected: a model_fn that an Estimator traces. "
                 f"Received: a function of {shown(list(names))}."
             )
+        return self.host
+
+    def _numbered(self, request: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         with self._unrecorded():
-            made = self.host.input(function, names, key, fills)
+            made = request()
         self._number(made)
         return made
 
@@ -474,12 +515,7 @@ class ModelScope(creation.Creator):
         Raises:
             ModelScopeError: If nobody runs functions on the host for this trace.
         """
-        if self.host is None:
-            raise errors.ModelScopeError(
-                "Nothing is computed on the host for this model_fn. Expected: a model_fn that an Estimator traces. "
-                f"Received: a function of {shown(list(names))}."
-            )
-        return self.host.strings(function, names, shape, key)
+        return self._host_of(names).strings(function, names, shape, key)
 
     def as_result(self, value: HostTensor) -> HostResult:
         """Return a feature of strings as a result of the step, which is there after it.

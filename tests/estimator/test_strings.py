@@ -260,3 +260,40 @@ def test_they_are_refused_whether_the_step_is_traced_before_they_are_read_or_beh
         layout.prepared(inputs, [IDS[None, :1]], 1)
         with pytest.raises(errors.BadArgumentError, match="computes with 'id'"):
             layout.prepared(inputs, [IDS[None]], 1)
+
+
+def test_a_column_is_looked_up_once_for_all_who_take_it(tmp_path, monkeypatch):
+    def model(features, labels, mode):
+        color = fc.categorical_column_with_vocabulary_list("color", ["red", "green", "blue"])
+        # Of the same name, but another one.
+        other = fc.categorical_column_with_vocabulary_list("color", ["green", "red"])
+        user = fc.categorical_column_with_hash_bucket("user", 5, dtype=tf.int64)
+        deep = fc.input_layer(features, fc.indicator_column(color))
+        wide = fc.input_layer(features, [fc.indicator_column(user), fc.indicator_column(color)])
+        mixed = fc.input_layer(features, [fc.indicator_column(user), fc.indicator_column(other)])
+        swapped = fc.input_layer({"color": features["other"]}, fc.indicator_column(color))
+        predictions = {"deep": deep, "wide": wide[:, :3], "mixed": mixed[:, :2], "swapped": swapped}
+        step = tf.assign_add(tf.train.get_global_step(), 1)
+        return EstimatorSpec(mode, loss=tf.reduce_sum(wide), train_op=step, predictions=predictions)
+
+    colors = np.array(["red", "green", "blue", "red"])
+    features = {"color": colors, "other": colors[::-1].copy(), "user": IDS[:4]}
+    made = Estimator(model, str(tmp_path))
+    made.train(lambda: sx.Dataset.from_tensors(features))
+    seen = []
+    whole = Transformation.ids_on_host
+
+    def noted(self, features):
+        seen.append([column.name for column in self.columns])
+        return whole(self, features)
+
+    monkeypatch.setattr(Transformation, "ids_on_host", noted)
+    (found,) = made.predict(lambda: sx.Dataset.from_tensors(features), yield_single_examples=False)
+    # Without those of values, of which there are none. Each time: when the model is traced, to choose how arrays
+    # travel, for their structure, and for the batch.
+    assert [columns for columns in seen if columns] == [["color"], ["user"], ["color"], ["color"]] * 4
+    ids = np.array([0, 1, 2, 0])
+    np.testing.assert_array_equal(found["deep"], np.eye(3)[ids])
+    np.testing.assert_array_equal(found["wide"], np.eye(3)[ids])
+    np.testing.assert_array_equal(found["mixed"], np.eye(3)[[1, 0, 2, 1]][:, :2])
+    np.testing.assert_array_equal(found["swapped"], np.eye(3)[ids[::-1]])
