@@ -161,13 +161,21 @@ class _StopOnPredicateHook(SessionRunHook):
     def __init__(self, should_stop_fn: Callable[[], bool], timer: SecondOrStepTimer) -> None:
         self._should_stop_fn = should_stop_fn
         self._timer = timer
+        self._has_stopped = False
+
+    def begin(self) -> None:
+        self._has_stopped = False
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
         session = run_context.session
-        if not session.is_chief or not self._timer.should_trigger_for_step(session.global_step):
+        # Some steps pass until all workers end together; the answer has been given.
+        if self._has_stopped or not session.is_chief:
+            return
+        if not self._timer.should_trigger_for_step(session.global_step):
             return
         self._timer.update_last_triggered_step(session.global_step)
-        if self._should_stop_fn():
+        self._has_stopped = bool(self._should_stop_fn())
+        if self._has_stopped:
             _logger.info("Requesting early stopping at global step %d", session.global_step)
             run_context.request_stop()
 

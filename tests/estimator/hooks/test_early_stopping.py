@@ -6,6 +6,7 @@ import pytest
 
 from stratax import errors
 from stratax.estimator import StopAtStepHook, make_early_stopping_hook, make_stop_at_checkpoint_step_hook
+from stratax.estimator.hooks import SessionRunContext
 from tests.estimator.hooks import loop
 
 ESTIMATOR = types.SimpleNamespace(config=None, train=None, eval_dir=None)
@@ -22,6 +23,21 @@ def test_the_function_is_asked_every_so_many_steps(steps, asked_at):
     hook = make_early_stopping_hook(ESTIMATOR, should_stop, run_every_secs=None, run_every_steps=10)
     loop.run([hook], 40, steps, session)
     assert (asked, session.global_step) == (asked_at, asked_at[-1])
+
+
+def test_a_function_that_ends_the_run_is_not_asked_again():
+    """All workers end together, some steps later."""
+    asked = []
+    hook = make_early_stopping_hook(
+        ESTIMATOR, lambda: not asked.append(1), run_every_secs=None, run_every_steps=1
+    )
+    for runs in (1, 2):
+        hook.begin()
+        for step in range(1, 4):
+            session = loop.Session(step)
+            hook.after_run(SessionRunContext(None, session), None)
+        # Another training asks anew.
+        assert len(asked) == runs
 
 
 def test_only_the_chief_asks():

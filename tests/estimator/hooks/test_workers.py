@@ -27,7 +27,7 @@ def input_fn():
 def model_fn(features, labels, mode):
     loss = tf.reduce_mean((keras.layers.Dense(1)(features) - labels) ** 2)
     train_op = train.GradientDescentOptimizer(0.01).minimize(loss, global_step=train.get_or_create_global_step())
-    hooks = [es.LoggingTensorHook({"loss": loss}, every_n_secs=0.05)]
+    hooks = [es.LoggingTensorHook({"loss": loss}, every_n_secs=0.2)]
     return es.EstimatorSpec(mode, loss=loss, train_op=train_op, training_hooks=hooks)
 
 class Listener(es.CheckpointSaverListener):
