@@ -11,7 +11,7 @@ import socket
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import FrameType
 
 from stratax.cluster._exit import ExitCode, is_retryable
@@ -48,6 +48,7 @@ class Outcome:
         witness: The task that lost it then.
         last_lines: What it, or the witness, wrote last to its error output.
         remark: Why all tasks were not started again, though they might have been.
+        is_trained: Whether training came to its end all the same.
         ended_by: The signal that told the launcher to end the run, if one did.
     """
 
@@ -57,6 +58,7 @@ class Outcome:
     witness: str | None = None
     last_lines: tuple[str, ...] = ()
     remark: str = ""
+    is_trained: bool = False
     ended_by: str = ""
 
     def ending(self) -> str:
@@ -77,8 +79,9 @@ class LocalLauncher(Launcher):
     """Starts the tasks on this machine, with TF_CONFIG set to free ports of it.
 
     When a task fails, the others have a while to end by themselves and are then ended. If the failure is worth it
-    (see `ExitCode`; a killed task is), all are started again, after a pause that doubles each time. SIGINT and SIGTERM
-    are passed on to all tasks; the second one kills them. On Linux the tasks also end if this process is killed.
+    (see `ExitCode`; a killed task is), all are started again, after a pause that doubles each time. An evaluator is
+    started again alone; where no restart is left, training goes on without it. SIGINT and SIGTERM are passed on to all
+    tasks; the second one kills them. On Linux the tasks also end if this process is killed.
 
     Args:
         plan: What to start.
@@ -94,6 +97,9 @@ class LocalLauncher(Launcher):
         # Where tasks leave word that they end by themselves, while some run.
         self._own_ends = ""
         self._is_waiting = False
+        # How often an evaluator was started again alone, and when, on the monotonic clock, it is the next time.
+        self._renewals = 0
+        self._renew_at: dict[Task, float] = {}
         self._deadline = None if plan.timeout is None else time.monotonic() + plan.timeout
 
     def run(self) -> Outcome:
@@ -126,6 +132,8 @@ class LocalLauncher(Launcher):
 
     def _is_worth_another(self, outcome: Outcome, attempt: int) -> bool:
         if self._signals or attempt == self._plan.restarts or outcome.code in (0, TIMED_OUT):
+            return False
+        if outcome.is_trained:
             return False
         return is_retryable(outcome.code)
 
@@ -161,15 +169,18 @@ class LocalLauncher(Launcher):
         variables = {**variables, JOB_ID_VARIABLE: secrets.token_hex(8), SECRET_VARIABLE: new_secret()}
         own_ends = tempfile.TemporaryDirectory(prefix="stratax-ends-")
         self._own_ends, self._is_waiting = own_ends.name, False
+        self._renew_at.clear()
+
+        def start(job: str, index: int) -> Task:
+            environment = self._environment(job, index, cluster, variables)
+            return start_task(job, index, self._plan.command, environment, self._screen, self._plan.log_dir)
+
         try:
             for job, index in self._plan.tasks():
-                environment = self._environment(job, index, cluster, variables)
-                self._tasks.append(
-                    start_task(job, index, self._plan.command, environment, self._screen, self._plan.log_dir)
-                )
+                self._tasks.append(start(job, index))
                 # One that came meanwhile.
                 self._pass_signals_on()
-            outcome = self._watch()
+            outcome = self._watch(start)
         finally:
             # Whatever happened, no task outlives the launcher.
             tasks = self._end_all()
@@ -196,26 +207,70 @@ class LocalLauncher(Launcher):
             environment["STRATAX_SIMULATE"] = f"{self._plan.kind}:{self._plan.devices_per_worker}"
         return environment
 
-    def _watch(self) -> Outcome:
+    def _watch(self, start: Callable[[str, int], Task]) -> Outcome:
         """Wait until the tasks that train have ended, one failed, or the run may not go on; say which."""
         while True:
+            is_trained = self._look()
+            self._leave_evaluators_out()
             # Others than those that train don't count, unless they said so: they may wait for work for ever.
-            is_done = self._look() and not self._others_end_by_themselves()
+            is_done = is_trained and not self._others_end_by_themselves()
             if any(task.has_failed for task in self._tasks):
                 self._wait_for_others()
                 return _judged(self._tasks)
             if is_done or any(task.unshown for task in self._tasks):
-                return Outcome(code=0)
+                return self._done()
             if self._is_late():
                 return Outcome(code=TIMED_OUT)
+            self._renew(start)
             time.sleep(_POLL_SECONDS)
+
+    def _leave_evaluators_out(self) -> None:
+        """See which evaluators have failed as only killed tasks do: the others don't need them."""
+        for task in self._tasks:
+            # After a signal all tasks end.
+            if task.job != "evaluator" or not task.has_failed or self._signals:
+                continue
+            if not is_retryable(task.process.returncode):
+                continue
+            task.is_left_out = True
+            ending = f"{task.name} ended with {describe(_shell_code(task.process.returncode))}"
+            left = self._plan.restarts - self._renewals
+            if not left:
+                self._screen.tell(f"{ending}; training goes on without it.")
+                continue
+            pause = _PAUSES[min(self._renewals, len(_PAUSES) - 1)]
+            self._renewals += 1
+            self._renew_at[task] = time.monotonic() + pause
+            self._screen.tell(
+                f"{ending}; it is started again alone in {pause:g} s "
+                f"({left} {'restart' if left == 1 else 'restarts'} left)."
+            )
+
+    def _renew(self, start: Callable[[str, int], Task]) -> None:
+        """Start evaluators again whose pause is over."""
+        due = [task for task, when in self._renew_at.items() if time.monotonic() >= when]
+        for task in due if not self._signals else ():
+            del self._renew_at[task]
+            # What it started may still run, and write to the same files.
+            task.kill()
+            task.finish_reading(_IDLE_SECONDS, time.monotonic() + _IDLE_SECONDS)
+            self._tasks[self._tasks.index(task)] = start(task.job, task.index)
+            self._pass_signals_on()
+
+    def _done(self) -> Outcome:
+        """Say how a run ended whose training is done: an evaluator that was given up has failed."""
+        for task in self._tasks:
+            if task.is_left_out and task not in self._renew_at:
+                return Outcome(code=_shell_code(task.process.returncode), task=task.name, is_trained=True)
+        return Outcome(code=0)
 
     def _others_end_by_themselves(self) -> bool:
         """Return whether a task runs that will end by itself behind those that train."""
         others = [
             task.name
             for task in self._tasks
-            if task.ended is None and os.path.exists(self._own_end(task.job, task.index))
+            if (task.ended is None or task in self._renew_at)
+            and os.path.exists(self._own_end(task.job, task.index))
         ]
         if others and not self._is_waiting:
             self._is_waiting = True

@@ -55,6 +55,7 @@ class Task:
         signals: How many of the launcher's signals it was given.
         unshown: Why what it wrote could not be shown; None while it can.
         num_lines: How many lines of it have been read.
+        is_left_out: Whether the others go on however it has ended.
     """
 
     job: str
@@ -65,6 +66,7 @@ class Task:
     signals: int = 0
     unshown: OSError | None = None
     num_lines: int = 0
+    is_left_out: bool = False
     _readers: list[threading.Thread] = dataclasses.field(default_factory=list)
 
     @property
@@ -79,8 +81,8 @@ class Task:
 
     @property
     def has_failed(self) -> bool:
-        """Whether it was found to have ended with another code than 0."""
-        return self.ended is not None and self.process.returncode != 0
+        """Whether it was found to have ended with another code than 0, which ends the others."""
+        return self.ended is not None and self.process.returncode != 0 and not self.is_left_out
 
     @property
     def is_stopped(self) -> bool:

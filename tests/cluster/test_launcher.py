@@ -141,6 +141,80 @@ def test_a_killed_task_has_all_started_again_after_a_pause_that_doubles(launch):
     assert told == [f"{ended} in 1 s (3 restarts left).", f"{ended} in 2 s (2 restarts left)."]
 
 
+KILLED_EVALUATOR = """
+import json, os, sys, time
+folder = sys.argv[1]
+if json.loads(os.environ["TF_CONFIG"])["task"]["type"] == "evaluator":
+    number = len(os.listdir(folder))
+    open(os.path.join(folder, str(number)), "w").close()
+    # In one piece: it is ended as soon as training is.
+    os.write(1, f"evaluator {number}\\n".encode())
+    if number < int(sys.argv[2]):
+        os.kill(os.getpid(), 9)
+    time.sleep(100)
+print("trained once")
+while len(os.listdir(folder)) <= int(sys.argv[2]) and not os.path.exists(folder + ".end"):
+    time.sleep(0.01)
+"""
+KILLED = "evaluator 0 ended with exit code 137 (killed by SIGKILL)"
+
+
+def test_a_killed_evaluator_is_started_again_alone(launch, tmp_path):
+    folder = tmp_path / "starts"
+    folder.mkdir()
+    outcome, lines, told = launch(KILLED_EVALUATOR, arguments=(str(folder), "1"), evaluator=True, restarts=2)
+    assert (outcome.code, outcome.task) == (0, None)
+    assert [line for _, line, _ in lines].count("trained once") == 1
+    assert len(list(folder.iterdir())) == 2
+    assert told == [f"{KILLED}; it is started again alone in 1 s (2 restarts left)."]
+
+
+def test_an_evaluator_that_is_killed_behind_training_ends_by_itself_all_the_same(launch):
+    outcome, lines, told = launch(
+        """
+        import json, os, time
+        own = os.environ["STRATAX_OWN_END"]
+        other = os.path.join(os.path.dirname(own), "evaluator-0")
+        if json.loads(os.environ["TF_CONFIG"])["task"]["type"] == "evaluator":
+            if os.path.exists(own):
+                print("evaluated")
+            else:
+                open(own, "w").close()
+                # The launcher sees the end of the other one before.
+                time.sleep(1)
+                os.kill(os.getpid(), 9)
+        else:
+            while not os.path.exists(other):
+                time.sleep(0.01)
+        """,
+        workers=1,
+        evaluator=True,
+        restarts=1,
+    )
+    assert outcome.code == 0
+    assert [line for _, line, _ in lines] == ["evaluated"]
+    waited = "Training has ended; evaluator 0 is waited for."
+    assert told == [waited, f"{KILLED}; it is started again alone in 1 s (1 restart left)."]
+
+
+def test_training_goes_on_without_an_evaluator_for_which_no_restart_is_left(launch, tmp_path):
+    folder = tmp_path / "starts"
+    folder.mkdir()
+    screen = Screen()
+
+    def tell(message):
+        screen.told.append(message)
+        (tmp_path / "starts.end").touch()
+
+    screen.tell = tell
+    outcome, lines, told = launch(
+        KILLED_EVALUATOR, arguments=(str(folder), "9"), evaluator=True, screen=screen
+    )
+    assert (outcome.code, outcome.task, outcome.is_trained) == (137, "evaluator 0", True)
+    assert [line for _, line, _ in lines].count("trained once") == 1
+    assert told == [f"{KILLED}; training goes on without it."]
+
+
 def test_a_program_that_raises_is_not_started_again(launch):
     outcome, lines, _ = launch("print('once'); raise SystemExit(3)", workers=1, restarts=5)
     assert outcome.code == 3
