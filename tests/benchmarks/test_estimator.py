@@ -2,16 +2,17 @@
 
 import pytest
 
-from benchmarks._estimator import _Paced
+import stratax.tf as tf
+from benchmarks._estimator_programs import paced_hook
 
 
 def test_a_training_that_fails_ends_the_row_with_its_error():
     def fail():
         raise ValueError("of the model")
 
-    hook = _Paced()
+    hook = paced_hook(tf, lambda: None)
     hook.start(fail)
-    with pytest.raises(RuntimeError, match="The training has failed") as caught:
+    with pytest.raises(RuntimeError, match="The Estimator has failed") as caught:
         hook.make(1)
     assert str(caught.value.__cause__) == "of the model"
     hook.stop()
