@@ -3,6 +3,7 @@ import jax
 import stratax.ops.elementwise
 import stratax.ops.linalg
 import stratax.ops.random
+import stratax.v1.sparse
 import stratax.v1.strings
 from stratax._version import __version__ as __version__
 from stratax.cluster import device as device
@@ -253,6 +254,7 @@ realdiv = stratax.ops.elementwise.divide
 reciprocal = stratax.ops.elementwise.reciprocal
 rsqrt = stratax.ops.elementwise.rsqrt
 squared_difference = stratax.ops.elementwise.squared_difference
+sparse_tensor_to_dense = stratax.v1.sparse.to_dense
 string_join = stratax.v1.strings.join
 string_strip = stratax.v1.strings.strip
 string_to_hash_bucket_fast = stratax.v1.strings.to_hash_bucket_fast

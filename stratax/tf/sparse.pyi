@@ -1,4 +1,2 @@
-import stratax.data
 from stratax.data import SparseTensor as SparseTensor
-
-to_dense = stratax.data.sparse_to_dense
+from stratax.v1.sparse import to_dense as to_dense

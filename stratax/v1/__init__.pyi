@@ -14,6 +14,7 @@ from . import lookup as lookup
 from . import losses as losses
 from . import metrics as metrics
 from . import nn as nn
+from . import sparse as sparse
 from . import strings as strings
 from . import summary as summary
 from . import train as train

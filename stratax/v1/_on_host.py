@@ -76,10 +76,10 @@ def _of_features(
         shape = np.broadcast_shapes(*(tuple(each.shape) for each in symbols))
     if np.dtype(gives).kind == "O":
         return scope.host_strings(of_batch, names, shape, name)
-    return scope.host_input(lambda batch: {"value": _number(of_batch(batch), name)}, names, name)["value"]
+    return scope.host_input(lambda batch: {"value": as_number(of_batch(batch), name)}, names, name)["value"]
 
 
-def _number(array: np.ndarray, name: str) -> np.ndarray:
+def as_number(array: np.ndarray, name: str) -> np.ndarray:
     """Return numbers as a step takes them: of 32 bits."""
     if array.dtype.kind not in "iuf" or array.dtype.itemsize <= 4:
         return array

@@ -1,0 +1,1 @@
+from ._sparse import to_dense as to_dense
