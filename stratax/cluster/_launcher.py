@@ -118,8 +118,7 @@ class LocalLauncher(Launcher):
                 pause = _PAUSES[min(attempt, len(_PAUSES) - 1)]
                 left = self._plan.restarts - attempt
                 self._screen.tell(
-                    f"{outcome.task} {outcome.ending()}; all tasks are started again in {pause:g} s "
-                    f"({left} {'restart' if left == 1 else 'restarts'} left)."
+                    f"{outcome.task} {outcome.ending()}; all tasks are started again in {pause:g} s {_counted(left)}."
                 )
                 self._pause(pause)
                 # A signal during the pause ends the run, which must not begin another attempt.
@@ -241,10 +240,7 @@ class LocalLauncher(Launcher):
             pause = _PAUSES[min(self._renewals, len(_PAUSES) - 1)]
             self._renewals += 1
             self._renew_at[task] = time.monotonic() + pause
-            self._screen.tell(
-                f"{ending}; it is started again alone in {pause:g} s "
-                f"({left} {'restart' if left == 1 else 'restarts'} left)."
-            )
+            self._screen.tell(f"{ending}; it is started again alone in {pause:g} s {_counted(left)}.")
 
     def _renew(self, start: Callable[[str, int], Task]) -> None:
         """Start evaluators again whose pause is over."""
@@ -357,6 +353,10 @@ def describe(code: int) -> str:
         with contextlib.suppress(ValueError):
             return f"exit code {code} (killed by {signal.Signals(code - 128).name})"
     return f"exit code {code} ({names[code]})" if code in names else f"exit code {code}"
+
+
+def _counted(left: int) -> str:
+    return f"({left} {'restart' if left == 1 else 'restarts'} left)"
 
 
 def _judged(tasks: list[Task]) -> Outcome:
