@@ -332,3 +332,30 @@ print(json.dumps([cores, int(found["global_step"]), len(rows), topology.num_task
 @pytest.mark.processes
 def test_a_program_for_tpus_runs_on_simulated_ones():
     assert run(SIMULATED, STRATAX_SIMULATE="tpu:4") == [4, 4, 100, 1]
+
+
+def test_a_last_batch_has_the_batch_size_that_model_fn_is_told(tmp_path):
+    told = []
+
+    def reshaping(features, labels, mode, params):
+        told.append((mode, params["batch_size"], params["use_tpu"]))
+        return model_fn(tf.reshape(features, [params["batch_size"], 4]), labels, mode, params)
+
+    made = tpu.TPUEstimator(
+        reshaping,
+        str(tmp_path),
+        tpu.RunConfig(tpu_config=tpu.TPUConfig(), train_distribute=sx.distribute.MirroredStrategy()),
+        train_batch_size=32,
+        eval_batch_size=32,
+        predict_batch_size=32,
+    )
+    made.train(input_fn, steps=1)
+    assert set(told) == {("train", 4, True)}
+    whole = made.evaluate(evaluation)["mae"]
+    assert len(list(made.predict(evaluation))) == 100
+    assert {size for mode, size, _ in told if mode != "train"} >= {4}
+    alone = tpu.TPUEstimator(
+        reshaping, str(tmp_path), tpu.RunConfig(), train_batch_size=32, eval_batch_size=100, use_tpu=False
+    )
+    np.testing.assert_allclose(alone.evaluate(evaluation)["mae"], whole, rtol=1e-5)
+    assert told[-1] == ("eval", 100, False)

@@ -21,7 +21,7 @@ from stratax.estimator.tpu._config import InputPipelineConfig, RunConfig
 from stratax.estimator.tpu._context import Deployment, TPUContext
 from stratax.estimator.tpu._spec import TPUEstimatorSpec
 
-_BATCH_SIZE, _CONTEXT = "batch_size", "context"
+_BATCH_SIZE, _CONTEXT, _USE_TPU = "batch_size", "context", "use_tpu"
 _SIZES = {
     ModeKeys.TRAIN: "train_batch_size",
     ModeKeys.EVAL: "eval_batch_size",
@@ -41,7 +41,7 @@ class TPUEstimator(Estimator):
 
     Args:
         model_fn: As of `Estimator`; returns a :class:`TPUEstimatorSpec` or an `EstimatorSpec`. Its `params` have
-            ``"batch_size"``, of one core, and ``"context"``.
+            ``"batch_size"``, of one core, ``"context"`` and ``"use_tpu"``.
         model_dir: As of `Estimator`.
         config: A `stratax.estimator.tpu.RunConfig`.
         params: What `model_fn` and `input_fn` get as `params`, beside those.
@@ -190,7 +190,10 @@ class TPUEstimator(Estimator):
             strategy = self._strategy("train_distribute" if mode == ModeKeys.TRAIN else "eval_distribute")
         size = self._batch_size(mode)
         if size is not None:
-            params[_BATCH_SIZE] = size // strategy.num_replicas_in_sync
+            each = size // strategy.num_replicas_in_sync
+            # A last batch that does not divide has a size of its own: TensorFlow would fill it up, or leave it out.
+            params[_BATCH_SIZE] = each if mode == ModeKeys.TRAIN else _rows(features, each)
+        params[_USE_TPU] = self._use_tpu and (mode != ModeKeys.EVAL or self._eval_on_tpu)
         params[_CONTEXT] = TPUContext(strategy)
         if self._pipeline(mode, strategy) in _DIVIDED:
             features, labels = self._batch_back(features, labels)
@@ -308,3 +311,9 @@ def _leaves(value: Any) -> list[Any]:
     if isinstance(value, Mapping):
         value = list(value.values())
     return [leaf for part in value for leaf in _leaves(part)] if isinstance(value, list | tuple) else [value]
+
+
+def _rows(features: Any, default: int) -> int:
+    """Return how many examples a core's features have."""
+    shapes = [getattr(leaf, "shape", None) for leaf in jax.tree.leaves(features)]
+    return next((shape[0] for shape in shapes if shape), default)
