@@ -1,7 +1,7 @@
 """`input_layer` and `linear_model`: what a model makes of features, as TensorFlow 1 has them (feature_column layer)."""
 
 import functools
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import jax.numpy as jnp
@@ -111,22 +111,46 @@ def input_layer(
         [[0.0, 1.0, 5.0]]
     """
     columns = [_checked_dense(column) for column in sorted_columns(feature_columns)]
-    given = DeviceFeatures(Transformation(columns).prepared(features))
+    given = _given(columns, features)
     weights: Weights = _ScopeWeights(trainable, weight_collections) if _in_model() else _NoWeights()
     if not _in_model():
-        parts = [_flat(column, given, weights) for column in columns]
+        parts = [_flat(column, given[column], weights) for column in columns]
     else:
         parts = []
         with v1.variable_scope(None, default_name="input_layer"):
             for column in columns:
                 with v1.variable_scope(None, default_name=column.var_scope_name) as scope:
-                    parts.append(_as_one(functools.partial(_flat, column, given, weights)))
+                    parts.append(_as_one(functools.partial(_flat, column, given[column], weights)))
                     if cols_to_vars is not None:
                         cols_to_vars[column] = scope.global_variables()
     if cols_to_output_tensors is not None:
         cols_to_output_tensors.update(zip(columns, parts, strict=True))
     check_batch_sizes(columns, parts)
     return jnp.concatenate(parts, axis=1)
+
+
+def _given(columns: Sequence[Any], features: Mapping[str, Any]) -> dict[Any, DeviceFeatures]:
+    """Return what each column takes in the step; several may read one feature in different ways."""
+    groups: list[dict[str, Any]] = []
+    columns_of: list[list[Any]] = []
+    for column in columns:
+        needed = {each.name: each for each in column.host_columns}
+        fitting = (
+            number
+            for number, names in enumerate(groups)
+            if all(names.get(name, each) == each for name, each in needed.items())
+        )
+        number = next(fitting, len(groups))
+        if number == len(groups):
+            groups.append({})
+            columns_of.append([])
+        groups[number].update(needed)
+        columns_of[number].append(column)
+    found: dict[Any, DeviceFeatures] = {}
+    for group in columns_of:
+        given = DeviceFeatures(Transformation(group).prepared(features))
+        found.update(dict.fromkeys(group, given))
+    return found
 
 
 def linear_model(
@@ -164,7 +188,7 @@ def linear_model(
             raise errors.BadArgumentError(
                 f"linear_model takes dense and categorical columns. Received: {shown(column)}."
             )
-    given = DeviceFeatures(Transformation(columns).prepared(features))
+    given = _given(columns, features)
     weights = _ScopeWeights(trainable, weight_collections)
     name = _free_name("linear_model")
     # TensorFlow makes the names of columns unique beside the model's, not below it.
@@ -176,7 +200,11 @@ def linear_model(
         for layer, column in named:
             with v1.variable_scope(layer) as scope:
                 sums.append(
-                    _as_one(functools.partial(_weighted_sum, column, given, weights, units, sparse_combiner))
+                    _as_one(
+                        functools.partial(
+                            _weighted_sum, column, given[column], weights, units, sparse_combiner
+                        )
+                    )
                 )
                 if cols_to_vars is not None:
                     cols_to_vars[column] = scope.global_variables()

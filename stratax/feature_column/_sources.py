@@ -200,7 +200,7 @@ class Transformation:
             if names.setdefault(column.name, column) != column:
                 raise errors.BadArgumentError(
                     f"Two different columns have the name {shown(column.name)}. Received: {shown(column)} and "
-                    f"{shown(names[column.name])}. Make a Transformation for each."
+                    f"{shown(names[column.name])}. Make a Transformation, or a layer, for each."
                 )
 
     def host_features(self, features: Mapping[str, Any]) -> dict[str, np.ndarray]:

@@ -153,6 +153,19 @@ def test_two_columns_of_one_name_need_two_transformations():
         fc.Transformation([fc.indicator_column(COLOR), fc.embedding_column(other, 2)])
 
 
+def test_a_model_takes_two_columns_of_one_feature():
+    hashed, words = fc.categorical_column_with_hash_bucket("color", 5), fc.indicator_column(COLOR)
+    batch = {"color": _text("red", "none"), "tags": _sparse([["a"], ["b", "c"]])}
+    columns = [words, fc.embedding_column(hashed, 2), fc.indicator_column(TAGS)]
+    step = HostStep(lambda scope, features: fc.input_layer(features, columns))
+    embedded, *others = np.split(np.asarray(step(batch)), [2, 5], axis=1)
+    for column, found in zip((words, fc.indicator_column(TAGS)), others, strict=True):
+        np.testing.assert_array_equal(found, fc.input_layer(batch, [column]))
+    table = step.state.variables["input_layer/color_embedding/embedding_weights"].value
+    ids = fc.Transformation([hashed]).host_features(batch)["color/ids"]
+    np.testing.assert_array_equal(embedded, np.asarray(table)[ids[:, 0]])
+
+
 def test_in_a_function_without_a_model_strings_are_refused():
     tensor = v1.HostTensor("color", (1,))
     with pytest.raises(errors.ModelScopeError, match=r"Transformation\(columns\).host_features"):
