@@ -221,8 +221,8 @@ class SessionHooks(engine.Hook):
         if wrong.size:
             raise errors.NanLossDuringTrainingError(
                 f"NaN loss during training, at step {before + int(wrong[0]) + 1}. The variables are spoilt since; the "
-                "last checkpoint is from before it. Lower the learning rate, or look for a logarithm of 0 in the "
-                "loss."
+                "last checkpoint is from before it. Lower the learning rate; or look for a logarithm of 0 in the loss, "
+                "for labels that are no class, and for NaN in the input."
             )
 
 
