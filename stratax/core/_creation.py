@@ -65,6 +65,11 @@ def is_made(variable: keras.Variable) -> bool:
     return _IS_MADE in variable.__dict__
 
 
+def last_name(name: str) -> str:
+    """Return the last part of a variable's name, without TensorFlow's `:0`: `kernel` of `dense/kernel:0`."""
+    return name.rpartition("/")[2].removesuffix(":0")
+
+
 def install() -> None:
     """Have Keras' variables ask for a creator; calling it again does nothing."""
     seam.install("stratax.core.creation", {"keras:Variable.__new__": _new, "keras:Variable.__init__": _init})
@@ -88,6 +93,8 @@ def _init(original: Callable[..., None]) -> Callable[..., None]:
             # Optimizers give numbers, which Keras takes outside of a trace only; dtypes are those it gives them.
             kwargs = {"shape": (), "dtype": _dtype_of(initializer)} | kwargs
             initializer = _constant(initializer)
+        if creator is not None and isinstance(kwargs.get("name"), str):
+            kwargs = kwargs | {"name": last_name(kwargs["name"])}
         original(self, initializer, *args, **kwargs)
         if creator is not None:
             creator.note_made(self)

@@ -62,7 +62,7 @@ def predictions(
     tensors, treedef = jax.tree.flatten(asked(model.spec))
     # One number of a batch, whatever its examples; known here, as several become an array.
     scalars = [jnp.ndim(tensor) == 0 for tensor in tensors]
-    session = Session(model_dir, is_chief(strategy), None)
+    session = Session(model_dir, is_chief(strategy), None, model.state.variables)
     joints = SessionHooks(model, [*hooks, *model.spec.prediction_hooks], session, make_program=make_program)
     joints.begin_hooks()
     is_divided = False

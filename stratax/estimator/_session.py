@@ -3,7 +3,7 @@
 import collections
 import contextlib
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -17,7 +17,7 @@ from stratax.engine import StepLoop, StepProgram
 from stratax.estimator._model import FETCHED, LOSS, Constant, Key, Model
 from stratax.estimator._results import ResultsHook
 from stratax.estimator.hooks import SessionRunContext, SessionRunHook, SessionRunValues
-from stratax.v1 import Operation, entering
+from stratax.v1 import Operation, entering, reading
 from stratax.v1.train import Saver
 
 # Each dispatch's loss is looked at when so many more are on their way: it is there by then, and nobody waits.
@@ -45,6 +45,7 @@ class Session:
         model_dir: str,
         is_chief: bool,
         save: Callable[[str | None], str] | None,
+        variables: Mapping[str, keras.Variable],
         saver: Saver | None = None,
     ) -> None:
         self.global_step = 0
@@ -53,6 +54,7 @@ class Session:
         self.model_dir = model_dir
         self.saver = saver
         self._save = save
+        self._variables = variables
 
     def save(self, path_prefix: str | None = None) -> str:
         """Save a checkpoint of the model and the position of its input; all workers call it at the same step.
@@ -71,20 +73,26 @@ class Session:
         """Return the present values of variables.
 
         Args:
-            fetches: A variable, what its `assign` has just given, or a structure of them; operations that do nothing,
-                such as `tf.global_variables_initializer()`, give None.
+            fetches: A variable or its name, such as ``"dense/kernel:0"``, what its `assign` has just given, or a
+                structure of them; operations that do nothing, such as `tf.global_variables_initializer()`, give None.
             feed_dict: Must be None.
 
         Raises:
             BadTypeError: If something else is asked for: tensors are asked for in `before_run`.
         """
         leaves, treedef = jax.tree.flatten(fetches, is_leaf=_is_fetch)
+        leaves = [self._named(leaf) if isinstance(leaf, str) else leaf for leaf in leaves]
         if feed_dict is not None or not all(map(_is_known, leaves)):
             raise errors.BadTypeError(
-                "A hook's session gives the values of variables. Tensors of the model_fn are asked for in before_run, "
-                f"which returns SessionRunArgs(fetches). Received: fetches={shown(fetches)}."
+                "A hook's session gives the values of variables. Expected: a variable or its name. Tensors of the "
+                "model_fn are asked for in before_run, which returns SessionRunArgs(fetches). Received: "
+                f"fetches={shown(fetches)}."
             )
         return jax.tree.unflatten(treedef, [_present(leaf) for leaf in leaves])
+
+    def _named(self, name: str) -> Any:
+        """Return the variable of a name; the name itself if there is none."""
+        return self._variables.get(name.removesuffix(":0"), name)
 
 
 class SessionHooks(engine.Hook):
@@ -139,14 +147,16 @@ class SessionHooks(engine.Hook):
         self.session.global_step = loop.step
         for hook in self._hooks:
             if _has_own(hook, "after_create_session"):
-                hook.after_create_session(self.session, None)
+                with self._reading():
+                    hook.after_create_session(self.session, None)
 
     def before_dispatch(self, loop: StepLoop, steps: int) -> None:
         self._asked.clear()
         self.session.global_step, self.session.steps = loop.step, steps
         self._context = SessionRunContext(None, self.session)
         for hook in self._before:
-            arguments = hook.before_run(self._context)
+            with self._reading():
+                arguments = hook.before_run(self._context)
             if arguments is not None and arguments.fetches is not None:
                 self._asked[id(hook)] = self._keys_of(arguments.fetches)
         if self._wanted is None:
@@ -166,7 +176,9 @@ class SessionHooks(engine.Hook):
             if key not in self._kept and math.prod(values.shape[1:]) <= _SMALL:
                 self._kept.add(key)
         for hook in self._after:
-            hook.after_run(self._context, self._values(hook, outputs))
+            wanted = self._values(hook, outputs)
+            with self._reading():
+                hook.after_run(self._context, wanted)
         self._stop_if_asked(loop)
 
     @property
@@ -190,7 +202,12 @@ class SessionHooks(engine.Hook):
         self.session.global_step = loop.step
         for hook in self._hooks:
             if _has_own(hook, "end"):
-                hook.end(self.session)
+                with self._reading():
+                    hook.end(self.session)
+
+    def _reading(self) -> contextlib.AbstractContextManager[None]:
+        """Have a hook find the model's variables, as `tf.train.get_global_step` gives them."""
+        return reading(self._model.scope)
 
     def _keys_of(self, fetches: Any) -> tuple[Any, list[Key]]:
         # Names, variables and operations are no arrays, and stay whole.

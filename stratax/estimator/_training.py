@@ -53,7 +53,7 @@ class Training:
         chief = is_chief(strategy)
         spec = model.spec
         given = [*hooks, *spec.training_hooks, *(spec.training_chief_hooks if chief else ())]
-        session = Session(config.model_dir or "", chief, self._save, model.saver)
+        session = Session(config.model_dir or "", chief, self._save, model.state.variables, model.saver)
         every = [*given, *_reporting(model, config), *_saving(given, config, spec.scaffold, listeners)]
         self._joints = SessionHooks(model, every, session)
         self._loop = StepLoop(

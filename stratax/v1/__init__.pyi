@@ -36,6 +36,7 @@ from ._collections import variables_initializer as variables_initializer
 from ._current import current as current
 from ._current import current_or_none as current_or_none
 from ._current import entering as entering
+from ._current import reading as reading
 from ._functions import add_n as add_n
 from ._functions import div as div
 from ._functions import multinomial as multinomial

@@ -8,7 +8,7 @@ import keras
 from stratax import errors
 from stratax._shown import shown
 from stratax.core import UnconnectedGradients
-from stratax.v1._current import current
+from stratax.v1._current import current, readable
 from stratax.v1._operations import Operation, no_op
 
 
@@ -56,7 +56,7 @@ def get_collection(key: str, scope: str | None = None) -> list[Any]:
     Returns:
         A new list.
     """
-    return current().get_collection(key, scope)
+    return readable().get_collection(key, scope)
 
 
 def get_collection_ref(key: str) -> list[Any]:
@@ -127,7 +127,7 @@ def get_global_step(graph: object = None) -> keras.Variable | None:
 
 def get_or_create_global_step(graph: object = None) -> keras.Variable:
     """Return the global step, which is made if there is none, as `tf.train.get_or_create_global_step`."""
-    return current().global_step()
+    return readable().global_step()
 
 
 def create_global_step(graph: object = None) -> keras.Variable:

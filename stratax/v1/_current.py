@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 # Of a thread, as traces are.
 class _Active(threading.local):
     scope: "ModelScope | None" = None
+    traced: "ModelScope | None" = None
 
 
 _active = _Active()
@@ -27,6 +28,31 @@ def entering(scope: "ModelScope") -> Iterator[None]:
         yield
     finally:
         _active.scope = before
+
+
+@contextlib.contextmanager
+def reading(scope: "ModelScope | None") -> Iterator[None]:
+    """Have functions that only read a graph, such as `tf.train.get_global_step`, find a scope in a block.
+
+    Unlike in :func:`entering`, assignments in the block take effect at once, as they do outside of a `model_fn`.
+
+    Args:
+        scope: One whose trace has ended; None for none.
+    """
+    before, _active.traced = _active.traced, scope
+    try:
+        yield
+    finally:
+        _active.traced = before
+
+
+def readable() -> "ModelScope":
+    """Return the scope that is traced, or the one that session hooks read while they run.
+
+    Raises:
+        ModelScopeError: If there is neither.
+    """
+    return _active.traced if _active.scope is None and _active.traced is not None else current()
 
 
 def current_or_none() -> "ModelScope | None":

@@ -181,7 +181,10 @@ class ModelScope(creation.Creator):
             return object.__new__(cls)
         name = self._full_name
         if name is None:
-            name = "/".join([*seam.current_path(), kwargs.get("name") or _default_name(cls)])
+            given = kwargs.get("name") or _default_name(cls)
+            # Keras' optimizers may call a slot by the name of its variable.
+            last = given if issubclass(cls, Variable) else creation.last_name(given)
+            name = "/".join([*seam.current_path(), last])
         # An explicit full name is used for what it says; of others TensorFlow makes a new one.
         if self._full_name is None and not self._is_reusing:
             name = self._free_name(name)
@@ -201,6 +204,10 @@ class ModelScope(creation.Creator):
         if name is not None:
             # Keras itself takes names without slashes only.
             variable._path = name
+            # As in TensorFlow, where it is that of the operation's first output: programs choose variables by it.
+            variable._name = f"{name}:0"
+            if not isinstance(variable, _variables.ModelVariable):
+                variable.op = _variables.VariableOperation(name)
             # Sums of metrics are in no checkpoint, whatever else is called like them.
             if name in self.state.restored and variable.aggregation != "sum":
                 self.state.skipped[name] = variable._initializer

@@ -1,5 +1,6 @@
 """Variables as TensorFlow 1 has them: assignments are operations while a `model_fn` is traced (v1 layer)."""
 
+import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -14,11 +15,23 @@ from stratax.core import Variable, creation, regions
 from stratax.v1._current import current, current_or_none
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class VariableOperation:
+    """What a variable's `op` is: the operation of TensorFlow's graph, of which programs read the name.
+
+    Attributes:
+        name: The variable's full name, such as ``"dense/kernel"``.
+    """
+
+    name: str
+
+
 class ModelVariable(Variable):
     """A variable of a model: what `tf.Variable` and `tf.get_variable` give in a `model_fn`.
 
     Its assignments return operations there, which take effect when they are run. Elsewhere it is a
-    :class:`stratax.Variable`.
+    :class:`stratax.Variable`. As of all variables of a model, its `name` is TensorFlow's, such as
+    ``"dense/kernel:0"``, and `op.name` the full name without the number.
 
     Args:
         initial_value: An array, a number, a nested list, a tensor that depends on neither features nor labels, or a
@@ -105,9 +118,9 @@ class ModelVariable(Variable):
         )
 
     @property
-    def op(self) -> "ModelVariable":
-        """The variable itself, whose `name` is the operation's in TensorFlow."""
-        return self
+    def op(self) -> VariableOperation:
+        """The operation, whose `name` is the variable's full name."""
+        return VariableOperation(self.path)
 
     def assign(
         self, value: object, use_locking: object = None, name: str | None = None, read_value: bool = True

@@ -9,7 +9,8 @@ import pytest
 import stratax as sx
 import stratax.tf as tf
 from stratax import errors, v1
-from stratax.v1 import _scope
+from stratax.distribute.replicas._replica_region import is_seed_state
+from stratax.v1 import _scope, layers, train
 from tests.v1.steps import Step
 
 
@@ -34,6 +35,56 @@ def test_variables_are_the_same_in_each_trace_and_are_trained():
     assert [v.path for v in step.state.variables.values()] == step.names
     assert second < first
     assert int(step.state.variables["global_step"].value) == 2
+
+
+def test_variables_have_tensorflows_names():
+    def body(scope, x):
+        with v1.variable_scope("body"):
+            x = layers.dense(x, 2, name="d1")
+            x = layers.batch_normalization(x)
+        with v1.variable_scope("k"):
+            x = keras.layers.Dense(2, name="kd")(x)
+            x = keras.layers.Dropout(0.5, name="drop")(x, training=True)
+            x = keras.layers.Dropout(0.5, name="drop")(x, training=True)
+        first, second = (tf.Variable(1.0, name="z") for _ in range(2))
+        loss = jnp.sum(x) * first.value * second.value
+        scope.run(train.MomentumOptimizer(0.1, 0.9).minimize(loss, scope.global_step()))
+        decayed = [v.name for v in v1.trainable_variables() if "batch_normalization" not in v.name]
+        assert decayed == [
+            *("body/d1/kernel:0", "body/d1/bias:0", "k/kd/kernel:0", "k/kd/bias:0", "z:0", "z_1:0")
+        ]
+        return loss
+
+    step = Step(body)
+    step(np.ones((4, 3), np.float32))
+    step(np.ones((2, 3), np.float32))
+    variables = step.state.variables
+    assert {"body/batch_normalization/gamma", "body/d1/kernel/Momentum", "global_step"} <= set(variables)
+    # TensorFlow 2.15's `v.name` and `v.op.name`.
+    assert [v.name for v in variables.values()] == [f"{name}:0" for name in variables]
+    assert [v.op.name for v in variables.values()] == list(variables) == [v.path for v in variables.values()]
+    seeds = [v for v in variables.values() if "seed" in v.name]
+    assert len(seeds) == 2
+    assert all(map(is_seed_state, seeds))
+
+
+def test_keras_optimizers_may_call_slots_by_the_names_of_variables():
+    def body(scope, x):
+        with v1.variable_scope("body"):
+            w = v1.get_variable("w", (3, 2))
+        loss = jnp.sum(x @ w.value)
+        optimizer = keras.optimizers.Adafactor(0.1)
+        scope.run(optimizer.apply_gradients(zip(scope.gradients(loss, [w]), [w], strict=True)))
+        return loss
+
+    step = Step(body)
+    step(np.ones((4, 3), np.float32))
+    assert [name for name in step.names if name.startswith("adafactor/w")] == ["adafactor/w", "adafactor/w_1"]
+
+
+def test_a_variable_outside_of_a_model_keeps_its_name():
+    made = v1.Variable(1.0, name="z")
+    assert (made.name, made.op.name) == ("z", "z")
 
 
 def test_first_values_follow_from_the_seed_and_leave_pythons_generator_alone():

@@ -179,6 +179,7 @@ def _sum(optimizer: keras.optimizers.Optimizer, target: object) -> Any:
 def _examples(optimizer: keras.optimizers.Optimizer) -> Any:
     """Return the optimizer's variable with the number of examples in the window; it is saved with the optimizer."""
     for variable in optimizer.variables:
-        if variable.name == _NAME:
+        # In a `model_fn` the name is a whole path, with a number behind it for a second optimizer.
+        if variable.path.rpartition("/")[2].startswith(_NAME):
             return variable
     return optimizer.add_variable(shape=(), dtype="float32", initializer="zeros", name=_NAME)

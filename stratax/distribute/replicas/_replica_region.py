@@ -2,6 +2,7 @@
 
 import abc
 import dataclasses
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -16,6 +17,8 @@ from stratax.distribute.replicas._values import REPLICA_AXIS
 
 # Odd, so that multiplying by it keeps 32-bit numbers distinct, and without structure (2**32 / golden ratio).
 _FOLD = 0x9E3779B9
+# A second one of the same name in a `model_fn` has a number behind it.
+_SEED_STATE = re.compile(r"(.*/)?seed_generator_state(_\d+)?(:0)?")
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -174,8 +177,8 @@ def _is_averaged(variable: keras.Variable, dtype: Any) -> bool:
 
 def is_seed_state(variable: keras.Variable) -> bool:
     """Return whether a variable is the state of a `keras.random.SeedGenerator`."""
-    # Keras 3.15 gives the variable this name, and no reference to its generator.
-    return variable.name == "seed_generator_state" and tuple(variable.shape) == (2,)
+    # Keras 3.15 gives the variable this name, and no reference to its generator; in a `model_fn` it is the last part.
+    return _SEED_STATE.fullmatch(variable.name) is not None and tuple(variable.shape) == (2,)
 
 
 def _packed_sum(values: list[Any]) -> list[Any]:
