@@ -7,7 +7,7 @@ so that a value of one trace of a function is found again in another.
 """
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import Any
 
 import jax
@@ -40,6 +40,9 @@ class KnownTrace(core.Trace):
         self._results: list[Any] = []
         self._numbers: dict[int, int] = {}
         self._is_counting = True
+        # By id, what values were marked with: what is computed of them has their marks.
+        self._marks: dict[int, tuple[Any, frozenset[Any]]] = {}
+        self._marking: frozenset[Any] = frozenset()
 
     @contextlib.contextmanager
     def entered(self) -> Iterator["KnownTrace"]:
@@ -61,6 +64,32 @@ class KnownTrace(core.Trace):
             yield
         finally:
             self._is_counting = before
+
+    @contextlib.contextmanager
+    def marking(self, marks: Iterable[Hashable]) -> Iterator[None]:
+        """Mark everything that a block computes, and nothing else that blocks around it would mark."""
+        before, self._marking = self._marking, frozenset(marks)
+        try:
+            yield
+        finally:
+            self._marking = before
+
+    def mark(self, value: object, marks: Iterable[Hashable]) -> None:
+        """Mark a value, and with it what is computed of it from now on."""
+        if added := frozenset(marks) | self.marks_of(value):
+            self._marks[id(value)] = value, added
+
+    def marks_of(self, value: object) -> frozenset[Any]:
+        """Return what a value, or anything that it was computed of, was marked with."""
+        found = self._marks.get(id(value))
+        return frozenset() if found is None or found[0] is not value else found[1]
+
+    def _carry_marks(self, args: Sequence[Any], results: Sequence[Any]) -> None:
+        if not self._marks and not self._marking:
+            return
+        marks = self._marking.union(*map(self.marks_of, args))
+        for result in results:
+            self.mark(result, marks)
 
     def _count(self, result: object) -> None:
         if self._is_counting:
@@ -143,6 +172,8 @@ class KnownTrace(core.Trace):
         staged = self.parent.stage_value(val)
         if staged is not val and self.is_known(val):
             self._made[id(staged)] = (staged, None, (val,), {}, None)
+        if staged is not val:
+            self._carry_marks([val], [staged])
         return staged
 
     def cur_qdd(self, x: Any) -> Any:
@@ -151,8 +182,10 @@ class KnownTrace(core.Trace):
 
     def process_primitive(self, primitive: Any, args: Sequence[Any], params: dict[str, Any], /) -> Any:
         results = primitive.bind_with_trace(self.parent, args, [core.typeof(arg) for arg in args], params)
-        for result in results if primitive.multiple_results else [results]:
+        made = results if primitive.multiple_results else [results]
+        for result in made:
             self._count(result)
+        self._carry_marks(args, made)
         # With effects (a print, an exchange between devices) an operation is not to be run a second time.
         if all(map(self.is_known, args)) and not _has_effects(params):
             if primitive.multiple_results:
@@ -189,7 +222,9 @@ class KnownTrace(core.Trace):
         with set_current_trace(self.parent):
             results = primitive.bind(*args, **params)
         is_known = all(map(self.is_known, args))
-        for result in results if primitive.multiple_results else [results]:
+        made = results if primitive.multiple_results else [results]
+        self._carry_marks(args, made)
+        for result in made:
             self._count(result)
             if is_known and isinstance(result, jax.core.Tracer):
                 self._opaque[id(result)] = (result, str(primitive))

@@ -90,7 +90,8 @@ def _program(model: Model, fetched: frozenset[Any], of_batches: Sequence[str]) -
             raise errors.BadArgumentError(
                 "eval_metric_ops has a metric named 'loss', which is the Estimator's own. Give it another name."
             )
-        scope.run([_update(metric) for metric in metrics.values()])
+        updates = [_update(metric) for metric in metrics.values()]
+        found = model.fetched(scope, fetched, [updates, spec.loss])
         total = scope.make_variable("eval_loss/total", (), aggregation="sum")
         count = scope.make_variable("eval_loss/count", (), aggregation="sum")
         # In the other steps every replica counts one; one that computes a remainder stands for all.
@@ -100,7 +101,7 @@ def _program(model: Model, fetched: frozenset[Any], of_batches: Sequence[str]) -
         keras.Variable.assign(count, count.value + weight)
         return {
             _VALUES: {name: jnp.asarray(metrics[name][0]) for name in of_batches},
-            FETCHED: model.fetched(scope, fetched),
+            FETCHED: found,
         }
 
     return model.program(outputs, of_first=(_VALUES, FETCHED), name="evaluate")

@@ -218,22 +218,24 @@ class Model:
 
         def outputs(scope: ModelScope, spec: Any) -> dict[str, Any]:
             loss = jnp.reshape(jnp.asarray(spec.loss), ())
-            return {LOSS: loss, FETCHED: self.fetched(scope, fetched, spec.train_op)}
+            return {LOSS: loss, FETCHED: self.fetched(scope, fetched, [spec.train_op, loss])}
 
         return self.program(outputs, of_first=(FETCHED,), name="train")
 
-    def fetched(self, scope: ModelScope, keys: frozenset[Key], train_op: object = None) -> dict[Key, Any]:
-        """Run an operation, and compute what hooks ask for.
+    def fetched(self, scope: ModelScope, keys: frozenset[Key], run: object) -> dict[Key, Any]:
+        """Run operations, each once, and compute what hooks ask for; called once in a step.
 
         Args:
             scope: The scope of the trace.
             keys: What they ask for.
-            train_op: What is run besides.
+            run: What is run besides: operations, and tensors that may depend on some.
         """
-        # Before the operations: in TensorFlow tensors are computed with the variables of before the step.
-        found = {key: _value(scope, key) for key in keys if key[0] not in ("variable", "operation")}
-        scope.run([train_op, *(scope.operation_of(order) for kind, order in keys if kind == "operation")])
-        return found | {key: _value(scope, key) for key in keys if key[0] == "variable"}
+        # Before the operations: in TensorFlow tensors are computed with the variables of before the step, and variables
+        # are read in no order, which is before they change in practice.
+        found = {key: _value(scope, key) for key in keys if key[0] != "operation"}
+        operations = [scope.operation_of(order) for kind, order in keys if kind == "operation"]
+        scope.run([run, operations, list(found.values())])
+        return found
 
     def global_step(self) -> int:
         """Return the global step now."""

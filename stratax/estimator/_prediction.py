@@ -54,7 +54,7 @@ def predictions(
     def make_program(fetched: frozenset[Key]) -> StepProgram:
         def outputs(scope: ModelScope, spec: Any) -> dict[str, Any]:
             rows = [jnp.asarray(tensor) for tensor in jax.tree.leaves(asked(spec))]
-            return {_ROWS: rows, FETCHED: model.fetched(scope, fetched)}
+            return {_ROWS: rows, FETCHED: model.fetched(scope, fetched, rows)}
 
         return model.program(outputs, of_first=(FETCHED,), name="predict")
 

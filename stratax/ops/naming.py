@@ -12,7 +12,7 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 # Of a thread, as traces are.
 class _Listener(threading.local):
-    note: Callable[[str | None, Any], object] | None = None
+    note: Callable[[str | None, Any], Any] | None = None
     note_rows: Callable[[Any, Any], object] | None = None
 
 
@@ -21,12 +21,12 @@ _listener = _Listener()
 
 @contextlib.contextmanager
 def telling(
-    note: Callable[[str | None, Any], object], note_rows: Callable[[Any, Any], object] | None = None
+    note: Callable[[str | None, Any], Any], note_rows: Callable[[Any, Any], object] | None = None
 ) -> Iterator[None]:
     """Call functions with what `nameable` functions compute in a block.
 
     Args:
-        note: Called with the name, or None, and the result.
+        note: Called with the name, or None, and the result; returns what takes its place.
         note_rows: Called with a result and the array of whose rows it consists: see :func:`of_same_rows`.
     """
     before = _listener.note, _listener.note_rows
@@ -63,8 +63,8 @@ def nameable(function: _Function) -> _Function:
     def told(*args: Any, **kwargs: Any) -> Any:
         result = function(*args, **kwargs)
         note = _listener.note
-        if note is not None:
-            note(kwargs.get("name") or (args[position] if len(args) > position else None), result)
-        return result
+        if note is None:
+            return result
+        return note(kwargs.get("name") or (args[position] if len(args) > position else None), result)
 
     return told  # type: ignore[return-value]

@@ -13,7 +13,7 @@ from stratax.distribute.replicas import ReduceOp, syncing_replicas
 from stratax.errors import BadTypeError
 from stratax.ops.creation import on_device
 from stratax.v1._current import current
-from stratax.v1._operations import Operation
+from stratax.v1._operations import Operation, operations_of
 from stratax.v1._optimizer import make_slot
 from stratax.v1._scope import ModelScope
 
@@ -79,7 +79,7 @@ class ExponentialMovingAverage:
             for each in averaged:
                 self._update(each, decay)
 
-        return scope.operation(update, name=self._name)
+        return scope.operation(update, name=self._name, inputs=operations_of(averaged))
 
     def average(self, var: Any) -> keras.Variable | None:
         """Return the average of a variable or tensor, or None."""

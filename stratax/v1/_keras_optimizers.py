@@ -6,6 +6,7 @@ from typing import Any
 
 from stratax.seams import keras as seam
 from stratax.v1._current import current_or_none
+from stratax.v1._operations import operations_of
 
 
 def install() -> None:
@@ -26,7 +27,11 @@ def _apply_gradients(original: Callable[..., Any]) -> Callable[..., Any]:
             # Here, where names are those of the program, and not where the operation runs.
             self.build([variable for _, variable in pairs])
             self.built = True
-        operation = scope.operation(lambda: original(self, pairs), name=self.name)
+        operation = scope.operation(
+            lambda: original(self, pairs),
+            name=self.name,
+            inputs=operations_of([gradient for gradient, _ in pairs]),
+        )
         scope.add_to_collection("train_op", operation)
         return operation
 

@@ -17,7 +17,7 @@ from stratax._shown import shown
 from stratax.errors import BadTypeError
 from stratax.ops.creation import on_device
 from stratax.v1._current import current
-from stratax.v1._operations import Operation
+from stratax.v1._operations import Operation, operations_of
 
 # Where TensorFlow puts a metric's variables: they start from 0 in every evaluation and are not saved.
 _COLLECTIONS = ("local_variables", "metric_variables")
@@ -161,7 +161,12 @@ def make_metric(
         lambda: compute({key: variable.value for key, variable in variables.items()}), [*variables.values()]
     )
     worth = compute if updated is None else updated
-    operation = scope.operation(update, name=f"{name}/update_op", value=lambda: on_device(worth(added)))
+    operation = scope.operation(
+        update,
+        name=f"{name}/update_op",
+        inputs=operations_of(added),
+        value=lambda: on_device(worth(added)),
+    )
     for collection in metrics_collections or ():
         scope.add_to_collection(collection, value)
     for collection in updates_collections or ():

@@ -14,6 +14,7 @@ from stratax._typing import TensorLike
 from stratax.v1._core_layers import as_known
 from stratax.v1._current import current
 from stratax.v1._layer import Layer
+from stratax.v1._operations import operations_of
 
 # What cuDNN needs; TensorFlow's fused kernel takes no less on any device.
 _LEAST_FUSED_EPSILON = 1.001e-5
@@ -166,7 +167,7 @@ class BatchNormalization(Layer, keras.layers.BatchNormalization):
                 moving.assign(moving.value - delta)
 
         scope = current()
-        operation = scope.operation(update, name="AssignMovingAvg")
+        operation = scope.operation(update, name="AssignMovingAvg", inputs=operations_of([mean, variance]))
         self.add_update(operation)
         if scope.mode == "train":
             scope.always(operation)

@@ -2,13 +2,17 @@
 
 import contextlib
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import jax.numpy as jnp
 import keras
 
 from stratax import errors
 from stratax._shown import shown
 from stratax.v1._current import current, current_or_none
+
+if TYPE_CHECKING:
+    from stratax.v1._scope import ModelScope
 
 
 class Operation:
@@ -25,6 +29,9 @@ class Operation:
         name: Its name.
         control_inputs: The operations that run before it.
     """
+
+    # NumPy's arrays leave arithmetic with it to the operators here.
+    __array_priority__ = 100
 
     def __init__(
         self,
@@ -61,9 +68,86 @@ class Operation:
                 f"An operation without a value was used as a number. Expected: a tensor. Received: {shown(self)}. "
                 "Read the variable under `tf.control_dependencies([operation])`."
             )
-        # Whoever uses the value depends on the assignment, and nobody can tell later whether it was used.
-        current().always(self)
-        return self._value()
+        scope = current()
+        # A tensor of its own: what is assigned may be one that does not depend on it.
+        value = jnp.array(self._value(), copy=True)
+        scope.note_value(value, [self])
+        # Whoever uses the value depends on the assignment; in other functions' traces nobody can tell later.
+        scope.always(self)
+        return value
+
+    def __add__(self, other: Any) -> Any:
+        return jnp.asarray(self) + other
+
+    def __radd__(self, other: Any) -> Any:
+        return other + jnp.asarray(self)
+
+    def __sub__(self, other: Any) -> Any:
+        return jnp.asarray(self) - other
+
+    def __rsub__(self, other: Any) -> Any:
+        return other - jnp.asarray(self)
+
+    def __mul__(self, other: Any) -> Any:
+        return jnp.asarray(self) * other
+
+    def __rmul__(self, other: Any) -> Any:
+        return other * jnp.asarray(self)
+
+    def __truediv__(self, other: Any) -> Any:
+        return jnp.asarray(self) / other
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return other / jnp.asarray(self)
+
+    def __floordiv__(self, other: Any) -> Any:
+        return jnp.asarray(self) // other
+
+    def __rfloordiv__(self, other: Any) -> Any:
+        return other // jnp.asarray(self)
+
+    def __mod__(self, other: Any) -> Any:
+        return jnp.asarray(self) % other
+
+    def __rmod__(self, other: Any) -> Any:
+        return other % jnp.asarray(self)
+
+    def __pow__(self, other: Any) -> Any:
+        return jnp.asarray(self) ** other
+
+    def __rpow__(self, other: Any) -> Any:
+        return other ** jnp.asarray(self)
+
+    def __matmul__(self, other: Any) -> Any:
+        return jnp.asarray(self) @ other
+
+    def __rmatmul__(self, other: Any) -> Any:
+        return other @ jnp.asarray(self)
+
+    def __lt__(self, other: Any) -> Any:
+        return jnp.asarray(self) < other
+
+    def __le__(self, other: Any) -> Any:
+        return jnp.asarray(self) <= other
+
+    def __gt__(self, other: Any) -> Any:
+        return jnp.asarray(self) > other
+
+    def __ge__(self, other: Any) -> Any:
+        return jnp.asarray(self) >= other
+
+    def __neg__(self) -> Any:
+        return -jnp.asarray(self)
+
+    def __abs__(self) -> Any:
+        return abs(jnp.asarray(self))
+
+    def __getitem__(self, index: Any) -> Any:
+        return jnp.asarray(self)[index]
+
+    def __iter__(self) -> Iterator[Any]:
+        # Python would ask for one index after the other, without an end.
+        return iter(jnp.asarray(self))
 
     def __repr__(self) -> str:
         return f"<operation {self.name!r}>"
@@ -93,8 +177,8 @@ def control_dependencies(control_inputs: Iterable[object] | None) -> Iterator[No
     """Have operations and tensors of a block depend on others, as `tf.control_dependencies`.
 
     Inside the block, variables have the values that the operations give them. The operations themselves take effect if
-    something of the block is run. Eagerly and in `stratax.function`, where everything happens in program order, it does
-    nothing.
+    something of the block is run, or if what is run was computed of a tensor of the block. Eagerly and in
+    `stratax.function`, where everything happens in program order, it does nothing.
 
     Args:
         control_inputs: Operations and tensors; None for a block without any.
@@ -137,24 +221,27 @@ def assign(
         use_locking: Ignored.
         name: The operation's name.
     """
-    return _updated(ref, lambda: value, name or "Assign")
+    return _updated(ref, value, lambda: value, name or "Assign")
 
 
 def assign_add(ref: Any, value: object, use_locking: object = None, name: str | None = None) -> Any:
     """Add a tensor to a variable, as `tf.assign_add`; in a `model_fn`, when the operation is run."""
     return _updated(
-        ref, lambda: keras.ops.add(ref.value, keras.ops.cast(value, ref.dtype)), name or "AssignAdd"
+        ref, value, lambda: keras.ops.add(ref.value, keras.ops.cast(value, ref.dtype)), name or "AssignAdd"
     )
 
 
 def assign_sub(ref: Any, value: object, use_locking: object = None, name: str | None = None) -> Any:
     """Subtract a tensor from a variable, as `tf.assign_sub`; in a `model_fn`, when the operation is run."""
     return _updated(
-        ref, lambda: keras.ops.subtract(ref.value, keras.ops.cast(value, ref.dtype)), name or "AssignSub"
+        ref,
+        value,
+        lambda: keras.ops.subtract(ref.value, keras.ops.cast(value, ref.dtype)),
+        name or "AssignSub",
     )
 
 
-def _updated(variable: Any, compute: Callable[[], Any], name: str) -> Any:
+def _updated(variable: Any, given: object, compute: Callable[[], Any], name: str) -> Any:
     if not isinstance(variable, keras.Variable):
         raise errors.BadTypeError(f"{name} needs a variable. Received: ref={shown(variable)}.")
     scope = current_or_none()
@@ -162,4 +249,31 @@ def _updated(variable: Any, compute: Callable[[], Any], name: str) -> Any:
         # As Keras assigns: the variable's own `assign` waits in a scope.
         keras.Variable.assign(variable, compute())
         return variable
-    return scope.operation(lambda: keras.Variable.assign(variable, compute()), name=name, value=compute)
+    return assignment(scope, variable, given, compute, name)
+
+
+def assignment(
+    scope: "ModelScope", variable: Any, given: object, compute: Callable[[], Any], name: str
+) -> Operation:
+    """Return the operation that assigns to a variable, and is worth what the variable has then.
+
+    Args:
+        scope: The scope.
+        variable: The variable.
+        given: What the value is computed of, beside the variable: it runs behind what that depends on.
+        compute: Computes the value when the operation runs.
+        name: The operation's name.
+    """
+
+    def value() -> Any:
+        # Computed again behind the assignment, it would be assigned twice.
+        is_made = scope.is_in_effect(operation)
+        return keras.ops.cast(variable.value if is_made else compute(), variable.dtype)
+
+    operation = scope.operation(
+        lambda: keras.Variable.assign(variable, compute()),
+        name=name,
+        inputs=operations_of(given),
+        value=value,
+    )
+    return operation

@@ -15,7 +15,7 @@ from stratax.distribute.replicas import get_replica_context, syncing_replicas
 from stratax.errors import BadArgumentError, BadTypeError
 from stratax.ops.creation import on_device
 from stratax.v1._current import current
-from stratax.v1._operations import Operation
+from stratax.v1._operations import Operation, operations_of
 from stratax.v1._rules import Numbers, Rule
 from stratax.v1._scope import ModelScope
 
@@ -222,7 +222,8 @@ class Optimizer:
             own = gradients if is_reduced else reduce_gradients(gradients)
             self._apply(own, variables, numbers, global_step, _of_all_replicas(rows))
 
-        operation = scope.operation(update, name=name or self._name)
+        inputs = operations_of([gradients, list(numbers.values())])
+        operation = scope.operation(update, name=name or self._name, inputs=inputs)
         scope.add_to_collection("train_op", operation)
         return operation
 

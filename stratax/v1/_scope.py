@@ -114,8 +114,8 @@ class ModelScope(creation.Creator):
         self._tensors: dict[str, Any] = {}
         self._operations: list[Operation] = []
         self._controls: list[list[Operation]] = []
-        # By id, with the tensor itself, as an id is free again once its value is gone.
-        self._behind: dict[int, tuple[Any, list[Operation]]] = {}
+        # By order: operations whose updates variables have now, although the others' wait.
+        self._in_effect: frozenset[int] = frozenset()
         self._always: list[Operation] = []
         self._full_name: str | None = None
         self._is_reusing = False
@@ -416,12 +416,13 @@ class ModelScope(creation.Creator):
         self._tensors[name] = tensor
         return name
 
-    def _note(self, name: str | None, result: Any) -> None:
+    def _note(self, name: str | None, result: Any) -> Any:
         """Take note of what a function of `stratax.ops` gives: its name, and what it has to run behind."""
         if isinstance(result, jax.Array):
-            self.note_behind(result)
+            result = self.note_behind(result)
         if name is not None:
             self.name_tensor(name, result)
+        return result
 
     def tensors(self) -> dict[str, Any]:
         """Return the tensors that have names."""
@@ -588,10 +589,10 @@ class ModelScope(creation.Creator):
         Args:
             update: Makes the update; called once if the operation is run.
             name: Its name, made unique.
-            inputs: More operations to run before it.
+            inputs: More operations to run before it, such as those that what it assigns depends on.
             value: What it is worth as a tensor.
         """
-        before = [*inputs, *(each for controls in self._controls for each in controls)]
+        before = [*inputs, *self._controlling()]
         made = Operation(update, self.unique_name(name or "op"), before, len(self._operations), value)
         self._operations.append(made)
         return made
@@ -606,7 +607,7 @@ class ModelScope(creation.Creator):
         before = self._controls
         self._controls = [] if operations is None else [*before, operations]
         try:
-            with self._trial(operations or []):
+            with self._trial(operations or []), self._marking(self._controlling()):
                 yield
         finally:
             self._controls = before
@@ -619,52 +620,81 @@ class ModelScope(creation.Creator):
             yield
             return
         written = {id(variable): (variable, variable.value) for variable in self._used.values()}
+        in_effect = self._in_effect
         self._make(operations)
         changed = [(variable, value) for variable, value in written.values() if variable.value is not value]
+        with self._not_recorded(len(self._tapes)):
+            for variable, _ in changed:
+                # Whoever reads it depends on them, and no other tensor that was assigned to it.
+                keras.Variable.assign(variable, jax.numpy.array(variable.value, copy=True))
+                self.note_value(variable.value, self._controlling())
         after = [(variable, variable.value) for variable, _ in changed]
+        self._in_effect = in_effect.union(_reached(operations))
         try:
             yield
         finally:
+            self._in_effect = in_effect
             for (variable, value), (_, given) in zip(changed, after, strict=True):
                 # What a layer has assigned in the block stays.
                 if variable.value is given:
                     keras.Variable.assign(variable, value)
 
     def note_behind(self, tensor: Any) -> Any:
-        """Return a tensor that depends on the control dependencies that are entered; `tf.identity` makes it."""
-        operations = [each for controls in self._controls for each in controls]
-        if operations:
-            self._behind[id(tensor)] = (tensor, operations)
-        return tensor
+        """Return a tensor as one that depends on the control dependencies that are entered."""
+        operations = self._controlling()
+        if self._known is None or not operations or self._known.marks_of(tensor).issuperset(operations):
+            return tensor
+        if not isinstance(tensor, jax.core.Tracer):
+            self._known.mark(tensor, operations)
+            return tensor
+        # A tensor of its own, as in TensorFlow: the one of before the block does not depend on them.
+        made = jax.numpy.array(tensor, copy=True)
+        self.note_same_rows(made, tensor)
+        return made
+
+    def note_value(self, tensor: Any, operations: Iterable[Operation]) -> None:
+        """Take note that a tensor, and what is computed of it, is there once operations were run."""
+        if self._known is not None:
+            self._known.mark(tensor, operations)
 
     def operations_behind(self, tensor: Any) -> list[Operation]:
-        """Return the operations that a tensor is known to depend on."""
-        return list(self._behind.get(id(tensor), (None, []))[1])
+        """Return the operations that a tensor depends on, through whatever it was computed of."""
+        return [] if self._known is None else list(self._known.marks_of(tensor))
+
+    def is_in_effect(self, operation: Operation) -> bool:
+        """Return whether variables have what an operation gives them: behind it, or as it has been run."""
+        return operation.order in self._in_effect
+
+    def _controlling(self) -> list[Operation]:
+        return [each for controls in self._controls for each in controls]
+
+    def _marking(self, operations: Iterable[Operation]) -> contextlib.AbstractContextManager[None]:
+        return contextlib.nullcontext() if self._known is None else self._known.marking(operations)
 
     def always(self, operation: Operation) -> None:
         """Run an operation at the end of the step, whatever is run."""
         self._always.append(operation)
 
     def run(self, fetched: object) -> None:
-        """Run what is fetched, and all it depends on, each once, in the order of the program."""
+        """Run what is fetched, and all it depends on, each once, in the order of the program.
+
+        Args:
+            fetched: Operations and tensors, in any nested structure.
+        """
         self._make([*operations_of(fetched), *self._always])
 
     def _make(self, operations: Iterable[Operation]) -> None:
-        reached: dict[int, Operation] = {}
-        waiting = list(operations)
-        while waiting:
-            operation = waiting.pop()
-            if operation.order not in reached:
-                reached[operation.order] = operation
-                waiting.extend(operation.control_inputs)
+        reached = _reached(operations)
         before, self.is_running = self.is_running, True
+        in_effect = self._in_effect
         try:
             # Updates are no part of what gradients are asked of.
-            with self._not_recorded(len(self._tapes)):
+            with self._not_recorded(len(self._tapes)), self._marking(()):
                 for order in sorted(reached):
                     reached[order].make()
+                    self._in_effect |= {order}
         finally:
-            self.is_running = before
+            self.is_running, self._in_effect = before, in_effect
 
     def gradients(
         self, ys: Any, xs: Any, grad_ys: Any = None, stop_gradients: Any = None, *, zero: bool = False
@@ -766,6 +796,18 @@ class ModelScope(creation.Creator):
                 tape.watch(made)
                 gradients.append(made)
         return made
+
+
+def _reached(operations: Iterable[Operation]) -> dict[int, Operation]:
+    """Return operations and all that run before them, by their places in the program."""
+    reached: dict[int, Operation] = {}
+    waiting = list(operations)
+    while waiting:
+        operation = waiting.pop()
+        if operation.order not in reached:
+            reached[operation.order] = operation
+            waiting.extend(operation.control_inputs)
+    return reached
 
 
 def _as_list(values: Any) -> list[Any]:

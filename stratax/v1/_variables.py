@@ -13,6 +13,7 @@ from stratax._shown import shown
 from stratax.checkpoint.named import give
 from stratax.core import Variable, creation, regions
 from stratax.v1._current import current, current_or_none
+from stratax.v1._operations import assignment
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -126,30 +127,30 @@ class ModelVariable(Variable):
         self, value: object, use_locking: object = None, name: str | None = None, read_value: bool = True
     ) -> Any:
         """Give it a value; in a `model_fn`, when the operation is run."""
-        return self._assigned(lambda: value, name or "Assign")
+        return self._assigned(value, lambda: value, name or "Assign")
 
     def assign_add(
         self, delta: object, use_locking: object = None, name: str | None = None, read_value: bool = True
     ) -> Any:
         """Add to it; in a `model_fn`, when the operation is run."""
-        return self._assigned(lambda: self.value + keras.ops.cast(delta, self.dtype), name or "AssignAdd")
+        return self._assigned(
+            delta, lambda: self.value + keras.ops.cast(delta, self.dtype), name or "AssignAdd"
+        )
 
     def assign_sub(
         self, delta: object, use_locking: object = None, name: str | None = None, read_value: bool = True
     ) -> Any:
         """Subtract from it; in a `model_fn`, when the operation is run."""
-        return self._assigned(lambda: self.value - keras.ops.cast(delta, self.dtype), name or "AssignSub")
+        return self._assigned(
+            delta, lambda: self.value - keras.ops.cast(delta, self.dtype), name or "AssignSub"
+        )
 
-    def _assigned(self, compute: Callable[[], Any], name: str) -> Any:
+    def _assigned(self, given: object, compute: Callable[[], Any], name: str) -> Any:
         scope = current_or_none()
         if scope is None or scope.is_running:
             return super().assign(compute())
         # Converted when it runs: the operation may be written before the value of another variable changes.
-        return scope.operation(
-            lambda: keras.Variable.assign(self, compute()),
-            name=name,
-            value=lambda: keras.ops.cast(compute(), self.dtype),
-        )
+        return assignment(scope, self, given, compute, name)
 
     def load(self, value: object, session: object = None) -> None:
         """Give it a value now, as in a function that a `Scaffold` calls before the first step.

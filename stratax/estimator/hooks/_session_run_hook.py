@@ -50,7 +50,7 @@ class SessionRunArgs(NamedTuple):
 
     Args:
         fetches: A tensor of the `model_fn`, its name (`"softmax"` or `"softmax:0"`), a variable, an operation, or a
-            nested list, tuple or dict of them.
+            nested list, tuple or dict of them. Variables are read before the step's updates.
         feed_dict: Refused: nothing can be fed to a compiled step.
         options: Ignored; TensorFlow's `RunOptions`.
     """
