@@ -61,6 +61,7 @@ class TestStrategies:
         made = STRATEGIES[strategy]()
         check(by_estimator(tmp_path, made), by_keras(made))
 
+    @pytest.mark.stress
     @pytest.mark.processes
     def test_two_workers_with_four_replicas_are_eight(self, tmp_path):
         wanted = by_keras(STRATEGIES["mirrored"]())

@@ -59,6 +59,7 @@ def test_eight_replicas_are_one_device(of_one_device, tmp_path):
 
 
 @pytest.mark.exact
+@pytest.mark.stress
 @pytest.mark.processes
 def test_two_workers_with_four_replicas_are_one_device(of_one_device, tmp_path):
     results = run_tasks(2, PROGRAM, str(tmp_path), devices=4)

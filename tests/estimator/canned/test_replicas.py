@@ -51,6 +51,7 @@ def test_sums_of_losses_on_eight_replicas_are_one_devices(tmp_path):
     check_same(*trained(tmp_path / "eight", strategy, is_first=True), wanted)
 
 
+@pytest.mark.stress
 @pytest.mark.processes
 def test_two_workers_with_four_replicas_are_one_device(of_one_device, tmp_path):
     results = run_tasks(2, PROGRAM, str(tmp_path), devices=4)
