@@ -156,7 +156,10 @@ def test_hooks_get_what_they_ask_for(tmp_path):
     made.train(functools.partial(data, 96), steps=6, hooks=[by_name])
     assert by_name.calls == ["begin", "created 0", "end 6"]
     assert [step for step, _ in by_name.got] == [1, 6]
-    np.testing.assert_allclose(by_name.got[-1][1][0], made.get_variable_value("dense/bias"), rtol=1e-6)
+    # Variables come from before the step, as in TensorFlow.
+    five = estimator(tmp_path / "five").train(functools.partial(data, 96), steps=5)
+    np.testing.assert_allclose(by_name.got[-1][1][0], five.get_variable_value("dense/bias"), rtol=1e-6)
+    assert not np.array_equal(by_name.got[-1][1][0], made.get_variable_value("dense/bias"))
     got = asked["hook"].got
     assert [step for step, _ in got] == [1, 3, 5]
     for _, values in got:
