@@ -39,7 +39,7 @@ class NamedValues:
 
     @property
     def names(self) -> list[str]:
-        """The names."""
+        """The names of the values, sorted."""
         return sorted(self._keys)
 
     def shape(self, name: str) -> tuple[int, ...]:

@@ -90,7 +90,7 @@ class Bundle:
 
     @functools.cached_property
     def dtypes(self) -> dict[str, np.dtype]:
-        """Their dtypes."""
+        """The arrays' dtypes, by key."""
         found = self._reader.get_variable_to_dtype_map()
         return {key: np.dtype(found[key].as_numpy_dtype) for key in self.shapes}
 
@@ -106,7 +106,7 @@ class Bundle:
         return {each.checkpoint_key: each.full_name for each in attributes if each.full_name}
 
     def read(self, key: str) -> np.ndarray:
-        """Return an array."""
+        """Return the array of a key."""
         return np.asarray(self._read(lambda: self._reader.get_tensor(key)))
 
     def _read(self, read: Any) -> Any:

@@ -27,7 +27,7 @@ def packing_of(tree, *others):
 
 
 def of_step(packed, step):
-    """What a step gets."""
+    """What one step gets of packed elements."""
     return jax.tree.map(lambda leaf: leaf[step], packed).unpacked()
 
 

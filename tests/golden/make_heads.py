@@ -12,7 +12,7 @@ from tests.golden import heads_cases
 
 
 def main():
-    """Write the numbers."""
+    """Write TensorFlow's numbers as JSON."""
     found = {
         name: heads_cases.answers(*case)
         for name, case in heads_cases.cases(tf.estimator, tf.SparseTensor).items()

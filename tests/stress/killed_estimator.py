@@ -67,7 +67,7 @@ class Notes(tf.estimator.SessionRunHook):
             print("start", os.getpid(), file=notes)
 
     def after_run(self, run_context: Any, run_values: Any) -> None:
-        """Note the step."""
+        """Note the step in the file that the test reads."""
         with self._path.open("a") as notes:
             print(run_context.session.global_step, file=notes)
         time.sleep(self._pause)

@@ -57,7 +57,7 @@ class ElementPart:
         self.shape = spec.shape
 
     def get_shape(self) -> Any:
-        """Return its shape."""
+        """Return its shape, as a tensor of TensorFlow gives it."""
         return self.shape
 
     def set_shape(self, shape: object) -> None:

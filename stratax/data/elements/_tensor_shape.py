@@ -48,7 +48,7 @@ class TensorShape(tuple[int | None, ...]):
 
     @property
     def dims(self) -> list[int | None]:
-        """The sizes."""
+        """The sizes of the dimensions, None where unknown."""
         return list(self)
 
     def as_list(self) -> list[int | None]:

@@ -25,7 +25,7 @@ class Head(abc.ABC):
     @property
     @abc.abstractmethod
     def name(self) -> str | None:
-        """Its name, or None."""
+        """The name behind its metrics and losses; None without one."""
 
     @property
     @abc.abstractmethod
