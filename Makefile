@@ -12,7 +12,8 @@
 #   make clean    removes .venv and what the tools left behind
 
 PYTHON ?= python3
-WORKERS ?= 2
+# One more than the processors of a small machine: many tests wait for the processes that they start.
+WORKERS ?= 3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.complete

@@ -78,6 +78,8 @@ def test_a_tensor_of_a_list_is_called_by_its_name(lines):
 
 
 def test_by_seconds_workers_of_a_cluster_ask_for_the_same(monkeypatch):
+    # Another test may have left its own.
+    monkeypatch.setattr(cluster, "current", lambda: None)
     hook = LoggingTensorHook(["loss"], every_n_secs=1000)
     context = SessionRunContext(None, loop.run([hook], 1, tensors=TENSORS))
     assert hook.before_run(context) is None
