@@ -98,9 +98,14 @@ def after_import(name: str, then: Callable[[], object]) -> None:
     """
     if name in sys.modules:
         then()
-    else:
-        # In front of all finders: the first one that knows a module ends the search.
-        sys.meta_path.insert(0, _Watch(name, then))
+        return
+    # One watch for a module, which calls all: a second one would not be asked.
+    for finder in sys.meta_path:
+        if isinstance(finder, _Watch) and finder.name == name:
+            finder.thens.append(then)
+            return
+    # In front of all finders: the first one that knows a module ends the search.
+    sys.meta_path.insert(0, _Watch(name, [then]))
 
 
 # The watched modules that are being imported.
@@ -108,17 +113,17 @@ _executing: set[str] = set()
 
 
 class _Watch(importlib.abc.MetaPathFinder):
-    """Finds one module as the other finders do, and calls a function when it has run."""
+    """Finds one module as the other finders do, and calls functions when it has run."""
 
-    def __init__(self, name: str, then: Callable[[], object]) -> None:
-        self._name = name
-        self._then = then
+    def __init__(self, name: str, thens: list[Callable[[], object]]) -> None:
+        self.name = name
+        self.thens = thens
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: types.ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
         """Return the module's spec, from the other finders, if it is the one that is waited for."""
-        if fullname != self._name:
+        if fullname != self.name:
             return None
         # Without the watches, which would ask each other without end.
         others = (finder for finder in sys.meta_path if not isinstance(finder, _Watch))
@@ -132,15 +137,16 @@ class _Watch(importlib.abc.MetaPathFinder):
         execute = loader.exec_module
 
         def exec_module(module: types.ModuleType) -> None:
-            _executing.add(self._name)
+            _executing.add(self.name)
             try:
                 execute(module)
             finally:
-                _executing.discard(self._name)
+                _executing.discard(self.name)
             if self in sys.meta_path:
                 sys.meta_path.remove(self)
                 # After the module has run, so that its names are there.
-                self._then()
+                for then in self.thens:
+                    then()
 
         loader.exec_module = exec_module
 

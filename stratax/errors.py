@@ -19,25 +19,92 @@
     ├── ClusterTimeoutError(TimeoutError)  a wait for other tasks of the cluster that ended at its deadline
     ├── FileAccessError(PermissionError)   a file that can't be read or written
     ├── FileMissingError(FileNotFoundError) a file that is not there, or a pattern that fits none
+    ├── AlreadyExistsError(FileExistsError) a file or another thing that was to be made and is there
     ├── CheckpointError(RuntimeError)      a checkpoint that could not be written
     ├── BadTypeError(TypeError)            an argument's type is wrong
     ├── PeerLostError(RuntimeError)        another task of the cluster died, failed, left or stands still
     ├── StrategyError(RuntimeError)        a strategy, scope or context used where it can't be
     ├── ModelScopeError(RuntimeError)      a function of TensorFlow 1's graphs used outside of a model_fn
     ├── SummaryError(RuntimeError)         a writer of summaries that is used after its end
-    ├── TracingError(RuntimeError)         something that a compiled function can't do
+    ├── TracingError(RuntimeError)         something that a compiled function can't do; also a TypeError
     ├── NanLossDuringTrainingError(RuntimeError) a loss of a training was NaN
     ├── TapeError(RuntimeError)            a GradientTape used the wrong way
     ├── WorkerError(RuntimeError)          a worker process died, or does nothing any more
+    ├── AbortedError(RuntimeError)         an operation that was given up, mostly because another one came first
+    ├── CancelledError(RuntimeError)       an operation that was cancelled
+    ├── FailedPreconditionError(RuntimeError) something done in a state in which it can't be, mostly too late
+    ├── InternalError(RuntimeError)        a library that breaks its own rules
+    ├── ResourceExhaustedError(RuntimeError) no memory, or no other resource, is left
+    ├── UnauthenticatedError(RuntimeError) a caller who could not prove who it is
+    ├── UnimplementedError(NotImplementedError) an operation that there is not for such arguments
+    ├── UnknownError(RuntimeError)         an error of which no more is known
     └── OutOfRangeError(StopIteration)     a compiled function took more elements than an iterator has
 
-Each derives from the built-in exception that TensorFlow, Keras or JAX raise in the same place, so that an
-`except ValueError` of a program that was carried over keeps working.
+Each has what TensorFlow's errors have: `message`, `op`, `node_def` and `error_code`. Each derives from the built-in
+exception that TensorFlow, Keras or JAX raise in the same place, so that an `except ValueError` of a program that was
+carried over keeps working.
 """
+
+from typing import Any, ClassVar
+
+# The numbers of TensorFlow, which are those of gRPC.
+OK = 0
+CANCELLED = 1
+UNKNOWN = 2
+INVALID_ARGUMENT = 3
+DEADLINE_EXCEEDED = 4
+NOT_FOUND = 5
+ALREADY_EXISTS = 6
+PERMISSION_DENIED = 7
+RESOURCE_EXHAUSTED = 8
+FAILED_PRECONDITION = 9
+ABORTED = 10
+OUT_OF_RANGE = 11
+UNIMPLEMENTED = 12
+INTERNAL = 13
+UNAVAILABLE = 14
+DATA_LOSS = 15
+UNAUTHENTICATED = 16
+
+_NUM_TENSORFLOW_ARGUMENTS = 3
 
 
 class StrataxError(Exception):
-    """Base class of everything that Stratax raises on purpose."""
+    """Base class of everything that Stratax raises on purpose, as `tf.errors.OpError`.
+
+    Args:
+        *args: The message; or, as in TensorFlow, the node, the operation and the message.
+        node_def: Kept as it is.
+        op: Kept as it is.
+        message: The message.
+
+    Attributes:
+        error_code: The number of this kind of error, such as `tf.errors.INVALID_ARGUMENT`.
+        node_def: What was given, mostly None: there is no graph.
+        op: What was given, mostly None.
+    """
+
+    error_code: ClassVar[int] = UNKNOWN
+
+    def __init__(
+        self, *args: Any, node_def: object = None, op: object = None, message: str | None = None
+    ) -> None:
+        # In TensorFlow's order, by programs that raise these errors themselves.
+        if message is None and len(args) >= _NUM_TENSORFLOW_ARGUMENTS:
+            node_def, op, message = args[:_NUM_TENSORFLOW_ARGUMENTS]
+        super().__init__(*(args if message is None else (message,)))
+        self.node_def = node_def
+        self.op = op
+
+    @property
+    def message(self) -> str:
+        """What went wrong."""
+        return str(self)
+
+    @property
+    def experimental_payloads(self) -> dict[bytes, bytes]:
+        """What else is known, always nothing."""
+        return {}
 
 
 class BackendError(StrataxError, ImportError):
@@ -50,6 +117,8 @@ class MissingPackageError(StrataxError, ImportError):
 
 class BadArgumentError(StrataxError, ValueError):
     """An argument has a value that can't work."""
+
+    error_code = INVALID_ARGUMENT
 
 
 class ClusterError(BadArgumentError):
@@ -109,15 +178,17 @@ class DataLossError(DataError):
         offset: Where the record begins, in bytes (of the uncompressed content); None if unknown.
     """
 
+    error_code = DATA_LOSS
+
     def __init__(
         self,
-        message: str,
-        *,
+        *args: Any,
         filename: str | None = None,
         record: int | None = None,
         offset: int | None = None,
+        **of_tensorflow: Any,
     ) -> None:
-        super().__init__(message)
+        super().__init__(*args, **of_tensorflow)
         self.filename = filename
         self.record = record
         self.offset = offset
@@ -140,8 +211,8 @@ class _FileError(StrataxError, OSError):
         filename: The file, as it was named; None if there is no single one.
     """
 
-    def __init__(self, message: str, *, filename: str | None = None) -> None:
-        super().__init__(message)
+    def __init__(self, *args: Any, filename: str | None = None, **of_tensorflow: Any) -> None:
+        super().__init__(*args, **of_tensorflow)
         self.filename = filename
 
     def __str__(self) -> str:
@@ -164,6 +235,8 @@ class FileAccessError(_FileError, PermissionError):
         filename: The file, as it was named.
     """
 
+    error_code = PERMISSION_DENIED
+
 
 class FileMissingError(_FileError, FileNotFoundError):
     """A file was named that is not there, or a pattern that fits no file.
@@ -171,6 +244,18 @@ class FileMissingError(_FileError, FileNotFoundError):
     Attributes:
         filename: The file, as it was named; the pattern; None if there are several.
     """
+
+    error_code = NOT_FOUND
+
+
+class AlreadyExistsError(_FileError, FileExistsError):
+    """A thing was to be made that is there already.
+
+    Attributes:
+        filename: The file, as it was named; None if it is none.
+    """
+
+    error_code = ALREADY_EXISTS
 
 
 class CheckpointError(StrataxError, RuntimeError):
@@ -180,6 +265,8 @@ class CheckpointError(StrataxError, RuntimeError):
 class BadTypeError(StrataxError, TypeError):
     """An argument has a type that can't work."""
 
+    error_code = INVALID_ARGUMENT
+
 
 class ClusterTimeoutError(StrataxError, TimeoutError):
     """A wait for other tasks of the cluster ended at its deadline.
@@ -188,8 +275,10 @@ class ClusterTimeoutError(StrataxError, TimeoutError):
         tasks: The tasks that were missing, for example ``("/job:worker/task:1",)``.
     """
 
-    def __init__(self, message: str, *, tasks: tuple[str, ...] = ()) -> None:
-        super().__init__(message)
+    error_code = DEADLINE_EXCEEDED
+
+    def __init__(self, *args: Any, tasks: tuple[str, ...] = (), **of_tensorflow: Any) -> None:
+        super().__init__(*args, **of_tensorflow)
         self.tasks = tasks
 
 
@@ -200,8 +289,10 @@ class PeerLostError(StrataxError, RuntimeError):
         tasks: The tasks at fault, for example ``("/job:worker/task:1",)``.
     """
 
-    def __init__(self, message: str, *, tasks: tuple[str, ...] = ()) -> None:
-        super().__init__(message)
+    error_code = UNAVAILABLE
+
+    def __init__(self, *args: Any, tasks: tuple[str, ...] = (), **of_tensorflow: Any) -> None:
+        super().__init__(*args, **of_tensorflow)
         self.tasks = tasks
 
 
@@ -213,8 +304,11 @@ class SummaryError(StrataxError, RuntimeError):
     """A writer of summaries was used after it had been closed."""
 
 
-class TracingError(StrataxError, RuntimeError):
-    """A compiled function did something that a compiled program can't do."""
+class TracingError(StrataxError, RuntimeError, TypeError):
+    """A compiled function did something that a compiled program can't do.
+
+    It is a `TypeError`, too, as `tf.errors.OperatorNotAllowedInGraphError` and JAX' errors of tracers are.
+    """
 
 
 class ModelScopeError(StrataxError, RuntimeError):
@@ -233,9 +327,59 @@ class WorkerError(StrataxError, RuntimeError):
     """A process that worked for this one has died, or does nothing any more."""
 
 
+class AbortedError(StrataxError, RuntimeError):
+    """An operation was given up, mostly because another one came first."""
+
+    error_code = ABORTED
+
+
+class CancelledError(StrataxError, RuntimeError):
+    """An operation was cancelled before its end."""
+
+    error_code = CANCELLED
+
+
+class FailedPreconditionError(StrataxError, RuntimeError):
+    """Something was done in a state in which it can't be done: mostly too early or too late."""
+
+    error_code = FAILED_PRECONDITION
+
+
+class InternalError(StrataxError, RuntimeError):
+    """A library broke its own rules."""
+
+    error_code = INTERNAL
+
+
+class ResourceExhaustedError(StrataxError, RuntimeError):
+    """No memory is left, or nothing of another resource."""
+
+    error_code = RESOURCE_EXHAUSTED
+
+
+class UnauthenticatedError(StrataxError, RuntimeError):
+    """A caller could not prove who it is."""
+
+    error_code = UNAUTHENTICATED
+
+
+class UnimplementedError(StrataxError, NotImplementedError):
+    """An operation is not there for arguments of such a kind."""
+
+    error_code = UNIMPLEMENTED
+
+
+class UnknownError(StrataxError, RuntimeError):
+    """Something failed, and no more is known."""
+
+    error_code = UNKNOWN
+
+
 class OutOfRangeError(StrataxError, StopIteration):
     """A compiled function asked an iterator for more elements than it has left. Nothing was run or lost.
 
     It is a `StopIteration`, so `try: step(iterator) / except StopIteration:` ends an epoch, and it bears the name
     that programs from TensorFlow catch (`tf.errors.OutOfRangeError`).
     """
+
+    error_code = OUT_OF_RANGE

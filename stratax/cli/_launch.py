@@ -68,6 +68,7 @@ _COLORS = ("cyan", "green", "yellow", "magenta", "blue", "bright_cyan", "bright_
     type=click.Path(file_okay=False, path_type=pathlib.Path),
     help="Where each task's output is written, too.",
 )
+@click.option("--as-tensorflow", is_flag=True, help="PROGRAM says `import tensorflow`, as for `stratax run`.")
 @click.option("-m", "--module", is_flag=True, help="PROGRAM is a module, as for python -m.")
 @click.argument("program")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
@@ -82,6 +83,7 @@ def launch(
     timeout: float | None,
     grace: float,
     log_dir: pathlib.Path | None,
+    as_tensorflow: bool,
     module: bool,
     program: str,
     arguments: tuple[str, ...],
@@ -95,8 +97,9 @@ def launch(
     """
     from stratax.cluster.launching import LaunchPlan, LocalLauncher, command_of
 
+    interpreter, *rest = command_of(program, arguments, is_module=module)
     plan = LaunchPlan(
-        command=command_of(program, arguments, is_module=module),
+        command=(interpreter, *(("-m", "stratax", "run") if as_tensorflow else ()), *rest),
         workers=workers,
         chief=chief,
         evaluator=evaluator,

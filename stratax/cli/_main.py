@@ -9,11 +9,13 @@ from collections.abc import Sequence
 import click
 
 from stratax._version import __version__
+from stratax.cli._check import check
 from stratax.cli._convert import convert
 from stratax.cli._demo import demo
 from stratax.cli._devices import devices
 from stratax.cli._launch import launch
 from stratax.cli._manifest import manifest
+from stratax.cli._run import run as run_program
 from stratax.errors import BadArgumentError, BadTypeError, DataError, StrataxError
 
 FAILED = 1
@@ -27,11 +29,13 @@ def program() -> None:
     """One training program for a CPU, several GPUs or a TPU: only the strategy changes."""
 
 
+program.add_command(check)
 program.add_command(convert)
 program.add_command(demo)
 program.add_command(devices)
 program.add_command(launch)
 program.add_command(manifest)
+program.add_command(run_program, "run")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

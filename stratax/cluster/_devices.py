@@ -5,6 +5,7 @@ TensorFlow's names are kept: `/device:GPU:0` for a device of this host, and
 """
 
 import contextlib
+import dataclasses
 import re
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -12,6 +13,7 @@ from typing import NamedTuple
 import jax
 
 from stratax._shown import shown
+from stratax.cluster._physical import known_count
 from stratax.cluster._simulate import KINDS, simulated_kind
 from stratax.errors import BadTypeError, DeviceError
 
@@ -74,13 +76,17 @@ def list_logical_devices(device_type: str | None = None) -> list[LogicalDevice]:
 
 
 def list_physical_devices(device_type: str | None = None) -> list[PhysicalDevice]:
-    """List this host's devices under TensorFlow's physical names; start JAX if it has not started.
+    """List this host's devices under TensorFlow's physical names.
+
+    Settings of devices are made before JAX starts, so it is started only where nothing else knows the devices: for TPUs
+    and GPUs that are not NVIDIA's.
 
     Args:
         device_type: Only those of this kind: ``"CPU"``, ``"GPU"`` or ``"TPU"``; None: all.
 
     Returns:
-        The same devices as `list_logical_devices`: one logical device on each.
+        The devices, also those that `tf.config.set_visible_devices` hides. Each is one logical device, unless
+        `tf.config.set_logical_device_configuration` has said otherwise.
 
     Raises:
         DeviceError: If `device_type` is not a kind of device.
@@ -88,8 +94,13 @@ def list_physical_devices(device_type: str | None = None) -> list[PhysicalDevice
     return [
         PhysicalDevice(f"/physical_device:{kind}:{index}", kind)
         for kind in _asked_kinds(device_type)
-        for index in range(len(local_devices(kind)))
+        for index in range(_count_physical(kind))
     ]
+
+
+def _count_physical(kind: str) -> int:
+    known = known_count(kind)
+    return len(local_devices(kind)) if known is None else known
 
 
 def local_devices(kind: str) -> list[jax.Device]:
@@ -151,6 +162,17 @@ def resolve_device(device: str | LogicalDevice | PhysicalDevice | jax.Device) ->
         BadTypeError: If `device` is none of these.
         DeviceError: If this process has no such device; the message lists those that exist.
     """
+    found = _find(device)
+    if found is None:
+        name = device.name if isinstance(device, LogicalDevice | PhysicalDevice) else device
+        raise DeviceError(
+            f"This process has no such device. Received: device={shown(name)}. {_what_exists()}"
+        )
+    return found
+
+
+def _find(device: str | LogicalDevice | PhysicalDevice | jax.Device) -> jax.Device | None:
+    """Return the device that a name means, None if it does not exist; refuse what is no name of one."""
     if isinstance(device, jax.Device):
         return device
     name = device.name if isinstance(device, LogicalDevice | PhysicalDevice) else device
@@ -172,10 +194,31 @@ def resolve_device(device: str | LogicalDevice | PhysicalDevice | jax.Device) ->
     # TensorFlow's names of local devices have no job, or "localhost"; a task then means nothing.
     task = int(match["task"] or 0) if match["job"] not in (None, "localhost") else None
     if index >= len(found) or (task is not None and task != found[index].process_index):
-        raise DeviceError(
-            f"This process has no such device. Received: device={shown(name)}. {_what_exists()}"
-        )
+        return None
     return found[index]
+
+
+@dataclasses.dataclass(slots=True)
+class _Placement:
+    soft: bool = False
+
+
+_placement = _Placement()
+
+
+def set_soft_device_placement(enabled: bool) -> None:
+    """Have `device` compute where it can if a device does not exist, as ``tf.config.set_soft_device_placement``.
+
+    Args:
+        enabled: Whether to. In TensorFlow it is so by itself; here a device that does not exist is an error until
+            this is called.
+    """
+    _placement.soft = bool(enabled)
+
+
+def get_soft_device_placement() -> bool:
+    """Return whether `device` computes elsewhere if a device does not exist."""
+    return _placement.soft
 
 
 @contextlib.contextmanager
@@ -193,7 +236,7 @@ def device(device_name: str | LogicalDevice | PhysicalDevice | jax.Device) -> It
 
     Raises:
         BadTypeError: If `device_name` is not a device or name.
-        DeviceError: If this process has no such device.
+        DeviceError: If this process has no such device, unless `set_soft_device_placement` allows that.
 
     Example:
         >>> with device("/CPU:0"):
@@ -201,6 +244,10 @@ def device(device_name: str | LogicalDevice | PhysicalDevice | jax.Device) -> It
     """
     if device_name == CORE_OF_REPLICA:
         # It runs there.
+        yield
+        return
+    if _placement.soft and _find(device_name) is None:
+        # As in TensorFlow: where it would have computed without being told.
         yield
         return
     with jax.default_device(resolve_device(device_name)):

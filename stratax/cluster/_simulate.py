@@ -18,7 +18,7 @@ ENVIRONMENT_VARIABLE = "STRATAX_SIMULATE"
 # The kinds of device that can be simulated, as TensorFlow spells them.
 KINDS = ("CPU", "GPU", "TPU")
 
-# How many threads XLA's CPU client starts; see `_reserve_threads`.
+# How many threads XLA's CPU client starts; see `reserve_threads`.
 _THREADS_VARIABLE = "PJRT_NPROC"
 _THREADS_PER_DEVICE = 3
 _MAX_DEVICES = 1024
@@ -126,6 +126,11 @@ def parse_specification(specification: str) -> SimulatedDevices:
     return SimulatedDevices(kind=match["kind"].upper(), count=int(match["count"]))
 
 
+def simulated() -> SimulatedDevices | None:
+    """Return what is simulated in this process; None if nothing is."""
+    return _state.simulated
+
+
 def is_simulated() -> bool:
     """Return whether this process simulates its devices."""
     return _state.simulated is not None
@@ -152,11 +157,11 @@ def _apply(simulated: SimulatedDevices) -> None:
         ) from error
     # A real accelerator beside the simulated ones would be JAX's default device.
     jax.config.update("jax_platforms", "cpu")
-    _reserve_threads(simulated.count)
+    reserve_threads(simulated.count)
     _state.simulated = simulated
 
 
-def _reserve_threads(num_devices: int) -> None:
+def reserve_threads(num_devices: int) -> None:
     """Give XLA's CPU client enough threads that its collectives can't deadlock.
 
     Every device waits in a collective with threads of a pool that by default has one for each device or core, and

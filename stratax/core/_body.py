@@ -104,6 +104,8 @@ class LoopRegion(_capture.Region):
     ) -> None:
         super().__init__(parent, path)
         self.inputs: list[Any] = []
+        # The number that the loop counts, and the largest that it comes to, where that is known.
+        self.counter: tuple[Any, int] | None = None
         self.taken_elements: list[Taken] = []
         # A copy, as tracing adds the streams that it meets.
         self._structures = dict(structures or {})

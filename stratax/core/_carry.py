@@ -29,6 +29,7 @@ class Elements:
         bound: What gives the length, where it is one object unchanged.
         streams: The streams and passes over datasets that the loop goes through.
         form: What the body is given, of the element at the index and an element of each stream.
+        largest: The largest element, where they are whole numbers that are known.
     """
 
     length: Any
@@ -36,6 +37,7 @@ class Elements:
     bound: Any = None
     streams: tuple[Any, ...] = ()
     form: Callable[[Any, Sequence[Any]], Any] = _element_itself
+    largest: int | None = None
 
     def aval(self) -> Any:
         """Return the type of an element."""

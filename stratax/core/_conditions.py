@@ -15,7 +15,7 @@ import jax.numpy as jnp
 from stratax import errors
 from stratax._shown import shown
 from stratax._typing import TensorLike
-from stratax.core import _body, _capture, _driven, _locals
+from stratax.core import _body, _capture, _driven, _growing, _locals
 
 
 def is_traced(value: object) -> bool:
@@ -292,7 +292,13 @@ class _Merge:
             # Equal Python numbers stay Python's, so that shapes can still be made of them.
             if one is other or _is_same_number(one, other):
                 continue
-            if _locals.is_array(one) and _locals.is_array(other):
+            if isinstance(one, _growing.Unallocated) and _locals.is_array(other):
+                found = _locals.describe(path, other)
+                positions[position] = self._add((None, self._if_false[id(other)]), found)
+            elif isinstance(other, _growing.Unallocated) and _locals.is_array(one):
+                found = _locals.describe(path, one)
+                positions[position] = self._add((self._if_true[id(one)], None), found)
+            elif _locals.is_array(one) and _locals.is_array(other):
                 positions[position] = self._joined(path, one, other)
             elif not _locals.same_constant(one, other):
                 raise errors.TracingError(

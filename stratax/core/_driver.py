@@ -22,6 +22,7 @@ from stratax._shown import shown
 from stratax.core import (
     _body,
     _capture,
+    _checks,
     _cuts,
     _dispatches,
     _driven,
@@ -50,6 +51,7 @@ class Run:
         placement: Where the devices compute, or None.
         storage: Where variables are kept.
         can_fail: Whether what is dispatched can raise.
+        sites: Where the program asserts something; those of iterations that are traced meanwhile are added.
         spans_processes: Whether the devices are those of several processes.
     """
 
@@ -63,6 +65,7 @@ class Run:
         placement: Any,
         storage: Any,
         can_fail: bool,
+        sites: list[_checks.Site],
         spans_processes: bool,
     ) -> None:
         self._cuts = cuts
@@ -73,6 +76,7 @@ class Run:
         self._storage = storage
         self._moves = placement is not None and storage is not None and storage != placement
         self._can_fail = can_fail
+        self._sites = sites
         self._observer = _dispatches.observer() if spans_processes else None
         self._spans_processes = spans_processes
         # Values that variables get at the end of the program, or when it is interrupted: they are kept
@@ -143,6 +147,7 @@ class Run:
         # A callback's error has to come out before the values are committed.
         if self._can_fail:
             jax.block_until_ready(results)
+            _checks.raise_failures(self._sites, self._placement)
         return results
 
     def _branch(self, equation: Any, values: dict[Any, Any]) -> None:

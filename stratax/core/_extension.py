@@ -16,7 +16,7 @@ from jax.extend import core as jax_core
 
 from stratax import errors
 from stratax._shown import shown
-from stratax.core import _body, _capture, _driven
+from stratax.core import _body, _capture, _checks, _driven
 
 _FIX = "Make the elements' shapes equal (`batch(..., drop_remainder=True)`, padding)."
 
@@ -74,6 +74,8 @@ def extend(
                 "The elements of a loop differ in shape, and for some of them it needs a value from before the loop "
                 f"that it did not need for the others. Received: elements of {shown(structures)}. {_FIX}"
             )
+    # The program looks at what they assert from now on.
+    program.sites.extend(_checks.sites_of(step.jaxpr.jaxpr, _driven.parts_of))
     return dataclasses.replace(step, constants=[_Constant(s) if _is_value(s) else s for s in sources])
 
 

@@ -19,9 +19,13 @@ from stratax._typing import PyTree
 from stratax.core import (
     _autograph,
     _capture,
+    _concrete,
     _dispatches,
+    _eagerly,
     _extension,
     _iterators,
+    _known,
+    _log_placement,
     _program,
     _reads,
     _retracing,
@@ -48,7 +52,10 @@ class Function(_signature.Alias):
         traces_before_warning: After how many traces another one warns; 0 for never.
         calls_argument: Whether the function calls its first argument, so that traces are counted for each of those.
         compiled: Where to look for what was compiled for another function before; None to compile for this one.
+        input_signature: A `TensorSpec` for each argument, or None for any arguments.
         on_trace: Called with the `ClosedJaxpr` of each program, before it is compiled; what it raises ends the call.
+        may_run_eagerly: Whether it runs in Python while `tf.config.run_functions_eagerly` says so: a program's own
+            functions do.
 
     Attributes:
         python_function: The function that was wrapped.
@@ -63,7 +70,9 @@ class Function(_signature.Alias):
         traces_before_warning: int = _TRACES_BEFORE_WARNING,
         calls_argument: bool = False,
         compiled: _shared.CompiledPrograms | None = None,
+        input_signature: Any = None,
         on_trace: Callable[[jax.extend.core.ClosedJaxpr], None] | None = None,
+        may_run_eagerly: bool = False,
     ) -> None:
         # Sets `__wrapped__` too, by which AutoGraph finds the user's function.
         functools.update_wrapper(self, python_function)
@@ -74,10 +83,15 @@ class Function(_signature.Alias):
         self._donate = donate
         self._compiled = compiled
         self._on_trace = on_trace
+        self._may_run_eagerly = may_run_eagerly
         self._converted: Callable[..., Any] | None = None
         # Once for all calls: `inspect.signature` is slow beside a call.
         self._signature = inspect.signature(python_function)
         self._plain = _takes_positional_only_defaults(self._signature)
+        self._declared_specs = input_signature
+        self._input_signature: _concrete.InputSignature | None = None
+        self._num_traces = 0
+        self._keeps_known = False
         self._programs: collections.OrderedDict[Any, _Variants] = collections.OrderedDict()
         self._bound: dict[int, Function] = {}
         # Most functions have no closure, and their calls need not look into its cells.
@@ -92,7 +106,12 @@ class Function(_signature.Alias):
         if shared is None:
             method = _bound_method(self.python_function, instance, self._bound)
             shared = self._bound[id(instance)] = Function(
-                method, autograph=self._autograph, donate=self._donate
+                method,
+                autograph=self._autograph,
+                donate=self._donate,
+                may_run_eagerly=self._may_run_eagerly,
+                traces_before_warning=self._history.limit,
+                input_signature=self._declared_specs,
             )
         return _BoundFunction(shared, instance)
 
@@ -114,18 +133,17 @@ class Function(_signature.Alias):
         Inside another compiled function it becomes part of that one, and under an eager `GradientTape`, which
         has to see its operations and variables, it runs as plain Python.
         """
+        if self._may_run_eagerly and _eagerly.functions_run_eagerly():
+            return self._run_eagerly(args, kwargs)
+        if self._declared_specs is not None:
+            args, kwargs = self._signature_of_inputs().bind(args, kwargs)
         # A compiled function is opaque to an eager tape: it would see neither the operations nor the reads of
         # variables.
         if _capture.current_region() is not None or _reads.has_listeners():
             return self.converted(*args, **kwargs)
         try:
             arguments = _signature.sort_arguments(self._canonical(args, kwargs))
-            # Values in a closure are constants of the program, and so part of its key.
-            key = (
-                (arguments.key, _signature.closure_key(self.python_function))
-                if self._has_closure
-                else arguments.key
-            )
+            key = self._key(arguments)
             variants = self._programs.get(key)
             if variants is None:
                 variants = self._programs[key] = []
@@ -146,6 +164,75 @@ class Function(_signature.Alias):
             _tracebacks.shorten(error)
             raise
 
+    def _run_eagerly(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        try:
+            return self.python_function(*args, **kwargs)
+        except StopIteration as error:
+            # As of the compiled function: Python's `next` says it otherwise.
+            if isinstance(error, errors.OutOfRangeError):
+                raise
+            raise errors.OutOfRangeError("The iterator has no more elements.") from error
+
+    @property
+    def input_signature(self) -> Any:
+        """The `TensorSpec` of each argument, where they were declared."""
+        return None if self._declared_specs is None else tuple(self._declared_specs)
+
+    @property
+    def name(self) -> str:
+        """The function's name."""
+        return str(getattr(self.python_function, "__name__", "function"))
+
+    def experimental_get_tracing_count(self) -> int:
+        """Return how often the function was traced."""
+        return self._num_traces
+
+    def get_concrete_function(self, *args: Any, **kwargs: Any) -> _concrete.ConcreteFunction:
+        """Return the function for arguments of one kind, which checks what it is called with.
+
+        Args:
+            *args: A `TensorSpec`, or a tensor, for each tensor, and constants. Left out where there is an
+                `input_signature`.
+            **kwargs: The same, by name.
+
+        Raises:
+            BadTypeError: If they do not fit the function.
+        """
+        if self._declared_specs is not None:
+            specs = self._signature_of_inputs().specs
+            args = specs if not args and not kwargs else args
+        args, kwargs = jax.tree.map(_spec_of, (args, kwargs))
+        try:
+            concrete = _concrete.ConcreteFunction(
+                self, self._signature, args, kwargs, self.name, self._outputs_for
+            )
+        except TypeError as error:
+            raise errors.BadTypeError(f"{shown(self)} does not take these arguments: {error}.") from None
+        # Traced now, as in TensorFlow, where the sizes are known: variables that it creates are there then.
+        if all(
+            _concrete.is_full(leaf) for leaf in jax.tree.leaves((args, kwargs)) if _concrete.is_spec(leaf)
+        ):
+            self._outputs_for(args, kwargs)
+        return concrete
+
+    def _signature_of_inputs(self) -> _concrete.InputSignature:
+        # Not before the first call: of a method, the signature is that without `self`.
+        if self._input_signature is None:
+            self._input_signature = _concrete.InputSignature(self._declared_specs, self._signature)
+        return self._input_signature
+
+    def _stand_ins(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _signature.Arguments:
+        args, kwargs = jax.tree.map(
+            lambda leaf: _concrete.stand_in(leaf) if _concrete.is_spec(leaf) else leaf, (args, kwargs)
+        )
+        return _signature.sort_arguments(self._canonical(args, kwargs))
+
+    def _outputs_for(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Return the types of the results for full specs, and keep the program that was traced for them."""
+        arguments = self._stand_ins(args, kwargs)
+        program, _ = self._find(self._programs.setdefault(self._key(arguments), []), arguments)
+        return program.output_types()
+
     @property
     def converted(self) -> Callable[..., Any]:
         """The Python function with its loops and conditions made traceable."""
@@ -158,6 +245,12 @@ class Function(_signature.Alias):
         """Return the program as a `jax.extend.core.ClosedJaxpr`, traced anew, for inspection."""
         arguments = _signature.sort_arguments(self._canonical(args, kwargs))
         return self._trace_jaxpr(arguments, _capture.ProgramRegion(known=arguments.dynamic))[0]
+
+    def _key(self, arguments: _signature.Arguments) -> Any:
+        # Values in a closure are constants of the program, and so part of its key.
+        if not self._has_closure:
+            return arguments.key
+        return arguments.key, _signature.closure_key(self.python_function)
 
     def _canonical(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -193,7 +286,7 @@ class Function(_signature.Alias):
             # streams.
             region.arguments = {id(tracer): index for index, tracer in enumerate(dynamic)}
             args, kwargs = arguments.rebuild(dynamic)
-            with region:
+            with region, _known.keeping(self._keeps_known):
                 if self.converted is self.python_function:
                     _iterators.check_surroundings(self.python_function, args, kwargs)
                 result = self.converted(*args, **kwargs)
@@ -215,6 +308,16 @@ class Function(_signature.Alias):
 
     def _trace(self, arguments: _signature.Arguments) -> tuple[_program.Program, list[Any]]:
         """Return the program for arguments of a kind, and what stands in it for each of their streams."""
+        try:
+            return self._trace_once(arguments)
+        except _known.NotKeptError:
+            if self._keeps_known:
+                raise
+        # It creates a variable of a value that it computes. Few functions do, and keeping how values come about costs.
+        self._keeps_known = True
+        return self._trace_once(arguments)
+
+    def _trace_once(self, arguments: _signature.Arguments) -> tuple[_program.Program, list[Any]]:
         region = _capture.ProgramRegion(known=arguments.dynamic)
         observer = _dispatches.observer()
         try:
@@ -224,6 +327,7 @@ class Function(_signature.Alias):
             region.close_passes()
             raise
         self._check_created(region, arguments)
+        self._num_traces += 1
         if self._on_trace is not None:
             self._on_trace(closed)
         # Only after a trace that succeeded: the next one after a failure may create variables, too.
@@ -232,6 +336,11 @@ class Function(_signature.Alias):
         stand_ins = region.detach(arguments.streams)
         name = getattr(self.python_function, "__name__", "function")
         program = build_program(closed, region, outputs, name=name, donate=self._donate)
+        _log_placement.note(name, region.placement)
+        program.result_types = [
+            _concrete.TensorType(tuple(aval.shape), aval.dtype)
+            for aval in closed.out_avals[len(region.writes) :]
+        ]
         if self._compiled is not None:
             program.share(self._compiled, (*closed.in_avals, *closed.out_avals))
         return program, stand_ins
@@ -290,6 +399,8 @@ def function(
     *,
     autograph: bool = True,
     donate: bool = True,
+    input_signature: Any = None,
+    reduce_retracing: bool = False,
     **unsupported: object,
 ) -> Any:
     """Compile a Python function, with the state that it reads and write, into one program.
@@ -305,8 +416,12 @@ def function(
         autograph: Whether `for _ in stratax.range(n)`, and `if` and `while` on arrays, become compiled control flow.
         donate: Whether variables' old buffers may be reused for their new values. An array that was
             taken out of a variable before stays valid in either case.
-        **unsupported: `tf.function`'s other arguments (`input_signature`, `reduce_retracing`, `jit_compile`, ...) are
-            accepted for programs that were carried over, and ignored: there is nothing else than compiling.
+        input_signature: A list with a `TensorSpec`, or a nested structure of them, for each argument without a default.
+            Numbers and NumPy's arrays become tensors of these dtypes, and other arguments are refused. Each new size
+            of a dimension that is `None` there traces the function once, without a warning.
+        reduce_retracing: Whether new shapes trace the function without a warning.
+        **unsupported: `tf.function`'s other arguments (`jit_compile`, `experimental_implements`, ...) are accepted for
+            programs that were carried over, and ignored: there is nothing else than compiling.
 
     Returns:
         A :class:`Function`, called like `func`. Arrays in its results are `jax.Array`.
@@ -332,17 +447,22 @@ def function(
             f"stratax.function got unknown arguments. Expected: func, autograph, donate or, ignored, one of "
             f"{sorted(_IGNORED_ARGUMENTS)}. Received: {sorted(unknown)}."
         )
+    quiet = (
+        reduce_retracing or input_signature is not None or bool(unsupported.get("experimental_relax_shapes"))
+    )
+    options: dict[str, Any] = {"autograph": autograph, "donate": donate, "input_signature": input_signature}
     if func is None:
-        return functools.partial(function, autograph=autograph, donate=donate)
+        return functools.partial(function, **options, reduce_retracing=quiet)
     if not callable(func):
         raise errors.BadTypeError(f"stratax.function expects a callable. Received: func={shown(func)}.")
-    return func if isinstance(func, Function) else Function(func, autograph=autograph, donate=donate)
+    if isinstance(func, Function):
+        return func
+    limit = 0 if quiet else _TRACES_BEFORE_WARNING
+    return Function(func, **options, traces_before_warning=limit, may_run_eagerly=True)
 
 
 _IGNORED_ARGUMENTS = frozenset(
     {
-        "input_signature",
-        "reduce_retracing",
         "jit_compile",
         "experimental_relax_shapes",
         "experimental_implements",
@@ -364,9 +484,10 @@ def build_program(
 ) -> _program.Program:
     """Compile what was traced. JAX compiles for real on the first call."""
     can_fail = _program.calls_back(closed.jaxpr)
+    sites = _program.sites_of(closed.jaxpr) if can_fail else []
     if region.loops or region.passes:
         _check_leaks(name, closed, region)
-        return _program.DrivenProgram(closed, region, outputs, donate=donate, can_fail=can_fail)
+        return _program.DrivenProgram(closed, region, outputs, donate=donate, can_fail=can_fail, sites=sites)
     sources = region.inputs
     written = list(region.writes.values())
     read = {
@@ -387,6 +508,7 @@ def build_program(
         "feeds": region.feeds,
         "outputs": outputs,
         "can_fail": can_fail,
+        "sites": sites,
     }
     placement, storage = region.placement, region.storage
     if placement is not None and storage is not None and storage != placement:
@@ -456,6 +578,14 @@ def _explain(function: Function, error: Exception) -> str:
         "keras.ops on it. Pass the value as a Python number, which the program is specialised on, or compute with "
         f"arrays. Received: {error}"
     )
+
+
+def _spec_of(leaf: Any) -> Any:
+    """Return what stands for a tensor by its shape and dtype; anything else is a constant."""
+    leaf = leaf.value if isinstance(leaf, keras.Variable) else leaf
+    if not isinstance(leaf, jax.Array | np.ndarray | np.generic):
+        return leaf
+    return _concrete.TensorType(tuple(leaf.shape), np.dtype(leaf.dtype))
 
 
 def _sort_outputs(result: object) -> tuple[list[Any], Any]:

@@ -29,6 +29,10 @@ class _Default:
                 self._generator = _make(seed)
             return self._generator
 
+    def replace(self, generator: keras.random.SeedGenerator) -> None:
+        with self._lock:
+            self._generator = generator
+
     def reset(self, seed: int) -> None:
         with self._lock:
             self._seed = seed % _MAX_SEED
@@ -93,3 +97,8 @@ def drawing_from(generator: Callable[[], keras.random.SeedGenerator]) -> Iterato
 def reset(seed: int) -> None:
     """Start the sequence of `seed`, also for functions that are compiled already."""
     _default.reset(seed)
+
+
+def replace(generator: keras.random.SeedGenerator) -> None:
+    """Have functions without a seed draw from another generator from now on."""
+    _default.replace(generator)

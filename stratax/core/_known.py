@@ -7,6 +7,7 @@ so that a value of one trace of a function is found again in another.
 """
 
 import contextlib
+import threading
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -14,6 +15,7 @@ import jax
 import keras
 from jax.extend.core import set_current_trace
 
+from stratax import errors
 from stratax.core import _capture, _reads
 from stratax.seams.jax import core
 
@@ -229,6 +231,44 @@ class KnownTrace(core.Trace):
             if is_known and isinstance(result, jax.core.Tracer):
                 self._opaque[id(result)] = (result, str(primitive))
         return results
+
+
+# Of a thread, as traces are.
+class _Active(threading.local):
+    trace: KnownTrace | None = None
+
+
+_active = _Active()
+
+
+@contextlib.contextmanager
+def keeping(is_wanted: bool) -> Iterator[None]:
+    """Have values of a block that depend on no argument be known to `value_now`, if that is wanted."""
+    before, _active.trace = _active.trace, KnownTrace(_capture.current_trace()) if is_wanted else None
+    try:
+        if _active.trace is None:
+            yield
+        else:
+            with _active.trace.entered():
+                yield
+    finally:
+        _active.trace = before
+
+
+def value_now(value: Any) -> Any:
+    """Return what a traced value is, while the function that computes it is traced.
+
+    Raises:
+        NotKeptError: If nobody keeps how values come about.
+        LookupError: If it depends on an argument of the program.
+    """
+    if _active.trace is None:
+        raise NotKeptError
+    return _active.trace.value_of(value)
+
+
+class NotKeptError(errors.BadArgumentError, LookupError):
+    """How a value came about is not known yet: the function has to be traced with `keeping(True)`."""
 
 
 class OpaqueError(LookupError):

@@ -27,6 +27,7 @@ from stratax.core import (
     _conditions,
     _driven,
     _feeding,
+    _growing,
     _iterated,
     _iterators,
     _locals,
@@ -158,6 +159,28 @@ def while_stmt(
     loop.compile(keep_going)
 
 
+def while_loop(
+    test: Callable[[], Any],
+    body: Callable[[], None],
+    get_state: Callable[[], tuple[Any, ...]],
+    set_state: Callable[[Sequence[Any]], None],
+    names: Sequence[str],
+    limit: int | None = None,
+) -> None:
+    """Put `while test: body` into the program that is being traced, also where Python could decide the first test.
+
+    Args:
+        test: Whether to go on.
+        body: The body.
+        get_state: Gives the values of the locals in `names`.
+        set_state: Sets them.
+        names: The locals that the body assigns.
+        limit: The largest number of iterations.
+    """
+    parent = _capture.current_region()
+    _Loop(parent, _carry.Elements(limit), lambda _: body(), test, get_state, set_state, names).compile(test())
+
+
 def _python_for(iterated: Any, extra_test: Callable[[], Any] | None, body: Callable[[Any], None]) -> None:
     _iterators.check(iterated)
     if extra_test is not None and not _go_on(extra_test()):
@@ -186,7 +209,10 @@ def _elements(iterated: object, parent: _capture.Region) -> _carry.Elements | No
         # Only then is the number of iterations the very object `stop`, which may be an argument of the
         # function.
         counts_up = isinstance(iterated.start, int) and iterated.start == 0 and iterated.delta == 1
-        return _carry.Elements(iterated.length, iterated.element, iterated.stop if counts_up else None)
+        largest = max(iterated, default=None) if iterated.is_static else None
+        return _carry.Elements(
+            iterated.length, iterated.element, iterated.stop if counts_up else None, largest=largest
+        )
     if isinstance(iterated, keras.Variable):
         iterated = iterated.value
     if isinstance(iterated, jax.Array):
@@ -427,6 +453,8 @@ class _Loop:
             before = _unpack(entry, traced.tracers)
             # The body works on the function's own locals, through AutoGraph's `nonlocal`.
             self.set_state(before)
+            if self.elements.largest is not None and self.test is None:
+                region.counter = element, self.elements.largest
             self.body(self.elements.form(element, [self._taken(region, s) for s in self.elements.streams]))
             # The condition of the next iteration is part of this one, as JAX's loops carry it.
             test = [] if self.test is None else [_conditions.as_predicate(self.test(), "while")]
@@ -463,6 +491,10 @@ class _Loop:
             _check_structure(before, after)
             for position, leaf in enumerate(before.leaves):
                 result = after.leaves[position]
+                if isinstance(leaf, _growing.Unallocated) and _locals.is_array(result):
+                    promoted[local].leaves[position] = _locals.zeros(_locals.describe("", result))
+                    changed = True
+                    continue
                 if not _locals.is_array(leaf):
                     _check_constant(before.paths[position], leaf, result)
                     continue
@@ -562,6 +594,16 @@ def _carried_dtype(path: str, before: PyTree, after: PyTree) -> Any:
         # Unreachable for Python numbers on exit only: they never force another dtype on an array of the same kind.
         _locals.common_dtype(path, _locals.cast(after, dtype), before, "from one iteration to the next", _FIX)
     return dtype
+
+
+def largest_of(index: object) -> int | None:
+    """Return the largest number that a traced index comes to, if it is what a loop around counts in every iteration."""
+    region = _capture.current_region()
+    while isinstance(region, _body.LoopRegion):
+        if region.counter is not None and region.counter[0] is index:
+            return region.counter[1]
+        region = region.parent
+    return None
 
 
 def _driven_from(region: _capture.Region | None) -> bool:

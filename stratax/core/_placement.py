@@ -31,8 +31,8 @@ def check_fits(values: Iterable[Any]) -> None:
 
 
 def _check_range(value: np.ndarray | np.generic, limits: np.iinfo) -> None:
-    # With 64-bit numbers enabled nothing is cut off.
-    if jax.config.values["jax_enable_x64"] or not value.size:
+    # With 64-bit numbers enabled nothing is cut off. (`jax.config.values` makes a dict of all settings.)
+    if jax.config.jax_enable_x64 or not value.size:  # type: ignore[attr-defined]
         return
     # The extremes decide for all elements.
     for extreme in (value.min(), value.max()):

@@ -105,11 +105,24 @@ class _Text:
 
 def _shown(value: object) -> Any:
     """Return `value` with texts for the arrays in its structure."""
-    if isinstance(value, str):
-        return value
-    return jax.tree.map(
-        lambda leaf: (
-            _Text(str(np.asarray(leaf))) if isinstance(leaf, (jax.Array, np.ndarray, np.generic)) else leaf
-        ),
-        value,
+    if isinstance(value, bytes):
+        return value.decode(errors="replace")
+    return value if isinstance(value, str) else jax.tree.map(_shown_leaf, value)
+
+
+def _shown_leaf(leaf: object) -> Any:
+    if isinstance(leaf, bytes):
+        return _Text(_quoted(leaf))
+    if not isinstance(leaf, (jax.Array, np.ndarray, np.generic)):
+        return leaf
+    return _Text(
+        np.array2string(np.asarray(leaf), formatter=_FORMATS) if np.ndim(leaf) else str(np.asarray(leaf))
     )
+
+
+def _quoted(text: object) -> str:
+    return f'"{text.decode(errors="replace")}"' if isinstance(text, bytes) else str(text)
+
+
+# Text in arrays prints as TensorFlow prints it.
+_FORMATS: Any = {"object": _quoted}

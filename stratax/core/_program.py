@@ -19,6 +19,7 @@ from stratax.core import (
     _arrivals,
     _body,
     _capture,
+    _checks,
     _cuts,
     _dispatches,
     _driven,
@@ -31,8 +32,11 @@ from stratax.core import (
 )
 from stratax.core._interrupts import REFERENCES_IN_LIST, InterruptDeferred
 
-# The primitives of JAX 0.10 that call Python while a program runs.
-_CALLBACKS = ("pure_callback", "io_callback", "debug_callback", "python_callback")
+# The primitives of JAX 0.10, and our own, that call Python while a program runs.
+_CALLBACKS = (
+    *("pure_callback", "io_callback", "debug_callback", "python_callback"),
+    *("stratax_call", _checks.check_p.name),
+)
 
 
 @dataclasses.dataclass(slots=True)
@@ -59,6 +63,7 @@ class Program:
         outputs: The structure of results, of :class:`Output` leaves.
         placement: Where variables have to be for this program, or None for wherever they are.
         can_fail: Whether the running program can raise (it calls back into Python).
+        sites: Where it asserts something.
     """
 
     # Whether there are loops in it that the host drives.
@@ -75,6 +80,7 @@ class Program:
         outputs: PyTree,
         placement: jax.sharding.Sharding | None,
         can_fail: bool,
+        sites: list[_checks.Site],
     ) -> None:
         self.compiled = compiled
         self.donated = donated
@@ -83,6 +89,7 @@ class Program:
         self.feeds = feeds
         self.placement = placement
         self.can_fail = can_fail
+        self.sites = sites
         # Flattened once: only the leaves change from call to call.
         self._output_leaves, self._output_tree = jax.tree.flatten(outputs, is_leaf=_is_output)
         # Where in `kept` each variable that is only read stands.
@@ -95,6 +102,8 @@ class Program:
         # Ids, not arrays: a reference kept here would make each array look as if somebody else held it, and
         # `_inputs` would copy it.
         self._placed_ids: list[int] = [0] * len(self._read)
+        # The types of the results, which whoever traced the program may set.
+        self.result_types: Sequence[Any] = ()
         self._has_feeds = bool(feeds)
         self._spans_processes = placement is not None and not placement.is_fully_addressable
         self._has_run = False
@@ -171,10 +180,15 @@ class Program:
             if self.can_fail:
                 # What a callback raises comes out here, before variables get values that were never computed.
                 jax.block_until_ready((written, results))
+                _checks.raise_failures(self.sites, self.placement)
             _variable_store.write_all(self.written, written)
             # The program leaves its results where it needs them: the next call need not look at them again.
             self._placed_ids[: len(self.donated)] = map(id, written[: len(self.donated)])
         return self._outputs(results)
+
+    def output_types(self) -> Any:
+        """Return the structure of the results, with their types in the places of arrays."""
+        return self._outputs(self.result_types)
 
     def _outputs(self, results: Sequence[Any]) -> Any:
         leaves = [
@@ -272,6 +286,7 @@ class DrivenProgram(Program):
         outputs: The structure of results.
         donate: Whether variables' old buffers may be reused for their new values.
         can_fail: Whether the running program can raise.
+        sites: Where it asserts something.
     """
 
     is_driven = True
@@ -284,6 +299,7 @@ class DrivenProgram(Program):
         *,
         donate: bool,
         can_fail: bool,
+        sites: list[_checks.Site],
     ) -> None:
         sources, written = region.inputs, list(region.writes.values())
         super().__init__(
@@ -296,6 +312,7 @@ class DrivenProgram(Program):
             placement=region.placement,
             # Of a driven program it also says that windows must not overwrite what they are given.
             can_fail=can_fail or not donate,
+            sites=sites,
         )
         self.storage = region.storage
         self._jaxpr = closed.jaxpr
@@ -360,6 +377,7 @@ class DrivenProgram(Program):
             placement=self.placement,
             storage=self.storage,
             can_fail=self.can_fail,
+            sites=self.sites,
             spans_processes=self._spans_processes,
         )
         try:
@@ -444,6 +462,11 @@ class DrivenProgram(Program):
 
 def _not_compiled(*_: object) -> Any:
     raise AssertionError  # Such a program is run part by part.
+
+
+def sites_of(jaxpr: jax.extend.core.Jaxpr) -> list[_checks.Site]:
+    """Return where a jaxpr, or one inside it, asserts something."""
+    return _checks.sites_of(jaxpr, _driven.parts_of)
 
 
 def calls_back(jaxpr: jax.extend.core.Jaxpr) -> bool:

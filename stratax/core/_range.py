@@ -67,6 +67,15 @@ class Range:
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         return np.asarray(self._plain(), dtype or self.dtype)
 
+    def __getitem__(self, key: Any) -> Any:
+        return self.__jax_array__()[key]
+
+    def __getattr__(self, name: str) -> Any:
+        # What an array has: `shape`, `reshape`... Python asks for private names on its own account.
+        if name.startswith("_"):
+            raise AttributeError(f"A range has no attribute {shown(name)}.", name=name)
+        return getattr(self.__jax_array__(), name)
+
     def __repr__(self) -> str:
         return f"stratax.range(start={self.start}, stop={self.stop}, delta={self.delta}, dtype={self.dtype})"
 
@@ -79,6 +88,39 @@ class Range:
                 f"len(). Received: {shown(self)}."
             )
         return builtins.range(int(self.start), int(self.stop), int(self.delta))
+
+
+def _operator(name: str) -> Any:
+    def operate(self: Range, *operands: Any) -> Any:
+        # Beside an array of NumPy, as in a pipeline's function, it stays on the host.
+        is_on_host = bool(operands) and all(isinstance(each, (np.ndarray, np.generic)) for each in operands)
+        array = np.asarray(self) if is_on_host else self.__jax_array__()
+        plain = [each.__jax_array__() if isinstance(each, Range) else each for each in operands]
+        return getattr(array, name)(*plain)
+
+    operate.__name__ = name
+    return operate
+
+
+for _word in [
+    "add",
+    "sub",
+    "mul",
+    "truediv",
+    "floordiv",
+    "mod",
+    "pow",
+    "matmul",
+    "and",
+    "or",
+    "xor",
+    "lshift",
+    "rshift",
+]:
+    for _prefix in ("", "r"):
+        setattr(Range, f"__{_prefix}{_word}__", _operator(f"__{_prefix}{_word}__"))
+for _word in ("neg", "pos", "abs", "invert", "lt", "le", "gt", "ge", "eq", "ne"):
+    setattr(Range, f"__{_word}__", _operator(f"__{_word}__"))
 
 
 def range(start: Any, stop: Any = None, delta: Any = 1, dtype: object = None) -> Range:
@@ -103,7 +145,8 @@ def range(start: Any, stop: Any = None, delta: Any = 1, dtype: object = None) ->
             Python ints.
 
     Returns:
-        An iterable with `len()`, convertible to an array of shape `(len,)` (`jax.numpy.asarray`, `numpy.asarray`).
+        An iterable with `len()`, convertible to an array of shape `(len,)` (`jax.numpy.asarray`, `numpy.asarray`). Its
+        operators, indices and attributes are those of this array.
 
     Raises:
         BadTypeError: A bound or `dtype` is not one of whole numbers.

@@ -23,7 +23,7 @@ class History:
     """
 
     def __init__(self, traces_before_warning: int, *, by_callee: bool) -> None:
-        self._limit = traces_before_warning
+        self.limit = traces_before_warning
         self._by_callee = by_callee
         self._last: dict[Hashable, tuple[int, _Trace]] = {}
         self._known: dict[Hashable, None] = {}
@@ -56,7 +56,7 @@ class History:
         The reason is what differs from the last trace, unless it is given.
         """
         count, last = self._last.get(self._group(arguments), (0, None))
-        if last is None or not self._limit or count % self._limit:
+        if last is None or not self.limit or count % self.limit:
             return
         name = (
             f"{shown(arguments.leaves[0])}, run by {shown(function)}," if self._by_callee else repr(function)

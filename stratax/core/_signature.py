@@ -16,8 +16,11 @@ from typing import Any
 import jax
 import numpy as np
 
+from stratax import _pytrees
 from stratax.core import _stream
 
+# RaggedTensors that a pipeline made before JAX was there may be arguments.
+_pytrees.tell_jax()
 _BY_VALUE = (bool, int, str, bytes, type(None), enum.Enum, np.dtype, type, range, slice)
 _ARRAYS = (jax.Array, np.ndarray, np.generic)
 

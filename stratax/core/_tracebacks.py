@@ -35,8 +35,7 @@ def shorten(error: BaseException) -> None:
         error: The error that is about to leave the library. To be raised again by a bare `raise`.
     """
     # JAX's and Keras' own switches hold here, too.
-    mode = jax.config.jax_traceback_filtering  # type: ignore[attr-defined]
-    if mode == "off" or not keras.config.is_traceback_filtering_enabled():
+    if not is_traceback_filtering_enabled():
         return
     chain = {id(each): (each, list(_walk(each.__traceback__))) for each in _chain(error)}.values()
     shown = [[frame for frame in frames if not _is_library(_file(frame))] for _, frames in chain]
@@ -53,6 +52,24 @@ def shorten(error: BaseException) -> None:
         "JAX_TRACEBACK_FILTERING" in note for each, _ in chain for note in getattr(each, "__notes__", ())
     ):
         error.add_note(_NOTE)
+
+
+def disable_traceback_filtering() -> None:
+    """Show all frames in tracebacks, also those of JAX and Keras, as `tf.debugging.disable_traceback_filtering`."""
+    jax.config.update("jax_traceback_filtering", "off")
+    keras.config.disable_traceback_filtering()
+
+
+def enable_traceback_filtering() -> None:
+    """Leave the frames of Stratax, JAX and Keras out of tracebacks again."""
+    jax.config.update("jax_traceback_filtering", "auto")
+    keras.config.enable_traceback_filtering()
+
+
+def is_traceback_filtering_enabled() -> bool:
+    """Return whether frames of Stratax, JAX and Keras are left out of tracebacks."""
+    mode = jax.config.jax_traceback_filtering  # type: ignore[attr-defined]
+    return mode != "off" and bool(keras.config.is_traceback_filtering_enabled())
 
 
 def _linked(frames: list[types.TracebackType]) -> types.TracebackType | None:

@@ -8,12 +8,12 @@ import numpy as np
 
 from stratax import errors
 from stratax._shown import shown
-from stratax.core import _capture, _creation, _placement
+from stratax.core import _capture, _creation, _known, _placement, _variable_updates
 
 _AGGREGATIONS = ("none", "sum", "mean", "only_first_replica")
 
 
-class Variable(keras.Variable):
+class Variable(_variable_updates.Updated):
     """A value that a program keeps between steps.
 
     Follows `tf.Variable`; it is a `keras.Variable`, so layers, optimizers and strategies treat it as one.
@@ -39,6 +39,9 @@ class Variable(keras.Variable):
         [2.0, 3.0]
     """
 
+    # NumPy's arrays leave arithmetic to the variable: NumPy would compute with its value, which no tape sees.
+    __array_priority__ = 100
+
     def __init__(
         self,
         initial_value: object,
@@ -56,11 +59,7 @@ class Variable(keras.Variable):
         if isinstance(value, keras.Variable):
             value = value.value
         if isinstance(value, jax.core.Tracer):
-            raise errors.BadArgumentError(
-                "A variable's initial value can't depend on the arguments of the compiled function that creates it: it "
-                "is computed once. Expected: a constant or a function that makes one. Received: "
-                f"initial_value={value}. Create the variable with zeros and assign to it."
-            )
+            value = _value_now(value)
         # A copy of an array: JAX may share the memory of a NumPy array on CPUs, and the caller may change it.
         array = np.array(value) if isinstance(value, np.ndarray) else np.asarray(value)
         _check_numbers("initial_value", array)
@@ -100,6 +99,24 @@ class Variable(keras.Variable):
     def read_value(self) -> Any:
         """Return the current value, as an array."""
         return self.value
+
+
+def _value_now(value: Any) -> Any:
+    """Return what a traced initial value is, computed now: it may depend on constants and variables only."""
+    message = (
+        "A variable's initial value can't depend on the arguments of the compiled function that creates it: it "
+        "is computed once. Expected: a constant or a function that makes one. Received: "
+        f"initial_value={value}. Create the variable with zeros and assign to it."
+    )
+    try:
+        return _known.value_now(value)
+    except _known.NotKeptError as error:
+        # The function that is traced is traced anew, keeping how values come about.
+        raise (_known.NotKeptError if _capture.current_region() else errors.BadArgumentError)(
+            message
+        ) from error
+    except LookupError as error:
+        raise errors.BadArgumentError(message) from error
 
 
 def _check_numbers(name: str, value: np.ndarray) -> None:

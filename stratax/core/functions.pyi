@@ -1,4 +1,14 @@
 from ._autograph import convert as convert
+from ._eagerly import functions_run_eagerly as functions_run_eagerly
+from ._eagerly import run_functions_eagerly as run_functions_eagerly
+from ._functional import choose as choose
+from ._functional import repeat as repeat
+from ._host_calls import call_on_host as call_on_host
+from ._log_placement import get_log_device_placement as get_log_device_placement
+from ._log_placement import set_log_device_placement as set_log_device_placement
 from ._loops import for_rows as for_rows
 from ._loops import reduce as reduce
 from ._stream import next_optional as next_optional
+from ._tracebacks import disable_traceback_filtering as disable_traceback_filtering
+from ._tracebacks import enable_traceback_filtering as enable_traceback_filtering
+from ._tracebacks import is_traceback_filtering_enabled as is_traceback_filtering_enabled

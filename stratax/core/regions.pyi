@@ -1,3 +1,4 @@
+from ._body import BranchRegion as BranchRegion
 from ._body import LoopRegion as LoopRegion
 from ._capture import ProgramRegion as ProgramRegion
 from ._capture import Region as Region

@@ -28,5 +28,7 @@ from .strategies import MirroredStrategy as MirroredStrategy
 from .strategies import MultiWorkerMirroredStrategy as MultiWorkerMirroredStrategy
 from .strategies import OneDeviceStrategy as OneDeviceStrategy
 from .strategies import Strategy as Strategy
+from .strategies import StrategyExtended as StrategyExtended
 from .strategies import TPUStrategy as TPUStrategy
 from .strategies import detect_strategy as detect_strategy
+from .strategies import experimental_set_strategy as experimental_set_strategy

@@ -36,9 +36,7 @@ class StepProgram:
         compiled: CompiledPrograms | None = None,
         on_trace: OnTrace | None = None,
     ) -> None:
-        # Not a closure: what those hold is compared on every call.
-        named: Any = functools.partial(block)
-        named.__name__ = named.__qualname__ = name
+        named = _Named(block, name)
         self._strategy = strategy
         self._function = Function(
             named,
@@ -130,6 +128,25 @@ class StepProgram:
         """
         with entered(self._strategy, None):
             return self._function(steps, element)
+
+
+class _Named:
+    """A function of steps under a name.
+
+    Not a closure, as what those hold is compared on every call, nor a partial function, whose arguments would be bound
+    to names on every call.
+
+    Args:
+        block: The function.
+        name: The name.
+    """
+
+    def __init__(self, block: Callable[[int, Any], Any], name: str) -> None:
+        self._block = block
+        self.__name__ = self.__qualname__ = name
+
+    def __call__(self, steps: int, element: Any) -> Any:
+        return self._block(steps, element)
 
 
 def _nothing() -> None:

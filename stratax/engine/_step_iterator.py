@@ -4,7 +4,7 @@ from typing import Any
 
 from stratax.core import OutOfRangeError
 from stratax.distribute import DistributedIterator
-from stratax.distribute.input import limit_ahead
+from stratax.distribute.input import limit_ahead, take_for_program
 
 # At a time, as this many are held in memory.
 _STEPS_PASSED_OVER = 64
@@ -41,7 +41,7 @@ class StepIterator:
         count = self.pending
         self.steps_taken += count
         if count == 1:
-            return 1, self._iterator.take()
+            return 1, take_for_program(self._iterator)
         # Without padding: a shorter block is a program of its own, for the last block of a pass.
         return count, self._iterator.take_block(count, count)
 

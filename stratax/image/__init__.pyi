@@ -1,3 +1,8 @@
+from ._boxes import crop_and_resize as crop_and_resize
+from ._boxes import draw_bounding_boxes as draw_bounding_boxes
+from ._boxes import extract_glimpse as extract_glimpse
+from ._boxes import extract_image_patches as extract_image_patches
+from ._boxes import extract_patches as extract_patches
 from ._color import adjust_brightness as adjust_brightness
 from ._color import adjust_contrast as adjust_contrast
 from ._color import adjust_gamma as adjust_gamma
@@ -8,6 +13,10 @@ from ._color import hsv_to_rgb as hsv_to_rgb
 from ._color import per_image_standardization as per_image_standardization
 from ._color import rgb_to_grayscale as rgb_to_grayscale
 from ._color import rgb_to_hsv as rgb_to_hsv
+from ._color_spaces import rgb_to_yiq as rgb_to_yiq
+from ._color_spaces import rgb_to_yuv as rgb_to_yuv
+from ._color_spaces import yiq_to_rgb as yiq_to_rgb
+from ._color_spaces import yuv_to_rgb as yuv_to_rgb
 from ._decode import decode_and_crop_jpeg as decode_and_crop_jpeg
 from ._decode import decode_bmp as decode_bmp
 from ._decode import decode_gif as decode_gif
@@ -31,6 +40,15 @@ from ._geometry import resize_with_crop_or_pad as resize_with_crop_or_pad
 from ._geometry import rot90 as rot90
 from ._geometry import transpose as transpose
 from ._geometry import transpose_image as transpose_image
+from ._measures import image_gradients as image_gradients
+from ._measures import psnr as psnr
+from ._measures import sobel_edges as sobel_edges
+from ._measures import ssim as ssim
+from ._measures import ssim_multiscale as ssim_multiscale
+from ._measures import total_variation as total_variation
+from ._quality import adjust_jpeg_quality as adjust_jpeg_quality
+from ._quality import random_jpeg_quality as random_jpeg_quality
+from ._quality import stateless_random_jpeg_quality as stateless_random_jpeg_quality
 from ._random import random_brightness as random_brightness
 from ._random import random_contrast as random_contrast
 from ._random import random_crop as random_crop
@@ -46,6 +64,9 @@ from ._resize import resize_bilinear as resize_bilinear
 from ._resize import resize_images as resize_images
 from ._resize import resize_nearest_neighbor as resize_nearest_neighbor
 from ._resize import resize_with_pad as resize_with_pad
+from ._sampling import SampledBox as SampledBox
+from ._sampling import sample_distorted_bounding_box as sample_distorted_bounding_box
+from ._sampling import stateless_sample_distorted_bounding_box as stateless_sample_distorted_bounding_box
 from ._stateless import stateless_random_brightness as stateless_random_brightness
 from ._stateless import stateless_random_contrast as stateless_random_contrast
 from ._stateless import stateless_random_crop as stateless_random_crop
@@ -53,3 +74,9 @@ from ._stateless import stateless_random_flip_left_right as stateless_random_fli
 from ._stateless import stateless_random_flip_up_down as stateless_random_flip_up_down
 from ._stateless import stateless_random_hue as stateless_random_hue
 from ._stateless import stateless_random_saturation as stateless_random_saturation
+from ._suppression import CombinedNonMaxSuppression as CombinedNonMaxSuppression
+from ._suppression import combined_non_max_suppression as combined_non_max_suppression
+from ._suppression import non_max_suppression as non_max_suppression
+from ._suppression import non_max_suppression_overlaps as non_max_suppression_overlaps
+from ._suppression import non_max_suppression_padded as non_max_suppression_padded
+from ._suppression import non_max_suppression_with_scores as non_max_suppression_with_scores

@@ -73,7 +73,7 @@ def decode_jpeg(
         >>> import numpy as np
         >>> from stratax import image
         >>> contents = image.encode_jpeg(np.full((4, 6, 3), 200, np.uint8))
-        >>> image.decode_jpeg(contents).shape
+        >>> tuple(image.decode_jpeg(contents).shape)
         (4, 6, 3)
     """
     data = as_bytes(contents)

@@ -3,6 +3,7 @@
 import functools
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 from stratax._typing import DTypeLike, TensorLike
@@ -140,6 +141,8 @@ def _wrapped(value: Any, target: np.dtype) -> Any:
 
 def _saturated(value: Any, target: np.dtype, xp: Namespace) -> Any:
     if is_floating(target):
+        if is_floating(value.dtype) and (most := float(_finfo(target).max)) < float(_finfo(value.dtype).max):
+            value = xp.clip(value, value.dtype.type(-most), value.dtype.type(most))
         return value.astype(target)
     limits = np.iinfo(target)
     if is_floating(value.dtype):
@@ -148,6 +151,9 @@ def _saturated(value: Any, target: np.dtype, xp: Namespace) -> Any:
     own = np.iinfo(value.dtype)
     low, high = max(limits.min, own.min), min(limits.max, own.max)
     return xp.clip(value, value.dtype.type(low), value.dtype.type(high)).astype(target)
+
+
+_finfo = functools.cache(ml_dtypes.finfo)
 
 
 def _float_limits(limits: np.iinfo, dtype: np.dtype) -> tuple[Any, Any]:

@@ -4,11 +4,13 @@ import numpy as np
 
 from stratax._shown import shown
 from stratax._typing import TensorLike
+from stratax.data.vectorise import gives_elements
 from stratax.errors import BadArgumentError
 from stratax.image import _pillow
 from stratax.image._files import check_choice
 
 
+@gives_elements
 def encode_jpeg(
     image: TensorLike,
     format: str = "",
@@ -68,6 +70,7 @@ def encode_jpeg(
     )
 
 
+@gives_elements
 def encode_png(image: TensorLike, compression: int = -1, name: str | None = None) -> bytes:
     """Return the bytes of a PNG file that shows an image, as `tf.io.encode_png`.
 

@@ -12,7 +12,7 @@ from typing import IO, Any, NamedTuple
 
 from stratax._shown import shown
 from stratax._typing import StrPath
-from stratax.errors import BadArgumentError, BadTypeError
+from stratax.errors import AlreadyExistsError, BadArgumentError, BadTypeError
 from stratax.io import _whole as _whole_files
 from stratax.io import unfinished
 from stratax.io._access import (
@@ -287,7 +287,7 @@ def mkdir(path: StrPath) -> None:
     """Make a folder in one that exists, as `tf.io.gfile.mkdir`; do nothing if the folder itself exists.
 
     Raises:
-        BadArgumentError: If a file of this name is there.
+        AlreadyExistsError: If a file of this name is there.
         FileMissingError: If the folder that it is to be in is not there.
         FileAccessError: If it can't be made.
     """
@@ -348,7 +348,7 @@ def copy(src: Any, dst: Any, overwrite: bool = False) -> None:
         overwrite: Whether a file that is there is replaced.
 
     Raises:
-        BadArgumentError: If there is one that is not to be replaced.
+        AlreadyExistsError: If there is one that is not to be replaced.
         FileMissingError: If there is no such file.
         FileAccessError: If it can't be read or written.
     """
@@ -371,7 +371,7 @@ def rename(src: Any, dst: Any, overwrite: bool = False) -> None:
         overwrite: Whether a file that is there is replaced.
 
     Raises:
-        BadArgumentError: If there is one that is not to be replaced.
+        AlreadyExistsError: If there is one that is not to be replaced.
         FileMissingError: If there is no such file.
         FileAccessError: If it can't be renamed.
     """
@@ -429,8 +429,8 @@ def _new(name: str) -> contextlib.AbstractContextManager[Any]:
 
 def _check_free(name: str, fix: str) -> None:
     if exists(name):
-        raise BadArgumentError(
-            f"There is a file or folder of this name. Received: filename={shown(name)}. {fix}"
+        raise AlreadyExistsError(
+            f"There is a file or folder of this name. Received: filename={shown(name)}. {fix}", filename=name
         )
 
 

@@ -5,11 +5,10 @@ import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import keras
 
-from stratax.distribute.replicas import REPLICA_AXIS, syncing_replicas
+from stratax.distribute.replicas import sum_over_replicas, syncing_replicas
 
 
 @contextlib.contextmanager
@@ -35,7 +34,7 @@ def global_results(model: keras.Model) -> Iterator[None]:
 
 def _global_result(metric: keras.Metric, result: Callable[[], Any]) -> Any:
     variables = [variable for variable in metric.variables if variable.aggregation == "sum"]
-    totals = [jax.lax.psum(jnp.asarray(variable.value), REPLICA_AXIS) for variable in variables]
+    totals = [sum_over_replicas(jnp.asarray(variable.value)) for variable in variables]
     # The result is computed of sums over all replicas, and the variables keep the replica's part.
     with keras.StatelessScope(state_mapping=list(zip(variables, totals, strict=True))):
         return result()

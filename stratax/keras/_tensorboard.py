@@ -4,6 +4,7 @@ The callback writes through `tensorflow.summary`. Where TensorFlow is not instal
 """
 
 import importlib.util
+import os
 import types
 
 import keras
@@ -11,11 +12,12 @@ import keras
 from stratax import summary
 from stratax.seams import keras as seam
 
+_ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
 
 def install() -> None:
     """Let Keras' callback write through `stratax.summary`, unless TensorFlow is there."""
-    # Looked for without importing it, which takes seconds.
-    if importlib.util.find_spec("tensorflow") is None:
+    if not _has_tensorflow():
         seam.install(
             "stratax.keras",
             {
@@ -23,6 +25,12 @@ def install() -> None:
                 "keras:callbacks.TensorBoard._write_keras_model_summary": lambda _: _write_model,
             },
         )
+
+
+def _has_tensorflow() -> bool:
+    # Looked for without importing it, which takes seconds. It may be what stands in for it: `stratax.tf` by that name.
+    found = importlib.util.find_spec("tensorflow")
+    return found is not None and not str(found.origin).startswith(_ROOT)
 
 
 def _summary_of(callback: keras.callbacks.TensorBoard) -> types.ModuleType:

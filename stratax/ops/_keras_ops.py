@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from stratax._shown import shown
-from stratax.errors import BadTypeError, StrataxError
+from stratax.errors import BadArgumentError, BadTypeError, StrataxError
 from stratax.ops._text import holds_text
 
 # What may change a number's kind: whether it fits depends on what it becomes.
@@ -30,11 +30,14 @@ class _KerasOps:
                 return getattr(ops, name)(*args, **kwargs)
             except StrataxError:
                 raise
-            except (TypeError, ValueError):
+            except (TypeError, ValueError) as error:
                 # JAX' own message would show the whole of what was received.
                 text = next(filter(holds_text, args), None)
                 if text is None:
-                    raise
+                    # What derives from these tells of tracing.
+                    if type(error) not in (TypeError, ValueError):
+                        raise
+                    raise BadArgumentError(f"`keras.ops.{name}` does not take this. {error}") from error
             raise BadTypeError(
                 f"`keras.ops.{name}` computes with numbers, and text is none. Received: {shown(text)}. Leave text out "
                 "of what is computed, or convert it to numbers on the host."

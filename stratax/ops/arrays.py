@@ -4,15 +4,15 @@ NumPy arrays stay on the host (see `stratax.ops._host`), except in `top_k`; func
 (see `stratax.ops._text`).
 """
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from stratax._shown import shown
 from stratax._typing import Axis, DTypeLike, PyTree, TensorLike
+from stratax.data.elements import Rank, as_array
 from stratax.errors import BadArgumentError, BadTypeError
-from stratax.ops import labels
+from stratax.ops import indexing, labels
 from stratax.ops._host import host_array, is_made_on_host, is_numpy, is_on_host, is_traced
 from stratax.ops._keras_ops import ops
 from stratax.ops._text import as_text, holds_text, or_text
@@ -48,7 +48,7 @@ def cast(x: Any, dtype: Any, name: str | None = None) -> Any:
     Example:
         >>> import numpy as np
         >>> import stratax.tf as tf
-        >>> tf.cast(np.array([1, 2], np.uint8), tf.float32)
+        >>> tf.cast(np.array([1, 2], np.uint8), tf.float32).numpy()
         array([1., 2.], dtype=float32)
     """
     if holds_text(x) or as_dtype(dtype).hasobject:
@@ -99,7 +99,7 @@ def shape(input: Any, out_type: DTypeLike = "int32", name: str | None = None) ->
 @nameable
 def rank(input: Any, name: str | None = None) -> int:
     """Return the number of dimensions of `input`, an int, as `tf.rank`."""
-    return len(input.shape) if hasattr(input, "shape") else np.ndim(input)
+    return Rank(len(input.shape) if hasattr(input, "shape") else np.ndim(input))
 
 
 @nameable
@@ -170,7 +170,8 @@ def tile(input: TensorLike, multiples: TensorLike, name: str | None = None) -> A
 @or_text("input")
 def repeat(input: TensorLike, repeats: TensorLike, axis: int | None = None, name: str | None = None) -> Any:
     """Every element (or slice along `axis`) of `input` `repeats` times, as `tf.repeat`."""
-    return _library(input).repeat(input, repeats, axis=axis)
+    times = repeats if is_traced(repeats) else np.asarray(repeats)
+    return _library(input).repeat(input, times, axis=axis)
 
 
 _PADDINGS = {"CONSTANT": "constant", "REFLECT": "reflect", "SYMMETRIC": "symmetric"}
@@ -235,9 +236,22 @@ def stack(values: PyTree, axis: int = 0, name: str = "stack") -> Any:
 
 
 @nameable
+def parallel_stack(values: PyTree, name: str = "parallel_stack") -> Any:
+    """Return arrays of one shape side by side on a new first dimension, as `tf.parallel_stack`: :func:`stack`."""
+    return stack(values)
+
+
+@nameable
 @or_text("value")
-def unstack(value: object, num: int | None = None, axis: int = 0, name: str = "unstack") -> list[Any]:
-    """Return the slices of `value` along a dimension, as a list, as `tf.unstack`; `num` may be left out."""
+def unstack(value: Any, num: int | None = None, axis: int = 0, name: str = "unstack") -> list[Any]:
+    """Return the slices of `value` along a dimension, as a list, as `tf.unstack`; `num` may be left out.
+
+    Raises:
+        BadArgumentError: If `num` is not the size of the dimension.
+    """
+    size = value.shape[axis] if getattr(value, "shape", ()) else None
+    if num is not None and size is not None and num != size:
+        raise BadArgumentError(f"num must be the size of the dimension, {size}. Received: num={shown(num)}.")
     if not _are_on_host(value):
         return list(ops.unstack(on_device(value), num, axis))
     # Views, which cost nothing.
@@ -303,7 +317,8 @@ def gather(
         validate_indices: Ignored. On a device an index out of range gives NaN, or the smallest whole number;
             TensorFlow gives 0 on a GPU and raises on a CPU.
         axis: The dimension of `params` that the indices count; 0 if None.
-        batch_dims: Must be 0: use `keras.ops.take_along_axis` where each example has indices of its own.
+        batch_dims: How many leading dimensions both have in common, and are gone through together; then the default
+            of `axis` is the first dimension behind them.
         name: By which hooks find the result, in a `model_fn`.
 
     Returns:
@@ -311,14 +326,11 @@ def gather(
         a `model_fn` looks up by its results is known after the step: what is returned can be a prediction.
 
     Raises:
-        BadArgumentError: If `batch_dims` is not 0, or an index on the host is out of range.
+        BadArgumentError: If shapes do not fit `batch_dims`, or an index on the host is out of range.
         BadTypeError: If traced indices look up text outside of a `model_fn`.
     """
-    if batch_dims != 0:
-        raise BadArgumentError(
-            "`tf.gather` supports batch_dims=0 only. "
-            f"Received: batch_dims={shown(batch_dims)}. Use `keras.ops.take_along_axis`."
-        )
+    if batch_dims:
+        return indexing.gather_batches(params, indices, batch_dims if axis is None else axis, batch_dims)
     axis = 0 if axis is None else axis
     look_up = labels.lookup()
     if look_up is not None and holds_text(params) and is_traced(indices):
@@ -351,30 +363,29 @@ def _check_range(indices: TensorLike, size: int) -> None:
 
 @nameable
 @or_text("x", "y")
-def where(
-    condition: Callable[..., Any],
-    x: TensorLike | None = None,
-    y: TensorLike | None = None,
-    name: str | None = None,
-) -> Any:
-    """Return `x` where `condition` holds, else `y`, as `tf.where`.
+def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Any:
+    """Return `x` where `condition` holds, else `y`; or without them where it holds; as `tf.where`.
 
     Args:
-        condition: Booleans.
+        condition: Booleans, or without `x` and `y` an array, in which what is not 0 counts.
         x: An array or number that broadcasts with `condition`.
         y: Another.
         name: By which hooks find the result, in a `model_fn`.
 
     Returns:
-        An array of the broadcast shape; on the host if all operands are.
+        An array of the broadcast shape; on the host if all operands are. Without `x` and `y` the indices of elements,
+        whole numbers of shape `(count, rank)`.
 
     Raises:
-        BadArgumentError: If `x` or `y` is missing: the number of places would depend on the values.
+        BadArgumentError: If only one of `x` and `y` is there.
+        BadTypeError: If both are missing, and `condition` is known only when a compiled program runs.
     """
+    if x is None and y is None:
+        return indexing.places_of(condition)
     if x is None or y is None:
         raise BadArgumentError(
-            "`tf.where` needs both values: a result whose shape depends on the condition can't be compiled. "
-            f"Received: x={shown(x)}, y={shown(y)}. For the places where it holds use `numpy.argwhere` on the host."
+            "`tf.where` takes two values, or none: then it gives the places where the condition holds. "
+            f"Received: x={shown(x)}, y={shown(y)}. Pass both."
         )
     return _library(condition, x, y).where(condition, x, y)
 
@@ -397,13 +408,17 @@ def one_hot(
         on_value: 1 if None.
         off_value: 0 if None.
         axis: Where the new dimension goes; None and -1: last.
-        dtype: The dtype; float32 if None.
+        dtype: The dtype; if None that of the values, or float32 without them.
         name: By which hooks find the result, in a `model_fn`.
 
     Returns:
         An array with one dimension more; on the host if `indices` is.
     """
-    kind = as_dtype(dtype or "float32")
+    if dtype is None:
+        # As the values say: whole numbers without a dtype are int32.
+        given = [value for value in (on_value, off_value) if value is not None]
+        dtype = as_array(given[0]).dtype if given else "float32"
+    kind = as_dtype(dtype)
     on, off = (1 if on_value is None else on_value), (0 if off_value is None else off_value)
     if is_on_host(indices):
         indices = np.asarray(indices) if isinstance(indices, (list, tuple)) else indices
@@ -412,9 +427,3 @@ def one_hot(
     # As booleans first: any two values of any dtype can be chosen by them.
     hot = ops.one_hot(indices, depth, axis=-1 if axis is None else axis, dtype="bool")
     return ops.where(hot, ops.cast(on, device_dtype(kind)), ops.cast(off, device_dtype(kind)))
-
-
-@nameable
-def top_k(input: TensorLike, k: int = 1, sorted: bool = True, name: str | None = None) -> Any:
-    """Return the `k` largest elements along the last dimension and their places, on a device, as `tf.math.top_k`."""
-    return ops.top_k(on_device(input), k, sorted=sorted)

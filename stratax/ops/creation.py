@@ -10,8 +10,10 @@ import numpy as np
 
 from stratax._shown import shown
 from stratax._typing import DTypeLike, TensorLike
+from stratax.data.elements import TensorMethods
 from stratax.errors import BadArgumentError, BadTypeError
-from stratax.ops._host import host_array, in_pipeline, is_made_on_host, is_on_host, is_traced
+from stratax.ops._host import host_array, in_pipeline, is_made_on_host, is_on_host
+from stratax.ops._host import is_traced as is_traced
 from stratax.ops._keras_ops import ops
 from stratax.ops._text import as_text, holds_text
 from stratax.ops.dtypes import as_dtype, device_dtype
@@ -65,7 +67,7 @@ def convert_to_tensor(value: Any, dtype: Any = None, dtype_hint: Any = None, nam
         >>> import stratax.tf as tf
         >>> tf.convert_to_tensor([1, 2]).dtype
         dtype('int32')
-        >>> tf.convert_to_tensor(["a", "b"])
+        >>> tf.convert_to_tensor(["a", "b"]).numpy()
         array([b'a', b'b'], dtype=object)
     """
     is_text = holds_text(value)
@@ -122,7 +124,7 @@ def constant(value: Any, dtype: object = None, shape: Any = None, name: str = "C
     Example:
         >>> import stratax.tf as tf
         >>> tf.constant([[1.0, 2.0]]).shape
-        (1, 2)
+        TensorShape([1, 2])
     """
     array = convert_to_tensor(value, dtype)
     if shape is None:
@@ -172,18 +174,29 @@ def ones(shape: TensorLike, dtype: DTypeLike = "float32", name: str | None = Non
 
 @nameable
 def eye(
-    num_rows: int, num_columns: int | None = None, dtype: DTypeLike = "float32", name: str | None = None
+    num_rows: int,
+    num_columns: int | None = None,
+    batch_shape: TensorLike | None = None,
+    dtype: DTypeLike = "float32",
+    name: str | None = None,
 ) -> Any:
-    """Return an identity matrix on a device, as `tf.eye` without `batch_shape`."""
+    """Return identity matrices on a device, as `tf.eye`.
+
+    Args:
+        num_rows: How many rows.
+        num_columns: How many columns; None for as many.
+        batch_shape: The dimensions before those of a matrix; None for one matrix.
+        dtype: The dtype.
+        name: By which hooks find the result, in a `model_fn`.
+    """
+    sizes = (
+        *sizes_of("num_rows", num_rows),
+        *sizes_of("num_columns", num_rows if num_columns is None else num_columns),
+    )
+    before = () if batch_shape is None else sizes_of("batch_shape", batch_shape)
     if in_pipeline():
-        return np.eye(num_rows, num_columns, dtype=as_dtype(dtype))
-    return ops.eye(num_rows, num_columns, dtype=device_dtype(dtype))
-
-
-@nameable
-def linspace(start: TensorLike, stop: TensorLike, num: int, name: str | None = None) -> Any:
-    """`num` evenly spaced numbers from `start` to `stop`, both included, on a device; as `tf.linspace`."""
-    return ops.linspace(start, stop, num)
+        return np.broadcast_to(np.eye(*sizes, dtype=as_dtype(dtype)), (*before, *sizes)).copy()
+    return ops.broadcast_to(ops.eye(*sizes, dtype=device_dtype(dtype)), (*before, *sizes))
 
 
 @nameable
@@ -205,7 +218,13 @@ def ones_like(input: Any, dtype: Any = None, name: str | None = None) -> Any:
 
 
 def is_tensor(x: TensorLike) -> bool:
-    """Return whether `x` is an array or variable of this library, as `tf.is_tensor`; NumPy arrays are not."""
+    """Return whether `x` is an array or variable of this library, or an element of a Dataset, as `tf.is_tensor`.
+
+    NumPy's own arrays are none.
+    """
+    # What has a tensor's methods: elements, which pipelines ask without JAX.
+    if isinstance(x, TensorMethods):
+        return True
     import jax
     import keras
 

@@ -4,6 +4,7 @@ All keep NumPy arrays on the host (see `stratax.ops._host`). Operands of differe
 and NumPy do, where TensorFlow raises.
 """
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -52,6 +53,83 @@ def _or_text(function: Callable[..., Any], numpy_function: Callable[..., Any]) -
 
     doc = (function.__doc__ or "").replace("number.", "number, or text.", 1)
     return _named(with_text, function.__name__, doc)
+
+
+def _absolute(name: str, what: str) -> Any:
+    def function(x: TensorLike, name: str | None = None) -> Any:
+        if is_on_host(x):
+            return np.absolute(x)
+        operands = _of_one_dtype(x)
+        return ops.abs(x) if operands is None else _magnitude()(*operands)
+
+    return _named(function, name, f"{what}, as `tf.math.{name}`; with a gradient of 0 at 0.\n\n{_UNARY_DOC}")
+
+
+def _extreme(name: str, numpy_function: Callable[..., Any], what: str) -> Any:
+    device_function = getattr(ops, name)
+
+    def function(x: TensorLike, y: TensorLike, name: str | None = None) -> Any:
+        if is_on_host(x, y):
+            return numpy_function(x, y)
+        operands = _of_one_dtype(x, y)
+        return device_function(x, y) if operands is None else _choice(function.__name__)(*operands)
+
+    return _named(function, name, f"{what}, as `tf.math.{name}`.\n\n{_BINARY_DOC}{_EXTREME_DOC}")
+
+
+def _of_one_dtype(*operands: Any) -> tuple[Any, ...] | None:
+    """Return operands as arrays of one dtype, if that is floating-point and they have values."""
+    import jax
+    import keras
+
+    dtypes = [each.dtype for each in operands if hasattr(each, "dtype")]
+    if not dtypes or any(isinstance(each, keras.KerasTensor) for each in operands):
+        return None
+    kinds = [each.dtype if hasattr(each, "dtype") else type(each) for each in operands]
+    if any(kind in (list, tuple) for kind in kinds):
+        kinds = dtypes
+    dtype = keras.backend.result_type(*kinds)
+    if not jax.numpy.issubdtype(dtype, jax.numpy.floating):
+        return None
+    return tuple(ops.convert_to_tensor(each, dtype=dtype) for each in operands)
+
+
+@functools.cache
+def _magnitude() -> Any:
+    """Return the absolute value with TensorFlow's gradient at 0, which is 0; JAX' is 1."""
+    import jax
+    import jax.numpy as jnp
+
+    magnitude = jax.custom_jvp(jnp.abs)
+
+    @magnitude.defjvp
+    def _(primals: Any, tangents: Any) -> Any:
+        return jnp.abs(*primals), jnp.sign(*primals) * tangents[0]
+
+    return magnitude
+
+
+@functools.cache
+def _choice(name: str) -> Any:
+    """Return `maximum` or `minimum` of arrays of one dtype, with TensorFlow's gradient where both are equal."""
+    import jax
+    import jax.numpy as jnp
+
+    compute, is_first = getattr(jnp, name), jnp.greater_equal if name == "maximum" else jnp.less_equal
+
+    @jax.custom_jvp
+    def choose(x: Any, y: Any) -> Any:
+        return compute(x, y)
+
+    @choose.defjvp
+    def _(primals: Any, tangents: Any) -> Any:
+        # The first operand's, all of it: JAX shares it between both.
+        return compute(*primals), jnp.where(is_first(*primals), *tangents)
+
+    return choose
+
+
+_EXTREME_DOC = " Where both are equal the gradient is that of `x`."
 
 
 def _division(name: str, numpy_function: Callable[..., Any], what: str, keras_name: str = "") -> Any:
@@ -111,9 +189,16 @@ def _sigmoid(x: Any) -> Any:
     return np.reciprocal(1 + np.exp(-x))
 
 
-abs = _unary("abs", np.absolute, "Absolute values")
+abs = _absolute("abs", "Absolute values")
+acos = _unary("acos", np.arccos, "The angles whose cosine is x", "arccos")
+acosh = _unary("acosh", np.arccosh, "The inverse of the hyperbolic cosine", "arccosh")
+asin = _unary("asin", np.arcsin, "The angles whose sine is x", "arcsin")
+asinh = _unary("asinh", np.arcsinh, "The inverse of the hyperbolic sine", "arcsinh")
+atan = _unary("atan", np.arctan, "The angles whose tangent is x", "arctan")
+atanh = _unary("atanh", np.arctanh, "The inverse of the hyperbolic tangent", "arctanh")
 ceil = _unary("ceil", np.ceil, "The next whole numbers upwards")
 cos = _unary("cos", np.cos, "The cosine of angles in radians")
+cosh = _unary("cosh", np.cosh, "Hyperbolic cosines")
 exp = _unary("exp", np.exp, "e to the power of x")
 expm1 = _unary("expm1", np.expm1, "e to the power of x, less 1, exact near 0")
 floor = _unary("floor", np.floor, "The next whole numbers downwards")
@@ -125,11 +210,14 @@ log1p = _unary("log1p", np.log1p, "Natural logarithms of 1 + x, exact near 0")
 logical_not = _unary("logical_not", np.logical_not, "Whether elements are False")
 negative = _unary("negative", np.negative, "-x")
 reciprocal = _unary("reciprocal", np.reciprocal, "1 / x")
+rint = _unary("rint", np.rint, "The nearest whole numbers, halves to even", "round")
 round = _unary("round", np.round, "The nearest whole numbers, halves to even")
 rsqrt = _unary("rsqrt", _rsqrt, "1 / sqrt(x)")
 sigmoid = _unary("sigmoid", _sigmoid, "1 / (1 + exp(-x))")
 sign = _unary("sign", np.sign, "-1, 0 or 1 for elements below, equal to and above 0")
 sin = _unary("sin", np.sin, "The sine of angles in radians")
+sinh = _unary("sinh", np.sinh, "Hyperbolic sines")
+sinh = _unary("sinh", np.sinh, "Hyperbolic sines")
 sqrt = _unary("sqrt", np.sqrt, "Square roots")
 square = _unary("square", np.square, "x * x")
 tan = _unary("tan", np.tan, "The tangent of angles in radians")
@@ -147,8 +235,8 @@ less_equal = _binary("less_equal", np.less_equal, "x <= y")
 logical_and = _binary("logical_and", np.logical_and, "x and y")
 logical_or = _binary("logical_or", np.logical_or, "x or y")
 logical_xor = _binary("logical_xor", np.logical_xor, "Whether exactly one of x and y is True")
-maximum = _binary("maximum", np.maximum, "The larger of x and y")
-minimum = _binary("minimum", np.minimum, "The smaller of x and y")
+maximum = _extreme("maximum", np.maximum, "The larger of x and y")
+minimum = _extreme("minimum", np.minimum, "The smaller of x and y")
 mod = _division("mod", np.mod, "The remainder of x // y, with the sign of y")
 multiply = _binary("multiply", np.multiply, "x * y")
 not_equal = _or_text(_binary("not_equal", np.not_equal, "x != y"), np.not_equal)

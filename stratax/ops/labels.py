@@ -6,7 +6,7 @@ can make it afterwards, on the host: it enters :func:`looked_up_by` while the st
 
 import contextlib
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,30 +27,40 @@ class TextSymbol:
 
 
 Lookup = Callable[[Callable[[np.ndarray], np.ndarray], Any], Any]
+# From a function of arrays, its operands, its name and the dtype of what it gives.
+Apply = Callable[[Callable[..., np.ndarray], Sequence[Any], str, Any], Any]
 
 
 # Of a thread, as traces are.
 class _Active(threading.local):
     lookup: Lookup | None = None
+    apply: Apply | None = None
 
 
 _active = _Active()
 
 
 @contextlib.contextmanager
-def looked_up_by(lookup: Lookup) -> Iterator[None]:
+def looked_up_by(lookup: Lookup, apply: Apply | None = None) -> Iterator[None]:
     """Have a function stand for what is looked up in a block.
 
     Args:
         lookup: From a function of NumPy indices that gives strings, and the traced indices, to what stands for them.
+        apply: Makes what stands for a function of strings, of operands that have no values yet.
     """
-    before, _active.lookup = _active.lookup, lookup
+    before = _active.lookup, _active.apply
+    _active.lookup, _active.apply = lookup, apply
     try:
         yield
     finally:
-        _active.lookup = before
+        _active.lookup, _active.apply = before
 
 
 def lookup() -> Lookup | None:
     """Return the function that is entered on this thread, or None."""
     return _active.lookup
+
+
+def applier() -> Apply | None:
+    """Return what applies functions of strings to symbols on this thread, or None."""
+    return _active.apply

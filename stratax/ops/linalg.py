@@ -5,13 +5,16 @@ from typing import Any
 
 import numpy as np
 
+from stratax._shown import shown
 from stratax._typing import TensorLike
-from stratax.ops._host import is_on_host
+from stratax.errors import BadArgumentError
+from stratax.ops._computed import computed
 from stratax.ops._keras_ops import ops
 from stratax.ops.creation import on_device
-from stratax.ops.elementwise import sqrt, square
+from stratax.ops.dtypes import device_dtype
+from stratax.ops.elementwise import divide
 from stratax.ops.naming import nameable, of_same_rows
-from stratax.ops.reductions import axes_of, reduce_sum
+from stratax.ops.reductions import axes_of
 
 
 @nameable
@@ -20,6 +23,13 @@ def matmul(
     b: TensorLike,
     transpose_a: bool = False,
     transpose_b: bool = False,
+    adjoint_a: bool = False,
+    adjoint_b: bool = False,
+    a_is_sparse: bool = False,
+    b_is_sparse: bool = False,
+    output_type: Any = None,
+    grad_a: bool = False,
+    grad_b: bool = False,
     name: str | None = None,
 ) -> Any:
     """Return the matrix product, on a device, as `tf.matmul`.
@@ -29,20 +39,71 @@ def matmul(
         b: Matrices, shape `(..., k, n)`.
         transpose_a: Whether the last two dimensions of `a` are swapped first.
         transpose_b: The same for `b`.
+        adjoint_a: Whether `a` is transposed and conjugated first.
+        adjoint_b: The same for `b`.
+        a_is_sparse: Ignored.
+        b_is_sparse: Ignored.
+        output_type: The dtype of the result, such as int32 of int8 matrices; None for theirs.
+        grad_a: Ignored.
+        grad_b: Ignored.
         name: By which hooks find the result, in a `model_fn`.
 
     Returns:
         An array of shape `(..., m, n)` on the device of the enclosing `tf.device`, or where the operands are.
+
+    Raises:
+        BadArgumentError: If an operand is no matrix, or is to be both transposed and adjoint.
 
     Example:
         >>> import stratax.tf as tf
         >>> tf.matmul([[1.0, 2.0]], [[3.0], [4.0]]).tolist()
         [[11.0]]
     """
-    a, b = on_device(a), on_device(b)
-    return ops.matmul(
-        ops.swapaxes(a, -1, -2) if transpose_a else a, ops.swapaxes(b, -1, -2) if transpose_b else b
-    )
+    left = _operand(a, "a", transpose_a, adjoint_a)
+    right = _operand(b, "b", transpose_b, adjoint_b)
+    if output_type is not None:
+        left, right = ops.cast(left, device_dtype(output_type)), ops.cast(right, device_dtype(output_type))
+    return ops.matmul(left, right)
+
+
+def _operand(value: TensorLike, name: str, is_transposed: bool, is_adjoint: bool) -> Any:
+    matrix = on_device(value)
+    if len(matrix.shape) < 2 or (is_transposed and is_adjoint):
+        raise BadArgumentError(
+            f"Operands have two dimensions at least, and are transposed or adjoint, not both. Received: {name} of "
+            f"shape {tuple(matrix.shape)}. For vectors use tf.linalg.matvec or tf.tensordot."
+        )
+    if is_transposed or is_adjoint:
+        matrix = ops.swapaxes(matrix, -1, -2)
+    return ops.conj(matrix) if is_adjoint else matrix
+
+
+@nameable
+def matvec(
+    a: TensorLike,
+    b: TensorLike,
+    transpose_a: bool = False,
+    adjoint_a: bool = False,
+    a_is_sparse: bool = False,
+    b_is_sparse: bool = False,
+    name: str | None = None,
+) -> Any:
+    """Return the products of matrices and vectors, on a device, as `tf.linalg.matvec`.
+
+    Args:
+        a: Matrices, shape `(..., m, n)`.
+        b: Vectors, shape `(..., n)`.
+        transpose_a: Whether the last two dimensions of `a` are swapped first.
+        adjoint_a: Whether `a` is transposed and conjugated first.
+        a_is_sparse: Ignored.
+        b_is_sparse: Ignored.
+        name: By which hooks find the result, in a `model_fn`.
+
+    Returns:
+        Shape `(..., m)`.
+    """
+    matrix = _operand(a, "a", transpose_a, adjoint_a)
+    return ops.squeeze(ops.matmul(matrix, ops.expand_dims(on_device(b), -1)), -1)
 
 
 @nameable
@@ -64,25 +125,58 @@ def norm(
     keepdims: bool | None = None,
     name: str | None = None,
 ) -> Any:
-    """Return the norm of vectors, as `tf.norm`.
+    """Return the norm of vectors or matrices, as `tf.norm`.
 
     Args:
         tensor: An array.
-        ord: `"euclidean"`, 1, 2 or infinity; as in NumPy for vectors.
-        axis: The dimension of the vectors; None: all elements are one vector.
+        ord: `"euclidean"`, or a positive number, such as 1, 2 or infinity; of matrices also `"fro"`, and 1, 2 and
+            infinity mean the norms of operators.
+        axis: The dimension of the vectors, or the two of the matrices; None: all elements are one vector.
         keepdims: Whether the dimension stays, with size 1.
         name: By which hooks find the result, in a `model_fn`.
 
     Returns:
         An array without that dimension; on the host if `tensor` is.
+
+    Raises:
+        BadArgumentError: If there is no such norm.
     """
-    if ord == "euclidean":
-        return sqrt(reduce_sum(square(tensor), axis, bool(keepdims)))
-    library: Any = np if is_on_host(tensor) else ops
-    if axis is None:
-        tensor = library.reshape(tensor, (-1,))
-    norm_of = np.linalg.norm if library is np else ops.norm
-    return norm_of(tensor, ord=ord, axis=axes_of(axis), keepdims=bool(keepdims))
+    axes = axes_of(axis)
+    is_matrix = isinstance(axes, tuple)
+    is_known = ord in (_MATRIX_NORMS if is_matrix else ("euclidean",)) or (
+        not is_matrix and not isinstance(ord, str) and ord > 0
+    )
+    if not is_known or (is_matrix and len(axes) != 2):
+        raise BadArgumentError(
+            f"A norm of vectors is 'euclidean' or a positive number, one of matrices is of {_MATRIX_NORMS}. Received: "
+            f"ord={shown(ord)}, axis={shown(axis)}."
+        )
+    return computed(_norm, tensor, ord=ord, axes=axes, keepdims=bool(keepdims))
+
+
+_MATRIX_NORMS = ("euclidean", "fro", 1, 2, np.inf)
+
+
+def _norm(library: Any, array: Any, ord: Any, axes: Any, keepdims: bool) -> Any:
+    sizes = library.abs(array)
+    if ord in ("euclidean", "fro") or (ord == 2 and not isinstance(axes, tuple)):
+        # Of complex numbers TensorFlow's is complex.
+        return library.sqrt(library.sum(library.square(sizes), axis=axes, keepdims=keepdims)).astype(
+            array.dtype
+        )
+    if isinstance(axes, tuple):
+        return library.linalg.norm(array, ord=ord, axis=axes, keepdims=keepdims)
+    if ord == np.inf:
+        return library.max(sizes, axis=axes, keepdims=keepdims)
+    return library.sum(sizes**ord, axis=axes, keepdims=keepdims) ** (1 / ord)
+
+
+def normalize(
+    tensor: Any, ord: Any = "euclidean", axis: Any = None, name: str | None = None
+) -> tuple[Any, Any]:
+    """Return an array divided by its norm, and the norm, as `tf.linalg.normalize`; arguments as :func:`norm`."""
+    length = norm(tensor, ord, axis, keepdims=True)
+    return divide(tensor, length), length
 
 
 @nameable

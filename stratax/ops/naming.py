@@ -3,11 +3,18 @@
 import contextlib
 import functools
 import inspect
+import re
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
+from stratax.data.elements import RaggedTensor
+from stratax.data.vectorise import gives_tensors
+
 _Function = TypeVar("_Function", bound=Callable[..., Any])
+# Parameters that are functions of the program's, in which it may ask for values.
+_FUNCTIONS = re.compile(r"fn|func|body|activation|initializer")
 
 
 # Of a thread, as traces are.
@@ -37,6 +44,18 @@ def telling(
         _listener.note, _listener.note_rows = before
 
 
+def _holds_ragged(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Return whether there is a RaggedTensor among operands, or in a list that begins with one."""
+    # This is asked at every call: nothing is looked at but types.
+    for value in (*args, *kwargs.values()) if kwargs else args:
+        kind = type(value)
+        if kind is RaggedTensor or (
+            (kind is list or kind is tuple) and value and type(value[0]) is RaggedTensor
+        ):
+            return True
+    return False
+
+
 def of_same_rows(made: Any, source: Any) -> Any:
     """Return what was made of an array, having told that it is of the same rows.
 
@@ -57,14 +76,22 @@ def nameable(function: _Function) -> _Function:
     Args:
         function: It takes `name`.
     """
-    position = list(inspect.signature(function).parameters).index("name")
+    parameters = inspect.signature(function).parameters
+    is_positional = parameters["name"].kind is not inspect.Parameter.KEYWORD_ONLY
+    position = list(parameters).index("name") if is_positional else sys.maxsize
+    calls_back = any(_FUNCTIONS.search(parameter) for parameter in parameters)
+    unnamed = function if calls_back else gives_tensors(function)
 
     @functools.wraps(function)
     def told(*args: Any, **kwargs: Any) -> Any:
-        result = function(*args, **kwargs)
+        if _holds_ragged(args, kwargs):
+            from stratax.ops._ragged_operands import of_ragged
+
+            return of_ragged(function, args, kwargs)
         note = _listener.note
         if note is None:
-            return result
+            return unnamed(*args, **kwargs)
+        result = function(*args, **kwargs)
         return note(kwargs.get("name") or (args[position] if len(args) > position else None), result)
 
     return told  # type: ignore[return-value]

@@ -1,11 +1,14 @@
 """Losses and non-linearities (ops layer). All compute on a device."""
 
+import math
 from typing import Any
 
+import numpy as np
 from keras import random
 
 from stratax._typing import PyTree, TensorLike
 from stratax.core.generators import generator_of
+from stratax.errors import BadArgumentError
 from stratax.ops._keras_ops import ops
 from stratax.ops.creation import on_device, sizes_of
 from stratax.ops.naming import nameable
@@ -98,7 +101,7 @@ def relu6(features: PyTree, name: str | None = None) -> Any:
 
 @nameable
 def leaky_relu(features: PyTree, alpha: float = 0.2, name: str | None = None) -> Any:
-    """x, and `alpha` * x below 0, as `tf.nn.leaky_relu`."""
+    """x, and `alpha` * x below 0, as `tf.nn.leaky_relu`; whole numbers become float32."""
     return ops.leaky_relu(features, negative_slope=alpha)
 
 
@@ -126,16 +129,25 @@ def softplus(features: PyTree, name: str | None = None) -> Any:
     return ops.softplus(features)
 
 
+def _floats(logits: TensorLike) -> Any:
+    array = on_device(logits)
+    if ops.is_tensor(array) and not np.issubdtype(array.dtype, np.inexact) and array.dtype != "bfloat16":
+        raise BadArgumentError(
+            f"Logits are floating-point numbers. Received: logits of dtype {array.dtype}. Cast them to tf.float32."
+        )
+    return array
+
+
 @nameable
 def softmax(logits: TensorLike, axis: int | None = None, name: str | None = None) -> Any:
     """exp(x) / sum(exp(x)) along a dimension (None: the last), as `tf.nn.softmax`."""
-    return ops.softmax(on_device(logits), axis=-1 if axis is None else axis)
+    return ops.softmax(_floats(logits), axis=-1 if axis is None else axis)
 
 
 @nameable
 def log_softmax(logits: TensorLike, axis: int | None = None, name: str | None = None) -> Any:
     """X - log(sum(exp(x))) along a dimension (None: the last), as `tf.nn.log_softmax`."""
-    return ops.log_softmax(on_device(logits), axis=-1 if axis is None else axis)
+    return ops.log_softmax(_floats(logits), axis=-1 if axis is None else axis)
 
 
 @nameable
@@ -160,3 +172,91 @@ def dropout(
     """
     shape = None if noise_shape is None else sizes_of("noise_shape", noise_shape)
     return random.dropout(on_device(x), rate, noise_shape=shape, seed=generator_of(seed))
+
+
+@nameable
+def selu(features: PyTree, name: str | None = None) -> Any:
+    """Return scaled x, and scaled exp(x) - 1 below 0, as `tf.nn.selu`."""
+    return ops.selu(features)
+
+
+@nameable
+def softsign(features: PyTree, name: str | None = None) -> Any:
+    """X / (1 + abs(x)), as `tf.nn.softsign`."""
+    return ops.softsign(features)
+
+
+@nameable
+def crelu(features: TensorLike, axis: int = -1, name: str | None = None) -> Any:
+    """Return relu(x) and relu(-x) one behind the other along a dimension, as `tf.nn.crelu`."""
+    array = on_device(features)
+    return ops.relu(ops.concatenate([array, -array], axis=axis))
+
+
+@nameable
+def weighted_cross_entropy_with_logits(
+    labels: TensorLike, logits: TensorLike, pos_weight: TensorLike, name: str | None = None
+) -> Any:
+    """Return cross entropies with a weight for yes, as `tf.nn.weighted_cross_entropy_with_logits`.
+
+    Args:
+        labels: Probabilities.
+        logits: Unscaled, of the same shape.
+        pos_weight: The factor of the costs of yes.
+        name: By which hooks find the result, in a `model_fn`.
+
+    Returns:
+        The losses, of that shape and the logits' dtype.
+
+    Raises:
+        BadArgumentError: If the shapes are different.
+    """
+    x, truth = on_device(logits), on_device(labels)
+    _check_same_shape(truth, x)
+    truth = ops.cast(truth, x.dtype)
+    weight = 1 + (on_device(pos_weight) - 1) * truth
+    is_positive = x >= 0
+    rest = ops.log1p(ops.exp(ops.where(is_positive, -x, x))) + ops.where(is_positive, 0, -x)
+    return (1 - truth) * x + weight * rest
+
+
+@nameable
+def log_poisson_loss(
+    targets: TensorLike, log_input: TensorLike, compute_full_loss: bool = False, name: str | None = None
+) -> Any:
+    """Return the loss of counts whose logarithm is predicted, as `tf.nn.log_poisson_loss`.
+
+    Args:
+        targets: The counts.
+        log_input: The logarithms of what is expected, of the same shape.
+        compute_full_loss: Whether what does not depend on `log_input` is added, by Stirling's approximation.
+        name: By which hooks find the result, in a `model_fn`.
+
+    Raises:
+        BadArgumentError: If the shapes are different.
+    """
+    x, counts = on_device(log_input), on_device(targets)
+    _check_same_shape(counts, x)
+    loss = ops.exp(x) - x * counts
+    if not compute_full_loss:
+        return loss
+    is_some = (counts < 0) | (counts > 1)
+    # A logarithm of 0 would make the gradient NaN.
+    known = ops.where(is_some, counts, 1.0)
+    stirling = known * ops.log(known) - known + 0.5 * ops.log(2 * math.pi * known)
+    return loss + ops.where(is_some, stirling, 0.0)
+
+
+def _check_same_shape(labels: Any, logits: Any) -> None:
+    if labels.shape != logits.shape:
+        raise BadArgumentError(
+            f"What is true and what is predicted must have one shape. Received: {labels.shape} and {logits.shape}."
+        )
+
+
+@nameable
+def in_top_k(targets: TensorLike, predictions: TensorLike, k: int, name: str | None = None) -> Any:
+    """Return whether each target is among the `k` largest predictions, ties included, as `tf.math.in_top_k`."""
+    scores, classes = on_device(predictions), on_device(targets)
+    own = ops.take_along_axis(scores, classes[:, None], axis=1)
+    return ops.isfinite(own[:, 0]) & (ops.sum(scores > own, axis=1) < k)

@@ -13,6 +13,7 @@ from stratax._shown import shown
 from stratax._typing import DTypeLike, TensorLike
 from stratax.core.generators import generator_of, reset
 from stratax.errors import BadArgumentError
+from stratax.ops import stateless
 from stratax.ops._keras_ops import ops
 from stratax.ops.creation import on_device, sizes_of
 from stratax.ops.dtypes import as_dtype, device_dtype
@@ -59,7 +60,7 @@ def normal(
     Example:
         >>> import stratax.tf as tf
         >>> tf.random.normal((2, 3)).shape
-        (2, 3)
+        TensorShape([2, 3])
     """
     sizes = sizes_of("shape", shape)
     return (
@@ -149,3 +150,61 @@ def categorical(
     """
     drawn = keras.random.categorical(on_device(logits), num_samples, seed=generator_of(seed))
     return ops.cast(drawn, device_dtype(np.int64 if dtype is None else dtype))
+
+
+def _seed_of(seed: Any) -> Any:
+    """Return a seed of stateless functions: the next of the generator, or that of a number."""
+    source = generator_of(seed)
+    if isinstance(source, keras.random.SeedGenerator):
+        return stateless.as_seed(source.next())
+    return stateless.split(np.array([source, 0]), 1)[0]
+
+
+@nameable
+def gamma(
+    shape: Any,
+    alpha: Any,
+    beta: Any = None,
+    dtype: DTypeLike = "float32",
+    seed: Any = None,
+    name: str | None = None,
+) -> Any:
+    """Numbers of Gamma distributions, as `tf.random.gamma`.
+
+    Args:
+        shape: The shape of what is drawn for each distribution.
+        alpha: The distributions' concentrations.
+        beta: Their rates; 1 if None.
+        dtype: A floating-point dtype.
+        seed: As for :func:`normal`.
+        name: By which hooks find the result, in a `model_fn`.
+
+    Returns:
+        A `jax.Array` whose shape is `shape` and that of the parameters.
+    """
+    concentration = on_device(alpha, dtype)
+    rate = on_device(1.0 if beta is None else beta, dtype)
+    sizes = (*sizes_of("shape", shape), *np.broadcast_shapes(concentration.shape, rate.shape))
+    return stateless.stateless_gamma(sizes, _seed_of(seed), concentration, rate, dtype)
+
+
+@nameable
+def poisson(
+    shape: Any, lam: Any, dtype: DTypeLike = "float32", seed: Any = None, name: str | None = None
+) -> Any:
+    """Numbers of Poisson distributions, as `tf.random.poisson`.
+
+    Args:
+        shape: The shape of what is drawn for each distribution.
+        lam: The distributions' rates.
+        dtype: The dtype.
+        seed: As for :func:`normal`.
+        name: By which hooks find the result, in a `model_fn`.
+
+    Returns:
+        A `jax.Array` whose shape is `shape` and that of `lam`.
+    """
+    rates = on_device(lam, "float32")
+    return stateless.stateless_poisson(
+        (*sizes_of("shape", shape), *rates.shape), _seed_of(seed), rates, dtype
+    )

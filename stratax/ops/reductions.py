@@ -9,9 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from stratax._typing import Axis, TensorLike
+from stratax._typing import Axis, DTypeLike, TensorLike
+from stratax.ops._computed import checked_axis, computed, dtype_in
 from stratax.ops._host import is_on_host
 from stratax.ops._keras_ops import ops
+from stratax.ops._text import as_text, holds_text
 from stratax.ops.creation import on_device
 from stratax.ops.dtypes import as_dtype, device_dtype
 from stratax.ops.naming import nameable
@@ -91,6 +93,28 @@ def _keep_dtype(x: Any, result: Any) -> Any:
     return result if result.dtype == x.dtype else ops.cast(result, str(x.dtype))
 
 
+def _or_limit(function: Any, limit: str) -> Callable[..., Any]:
+    """Return a function that gives the dtype's limit where there is nothing to choose from, as TensorFlow's."""
+
+    def reduce(x: Any, axis: Any, keepdims: bool) -> Any:
+        sizes = tuple(x.shape)
+        dims = range(len(sizes)) if axis is None else np.atleast_1d(axis).tolist()
+        if all(sizes[dim] != 0 for dim in dims):
+            return function(x, axis=axis, keepdims=keepdims)
+        shape = np.sum(np.empty(sizes, bool), axis=axis, keepdims=keepdims).shape
+        return (np if is_on_host(x) else ops).full(shape, _limit_of(x.dtype, limit), dtype=x.dtype)
+
+    return reduce
+
+
+def _limit_of(dtype: Any, which: str) -> Any:
+    """Return the smallest ("min") or largest ("max") value of a dtype: of floats an infinity."""
+    kind = np.dtype(dtype)
+    if kind.kind in "iu":
+        return getattr(np.iinfo(kind), which)
+    return float("-inf" if which == "min" else "inf")
+
+
 reduce_all = _reduction("reduce_all", np.all, ops.all, "Whether all elements are True")
 reduce_any = _reduction("reduce_any", np.any, ops.any, "Whether any element is True")
 reduce_logsumexp = _reduction(
@@ -99,9 +123,13 @@ reduce_logsumexp = _reduction(
     ops.logsumexp,
     "log(sum(exp(elements))), without overflow",
 )
-reduce_max = _reduction("reduce_max", np.max, ops.max, "The largest elements")
+reduce_max = _reduction(
+    "reduce_max", _or_limit(np.max, "min"), _or_limit(ops.max, "min"), "The largest elements"
+)
 reduce_mean = _reduction("reduce_mean", _mean_on_host, _mean_on_device, "Means of elements")
-reduce_min = _reduction("reduce_min", np.min, ops.min, "The smallest elements")
+reduce_min = _reduction(
+    "reduce_min", _or_limit(np.min, "max"), _or_limit(ops.min, "max"), "The smallest elements"
+)
 reduce_prod = _reduction("reduce_prod", _prod_on_host, _prod_on_device, "Products of elements")
 reduce_std = _reduction("reduce_std", np.std, ops.std, "Standard deviations of elements")
 reduce_sum = _reduction("reduce_sum", _sum_on_host, _sum_on_device, "Sums of elements")
@@ -137,28 +165,107 @@ def _arg(numpy_function: Any, device_function: Any, x: Any, axis: int | None, dt
     return ops.cast(device_function(_on_device(x), axis=axis), device_dtype(dtype))
 
 
+def _cumulative(
+    name: str, numpy_function: Any, device_function: Any, start: float, what: str, own: str
+) -> Callable[..., Any]:
+    def function(
+        x: Any, axis: int = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
+    ) -> Any:
+        is_host = is_on_host(x)
+        library: Any = np if is_host else ops
+        x = np.asanyarray(x) if is_host else _on_device(x)
+        dim = checked_axis(axis, len(x.shape))
+        # From the end is from the beginning of the reversed array.
+        ordered = library.flip(x, axis=dim) if reverse else x
+        results = (numpy_function if is_host else device_function)(ordered, dim)
+        results = results.astype(x.dtype) if is_host else _keep_dtype(x, results)
+        if exclusive:
+            # Moved on by one, and not reduced by its own element: that could be infinite, or 0.
+            edge = library.full_like(library.take(results, [0], axis=dim), start)
+            rest = library.take(results, np.arange(max(x.shape[dim] - 1, 0)), axis=dim)
+            results = library.concatenate([edge, rest], axis=dim) if x.shape[dim] else results
+        return library.flip(results, axis=dim) if reverse else results
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"""{what} of the elements up to each, along a dimension, as `tf.math.{name}`.
+
+Args:
+    x: An array, on a device or on the host.
+    axis: The dimension.
+    exclusive: Whether an element's own value is left out of its {own}.
+    reverse: Whether it counts from the end.
+    name: By which hooks find the result, in a `model_fn`.
+
+Returns:
+    An array of x's shape and dtype, where `x` is."""
+    return nameable(function)
+
+
+def _cumulative_logsumexp(x: Any, axis: int) -> Any:
+    from jax import lax
+
+    return lax.cumlogsumexp(on_device(x), axis=axis)
+
+
+cumprod = _cumulative(
+    "cumprod", lambda x, axis: np.cumprod(x, axis=axis), lambda x, axis: ops.cumprod(x, axis=axis), 1,
+    "Product", "product",
+)  # fmt: skip
+cumsum = _cumulative(
+    "cumsum", lambda x, axis: np.cumsum(x, axis=axis), lambda x, axis: ops.cumsum(x, axis=axis), 0, "Sum", "sum"
+)  # fmt: skip
+cumulative_logsumexp = _cumulative(
+    "cumulative_logsumexp", lambda x, axis: np.logaddexp.accumulate(x, axis=axis), _cumulative_logsumexp,
+    float("-inf"), "log(sum(exp()))", "sum",
+)  # fmt: skip
+
+
 @nameable
-def cumsum(
-    x: Any, axis: int = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
+def count_nonzero(
+    input: Any,
+    axis: Any = None,
+    keepdims: bool | None = None,
+    dtype: DTypeLike = "int64",
+    name: str | None = None,
 ) -> Any:
-    """Sum of the elements up to each, along a dimension, as `tf.cumsum`.
+    """Return how many elements are not 0, as `tf.math.count_nonzero`.
 
     Args:
-        x: An array, on a device or on the host.
-        axis: The dimension.
-        exclusive: Whether an element's own value is left out of its sum.
-        reverse: Whether it sums from the end.
+        input: An array of numbers, booleans or text, of which empty strings do not count.
+        axis: The dimension to count along, several in a list, or None for all.
+        keepdims: Whether these dimensions stay, with size 1.
+        dtype: The dtype of the counts. On a device int64 becomes int32.
         name: By which hooks find the result, in a `model_fn`.
 
     Returns:
-        An array of x's shape and dtype, where `x` is.
+        An array without these dimensions, where `input` is.
     """
-    library: Any = np if is_on_host(x) else ops
-    x = x if library is np else _on_device(x)
-    # Sums from the end are sums from the beginning of the reversed array.
-    ordered = library.flip(x, axis=axis) if reverse else x
-    sums = library.cumsum(ordered, axis=axis)
-    sums = sums.astype(x.dtype) if library is np else _keep_dtype(x, sums)
-    # Each sum without its own element.
-    sums = sums - ordered if exclusive else sums
-    return library.flip(sums, axis=axis) if reverse else sums
+
+    def count(xp: Any, input: Any) -> Any:
+        is_there = input.astype(bool) if np.dtype(input.dtype).hasobject else input != 0
+        return xp.sum(is_there, axis=axes_of(axis), keepdims=bool(keepdims), dtype=dtype_in(xp, dtype))
+
+    return computed(count, as_text("input", input) if holds_text(input) else input)
+
+
+@nameable
+def reduce_euclidean_norm(
+    input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
+) -> Any:
+    """Return the roots of sums of squares, as `tf.math.reduce_euclidean_norm`.
+
+    Args:
+        input_tensor: An array, on a device or on the host.
+        axis: The dimension to reduce, several in a list, or None for all.
+        keepdims: Whether reduced dimensions stay, with size 1.
+        name: By which hooks find the result, in a `model_fn`.
+
+    Returns:
+        An array without the reduced dimensions, where `input_tensor` is. Of whole numbers it is rounded towards zero.
+    """
+
+    def norm(xp: Any, x: Any) -> Any:
+        squares = xp.sum(xp.square(xp.abs(x)), axis=axes_of(axis), keepdims=bool(keepdims))
+        return xp.sqrt(squares).astype(x.dtype)
+
+    return computed(norm, input_tensor)

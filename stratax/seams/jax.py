@@ -4,13 +4,16 @@
 - `distributed`, `xla_bridge`, `make_gloo_tcp_collectives`: starting JAX as one of several processes offers no choice of
   the address at which collectives between CPUs listen, no way to forget the others without waiting for them, and no
   question whether JAX has started.
+- `inside_axis`, `outside_axes`: replicas that run in Python name the axis of a mesh that they are not mapped over.
 - `lower_as_delivery`: JAX' own callbacks copy what they are given to a device of the host, and one that waits for the
   copy of a large array may wait for the very thread that it keeps.
+- `lower_as_call`: for the same reason, where the function on the host gives results.
 - `lowering_for_cpus`: a lowering that is registered for a primitive takes the place of JAX's, which it can't ask for.
 """
 
+import contextlib
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import jax.extend.core
@@ -25,12 +28,34 @@ __all__ = [
     "ad",
     "core",
     "distributed",
+    "inside_axis",
+    "lower_as_call",
     "lower_as_delivery",
     "lowering_for_cpus",
     "make_gloo_tcp_collectives",
+    "outside_axes",
     "partial_eval",
     "xla_bridge",
 ]
+
+
+@contextlib.contextmanager
+def inside_axis(name: str, size: int) -> Iterator[None]:
+    """Let collectives of a block name an axis that no transformation of JAX has made."""
+    # Without the check of JAX 0.10 that a value differs between devices, which only `shard_map` can tell.
+    with core.extend_axis_env_nd([(name, size)]), config._check_vma(False):
+        yield
+
+
+@contextlib.contextmanager
+def outside_axes() -> Iterator[None]:
+    """Run a block as if it stood in no transformation of JAX that has named axes."""
+    before = core.trace_ctx.axis_env
+    core.trace_ctx.set_axis_env(core.top_axis_env)
+    try:
+        yield
+    finally:
+        core.trace_ctx.set_axis_env(before)
 
 
 def lowering_for_cpus(primitive: jax.extend.core.Primitive) -> Callable[..., Any]:
@@ -80,6 +105,53 @@ def lower_as_delivery(primitive: jax.extend.core.Primitive) -> None:
     partial_eval.partial_eval_jaxpr_custom_rules[primitive] = functools.partial(
         debugging._debug_partial_eval_custom, primitive=primitive
     )
+
+
+def lower_as_call(primitive: jax.extend.core.Primitive) -> None:
+    """Have a primitive call `params["function"]` with NumPy arrays while a program runs, and give what it returns.
+
+    `params["types"]` are the types of the results. It is called once in all outside of `shard_map`, and once on each
+    device inside, in no order; in a `vmap` once for each row. It has no derivative.
+    """
+
+    @primitive.def_effectful_abstract_eval
+    def _types(*_: Any, types: tuple[Any, ...], **__: Any) -> tuple[list[Any], set[Any]]:
+        return [core.ShapedArray(each.shape, each.dtype) for each in types], {callback._IOEffect}
+
+    def lowering(ctx: Any, *operands: Any, function: Callable[..., Any], types: tuple[Any, ...]) -> Any:
+        context = ctx.module_context.axis_context
+        results, _, _ = callback.emit_python_callback(
+            ctx,
+            function,
+            None,
+            list(operands),
+            ctx.avals_in,
+            ctx.avals_out,
+            has_side_effect=True,
+            sharding=callback._callback_op_sharding(context, None, ctx.avals_out),
+        )
+        return results
+
+    for platform in ("cpu", "gpu"):
+        mlir.register_lowering(primitive, lowering, platform=platform)
+    mlir.register_lowering(primitive, lowering, platform="tpu", cacheable=False)
+
+    def batch(args: Any, dims: Any, **params: Any) -> Any:
+        rows = [
+            arg if dim is None else batching.moveaxis(arg, dim, 0)
+            for arg, dim in zip(args, dims, strict=True)
+        ]
+
+        def of_row(batched: list[Any]) -> Any:
+            given = iter(batched)
+            merged = [row if dim is None else next(given) for row, dim in zip(rows, dims, strict=True)]
+            return primitive.bind(*merged, **params)
+
+        batched = [row for row, dim in zip(rows, dims, strict=True) if dim is not None]
+        results = jax.lax.map(of_row, batched)
+        return results, (0,) * len(results)
+
+    batching.primitive_batchers[primitive] = batch
 
 
 def _sharding_of_callback(ctx: Any) -> Any:

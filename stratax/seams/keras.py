@@ -14,7 +14,7 @@ import dataclasses
 import inspect
 import pkgutil
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import Any, NoReturn
 
 import keras
 from keras.src.backend import compute_output_spec
@@ -34,6 +34,7 @@ from keras.src.trainers.data_adapters.data_adapter import DataAdapter
 from keras.src.trainers.data_adapters.generator_data_adapter import GeneratorDataAdapter
 from keras.src.trainers.data_adapters.py_dataset_adapter import PyDatasetAdapter
 from keras.src.trainers.trainer import Trainer
+from keras.src.utils import module_utils
 from keras.src.utils.io_utils import print_msg
 from keras.src.utils.naming import to_snake_case
 from keras.src.utils.python_utils import is_default
@@ -60,6 +61,9 @@ __all__ = [
     "forget_random_seed",
     "fresh_names",
     "get_stateless_scope",
+    "give_attributes",
+    "give_shapes",
+    "hide_tensorflow",
     "in_stateless_scope",
     "install",
     "installed",
@@ -97,6 +101,27 @@ def without_distribution() -> Iterator[None]:
     """Run a block as if the program had given Keras no distribution, which would lay out new variables its own way."""
     with _set_for_block(_DISTRIBUTION, None):
         yield
+
+
+def state_of_thread() -> Callable[[], contextlib.AbstractContextManager[None]]:
+    """Return a function that, in another thread, gives a block this thread's settings and scopes of Keras."""
+    state = {
+        name: value.copy() if isinstance(value, list | dict) else value
+        for name, value in vars(global_state.GLOBAL_STATE_TRACKER).items()
+    }
+
+    @contextlib.contextmanager
+    def taken_over() -> Iterator[None]:
+        own = vars(global_state.GLOBAL_STATE_TRACKER)
+        before = dict(own)
+        own.update(state)
+        try:
+            yield
+        finally:
+            own.clear()
+            own.update(before)
+
+    return taken_over
 
 
 @contextlib.contextmanager
@@ -160,6 +185,28 @@ def set_random_seed(seed: int) -> None:
 def forget_random_seed() -> None:
     """Have Keras make its global seed generator anew, from Python's random numbers, when something draws."""
     global_state.set_global_attribute(seed_generator.GLOBAL_SEED_GENERATOR, None)
+
+
+# TensorFlow, as Keras sees it.
+
+
+def hide_tensorflow() -> None:
+    """Have Keras go on as without TensorFlow, also where `import tensorflow` gives a module."""
+    # The object that all of Keras' modules share; they have imported it by name.
+    module_utils.tensorflow.module = _NoTensorFlow()
+    module_utils.tensorflow._available = False
+
+
+class _NoTensorFlow:
+    """What Keras asks, once a module `tensorflow` is imported, whether a graph of TensorFlow is being made."""
+
+    def executing_eagerly(self) -> bool:
+        return True
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise ImportError(
+            f"Keras needs TensorFlow itself for this (tensorflow.{name}), and runs without it here."
+        )
 
 
 # What is replaced.
@@ -288,3 +335,33 @@ def original(path: str) -> Any:
 def installed() -> frozenset[str]:
     """Return the paths at which something is replaced now."""
     return frozenset(path for _, path in _installed)
+
+
+# What classes of Keras are given beside what they have, in programs that import `stratax.tf`.
+
+
+def give_attributes(kind: type, attributes: Mapping[str, Any]) -> None:
+    """Give a class of Keras methods and properties that it does not have.
+
+    Args:
+        kind: `keras.KerasTensor` or `keras.Variable`.
+        attributes: By name: functions of `self`, properties, constants.
+    """
+    for name, attribute in attributes.items():
+        setattr(kind, name, attribute)
+
+
+def give_shapes(kind: Any, shapes: Callable[[Any], Any]) -> None:
+    """Have the objects of a class of Keras give their shapes as a class of tuples.
+
+    Args:
+        kind: `keras.KerasTensor` or `keras.Variable`, whose shapes are in `_shape`.
+        shapes: Makes such a tuple.
+    """
+    before: property = inspect.getattr_static(kind, "shape")
+
+    def shape_of(self: Any) -> Any:
+        shape = before.fget(self)  # type: ignore[misc]
+        return shapes(shape) if type(shape) is tuple else shape
+
+    kind.shape = before.getter(shape_of)

@@ -1,23 +1,40 @@
-import jax
-
+import stratax.core.regions
+import stratax.errors
+import stratax.ops.arrays
+import stratax.ops.blocks
+import stratax.ops.creation
+import stratax.ops.dtypes
 import stratax.ops.elementwise
+import stratax.ops.fourier
+import stratax.ops.indexing
 import stratax.ops.linalg
+import stratax.ops.matrices
 import stratax.ops.random
+import stratax.ops.ranges
+import stratax.ops.solving
+import stratax.ops.spectra
+import stratax.ops.stateless
+import stratax.ops.strings
+import stratax.tf._version
+import stratax.v1
+import stratax.v1.either
 import stratax.v1.sparse
-import stratax.v1.strings
-from stratax._version import __version__ as __version__
 from stratax.cluster import device as device
 from stratax.core import GradientTape as GradientTape
 from stratax.core import UnconnectedGradients as UnconnectedGradients
 from stratax.core import Variable as Variable
 from stratax.core import function as function
 from stratax.core import print as print
-from stratax.core import range as range
+from stratax.core.derivatives import IndexedSlices as IndexedSlices
+from stratax.core.derivatives import custom_gradient as custom_gradient
+from stratax.core.derivatives import grad_pass_through as grad_pass_through
+from stratax.core.derivatives import recompute_grad as recompute_grad
 from stratax.core.regions import executing_eagerly as executing_eagerly
 from stratax.core.variable_options import VariableAggregation as VariableAggregation
 from stratax.core.variable_options import VariableSynchronization as VariableSynchronization
 from stratax.data import FixedLenFeature as FixedLenFeature
 from stratax.data import FixedLenSequenceFeature as FixedLenSequenceFeature
+from stratax.data import RaggedTensor as RaggedTensor
 from stratax.data import SparseTensor as SparseTensor
 from stratax.data import TensorShape as TensorShape
 from stratax.data import TensorSpec as TensorSpec
@@ -30,9 +47,21 @@ from stratax.data import parse_single_sequence_example as parse_single_sequence_
 from stratax.data import parse_tensor as parse_tensor
 from stratax.data import serialize_tensor as serialize_tensor
 from stratax.image import random_crop as random_crop
+from stratax.image import saturate_cast as saturate_cast
 from stratax.io.gfile import matching_files as matching_files
-from stratax.io.gfile import read_file as read_file
 from stratax.io.gfile import write_file as write_file
+from stratax.ops.arithmetic import accumulate_n as accumulate_n
+from stratax.ops.arithmetic import add_n as add_n
+from stratax.ops.arithmetic import angle as angle
+from stratax.ops.arithmetic import complex as complex
+from stratax.ops.arithmetic import conj as conj
+from stratax.ops.arithmetic import imag as imag
+from stratax.ops.arithmetic import is_non_decreasing as is_non_decreasing
+from stratax.ops.arithmetic import is_strictly_increasing as is_strictly_increasing
+from stratax.ops.arithmetic import log_sigmoid as log_sigmoid
+from stratax.ops.arithmetic import real as real
+from stratax.ops.arithmetic import truncatediv as truncatediv
+from stratax.ops.arithmetic import truncatemod as truncatemod
 from stratax.ops.arrays import broadcast_to as broadcast_to
 from stratax.ops.arrays import cast as cast
 from stratax.ops.arrays import concat as concat
@@ -41,6 +70,7 @@ from stratax.ops.arrays import gather as gather
 from stratax.ops.arrays import identity as identity
 from stratax.ops.arrays import one_hot as one_hot
 from stratax.ops.arrays import pad as pad
+from stratax.ops.arrays import parallel_stack as parallel_stack
 from stratax.ops.arrays import rank as rank
 from stratax.ops.arrays import repeat as repeat
 from stratax.ops.arrays import reshape as reshape
@@ -55,18 +85,25 @@ from stratax.ops.arrays import tile as tile
 from stratax.ops.arrays import transpose as transpose
 from stratax.ops.arrays import unstack as unstack
 from stratax.ops.arrays import where as where
+from stratax.ops.assertions import Assert as Assert
+from stratax.ops.assertions import assert_equal as assert_equal
+from stratax.ops.assertions import assert_greater as assert_greater
+from stratax.ops.assertions import assert_less as assert_less
+from stratax.ops.assertions import check_numerics as check_numerics
+from stratax.ops.bits import bitcast as bitcast
+from stratax.ops.blocks import batch_to_space as batch_to_space
+from stratax.ops.blocks import space_to_batch as space_to_batch
+from stratax.ops.clock import timestamp as timestamp
 from stratax.ops.creation import constant as constant
 from stratax.ops.creation import convert_to_tensor as convert_to_tensor
 from stratax.ops.creation import eye as eye
 from stratax.ops.creation import fill as fill
 from stratax.ops.creation import is_tensor as is_tensor
-from stratax.ops.creation import linspace as linspace
 from stratax.ops.creation import ones as ones
 from stratax.ops.creation import ones_like as ones_like
 from stratax.ops.creation import zeros as zeros
 from stratax.ops.creation import zeros_like as zeros_like
 from stratax.ops.dtypes import DType as DType
-from stratax.ops.dtypes import as_dtype as as_dtype
 from stratax.ops.dtypes import bfloat16 as bfloat16
 from stratax.ops.dtypes import bool as bool
 from stratax.ops.dtypes import complex64 as complex64
@@ -86,9 +123,17 @@ from stratax.ops.dtypes import uint16 as uint16
 from stratax.ops.dtypes import uint32 as uint32
 from stratax.ops.dtypes import uint64 as uint64
 from stratax.ops.elementwise import abs as abs
+from stratax.ops.elementwise import acos as acos
+from stratax.ops.elementwise import acosh as acosh
 from stratax.ops.elementwise import add as add
+from stratax.ops.elementwise import asin as asin
+from stratax.ops.elementwise import asinh as asinh
+from stratax.ops.elementwise import atan as atan
+from stratax.ops.elementwise import atan2 as atan2
+from stratax.ops.elementwise import atanh as atanh
 from stratax.ops.elementwise import clip_by_value as clip_by_value
 from stratax.ops.elementwise import cos as cos
+from stratax.ops.elementwise import cosh as cosh
 from stratax.ops.elementwise import divide as divide
 from stratax.ops.elementwise import equal as equal
 from stratax.ops.elementwise import exp as exp
@@ -106,24 +151,69 @@ from stratax.ops.elementwise import multiply as multiply
 from stratax.ops.elementwise import negative as negative
 from stratax.ops.elementwise import not_equal as not_equal
 from stratax.ops.elementwise import pow as pow
+from stratax.ops.elementwise import rint as rint
 from stratax.ops.elementwise import round as round
 from stratax.ops.elementwise import scalar_mul as scalar_mul
 from stratax.ops.elementwise import sigmoid as sigmoid
 from stratax.ops.elementwise import sign as sign
 from stratax.ops.elementwise import sin as sin
+from stratax.ops.elementwise import sinh as sinh
 from stratax.ops.elementwise import sqrt as sqrt
 from stratax.ops.elementwise import square as square
 from stratax.ops.elementwise import subtract as subtract
 from stratax.ops.elementwise import tan as tan
 from stratax.ops.elementwise import tanh as tanh
+from stratax.ops.flow import case as case
+from stratax.ops.flow import cond as cond
+from stratax.ops.flow import switch_case as switch_case
+from stratax.ops.flow import while_loop as while_loop
+from stratax.ops.fourier import fft3d as fft3d
+from stratax.ops.fourier import ifft3d as ifft3d
+from stratax.ops.indexing import boolean_mask as boolean_mask
+from stratax.ops.indexing import dynamic_partition as dynamic_partition
+from stratax.ops.indexing import dynamic_stitch as dynamic_stitch
+from stratax.ops.indexing import gather_nd as gather_nd
+from stratax.ops.indexing import meshgrid as meshgrid
+from stratax.ops.indexing import newaxis as newaxis
+from stratax.ops.indexing import reverse_sequence as reverse_sequence
+from stratax.ops.indexing import roll as roll
+from stratax.ops.indexing import scatter_nd as scatter_nd
+from stratax.ops.indexing import sequence_mask as sequence_mask
+from stratax.ops.indexing import slice as slice
+from stratax.ops.indexing import strided_slice as strided_slice
+from stratax.ops.indexing import tensor_scatter_nd_add as tensor_scatter_nd_add
+from stratax.ops.indexing import tensor_scatter_nd_max as tensor_scatter_nd_max
+from stratax.ops.indexing import tensor_scatter_nd_min as tensor_scatter_nd_min
+from stratax.ops.indexing import tensor_scatter_nd_sub as tensor_scatter_nd_sub
+from stratax.ops.indexing import tensor_scatter_nd_update as tensor_scatter_nd_update
+from stratax.ops.indexing import unravel_index as unravel_index
 from stratax.ops.linalg import clip_by_global_norm as clip_by_global_norm
 from stratax.ops.linalg import clip_by_norm as clip_by_norm
 from stratax.ops.linalg import einsum as einsum
 from stratax.ops.linalg import matmul as matmul
 from stratax.ops.linalg import norm as norm
 from stratax.ops.linalg import tensordot as tensordot
+from stratax.ops.mapping import foldl as foldl
+from stratax.ops.mapping import foldr as foldr
+from stratax.ops.mapping import map_fn as map_fn
+from stratax.ops.mapping import scan as scan
+from stratax.ops.mapping import vectorized_map as vectorized_map
+from stratax.ops.ordering import argsort as argsort
+from stratax.ops.ordering import invert_permutation as invert_permutation
+from stratax.ops.ordering import searchsorted as searchsorted
+from stratax.ops.ordering import setdiff1d as setdiff1d
+from stratax.ops.ordering import sort as sort
+from stratax.ops.ordering import unique as unique
+from stratax.ops.ordering import unique_with_counts as unique_with_counts
+from stratax.ops.python_calls import numpy_function as numpy_function
+from stratax.ops.python_calls import py_func as py_func
+from stratax.ops.python_calls import py_function as py_function
+from stratax.ops.ranges import linspace as linspace
+from stratax.ops.ranges import range as range
 from stratax.ops.reductions import argmax as argmax
 from stratax.ops.reductions import argmin as argmin
+from stratax.ops.reductions import count_nonzero as count_nonzero
+from stratax.ops.reductions import cumprod as cumprod
 from stratax.ops.reductions import cumsum as cumsum
 from stratax.ops.reductions import reduce_all as reduce_all
 from stratax.ops.reductions import reduce_any as reduce_any
@@ -133,22 +223,72 @@ from stratax.ops.reductions import reduce_mean as reduce_mean
 from stratax.ops.reductions import reduce_min as reduce_min
 from stratax.ops.reductions import reduce_prod as reduce_prod
 from stratax.ops.reductions import reduce_sum as reduce_sum
+from stratax.ops.segments import bincount as bincount
+from stratax.ops.segments import histogram_fixed_width as histogram_fixed_width
+from stratax.ops.segments import histogram_fixed_width_bins as histogram_fixed_width_bins
+from stratax.ops.segments import segment_max as segment_max
+from stratax.ops.segments import segment_mean as segment_mean
+from stratax.ops.segments import segment_min as segment_min
+from stratax.ops.segments import segment_prod as segment_prod
+from stratax.ops.segments import segment_sum as segment_sum
+from stratax.ops.segments import unsorted_segment_max as unsorted_segment_max
+from stratax.ops.segments import unsorted_segment_mean as unsorted_segment_mean
+from stratax.ops.segments import unsorted_segment_min as unsorted_segment_min
+from stratax.ops.segments import unsorted_segment_prod as unsorted_segment_prod
+from stratax.ops.segments import unsorted_segment_sqrt_n as unsorted_segment_sqrt_n
+from stratax.ops.segments import unsorted_segment_sum as unsorted_segment_sum
+from stratax.ops.shape_assertions import assert_integer as assert_integer
+from stratax.ops.shape_assertions import assert_proper_iterable as assert_proper_iterable
+from stratax.ops.shape_assertions import assert_rank as assert_rank
+from stratax.ops.shape_assertions import assert_same_float_dtype as assert_same_float_dtype
+from stratax.ops.shape_assertions import assert_type as assert_type
+from stratax.ops.shape_assertions import is_numeric_tensor as is_numeric_tensor
+from stratax.ops.shapes import broadcast_dynamic_shape as broadcast_dynamic_shape
+from stratax.ops.shapes import broadcast_static_shape as broadcast_static_shape
+from stratax.ops.shapes import ensure_shape as ensure_shape
+from stratax.ops.shapes import identity_n as identity_n
+from stratax.ops.shapes import required_space_to_batch_paddings as required_space_to_batch_paddings
+from stratax.ops.shapes import shape_n as shape_n
+from stratax.ops.special import betainc as betainc
+from stratax.ops.special import digamma as digamma
+from stratax.ops.special import erf as erf
+from stratax.ops.special import erfc as erfc
+from stratax.ops.special import igamma as igamma
+from stratax.ops.special import igammac as igammac
+from stratax.ops.special import lbeta as lbeta
+from stratax.ops.special import lgamma as lgamma
+from stratax.ops.special import polygamma as polygamma
+from stratax.ops.special import zeta as zeta
+from stratax.ops.static_values import get_static_value as get_static_value
+from stratax.ops.static_values import inside_function as inside_function
+from stratax.ops.static_values import is_symbolic_tensor as is_symbolic_tensor
+from stratax.ops.static_values import tuple as tuple
+from stratax.ops.string_parts import string_split as string_split
+from stratax.ops.strings import as_string as as_string
+from stratax.ops.strings import regex_replace as regex_replace
+from stratax.ops.strings import string_to_hash_bucket as string_to_hash_bucket
+from stratax.ops.tensor_array import TensorArray as TensorArray
+from stratax.ops.tensor_class import Tensor as Tensor
+from stratax.ops.whole_files import read_file as read_file
+from stratax.tf._imports import install_as_tensorflow as install_as_tensorflow
+from stratax.tf._imports import load_ipython_extension as load_ipython_extension
 from stratax.v1 import AUTO_REUSE as AUTO_REUSE
 from stratax.v1 import ConfigProto as ConfigProto
 from stratax.v1 import GPUOptions as GPUOptions
 from stratax.v1 import GraphKeys as GraphKeys
 from stratax.v1 import InteractiveSession as InteractiveSession
+from stratax.v1 import Module as Module
 from stratax.v1 import Operation as Operation
 from stratax.v1 import Print as Print
 from stratax.v1 import Session as Session
 from stratax.v1 import VariableScope as VariableScope
-from stratax.v1 import add_n as add_n
 from stratax.v1 import add_to_collection as add_to_collection
 from stratax.v1 import add_to_collections as add_to_collections
 from stratax.v1 import all_variables as all_variables
 from stratax.v1 import assign as assign
 from stratax.v1 import assign_add as assign_add
 from stratax.v1 import assign_sub as assign_sub
+from stratax.v1 import batch_scatter_update as batch_scatter_update
 from stratax.v1 import constant_initializer as constant_initializer
 from stratax.v1 import control_dependencies as control_dependencies
 from stratax.v1 import div as div
@@ -178,8 +318,16 @@ from stratax.v1 import ones_initializer as ones_initializer
 from stratax.v1 import orthogonal_initializer as orthogonal_initializer
 from stratax.v1 import placeholder as placeholder
 from stratax.v1 import placeholder_with_default as placeholder_with_default
-from stratax.v1 import random_normal_initializer as random_normal_initializer
-from stratax.v1 import random_uniform_initializer as random_uniform_initializer
+from stratax.v1 import scatter_add as scatter_add
+from stratax.v1 import scatter_div as scatter_div
+from stratax.v1 import scatter_max as scatter_max
+from stratax.v1 import scatter_min as scatter_min
+from stratax.v1 import scatter_mul as scatter_mul
+from stratax.v1 import scatter_nd_add as scatter_nd_add
+from stratax.v1 import scatter_nd_sub as scatter_nd_sub
+from stratax.v1 import scatter_nd_update as scatter_nd_update
+from stratax.v1 import scatter_sub as scatter_sub
+from stratax.v1 import scatter_update as scatter_update
 from stratax.v1 import set_random_seed as set_random_seed
 from stratax.v1 import tables_initializer as tables_initializer
 from stratax.v1 import to_bfloat16 as to_bfloat16
@@ -195,16 +343,45 @@ from stratax.v1 import variable_scope as variable_scope
 from stratax.v1 import variables_initializer as variables_initializer
 from stratax.v1 import variance_scaling_initializer as variance_scaling_initializer
 from stratax.v1 import zeros_initializer as zeros_initializer
-from stratax.v1.strings import as_string as as_string
-from stratax.v1.strings import regex_replace as regex_replace
-from stratax.v1.strings import string_to_hash_bucket as string_to_hash_bucket
+from stratax.v1.compat import control_flow_v2_enabled as control_flow_v2_enabled
+from stratax.v1.compat import dimension_at_index as dimension_at_index
+from stratax.v1.compat import dimension_value as dimension_value
+from stratax.v1.compat import disable_control_flow_v2 as disable_control_flow_v2
+from stratax.v1.compat import disable_eager_execution as disable_eager_execution
+from stratax.v1.compat import disable_resource_variables as disable_resource_variables
+from stratax.v1.compat import disable_tensor_equality as disable_tensor_equality
+from stratax.v1.compat import disable_v2_behavior as disable_v2_behavior
+from stratax.v1.compat import disable_v2_tensorshape as disable_v2_tensorshape
+from stratax.v1.compat import enable_control_flow_v2 as enable_control_flow_v2
+from stratax.v1.compat import enable_eager_execution as enable_eager_execution
+from stratax.v1.compat import enable_resource_variables as enable_resource_variables
+from stratax.v1.compat import enable_tensor_equality as enable_tensor_equality
+from stratax.v1.compat import enable_v2_behavior as enable_v2_behavior
+from stratax.v1.compat import enable_v2_tensorshape as enable_v2_tensorshape
+from stratax.v1.compat import executing_eagerly_outside_functions as executing_eagerly_outside_functions
+from stratax.v1.compat import reset_default_graph as reset_default_graph
+from stratax.v1.compat import resource_variables_enabled as resource_variables_enabled
+from stratax.v1.functions import assert_greater_equal as assert_greater_equal
+from stratax.v1.functions import assert_less_equal as assert_less_equal
+from stratax.v1.functions import assert_near as assert_near
+from stratax.v1.functions import assert_negative as assert_negative
+from stratax.v1.functions import assert_non_negative as assert_non_negative
+from stratax.v1.functions import assert_non_positive as assert_non_positive
+from stratax.v1.functions import assert_none_equal as assert_none_equal
+from stratax.v1.functions import assert_positive as assert_positive
+from stratax.v1.functions import assert_rank_at_least as assert_rank_at_least
+from stratax.v1.functions import assert_rank_in as assert_rank_in
+from stratax.v1.functions import assert_scalar as assert_scalar
+from stratax.v1.logging import get_logger as get_logger
 
 from . import app as app
 from . import autograph as autograph
+from . import bitwise as bitwise
 from . import compat as compat
 from . import config as config
 from . import contrib as contrib
 from . import data as data
+from . import debugging as debugging
 from . import distribute as distribute
 from . import dtypes as dtypes
 from . import errors as errors
@@ -223,23 +400,32 @@ from . import lookup as lookup
 from . import losses as losses
 from . import math as math
 from . import metrics as metrics
+from . import migration as migration
 from . import nest as nest
 from . import nn as nn
+from . import optimizers as optimizers
 from . import python_io as python_io
+from . import quantization as quantization
+from . import ragged as ragged
 from . import random as random
+from . import signal as signal
 from . import sparse as sparse
 from . import strings as strings
 from . import summary as summary
+from . import sysconfig as sysconfig
+from . import test as test
 from . import tpu as tpu
 from . import train as train
+from . import version as version
 
-Tensor = jax.Array
+__version__ = stratax.tf._version.VERSION
 ceil = stratax.ops.elementwise.ceil
 div_no_nan = stratax.ops.elementwise.divide_no_nan
 expm1 = stratax.ops.elementwise.expm1
 floordiv = stratax.ops.elementwise.floordiv
 floormod = stratax.ops.elementwise.mod
 global_norm = stratax.ops.linalg.global_norm
+init_scope = stratax.core.regions.outside_scopes
 is_finite = stratax.ops.elementwise.is_finite
 is_inf = stratax.ops.elementwise.is_inf
 is_nan = stratax.ops.elementwise.is_nan
@@ -255,10 +441,59 @@ reciprocal = stratax.ops.elementwise.reciprocal
 rsqrt = stratax.ops.elementwise.rsqrt
 squared_difference = stratax.ops.elementwise.squared_difference
 sparse_tensor_to_dense = stratax.v1.sparse.to_dense
-string_join = stratax.v1.strings.join
-string_strip = stratax.v1.strings.strip
-string_to_hash_bucket_fast = stratax.v1.strings.to_hash_bucket_fast
-string_to_hash_bucket_strong = stratax.v1.strings.to_hash_bucket_strong
-string_to_number = stratax.v1.strings.to_number
+string_join = stratax.ops.strings.join
+string_strip = stratax.ops.strings.strip
+string_to_hash_bucket_fast = stratax.ops.strings.to_hash_bucket_fast
+string_to_hash_bucket_strong = stratax.ops.strings.to_hash_bucket_strong
+string_to_number = stratax.ops.strings.to_number
 truediv = stratax.ops.elementwise.divide
 truncated_normal = stratax.ops.random.truncated_normal
+random_normal_initializer = stratax.v1.either.RandomNormal
+random_uniform_initializer = stratax.v1.either.RandomUniform
+random_index_shuffle = stratax.ops.stateless.index_shuffle
+cholesky = stratax.ops.solving.cholesky
+cholesky_solve = stratax.ops.solving.cholesky_solve
+cross = stratax.ops.matrices.cross
+diag = stratax.ops.matrices.tensor_diag
+diag_part = stratax.ops.matrices.tensor_diag_part
+matrix_band_part = stratax.ops.matrices.band_part
+matrix_determinant = stratax.ops.solving.det
+matrix_diag = stratax.ops.matrices.diag
+matrix_diag_part = stratax.ops.matrices.diag_part
+matrix_inverse = stratax.ops.solving.inv
+matrix_set_diag = stratax.ops.matrices.set_diag
+matrix_solve = stratax.ops.solving.solve
+matrix_solve_ls = stratax.ops.solving.lstsq
+matrix_transpose = stratax.ops.matrices.matrix_transpose
+matrix_triangular_solve = stratax.ops.solving.triangular_solve
+qr = stratax.ops.spectra.qr
+self_adjoint_eig = stratax.ops.spectra.eigh
+self_adjoint_eigvals = stratax.ops.spectra.eigvalsh
+svd = stratax.ops.spectra.svd
+trace = stratax.ops.matrices.trace
+depth_to_space = stratax.ops.blocks.depth_to_space
+space_to_depth = stratax.ops.blocks.space_to_depth
+fft = stratax.ops.fourier.fft
+ifft = stratax.ops.fourier.ifft
+fft2d = stratax.ops.fourier.fft2d
+ifft2d = stratax.ops.fourier.ifft2d
+space_to_batch_nd = stratax.ops.blocks.space_to_batch
+as_dtype = stratax.ops.dtypes.as_tensor_dtype
+OpError = stratax.errors.StrataxError
+lin_space = stratax.ops.ranges.linspace
+matrix_square_root = stratax.ops.spectra.sqrtm
+random_gamma = stratax.ops.random.gamma
+reverse_v2 = stratax.ops.arrays.reverse
+tensor_scatter_add = stratax.ops.indexing.tensor_scatter_nd_add
+tensor_scatter_sub = stratax.ops.indexing.tensor_scatter_nd_sub
+tensor_scatter_update = stratax.ops.indexing.tensor_scatter_nd_update
+where_v2 = stratax.ops.arrays.where
+COMPILER_VERSION = stratax.tf._version.COMPILER_VERSION
+GIT_VERSION = stratax.tf._version.GIT_VERSION
+VERSION = stratax.tf._version.VERSION
+initialize_all_tables = stratax.v1.tables_initializer
+initialize_local_variables = stratax.v1.local_variables_initializer
+initialize_variables = stratax.v1.variables_initializer
+random_poisson = stratax.ops.random.poisson
+guarantee_const = stratax.ops.arrays.identity
+floor_div = stratax.ops.elementwise.floordiv

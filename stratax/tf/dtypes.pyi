@@ -1,6 +1,6 @@
+import stratax.ops.dtypes
 from stratax.ops.arrays import cast as cast
 from stratax.ops.dtypes import DType as DType
-from stratax.ops.dtypes import as_dtype as as_dtype
 from stratax.ops.dtypes import bfloat16 as bfloat16
 from stratax.ops.dtypes import bool as bool
 from stratax.ops.dtypes import complex64 as complex64
@@ -19,3 +19,5 @@ from stratax.ops.dtypes import uint8 as uint8
 from stratax.ops.dtypes import uint16 as uint16
 from stratax.ops.dtypes import uint32 as uint32
 from stratax.ops.dtypes import uint64 as uint64
+
+as_dtype = stratax.ops.dtypes.as_tensor_dtype

@@ -1,4 +1,4 @@
-"""`tf.initializers`: what gives variables their first values (tf layer)."""
+"""`tf.initializers`: TensorFlow 1's initializers, and those of Keras (tf layer)."""
 
 from stratax.tf import _names
 

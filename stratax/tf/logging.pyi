@@ -1,1 +1,3 @@
 from stratax.v1.logging import *
+
+del get_logger

@@ -1,4 +1,4 @@
-"""`tf.losses`: TensorFlow 1's functions; TensorFlow 2's are in `tf.keras.losses` (tf layer)."""
+"""`tf.losses`: TensorFlow 1's functions, and the names of `tf.keras.losses` (tf layer)."""
 
 from stratax.tf import _names
 

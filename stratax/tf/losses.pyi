@@ -1,1 +1,20 @@
+import keras.losses
+from keras.losses import *
+
+import stratax.v1.either
 from stratax.v1.losses import *
+
+del mean_squared_error
+KLD = keras.losses.kl_divergence
+MAE = keras.losses.mean_absolute_error
+MAPE = keras.losses.mean_absolute_percentage_error
+MSE = keras.losses.mean_squared_error
+MSLE = keras.losses.mean_squared_logarithmic_error
+kld = keras.losses.kl_divergence
+kullback_leibler_divergence = keras.losses.kl_divergence
+logcosh = keras.losses.log_cosh
+mae = keras.losses.mean_absolute_error
+mape = keras.losses.mean_absolute_percentage_error
+mse = keras.losses.mean_squared_error
+msle = keras.losses.mean_squared_logarithmic_error
+mean_squared_error = stratax.v1.either.mean_squared_error_loss

@@ -1,4 +1,4 @@
-"""`tf.metrics`: TensorFlow 1's functions; TensorFlow 2's are in `tf.keras.metrics` (tf layer)."""
+"""`tf.metrics`: TensorFlow 1's functions, and the names of `tf.keras.metrics` (tf layer)."""
 
 from stratax.tf import _names
 

@@ -1,3 +1,25 @@
-from stratax.v1.strings import *
-
-del string_to_hash_bucket
+from stratax.ops.string_parts import bytes_split as bytes_split
+from stratax.ops.string_parts import format as format
+from stratax.ops.string_parts import ngrams as ngrams
+from stratax.ops.string_parts import reduce_join as reduce_join
+from stratax.ops.string_parts import split as split
+from stratax.ops.string_parts import unsorted_segment_join as unsorted_segment_join
+from stratax.ops.strings import as_string as as_string
+from stratax.ops.strings import join as join
+from stratax.ops.strings import length as length
+from stratax.ops.strings import lower as lower
+from stratax.ops.strings import regex_full_match as regex_full_match
+from stratax.ops.strings import regex_replace as regex_replace
+from stratax.ops.strings import strip as strip
+from stratax.ops.strings import substr as substr
+from stratax.ops.strings import to_hash_bucket as to_hash_bucket
+from stratax.ops.strings import to_hash_bucket_fast as to_hash_bucket_fast
+from stratax.ops.strings import to_hash_bucket_strong as to_hash_bucket_strong
+from stratax.ops.strings import to_number as to_number
+from stratax.ops.strings import upper as upper
+from stratax.ops.unicode import unicode_decode as unicode_decode
+from stratax.ops.unicode import unicode_decode_with_offsets as unicode_decode_with_offsets
+from stratax.ops.unicode import unicode_encode as unicode_encode
+from stratax.ops.unicode import unicode_split as unicode_split
+from stratax.ops.unicode import unicode_split_with_offsets as unicode_split_with_offsets
+from stratax.ops.unicode import unicode_transcode as unicode_transcode

@@ -10,12 +10,10 @@ from . import functions as functions
 from . import initializers as initializers
 from . import layers as layers
 from . import logging as logging
-from . import lookup as lookup
 from . import losses as losses
 from . import metrics as metrics
 from . import nn as nn
 from . import sparse as sparse
-from . import strings as strings
 from . import summary as summary
 from . import train as train
 from ._collections import GraphKeys as GraphKeys
@@ -37,7 +35,6 @@ from ._current import current as current
 from ._current import current_or_none as current_or_none
 from ._current import entering as entering
 from ._current import reading as reading
-from ._functions import add_n as add_n
 from ._functions import div as div
 from ._functions import multinomial as multinomial
 from ._functions import to_bfloat16 as to_bfloat16
@@ -58,6 +55,7 @@ from ._graph import placeholder as placeholder
 from ._graph import placeholder_with_default as placeholder_with_default
 from ._graph import set_random_seed as set_random_seed
 from ._graph import variable_op_scope as variable_op_scope
+from ._host import ByRow as ByRow
 from ._host import Compute as Compute
 from ._host import HostInputs as HostInputs
 from ._host import HostResult as HostResult
@@ -65,6 +63,7 @@ from ._host import HostTensor as HostTensor
 from ._host import HostTrace as HostTrace
 from ._host import after_step as after_step
 from ._host import values_after_step as values_after_step
+from ._module import Module as Module
 from ._operations import Operation as Operation
 from ._operations import assign as assign
 from ._operations import assign_add as assign_add
@@ -72,6 +71,17 @@ from ._operations import assign_sub as assign_sub
 from ._operations import control_dependencies as control_dependencies
 from ._operations import group as group
 from ._operations import no_op as no_op
+from ._scatters import batch_scatter_update as batch_scatter_update
+from ._scatters import scatter_add as scatter_add
+from ._scatters import scatter_div as scatter_div
+from ._scatters import scatter_max as scatter_max
+from ._scatters import scatter_min as scatter_min
+from ._scatters import scatter_mul as scatter_mul
+from ._scatters import scatter_nd_add as scatter_nd_add
+from ._scatters import scatter_nd_sub as scatter_nd_sub
+from ._scatters import scatter_nd_update as scatter_nd_update
+from ._scatters import scatter_sub as scatter_sub
+from ._scatters import scatter_update as scatter_update
 from ._scope import DerivativesError as DerivativesError
 from ._scope import ModelScope as ModelScope
 from ._scope import ModelState as ModelState

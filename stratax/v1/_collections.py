@@ -8,7 +8,7 @@ import keras
 from stratax import errors
 from stratax._shown import shown
 from stratax.core import UnconnectedGradients
-from stratax.v1._current import current, readable
+from stratax.v1._current import current, current_or_none, readable
 from stratax.v1._operations import Operation, no_op
 
 
@@ -167,7 +167,17 @@ def gradients(
 
     Returns:
         One tensor for each of `xs`.
+
+    Raises:
+        ModelScopeError: If it is called outside of a `model_fn`.
+        BadArgumentError: If `unconnected_gradients` is unknown.
     """
+    if current_or_none() is None:
+        raise errors.ModelScopeError(
+            "tf.gradients needs a graph, and outside of a `model_fn` there is none. Expected: tf.GradientTape around "
+            "what is differentiated: `with tf.GradientTape() as tape: ...`, then `tape.gradient(ys, xs)`; "
+            "`tape.watch(x)` for what is no variable."
+        )
     wanted = str(getattr(unconnected_gradients, "value", unconnected_gradients))
     if wanted not in ("none", "zero"):
         raise errors.BadArgumentError(

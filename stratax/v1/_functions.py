@@ -5,13 +5,26 @@ from typing import Any
 
 from stratax import errors
 from stratax._typing import TensorLike
-from stratax.ops import arrays, creation, elementwise, linalg, neural, nn, random, reductions
+from stratax.ops import (
+    arithmetic,
+    arrays,
+    convolutions,
+    creation,
+    elementwise,
+    embeddings,
+    linalg,
+    nn,
+    normalization,
+    pooling,
+    random,
+    reductions,
+)
 from stratax.ops.naming import nameable
 
 _Axis = Any
 
 
-def _either(new_name: str, new: Any, old_name: str, old: Any) -> Any:
+def either(new_name: str, new: Any, old_name: str, old: Any) -> Any:
     """Return what an argument is that has two names."""
     if old is None:
         return new
@@ -31,8 +44,8 @@ def _reduction(function: Callable[..., Any], name: str) -> Callable[..., Any]:
         reduction_indices: _Axis = None,
         keep_dims: bool | None = None,
     ) -> Any:
-        axis = _either("axis", axis, "reduction_indices", reduction_indices)
-        keepdims = bool(_either("keepdims", keepdims, "keep_dims", keep_dims))
+        axis = either("axis", axis, "reduction_indices", reduction_indices)
+        keepdims = bool(either("keepdims", keepdims, "keep_dims", keep_dims))
         return function(input_tensor, axis, keepdims, name=name)
 
     reduce.__name__ = reduce.__qualname__ = name
@@ -66,7 +79,7 @@ def argmax(
     output_type: Any = "int64",
 ) -> Any:
     """Return where the largest elements are, as `tf.compat.v1.argmax`; `dimension` is the older name of `axis`."""
-    return reductions.argmax(input, _either("axis", axis, "dimension", dimension), output_type, name=name)
+    return reductions.argmax(input, either("axis", axis, "dimension", dimension), output_type, name=name)
 
 
 def argmin(
@@ -77,21 +90,21 @@ def argmin(
     output_type: Any = "int64",
 ) -> Any:
     """Return where the smallest elements are, as `tf.compat.v1.argmin`; `dimension` is the older name of `axis`."""
-    return reductions.argmin(input, _either("axis", axis, "dimension", dimension), output_type, name=name)
+    return reductions.argmin(input, either("axis", axis, "dimension", dimension), output_type, name=name)
 
 
 def expand_dims(
     input: TensorLike, axis: int | None = None, name: str | None = None, dim: int | None = None
 ) -> Any:
     """Add a dimension of size 1, as `tf.compat.v1.expand_dims`; `dim` is the older name of `axis`."""
-    return arrays.expand_dims(input, _either("axis", axis, "dim", dim), name=name)
+    return arrays.expand_dims(input, either("axis", axis, "dim", dim), name=name)
 
 
 def squeeze(
     input: TensorLike, axis: _Axis = None, name: str | None = None, squeeze_dims: _Axis = None
 ) -> Any:
     """Remove dimensions of size 1, as `tf.compat.v1.squeeze`; `squeeze_dims` is the older name of `axis`."""
-    return arrays.squeeze(input, _either("axis", axis, "squeeze_dims", squeeze_dims), name=name)
+    return arrays.squeeze(input, either("axis", axis, "squeeze_dims", squeeze_dims), name=name)
 
 
 def shape(input: TensorLike, name: str | None = None, out_type: Any = "int32") -> Any:
@@ -125,7 +138,7 @@ def norm(
     keep_dims: bool | None = None,
 ) -> Any:
     """Return norms of vectors or matrices, as `tf.compat.v1.norm`; `keep_dims` is the older name of `keepdims`."""
-    keepdims = bool(_either("keepdims", keepdims, "keep_dims", keep_dims))
+    keepdims = bool(either("keepdims", keepdims, "keep_dims", keep_dims))
     return linalg.norm(tensor, ord, axis, keepdims, name=name)
 
 
@@ -175,27 +188,18 @@ def multinomial(
     return random.categorical(logits, num_samples, output_dtype, seed, name=name)
 
 
-@nameable
-def add_n(inputs: Any, name: str | None = None) -> Any:
-    """Return the sum of a list of tensors of one shape, as `tf.add_n`."""
-    tensors = [arrays.identity(each) for each in (inputs if isinstance(inputs, list | tuple) else [inputs])]
-    if not tensors:
-        raise errors.BadArgumentError("tf.add_n needs at least one tensor. Received: inputs=[].")
-    return sum(tensors[1:], tensors[0])
-
-
 def softmax(
     logits: TensorLike, axis: int | None = None, name: str | None = None, dim: int | None = None
 ) -> Any:
     """Return exp(x) / sum(exp(x)), as `tf.compat.v1.nn.softmax`; `dim` is the older name of `axis`."""
-    return nn.softmax(logits, _either("axis", axis, "dim", dim), name=name)
+    return nn.softmax(logits, either("axis", axis, "dim", dim), name=name)
 
 
 def log_softmax(
     logits: TensorLike, axis: int | None = None, name: str | None = None, dim: int | None = None
 ) -> Any:
     """Return log(softmax(x)), as `tf.compat.v1.nn.log_softmax`; `dim` is the older name of `axis`."""
-    return nn.log_softmax(logits, _either("axis", axis, "dim", dim), name=name)
+    return nn.log_softmax(logits, either("axis", axis, "dim", dim), name=name)
 
 
 def dropout(
@@ -216,7 +220,7 @@ def dropout(
         name: By which hooks find the result, in a `model_fn`.
         rate: Instead of `keep_prob`: the chance that an element becomes 0.
     """
-    rate = _either("rate", rate, "keep_prob", None if keep_prob is None else 1 - keep_prob)
+    rate = either("rate", rate, "keep_prob", None if keep_prob is None else 1 - keep_prob)
     if rate is None:
         raise errors.BadArgumentError("tf.nn.dropout needs rate or keep_prob. Received: neither.")
     return nn.dropout(x, rate, noise_shape, seed, name=name)
@@ -242,7 +246,7 @@ def softmax_cross_entropy_with_logits_v2(
     dim: int | None = None,
 ) -> Any:
     """Return cross entropies, as `tf.nn.softmax_cross_entropy_with_logits_v2`; `dim` is the older name of `axis`."""
-    axis = _either("axis", axis, "dim", dim)
+    axis = either("axis", axis, "dim", dim)
     return nn.softmax_cross_entropy_with_logits(labels, logits, -1 if axis is None else axis, name=name)
 
 
@@ -261,8 +265,8 @@ def conv2d(
 
     `filter` is the older name of `filters`, and `use_cudnn_on_gpu` is ignored.
     """
-    kernel: Any = _either("filters", filters, "filter", filter)
-    return neural.conv2d(
+    kernel: Any = either("filters", filters, "filter", filter)
+    return convolutions.conv2d(
         input, kernel, 1 if strides is None else strides, padding, data_format, dilations, name=name
     )
 
@@ -276,9 +280,12 @@ def moments(
     keepdims: bool | None = None,
 ) -> Any:
     """Return mean and variance, as `tf.compat.v1.nn.moments`; `keep_dims` is the older name of `keepdims`."""
-    return neural.moments(x, axes, shift, bool(_either("keepdims", keepdims, "keep_dims", keep_dims)), name)
+    return normalization.moments(
+        x, axes, shift, bool(either("keepdims", keepdims, "keep_dims", keep_dims)), name
+    )
 
 
+@nameable
 def embedding_lookup(
     params: Any,
     ids: TensorLike,
@@ -289,26 +296,27 @@ def embedding_lookup(
 ) -> Any:
     """Return rows of a matrix, as `tf.compat.v1.nn.embedding_lookup`.
 
-    The arguments are those of `tf.nn.embedding_lookup`; `partition_strategy` and `validate_indices` are ignored.
+    The arguments are those of `tf.nn.embedding_lookup`, except that parts of a matrix have its rows in turn unless
+    `partition_strategy` is `"div"`; `validate_indices` is ignored.
     """
-    return neural.embedding_lookup(params, ids, max_norm, name=name)
+    return embeddings.rows_of(params, ids, max_norm, partition_strategy)
 
 
 def in_top_k(predictions: TensorLike, targets: TensorLike, k: int, name: str | None = None) -> Any:
     """Return whether targets are among the largest predictions, as `tf.compat.v1.nn.in_top_k`."""
-    return neural.in_top_k(targets, predictions, k, name=name)
+    return nn.in_top_k(targets, predictions, k, name=name)
 
 
 def l2_normalize(
     x: TensorLike, axis: Any = None, epsilon: float = 1e-12, name: str | None = None, dim: Any = None
 ) -> Any:
     """Divide by the length, as `tf.compat.v1.nn.l2_normalize`; `dim` is the older name of `axis`."""
-    return neural.l2_normalize(x, _either("axis", axis, "dim", dim), epsilon, name=name)
+    return arithmetic.l2_normalize(x, either("axis", axis, "dim", dim), epsilon, name=name)
 
 
 def xw_plus_b(x: TensorLike, weights: TensorLike, biases: TensorLike, name: str | None = None) -> Any:
     """Return `x @ weights + biases`, as `tf.nn.xw_plus_b`."""
-    return neural.bias_add(linalg.matmul(x, weights), biases, name=name)
+    return normalization.bias_add(linalg.matmul(x, weights), biases, name=name)
 
 
 def _pooling(function: Callable[..., Any], name: str) -> Callable[..., Any]:
@@ -321,7 +329,7 @@ def _pooling(function: Callable[..., Any], name: str) -> Callable[..., Any]:
         name: str | None = None,
         input: TensorLike | None = None,
     ) -> Any:
-        images: Any = _either("input", input, "value", value)
+        images: Any = either("input", input, "value", value)
         return function(images, ksize, strides, padding, data_format, name=name)
 
     pool.__name__ = pool.__qualname__ = name
@@ -332,5 +340,5 @@ def _pooling(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     return pool
 
 
-avg_pool = _pooling(neural.avg_pool, "avg_pool")
-max_pool = _pooling(neural.max_pool, "max_pool")
+avg_pool = _pooling(pooling.avg_pool, "avg_pool")
+max_pool = _pooling(pooling.max_pool, "max_pool")

@@ -9,7 +9,7 @@ the step. What strings are made of the step's results (labels of classes) is a :
 import functools
 import itertools
 import threading
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from typing import Any, NoReturn
 
 import jax
@@ -58,9 +58,9 @@ class HostTensor(labels.TextSymbol):
 
     def applied(self, name: str, function: Callable[..., Any], operands: list[Any]) -> Any:
         """Return what a function of arrays makes of it and others: see :class:`TextSymbol`."""
-        from stratax.v1._on_host import on_host
+        from stratax.v1._on_host import of_symbols
 
-        return on_host(function, *operands, name=name, gives=None)
+        return of_symbols(function, operands, name, None)
 
     def __repr__(self) -> str:
         return f"<HostTensor {self.name!r} shape={self.shape} dtype={self.dtype}>"
@@ -99,6 +99,22 @@ _CONVERSIONS = ("len", "iter", "contains", "array", "jax_array")
 
 for _name in (*_BINARY, *(f"r{name}" for name in _BINARY), *_OTHERS, *_CONVERSIONS):
     setattr(HostTensor, f"__{_name}__", HostTensor._refuse)
+
+
+class ByRow:
+    """A function on the host whose results for an example depend on that example alone.
+
+    So it may get the examples of several batches in one call.
+
+    Args:
+        function: From the features by name to arrays, as :meth:`HostInputs.register` takes it.
+    """
+
+    def __init__(self, function: Compute) -> None:
+        self._function = function
+
+    def __call__(self, features: dict[str, Any]) -> Mapping[str, np.ndarray]:
+        return self._function(features)
 
 
 class HostInputs:
@@ -146,18 +162,32 @@ class HostInputs:
         """Return what keeps the values of a feature until the step after it is over."""
         return self._kept.setdefault(name, Kept(name))
 
-    def apply(self, batch: Batch) -> dict[str, dict[str, np.ndarray]]:
+    def apply(self, batch: Batch, keys: Iterable[str] | None = None) -> dict[str, dict[str, np.ndarray]]:
         """Return what the functions make of a batch, by key.
 
         Args:
             batch: The features by name, on the host.
+            keys: Which functions; all by default.
 
         Raises:
             BadArgumentError: A feature is missing.
         """
         # What is made of strings once is there for all functions.
         known = dict(batch)
-        return {key: self._computed(key, known) for key in self._functions}
+        return {key: self._computed(key, known) for key in (self._functions if keys is None else keys)}
+
+    def divided(self, names: Collection[str]) -> tuple[list[str], list[str]]:
+        """Return the keys of the functions that may get several batches in one call, and those of the others.
+
+        Args:
+            names: The features that can be joined.
+        """
+        by_row = [
+            key
+            for key, (function, read) in self._functions.items()
+            if isinstance(function, ByRow) and all(name in names for name in read)
+        ]
+        return by_row, [key for key in self._functions if key not in by_row]
 
     def compute(self, key: str, batch: Batch) -> dict[str, np.ndarray]:
         """Return what one function makes of a batch."""
@@ -368,9 +398,9 @@ class HostResult(labels.TextSymbol):
 
     def applied(self, name: str, function: Callable[..., Any], operands: list[Any]) -> Any:
         """Return what a function of arrays makes of it and others: see :class:`TextSymbol`."""
-        from stratax.v1._on_host import on_host
+        from stratax.v1._on_host import of_symbols
 
-        return on_host(function, *operands, name=name, gives=None)
+        return of_symbols(function, operands, name, None)
 
     def value(self) -> np.ndarray:
         """Return the result, computed of the tensors' values.

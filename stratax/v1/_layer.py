@@ -37,7 +37,7 @@ class Layer(keras.layers.Layer):
 
     Example:
         >>> from stratax.v1 import layers
-        >>> layers.Flatten()(keras.ops.ones((2, 3, 4))).shape
+        >>> tuple(layers.Flatten()(keras.ops.ones((2, 3, 4))).shape)
         (2, 12)
     """
 

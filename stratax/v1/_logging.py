@@ -31,11 +31,19 @@ def set_verbosity(v: int | str) -> None:
     Args:
         v: `DEBUG`, `INFO`, `WARN`, `ERROR` or `FATAL`.
     """
+    get_logger().setLevel(v)
+
+
+def get_logger() -> logging.Logger:
+    """Return Stratax' own logger, as `tf.get_logger`.
+
+    What is logged goes to stderr if the program has set up nothing else.
+    """
     if not any(isinstance(handler, _WhereNobodyElseDoes) for handler in _logger.handlers):
         handler = _WhereNobodyElseDoes()
         handler.setFormatter(logging.Formatter(logging.BASIC_FORMAT))
         _logger.addHandler(handler)
-    _logger.setLevel(v)
+    return _logger
 
 
 def get_verbosity() -> int:

@@ -15,7 +15,7 @@ import numpy as np
 
 from stratax._shown import shown
 from stratax._typing import TensorLike
-from stratax.distribute.replicas import REPLICA_AXIS, ReplicaContext, syncing_replicas
+from stratax.distribute.replicas import ReplicaContext, sum_over_replicas, syncing_replicas
 from stratax.errors import BadArgumentError
 from stratax.ops import nn
 from stratax.ops.creation import on_device
@@ -576,7 +576,7 @@ def _reduced(losses: Any, weights: Any, reduction: str, is_constant: bool) -> An
     if replicas is None or is_constant:
         return _ratio_of_any(total, count)
     # The mean over replicas of these is the quotient of all replicas' sums; its gradient, too.
-    count = jax.lax.psum(count, REPLICA_AXIS)
+    count = sum_over_replicas(count)
     return _ratio_of_any(total, count) * replicas.num_replicas_in_sync
 
 

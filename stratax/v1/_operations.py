@@ -24,6 +24,7 @@ class Operation:
         control_inputs: The operations that run before it.
         order: Where it stands in the program: operations run in the order in which they were written.
         value: What a variable has after an assignment, where that is the operation's value.
+        is_done: Whether it has been run where it was written, in a branch or a loop.
 
     Attributes:
         name: Its name.
@@ -40,7 +41,10 @@ class Operation:
         control_inputs: Iterable["Operation"],
         order: int,
         value: Callable[[], Any] | None = None,
+        *,
+        is_done: bool = False,
     ) -> None:
+        self._is_done = is_done
         self.name = name
         self.control_inputs = tuple(control_inputs)
         self.order = order
@@ -63,6 +67,9 @@ class Operation:
             self._update()
 
     def __jax_array__(self) -> Any:
+        if self._is_done:
+            # A branch has to give a tensor.
+            return jnp.zeros((), bool) if self._value is None else jnp.asarray(self._value())
         if self._value is None:
             raise errors.BadTypeError(
                 f"An operation without a value was used as a number. Expected: a tensor. Received: {shown(self)}. "
@@ -153,23 +160,26 @@ class Operation:
         return f"<operation {self.name!r}>"
 
 
-def group(*inputs: object, name: str | None = None) -> Operation:
+def group(*inputs: object, name: str | None = None) -> Any:
     """Return an operation that runs others, as `tf.group`.
 
     Args:
         *inputs: Operations, tensors, variables, or lists of them.
         name: Its name.
 
-    Raises:
-        ModelScopeError: If it is called outside of a `model_fn`.
+    Returns:
+        The operation; None outside of a `model_fn`, where everything has happened already.
     """
-    scope = current()
+    scope = current_or_none()
+    if scope is None:
+        return None
     return scope.operation(None, name=name or "group_deps", inputs=operations_of(inputs))
 
 
-def no_op(name: str | None = None) -> Operation:
-    """Return an operation that does nothing, as `tf.no_op`."""
-    return current().operation(None, name=name or "NoOp")
+def no_op(name: str | None = None) -> Any:
+    """Return an operation that does nothing, as `tf.no_op`; None outside of a `model_fn`, as eagerly in TensorFlow."""
+    scope = current_or_none()
+    return None if scope is None else scope.operation(None, name=name or "NoOp")
 
 
 @contextlib.contextmanager

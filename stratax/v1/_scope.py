@@ -40,6 +40,13 @@ _GENERATOR = "seed_generator_state"
 _NAME = "_stratax_full_name"
 
 
+def _of_symbols(function: Callable[..., Any], operands: Sequence[Any], name: str, gives: Any) -> Any:
+    # That module needs this one.
+    from stratax.v1._on_host import of_symbols
+
+    return of_symbols(function, operands, name, gives)
+
+
 class DerivativesError(errors.TapeError):
     """A trace was asked for a derivative of a higher order than it follows; the next one will follow it."""
 
@@ -85,7 +92,6 @@ class ModelScope(creation.Creator):
     Attributes:
         mode: The mode.
         state: The model's variables.
-        is_running: Whether operations are being run: what is assigned then takes effect at once.
         variable_scope: The variable scope that is entered.
         scope_counts: How often each variable scope was entered, by full name.
         slot_path: Gives the full name of an optimizer's slot, of the variable's path, the slot and what the optimizer
@@ -96,7 +102,8 @@ class ModelScope(creation.Creator):
     def __init__(self, state: ModelState, mode: str) -> None:
         self.state = state
         self.mode = mode
-        self.is_running = False
+        self._is_making = False
+        self._around: regions.Region | None = None
         self.variable_scope = VariableScope("")
         # How often variable scopes were entered, by full name: layers without a name count with them.
         self.scope_counts: collections.Counter[str] = collections.Counter()
@@ -139,6 +146,7 @@ class ModelScope(creation.Creator):
         _keras_optimizers.install()
         drawn = random.getstate()
         self._known = known.KnownTrace(regions.current_trace())
+        self._around = regions.current_region()
         try:
             if self.state.seed is not None:
                 # Keras' initializers and dropout layers draw their seeds from Python's generator when they are made.
@@ -146,7 +154,7 @@ class ModelScope(creation.Creator):
             with (
                 entering(self),
                 forms.collecting(_summaries.Collector()),
-                labels.looked_up_by(after_step),
+                labels.looked_up_by(after_step, _of_symbols),
                 seam.fresh_names(),
                 creation.creating_by(self),
                 generators.drawing_from(self._drawn_from),
@@ -592,10 +600,26 @@ class ModelScope(creation.Creator):
             inputs: More operations to run before it, such as those that what it assigns depends on.
             value: What it is worth as a tensor.
         """
+        if self._is_in_control_flow() and update is not None:
+            # Behind the branch or loop nobody could run it any more.
+            update()
+        if self._is_in_control_flow():
+            return Operation(
+                None, self.unique_name(name or "op"), (), len(self._operations), value, is_done=True
+            )
         before = [*inputs, *self._controlling()]
         made = Operation(update, self.unique_name(name or "op"), before, len(self._operations), value)
         self._operations.append(made)
         return made
+
+    @property
+    def is_running(self) -> bool:
+        """Whether what is assigned takes effect at once: operations are being run, or a branch or loop is traced."""
+        return self._is_making or self._is_in_control_flow()
+
+    def _is_in_control_flow(self) -> bool:
+        region = regions.current_region()
+        return region is not self._around and isinstance(region, regions.BranchRegion | regions.LoopRegion)
 
     def operation_of(self, order: object) -> Operation:
         """Return the operation that stands at a place in the program."""
@@ -685,7 +709,7 @@ class ModelScope(creation.Creator):
 
     def _make(self, operations: Iterable[Operation]) -> None:
         reached = _reached(operations)
-        before, self.is_running = self.is_running, True
+        before, self._is_making = self._is_making, True
         in_effect = self._in_effect
         try:
             # Updates are no part of what gradients are asked of.
@@ -694,7 +718,7 @@ class ModelScope(creation.Creator):
                     reached[order].make()
                     self._in_effect |= {order}
         finally:
-            self.is_running, self._in_effect = before, in_effect
+            self._is_making, self._in_effect = before, in_effect
 
     def gradients(
         self, ys: Any, xs: Any, grad_ys: Any = None, stop_gradients: Any = None, *, zero: bool = False

@@ -13,6 +13,7 @@ import numpy as np
 
 from stratax import errors
 from stratax._shown import shown
+from stratax.seams import keras as seam
 from stratax.v1._current import current, current_or_none
 from stratax.v1._variables import ModelVariable
 
@@ -229,25 +230,58 @@ def _counted(counts: collections.Counter[str], path: str, is_again: bool) -> Ite
                 del counts[inner]
 
 
-@contextlib.contextmanager
-def name_scope(name: str | None, default_name: str | None = None, values: object = None) -> Iterator[str]:
+class name_scope(contextlib.ContextDecorator):
     """Enter a scope of names for tensors and summaries, as `tf.name_scope`. Variables of `get_variable` don't see it.
 
+    Outside of a `model_fn` it is a scope of Keras' names: summaries and the paths of variables begin with it. It may be
+    entered again.
+
     Args:
-        name: The name; one that ends in a slash is entered as it is.
+        name: The name; one that ends in a slash is entered as it is, whatever is around it.
         default_name: The name where `name` is None.
         values: Ignored.
 
-    Yields:
-        The full name, with a slash behind it.
+    Raises:
+        BadArgumentError: If neither is a string.
+
+    Example:
+        >>> import stratax.tf as tf
+        >>> with tf.name_scope("outer"), tf.name_scope("inner") as name:
+        ...     print(name)
+        outer/inner/
     """
-    scope = current_or_none()
-    if scope is None:
-        # Eagerly nothing has such names.
-        yield f"{name or default_name or ''}/"
-        return
-    with scope.name_scope(name or default_name or "") as full:
-        yield full
+
+    def __init__(self, name: str | None, default_name: str | None = None, values: object = None) -> None:
+        chosen = default_name if name is None else name
+        if not isinstance(chosen, str) and chosen is not None:
+            raise errors.BadArgumentError(
+                f"The name of a name scope must be a string. Received: {shown(name)}."
+            )
+        self._name = chosen or ""
+        self._entered: list[contextlib.ExitStack] = []
+
+    @property
+    def name(self) -> str:
+        """The name."""
+        return self._name
+
+    def __enter__(self) -> str:
+        """Enter the scope; returns its full name, with a slash behind it."""
+        stack = contextlib.ExitStack()
+        scope = current_or_none()
+        if scope is not None:
+            full = stack.enter_context(scope.name_scope(self._name))
+        else:
+            around = [] if not self._name or self._name.endswith("/") else seam.current_path()
+            parts = [*around, *filter(None, self._name.split("/"))]
+            stack.enter_context(seam.at_path(parts))
+            full = "/".join([*parts, ""])
+        self._entered.append(stack)
+        return full
+
+    def __exit__(self, *_: object) -> None:
+        """Leave the scope."""
+        self._entered.pop().close()
 
 
 def get_variable(

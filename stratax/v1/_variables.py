@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import keras
 import numpy as np
 
@@ -145,6 +146,12 @@ class ModelVariable(Variable):
             delta, lambda: self.value - keras.ops.cast(delta, self.dtype), name or "AssignSub"
         )
 
+    def _updated(self, how: str, place: Any, values: Any) -> Any:
+        # Computed of what the variable has when the operation runs, as others may have updated it.
+        return self._assigned(
+            values, lambda: _with_rows(self.value, how, place, jnp.asarray(values, self.dtype)), "Scatter"
+        )
+
     def _assigned(self, given: object, compute: Callable[[], Any], name: str) -> Any:
         scope = current_or_none()
         if scope is None or scope.is_running:
@@ -164,6 +171,10 @@ class ModelVariable(Variable):
     def initialized_value(self) -> Any:
         """Return its value: a variable has one as soon as it is there."""
         return self.value
+
+
+def _with_rows(value: Any, how: str, place: Any, rows: Any) -> Any:
+    return getattr(jnp.asarray(value).at[place], how)(rows)
 
 
 class _OfInitializer(ModelVariable):

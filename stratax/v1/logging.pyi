@@ -8,6 +8,7 @@ from ._logging import WARN as WARN
 from ._logging import debug as debug
 from ._logging import error as error
 from ._logging import fatal as fatal
+from ._logging import get_logger as get_logger
 from ._logging import get_verbosity as get_verbosity
 from ._logging import info as info
 from ._logging import log as log

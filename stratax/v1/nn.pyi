@@ -1,3 +1,19 @@
+import stratax.ops.convolutions
+import stratax.ops.pooling
+import stratax.ops.sequences
+from stratax.ops.candidates import log_uniform_candidate_sampler as log_uniform_candidate_sampler
+from stratax.ops.candidates import uniform_candidate_sampler as uniform_candidate_sampler
+from stratax.ops.normalization import fused_batch_norm as fused_batch_norm
+
+from ._convolutions import conv1d as conv1d
+from ._convolutions import conv2d_transpose as conv2d_transpose
+from ._convolutions import conv3d as conv3d
+from ._convolutions import crelu as crelu
+from ._convolutions import ctc_loss as ctc_loss
+from ._convolutions import depthwise_conv2d as depthwise_conv2d
+from ._convolutions import relu_layer as relu_layer
+from ._convolutions import separable_conv2d as separable_conv2d
+from ._convolutions import weighted_cross_entropy_with_logits as weighted_cross_entropy_with_logits
 from ._functions import avg_pool as avg_pool
 from ._functions import conv2d as conv2d
 from ._functions import dropout as dropout
@@ -11,3 +27,11 @@ from ._functions import softmax as softmax
 from ._functions import softmax_cross_entropy_with_logits as softmax_cross_entropy_with_logits
 from ._functions import softmax_cross_entropy_with_logits_v2 as softmax_cross_entropy_with_logits_v2
 from ._functions import xw_plus_b as xw_plus_b
+
+avg_pool_v2 = stratax.ops.pooling.avg_pool
+max_pool_v2 = stratax.ops.pooling.max_pool
+ctc_loss_v2 = stratax.ops.sequences.ctc_loss
+ctc_beam_search_decoder_v2 = stratax.ops.sequences.ctc_beam_search_decoder
+depthwise_conv2d_native = stratax.ops.convolutions.depthwise_conv2d
+depthwise_conv2d_native_backprop_filter = stratax.ops.convolutions.depthwise_conv2d_backprop_filter
+depthwise_conv2d_native_backprop_input = stratax.ops.convolutions.depthwise_conv2d_backprop_input

@@ -26,6 +26,14 @@ def test_values_are_printed_as_numpy_prints_them():
     assert text == "x [0 1 2] {'a': 1.5, 'b': [2.0]} None\n"
 
 
+def test_text_prints_as_in_tensorflow():
+    texts = np.array([b"a", b"b"], object)
+    assert (
+        printed(lambda s: core.print(b"x", [b"y", texts], texts, output_stream=s))
+        == 'x ["y", ["a" "b"]] ["a" "b"]\n'
+    )
+
+
 def test_separator_and_end_are_used():
     assert printed(lambda s: core.print(1, "b", sep="-", end="!", output_stream=s)) == "1-b!"
 

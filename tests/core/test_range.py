@@ -38,6 +38,19 @@ def test_bounds_have_to_be_scalars():
         core.range(jnp.array([1, 2]))
 
 
+def test_a_range_computes_as_an_array_does():
+    numbers = core.range(1, 4)
+    assert (numbers + 1).tolist() == [2, 3, 4]
+    assert (10 - numbers).tolist() == [9, 8, 7]
+    assert (numbers * core.range(3)).tolist() == [0, 2, 6]
+    assert (numbers == 2).tolist() == [False, True, False]
+    assert (-numbers)[1] == -2
+    assert numbers.reshape(3, 1).shape == (3, 1)
+    assert isinstance(numbers + np.ones(3, np.int64), np.ndarray)
+    with pytest.raises(AttributeError, match="no_such_name"):
+        getattr(numbers, "no_such_name")  # noqa: B009
+
+
 def test_a_delta_of_zero_never_ends():
     with pytest.raises(errors.BadArgumentError, match="never end.*delta=0"):
         core.range(0, 3, 0)

@@ -2,12 +2,14 @@
 
 import enum
 
+import jax
 import jax.numpy as jnp
 import keras
 import numpy as np
 import pytest
 
 import stratax as sx
+import stratax.tf as tf
 from stratax import errors
 
 
@@ -85,3 +87,27 @@ def test_an_assigned_array_is_copied():
     v.assign(array)
     array[:] = 7
     assert float(v.value[0]) == 0
+
+
+def test_a_function_may_compute_the_first_value_of_a_variable_that_it_creates():
+    made, count = [], sx.Variable(0)
+
+    @sx.function
+    def dense(x):
+        count.assign_add(1)
+        if not made:
+            made.append(sx.Variable(tf.random.normal([x.shape[-1], 2]) * 0.0 + 3.0, name="w"))
+            made.append(sx.Variable(made[0].value[0] + 1.0))
+        return keras.ops.matmul(x, made[0]) + made[1]
+
+    for rows in (2, 2, 3):
+        assert dense(np.ones((rows, 4), np.float32)).tolist() == [[16.0, 16.0]] * rows
+    assert len(made) == 2
+    assert count.numpy() == 3
+
+
+def test_a_first_value_that_depends_on_arguments_is_refused():
+    with pytest.raises(errors.BadArgumentError, match="depend on the arguments of the compiled function"):
+        sx.function(lambda x: sx.Variable(x * 2.0).value)(np.float32(1.0))
+    with pytest.raises(errors.BadArgumentError, match="depend on the arguments of the compiled function"):
+        jax.jit(lambda x: sx.Variable(x * 2.0).value)(np.float32(1.0))

@@ -5,6 +5,7 @@ import time
 import numpy as np
 
 from stratax.data import Dataset
+from stratax.data.dataset.experimental import Reducer, group_by_reducer
 from stratax.data.elements._random import element_generator
 
 
@@ -52,6 +53,12 @@ def broken(x):
     return x
 
 
+def handed_on(state, x):
+    """The state that the next element gets, and an element."""
+    number, text = state
+    return (number * 3 % 17 + x, text[-3:] + b"%d" % x), (number, text, x)
+
+
 def shuffled_inner(x):
     """A Dataset with an order that nobody gave a seed for."""
     return Dataset.range(x, x + 5).shuffle(5)
@@ -72,6 +79,11 @@ PIPELINES = {
     "batch": lambda: stream().batch(4),
     "batch, no remainder": lambda: stream().batch(5, drop_remainder=True).repeat(2),
     "padded_batch": lambda: ragged().padded_batch(4),
+    "ragged_batch": lambda: ragged().map(lambda x: (x, x[:1].sum())).ragged_batch(4).prefetch(2),
+    "ragged_batch of an indexable": lambda: (
+        Dataset.range(23).map(lambda x: np.arange(x % 4)).ragged_batch(3, True).shuffle(4).repeat(2)
+    ),
+    "sparse_batch": lambda: ragged().shuffle(5).sparse_batch(3, [4]),
     "unbatch": lambda: stream().batch(5).map(lambda x: x * 3).unbatch(),
     "unbatch of shuffled batches": lambda: stream().batch(4).shuffle(3).map(lambda x: x + 1).unbatch(),
     "rebatch": lambda: stream().batch(5).map(lambda x: x - 1).rebatch(3),
@@ -114,6 +126,42 @@ PIPELINES = {
     ),
     "interleave of shuffled streams": lambda: (
         stream(6).interleave(lambda x: stream(6).shuffle(4).map(noisy), 6, 1, 6).shuffle(7).batch(3)
+    ),
+    "take_while": lambda: stream(60).shuffle(9, seed=4).take_while(lambda x: x != 33).repeat(2),
+    "unique": lambda: stream(40).map(lambda x: x % 11).shuffle(6).unique().repeat(2).batch(3),
+    "unique strings": lambda: texts().map(lambda x: x[:2]).unique(),
+    "scan": lambda: stream(30).shuffle(5).scan((np.int64(1), b"a"), handed_on).prefetch(2),
+    "sample_from_datasets": lambda: (
+        Dataset.sample_from_datasets([stream(20).shuffle(4), Dataset.range(9).repeat(2)], [0.6, 0.4])
+        .batch(3)
+        .repeat(2)
+    ),
+    "sample_from_datasets, weights": lambda: Dataset.sample_from_datasets(
+        [stream(20), Dataset.range(50, 60), stream(30)], stream(45).map(lambda x: np.array([x % 3, 1.0, 2.0]))
+    ),
+    "choose_from_datasets": lambda: Dataset.choose_from_datasets(
+        [stream(20).shuffle(4), texts().map(len).map(np.int64), Dataset.range(50, 53)],
+        Dataset.range(60).map(lambda x: x * x % 3),
+        stop_on_empty_dataset=False,
+    ),
+    "group_by_window": lambda: (
+        stream(40)
+        .shuffle(7)
+        .group_by_window(lambda x: x % 3, lambda key, group: group.shuffle(4).map(noisy).batch(2), 5)
+        .prefetch(2)
+    ),
+    "bucket_by_sequence_length": lambda: (
+        ragged(30).shuffle(6).bucket_by_sequence_length(len, [1, 3], [4, 2, 3]).repeat(2)
+    ),
+    "group_by_reducer": lambda: stream(40).apply(
+        group_by_reducer(lambda x: x % 7, Reducer(lambda key: key, np.add, lambda x: x))
+    ),
+    "errors in groups": lambda: (
+        stream(40).map(broken).group_by_window(lambda x: x % 3, lambda key, group: group.batch(2), 4)
+    ),
+    "errors in a scan": lambda: stream(30).scan(np.int64(0), lambda s, x: (s + broken(x), s)),
+    "errors in choices": lambda: Dataset.choose_from_datasets(
+        [stream(20).map(broken), stream(20)], stream(40).map(broken).map(lambda x: x % 2)
     ),
     "ignore_errors": lambda: stream().map(broken, num_parallel_calls=2).ignore_errors().batch(3).prefetch(2),
     "errors of an interleave": lambda: Dataset.range(12).interleave(

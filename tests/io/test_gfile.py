@@ -63,7 +63,7 @@ def test_a_file_is_copied_renamed_and_removed_and_replaced_only_if_that_is_said(
     gfile.copy(first, second)
     gfile.write_file(first, b"2")
     for move in (gfile.copy, gfile.rename):
-        with pytest.raises(errors.BadArgumentError, match="a file or folder of this name.*overwrite=True"):
+        with pytest.raises(errors.AlreadyExistsError, match="a file or folder of this name.*overwrite=True"):
             move(first, second)
     gfile.rename(first, second, overwrite=True)
     assert gfile.read_file(second) == b"2"
@@ -175,7 +175,7 @@ def test_mistakes_are_refused(tmp_path):
     with pytest.raises(errors.BadTypeError, match="name of a file is a string or a path"):
         gfile.exists(3)
     (tmp_path / "file").touch()
-    with pytest.raises(errors.BadArgumentError, match="a file or folder of this name.*Remove it"):
+    with pytest.raises(errors.AlreadyExistsError, match="a file or folder of this name.*Remove it"):
         gfile.mkdir(tmp_path / "file")
     with pytest.raises(errors.BadTypeError, match="file_content must be str or bytes.*=3"):
         gfile.GFile(tmp_path / "b", "w").write(3)

@@ -219,8 +219,11 @@ def test_a_range_can_be_computed_with():
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda: tf.where(X > 0), BadArgumentError, "needs both values"),
-        (lambda: tf.gather(X, [0], batch_dims=1), BadArgumentError, "batch_dims=0 only"),
+        (lambda: tf.where(X > 0, X), BadArgumentError, "two values, or none"),
+        (lambda: tf.gather(X, [0], batch_dims=1), BadArgumentError, "first batch_dims dimensions of both"),
+        (lambda: tf.slice(X, [0], [1]), BadArgumentError, "begin and size need a number for each"),
+        (lambda: tf.gather_nd(X, [[5]]), BadArgumentError, "An index is out of range"),
+        (lambda: tf.boolean_mask(X, [True]), BadArgumentError, "The mask does not fit"),
         (lambda: tf.split(X, [1, 1], axis=1), BadArgumentError, "must add up to the dimension's size"),
         (lambda: tf.reshape(X, [2.5]), BadTypeError, "`shape` must be whole numbers"),
         (lambda: tf.zeros(None), BadTypeError, "`shape` must be whole numbers"),
@@ -240,3 +243,30 @@ def test_scalars_of_numpy_stay_on_the_host():
     results = [tf.cast(np.int64(3), tf.int32), tf.one_hot(np.int32(1), 3), tf.add(np.float64(1), 2)]
     assert [isinstance(result, np.ndarray | np.generic) for result in results] == [True] * 3
     assert results[0].dtype == np.int32
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: tf.boolean_mask(x, x > 1),
+        lambda x: tf.where(x > 1),
+        lambda x: tf.sequence_mask(x),
+        lambda x: tf.dynamic_partition(x, tf.cast(x, tf.int32), 2),
+    ],
+)
+def test_a_shape_that_depends_on_values_is_refused_in_a_compiled_function(call):
+    with pytest.raises(BadTypeError, match="known only when the compiled program runs"):
+        tf.function(call)(tf.constant([1.0, 2.0]))
+
+
+def test_shapes_that_do_not_fit_are_tensorflows_error_with_the_reason():
+    with pytest.raises(tf.errors.InvalidArgumentError, match="contracting dimensions to have the same shape"):
+        tf.matmul(tf.ones([2, 3]), tf.ones([2, 3]))
+
+
+def test_older_names_of_tensorflow_are_there():
+    left, places = tf.setdiff1d(tf.constant([1, 2, 3, 2]), tf.constant([2]))
+    assert (left.tolist(), places.tolist()) == ([1, 3], [0, 2])
+    assert tf.lin_space(0.0, 1.0, 3).tolist() == [0.0, 0.5, 1.0]
+    assert tf.tensor_scatter_add is tf.tensor_scatter_nd_add
+    assert tf.segment_sum is tf.math.segment_sum

@@ -160,3 +160,34 @@ def test_the_gradient_of_sigmoid_cross_entropy_is_right_at_0():
         labels = [1.0, 0.0, 1.0, 0.0]
         loss = tf.reduce_sum(tf.nn.sigmoid_cross_entropy_with_logits(labels=labels, logits=x))
     np.testing.assert_allclose(tape.gradient(loss, x), [-0.5, 0.5, 0.0, 0.0], atol=1e-7)
+
+
+def test_the_smallest_are_found_as_the_largest_are():
+    values, places = tf.nn.approx_min_k(np.array([[1.0, 3.0, 2.0]], np.float32), 2)
+    assert (values.tolist(), places.tolist()) == ([[1.0, 2.0]], [[0, 2]])
+    with pytest.raises(BadArgumentError, match="k must be from 0 to 3"):
+        tf.nn.approx_max_k(np.ones(3, np.float32), 4)
+
+
+@pytest.mark.parametrize(
+    ("code", "what"),
+    [
+        (lambda: tf.nn.conv2d(np.ones((4, 4, 1)), np.ones((1, 1, 1, 1)), 1, "SAME"), "at least 4 dimensions"),
+        (lambda: tf.nn.conv2d(np.ones((1, 4, 4, 1)), np.ones((1, 1, 1, 1)), 1, "HALF"), "padding must be"),
+        (lambda: tf.nn.conv1d(np.ones((1, 4, 3)), np.ones((1, 2, 1)), 1, "SAME"), "multiple of theirs"),
+        (lambda: tf.nn.conv2d(np.ones((1, 4, 4, 1)), np.ones((1, 1, 1, 1)), [1] * 3, "SAME"), "strides says"),
+        (lambda: tf.nn.max_pool(np.ones((1, 4, 4, 1)), 2, 2, "SAME", "NWHC"), "data_format must be"),
+        (lambda: tf.nn.avg_pool2d(np.ones((4, 4, 1)), 2, 2, "SAME"), "must have 4 dimensions"),
+        (lambda: tf.nn.softmax([1, 2]), "Logits are floating-point"),
+        (lambda: tf.nn.embedding_lookup(np.ones((2, 2)), [0.5]), "whole numbers"),
+        (lambda: tf.nn.space_to_depth(np.ones((1, 4, 4, 1)), 1), "block_size is at least 2"),
+        (lambda: tf.space_to_batch(np.ones((1, 4)), [2], [[0, -1]]), "none of them negative"),
+        (
+            lambda: tf.nn.conv2d_transpose(np.ones((1, 2, 2, 1)), np.ones((1, 1, 1, 1)), [1, 9, 9, 1], 2),
+            "conv",
+        ),
+    ],
+)
+def test_what_does_not_fit_is_refused_with_a_sentence(code, what):
+    with pytest.raises(BadArgumentError, match=what):
+        code()

@@ -8,26 +8,28 @@ import numpy as np
 
 from stratax._shown import shown
 from stratax._tracing import TRACING
-from stratax._typing import PyTree, StrPath
+from stratax._typing import DTypeLike, PyTree, StrPath
+from stratax.data.dataset._deriving import node_of
+from stratax.data.dataset._grouping import Grouping
 from stratax.data.dataset._options import Options
-from stratax.data.dataset._reduction import State
+from stratax.data.dataset._selecting import Selecting
 from stratax.data.elements import (
     INFINITE_CARDINALITY,
-    Nested,
-    Structure,
+    Count,
     as_components,
-    as_element,
+    as_dtype,
     flatten,
-    unflatten,
 )
 from stratax.data.iteration import DatasetIterator, Epochs, Iteration, tracing_region
 from stratax.data.ops import (
     Concatenate,
     Filter,
     FlatMap,
+    Folded,
     IgnoreErrors,
     Window,
     Zip,
+    argument_of,
     make_batch,
     make_cache,
     make_interleave,
@@ -43,11 +45,11 @@ from stratax.data.ops import (
 )
 from stratax.data.plan import Node, as_count, check_callable, make_order, threads_of, walk
 from stratax.data.sources import Random, Range, as_slices, make_generator, make_range, matching_files
-from stratax.data.vectorise import name_of, on_host, user_code
-from stratax.errors import BadTypeError, DataError
+from stratax.data.vectorise import made_tensors, name_of, on_host, user_code
+from stratax.errors import BadArgumentError, BadTypeError, DataError, OutOfRangeError
 
 
-class Dataset(Nested):
+class Dataset(Selecting, Grouping):
     """A sequence of elements, described by what is to be done; nothing happens before it is iterated.
 
     Names, arguments, defaults and meaning are those of `tf.data.Dataset`. An element is an array or a structure
@@ -135,6 +137,14 @@ class Dataset(Nested):
     ) -> "Dataset":
         """Make endless random integers from 0 to 2**32 - 1 (int64), the same in every iteration unless rerandomized."""
         return Dataset(Random(make_order(seed, reshuffle=bool(rerandomize_each_iteration))))
+
+    @staticmethod
+    def counter(
+        start: int = 0, step: int = 1, dtype: DTypeLike = np.int64, name: str | None = None
+    ) -> "Dataset":
+        """Count from `start` in steps of `step`, without an end."""
+        first, distance = as_count("start", start, None), as_count("step", step, None)
+        return Dataset(Range(first, distance, INFINITE_CARDINALITY, as_dtype(dtype)))
 
     @staticmethod
     def list_files(
@@ -285,7 +295,7 @@ class Dataset(Nested):
         Shuffles inside that were given no seed get one that belongs to the element.
         """
         check_callable("map_func", map_func, self._node)
-        return self._derived(FlatMap(self._node, map_func, lambda dataset: dataset._node))
+        return self._derived(FlatMap(self._node, map_func, node_of))
 
     def interleave(
         self,
@@ -329,7 +339,7 @@ class Dataset(Nested):
                 cycle_length,
                 block_length,
                 num_parallel_calls,
-                lambda dataset: dataset._node,
+                node_of,
             )
         )
 
@@ -467,6 +477,34 @@ class Dataset(Nested):
 
         return self._derived(make_file_cache(self._node, filename))
 
+    def snapshot(
+        self,
+        path: StrPath,
+        compression: str | None = "AUTO",
+        reader_func: Callable[..., Any] | None = None,
+        shard_func: Callable[..., Any] | None = None,
+        name: str | None = None,
+    ) -> "Dataset":
+        """Keep all elements in a folder, which the first whole pass writes: :meth:`cache` with a `filename`.
+
+        Args:
+            path: The folder, or URL of one.
+            compression: Ignored: elements are kept as they are, so that any position is read at once.
+            reader_func: Must be None: elements are read in the order in which they were written.
+            shard_func: Must be None.
+            name: Ignored.
+
+        Raises:
+            BadArgumentError: A function is given.
+        """
+        if reader_func is not None or shard_func is not None:
+            raise BadArgumentError(
+                "A snapshot is read in the order in which it was written, without reader_func and shard_func. "
+                f"Received: reader_func={shown(reader_func)}, shard_func={shown(shard_func)}. Use save(path, "
+                "shard_func=...) and Dataset.load(path, reader_func=...)."
+            )
+        return self.cache(path)
+
     def save(
         self,
         path: str | os.PathLike[str],
@@ -492,7 +530,7 @@ class Dataset(Nested):
             >>> from stratax.data import Dataset
             >>> folder = tempfile.mkdtemp()
             >>> Dataset.range(3).map(lambda n: {"n": n}).save(folder)
-            >>> list(Dataset.load(folder))
+            >>> list(Dataset.load(folder).as_numpy_iterator())
             [{'n': np.int64(0)}, {'n': np.int64(1)}, {'n': np.int64(2)}]
         """
         from stratax.data.snapshots import save
@@ -574,9 +612,51 @@ class Dataset(Nested):
         """Whether any position is reached at once: the pipeline is index arithmetic over data in memory."""
         return self._node.is_indexable
 
-    def cardinality(self, name: str | None = None) -> int:
-        """Return the number of elements, INFINITE_CARDINALITY (-1) or UNKNOWN_CARDINALITY (-2)."""
-        return self._node.length
+    def cardinality(self, name: str | None = None) -> Count:
+        """Return the number of elements, INFINITE_CARDINALITY (-1) or UNKNOWN_CARDINALITY (-2).
+
+        It is a number of Python with the methods of a tensor, `numpy()` among them.
+        """
+        return Count(self._node.length)
+
+    def at(self, index: int) -> Any:
+        """Return the element at a position of an indexable Dataset: see `tf.data.experimental.at`.
+
+        Raises:
+            BadTypeError: The Dataset can only be iterated.
+            OutOfRangeError: It has no such element.
+        """
+        position, length = as_count("index", index, None), self._node.length
+        if not self._node.is_indexable:
+            raise BadTypeError(
+                "Elements of this Dataset come one after another only. Expected: a Dataset over arrays or a range. "
+                f"Received: {shown(self)}. Use next(iter(dataset.skip(index)))."
+            )
+        if position < 0 or 0 <= length <= position:
+            raise OutOfRangeError(
+                f"The Dataset has no such element. Expected: 0 <= index < {length}. Received: index={position}."
+            )
+        return next(self.skip(position)._iterator())
+
+    def get_single_element(self, name: str | None = None) -> Any:
+        """Return the only element.
+
+        Raises:
+            BadArgumentError: There is none, or more than one.
+
+        Example:
+            >>> from stratax.data import Dataset
+            >>> Dataset.range(3).batch(3).get_single_element().tolist()
+            [0, 1, 2]
+        """
+        with self.take(2)._iterator() as elements:
+            found = list(elements)
+        if len(found) != 1:
+            raise BadArgumentError(
+                f"Dataset {'was empty' if not found else 'had more than one element'}. Expected: exactly one element. "
+                f"Received: {shown(self)}. Batch all elements, or use take(1)."
+            )
+        return found[0]
 
     def __len__(self) -> int:
         length = self._node.length
@@ -611,10 +691,11 @@ class Dataset(Nested):
             return found
         return self._iterator()
 
-    def _iterator(self) -> DatasetIterator:
+    def _iterator(self, *, as_numpy: bool = False) -> DatasetIterator:
         # Steps whose spec was not known when they were made are checked now.
         _check_specs(self._node)
-        return DatasetIterator(self._node, self._epochs, self._options.threading.private_threadpool_size)
+        max_threads = self._options.threading.private_threadpool_size
+        return DatasetIterator(self._node, self._epochs, max_threads, as_numpy=as_numpy)
 
     def make_one_shot_iterator(self) -> Any:
         """Return an iterator, as TensorFlow 1: see :func:`stratax.data.make_one_shot_iterator`."""
@@ -623,8 +704,8 @@ class Dataset(Nested):
         return make_one_shot_iterator(self)
 
     def as_numpy_iterator(self) -> DatasetIterator:
-        """Iterate like `iter`: elements are NumPy arrays."""
-        return iter(self)
+        """Iterate like `iter`: elements are NumPy arrays, scalars and `bytes`."""
+        return iter(self) if TRACING.depth else self._iterator(as_numpy=True)
 
     def reduce(
         self, initial_state: object, reduce_func: Callable[[Any, Any], Any], name: str | None = None
@@ -638,7 +719,8 @@ class Dataset(Nested):
             name: Ignored.
 
         Returns:
-            The last state, of NumPy arrays; in a compiled function an array that it computes.
+            The last state, of NumPy arrays, with a tensor's methods in programs that import `stratax.tf`; in a compiled
+            function an array that it computes.
 
         Raises:
             DataError: If the function gives a state of another structure, dtype or rank.
@@ -648,20 +730,14 @@ class Dataset(Nested):
             from stratax.core import functions
 
             return functions.reduce(self, initial_state, functions.convert(reduce_func))
-        state = State(initial_state)
+        state = Folded(initial_state)
         with iter(self) as elements:
             for element in elements:
                 with on_host(), user_code(name_of(reduce_func)):
-                    given = unflatten(*_as_elements(element))
-                    new = as_components(reduce_func(unflatten(*_as_elements(state.value())), given))
+                    new = as_components(reduce_func(state.argument(), argument_of(element)))
                 # Checks that structure and dtypes stay, as a compiled loop would demand.
                 state.follow(new)
-        return state.value()
-
-
-def _as_elements(element: PyTree) -> tuple[Structure, list[Any]]:
-    leaves, structure = flatten(element)
-    return structure, [as_element(leaf) for leaf in leaves]
+        return made_tensors(state.value())
 
 
 def _check_dataset(where: str, value: object) -> None:

@@ -5,8 +5,10 @@ from collections.abc import Callable
 from stratax.data.ops import (
     Batch,
     Cache,
+    Choose,
     Concatenate,
     Filter,
+    Groups,
     Interleave,
     Map,
     NamedColumns,
@@ -24,8 +26,10 @@ from stratax.data.sources import NamedFiles, Range
 _COMMUTING = (
     Batch,
     Cache,
+    Choose,
     Concatenate,
     Filter,
+    Groups,
     Interleave,
     Map,
     NamedColumns,
@@ -84,9 +88,12 @@ class FileShards:
             # Elements of divided files would meet those of a member that is whole; numbers are taken as they
             # come.
             self.has_unpaired |= any(new is old and not isinstance(old, Range) for new, old in pairs)
-        if isinstance(node, Concatenate):
-            # A member without files is divided by elements, else every worker would read all of it.
-            return [self._part(old) if new is old else new for new, old in pairs]
+        if isinstance(node, Concatenate | Choose):
+            # A member without files is divided by elements, else every worker would read all of it. What chooses among
+            # members stays whole.
+            first = 1 if isinstance(node, Choose) else 0
+            members = [self._part(old) if new is old else new for new, old in pairs[first:]]
+            return [*(new for new, _ in pairs[:first]), *members]
         return [new for new, _ in pairs]
 
     def _named(self, names: Node) -> Node:

@@ -1,15 +1,249 @@
 """Older forms of operations, for `Dataset.apply`: `tf.data.experimental` and `tf.contrib.data` (data layer)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from stratax._shown import shown
 from stratax.data.dataset._dataset import Dataset
 from stratax.data.elements import AUTOTUNE
 from stratax.data.plan import as_count, threads_of
-from stratax.errors import BadArgumentError
+from stratax.data.sources import as_rows
+from stratax.errors import BadArgumentError, BadTypeError
 
 Transformation = Callable[[Dataset], Dataset]
+
+
+@dataclass(frozen=True, slots=True)
+class Reducer:
+    """How the elements of a group become one, as `tf.data.experimental.Reducer`.
+
+    Attributes:
+        init_func: Gives the first state by a key.
+        reduce_func: From a state and an element to the next state.
+        finalize_func: From the last state to an element; the parts of a tuple are several arguments.
+    """
+
+    init_func: Callable[..., Any]
+    reduce_func: Callable[..., Any]
+    finalize_func: Callable[..., Any]
+
+
+def group_by_reducer(key_func: Callable[..., Any], reducer: Reducer) -> Transformation:
+    """Reduce the elements that have one key to one; they come by key, when all elements were read.
+
+    Args:
+        key_func: The key of an element (unpacked like in `map`): an int64 scalar.
+        reducer: What is done with the elements of one key.
+
+    Returns:
+        What `Dataset.apply` takes.
+
+    Example:
+        >>> import numpy as np
+        >>> from stratax.data import Dataset
+        >>> from stratax.data.dataset.experimental import Reducer, group_by_reducer
+        >>> sums = Reducer(lambda key: np.int64(0), lambda state, x: state + x, lambda state: state)
+        >>> [int(x) for x in Dataset.range(10).apply(group_by_reducer(lambda x: x % 3, sums))]
+        [18, 12, 15]
+    """
+    return lambda dataset: dataset.group_by_reducer(key_func, reducer)
+
+
+def group_by_window(
+    key_func: Callable[..., Any],
+    reduce_func: Callable[..., Any],
+    window_size: int | None = None,
+    window_size_func: Callable[..., Any] | None = None,
+) -> Transformation:
+    """Gather elements by key: the arguments of :meth:`Dataset.group_by_window`, for `Dataset.apply`."""
+    return lambda dataset: dataset.group_by_window(key_func, reduce_func, window_size, window_size_func)
+
+
+def bucket_by_sequence_length(
+    element_length_func: Callable[..., Any],
+    bucket_boundaries: Sequence[int],
+    bucket_batch_sizes: Sequence[int],
+    padded_shapes: object = None,
+    padding_values: object = None,
+    pad_to_bucket_boundary: bool = False,
+    no_padding: bool = False,
+    drop_remainder: bool = False,
+) -> Transformation:
+    """Batch elements of like lengths: the arguments of :meth:`Dataset.bucket_by_sequence_length`."""
+    return lambda dataset: dataset.bucket_by_sequence_length(
+        element_length_func,
+        bucket_boundaries,
+        bucket_batch_sizes,
+        padded_shapes,
+        padding_values,
+        pad_to_bucket_boundary,
+        no_padding,
+        drop_remainder,
+    )
+
+
+def scan(initial_state: object, scan_func: Callable[..., Any]) -> Transformation:
+    """Hand a state on from element to element: the arguments of :meth:`Dataset.scan`, for `Dataset.apply`."""
+    return lambda dataset: dataset.scan(initial_state, scan_func)
+
+
+def take_while(predicate: Callable[..., Any]) -> Transformation:
+    """Take elements up to the first that is refused, as :meth:`Dataset.take_while`, for `Dataset.apply`."""
+    return lambda dataset: dataset.take_while(predicate)
+
+
+def unique() -> Transformation:
+    """Leave out elements that have come before, as :meth:`Dataset.unique`, for `Dataset.apply`."""
+    return lambda dataset: dataset.unique()
+
+
+def sample_from_datasets(
+    datasets: Sequence[Dataset],
+    weights: Any = None,
+    seed: int | None = None,
+    stop_on_empty_dataset: bool = False,
+) -> Any:
+    """Draw from several Datasets: see :meth:`Dataset.sample_from_datasets`."""
+    return Dataset.sample_from_datasets(datasets, weights, seed, stop_on_empty_dataset)
+
+
+def choose_from_datasets(
+    datasets: Sequence[Dataset], choice_dataset: Dataset, stop_on_empty_dataset: bool = False
+) -> Any:
+    """Take from several Datasets by numbers: see :meth:`Dataset.choose_from_datasets`."""
+    return Dataset.choose_from_datasets(datasets, choice_dataset, stop_on_empty_dataset)
+
+
+def rejection_resample(
+    class_func: Callable[..., Any], target_dist: Any, initial_dist: Any = None, seed: int | None = None
+) -> Transformation:
+    """Have classes come as often as they should: the arguments of :meth:`Dataset.rejection_resample`."""
+    return lambda dataset: dataset.rejection_resample(class_func, target_dist, initial_dist, seed)
+
+
+def dense_to_ragged_batch(
+    batch_size: int, drop_remainder: bool = False, row_splits_dtype: Any = np.int64
+) -> Transformation:
+    """Batch elements of different sizes: the arguments of :meth:`Dataset.ragged_batch`, for `Dataset.apply`."""
+    return lambda dataset: dataset.ragged_batch(batch_size, drop_remainder, row_splits_dtype)
+
+
+def dense_to_sparse_batch(batch_size: int, row_shape: Any) -> Transformation:
+    """Batch elements of different sizes: the arguments of :meth:`Dataset.sparse_batch`, for `Dataset.apply`."""
+    return lambda dataset: dataset.sparse_batch(batch_size, row_shape)
+
+
+def assert_cardinality(expected_cardinality: int) -> Transformation:
+    """Say how many elements a Dataset has, which is checked when it ends, as `tf.data.experimental`'s.
+
+    Args:
+        expected_cardinality: The number of elements, or INFINITE_CARDINALITY.
+
+    Returns:
+        What `Dataset.apply` takes.
+
+    Example:
+        >>> from stratax.data import Dataset
+        >>> from stratax.data.dataset.experimental import assert_cardinality
+        >>> len(Dataset.range(9).filter(lambda x: x % 2 == 0).apply(assert_cardinality(5)))
+        5
+    """
+    return lambda dataset: dataset.assert_cardinality(expected_cardinality)
+
+
+def from_list(elements: Sequence[Any], name: str | None = None) -> Dataset:
+    """Make a Dataset of the elements of a list, which may be structures, as `tf.data.experimental.from_list`.
+
+    Args:
+        elements: Elements of one structure.
+        name: Ignored.
+
+    Raises:
+        BadArgumentError: There is no element.
+
+    Example:
+        >>> from stratax.data.dataset.experimental import from_list
+        >>> [(int(x), y) for x, y in from_list([(1, "a"), (2, "b")]).as_numpy_iterator()]
+        [(1, b'a'), (2, b'b')]
+    """
+    return Dataset(as_rows(elements))
+
+
+def Counter(start: int = 0, step: int = 1, dtype: Any = np.int64) -> Any:
+    """Count without an end, as `tf.data.experimental.Counter`: see :meth:`Dataset.counter`."""
+    return Dataset.counter(start, step, dtype)
+
+
+def RandomDataset(seed: int | None = None) -> Dataset:
+    """Make endless random integers, as `tf.data.experimental.RandomDataset`: see :meth:`Dataset.random`."""
+    return Dataset.random(seed)
+
+
+def get_single_element(dataset: Dataset) -> Any:
+    """Return the only element of a Dataset: see :meth:`Dataset.get_single_element`."""
+    return dataset.get_single_element()
+
+
+def get_structure(dataset_or_iterator: Any) -> Any:
+    """Return the specs of the elements of a Dataset or an iterator, as `tf.data.experimental.get_structure`.
+
+    Raises:
+        BadTypeError: It is neither.
+    """
+    if not hasattr(dataset_or_iterator, "element_spec"):
+        raise BadTypeError(
+            "get_structure takes a Dataset or an iterator. "
+            f"Received: {shown(dataset_or_iterator)} of type {type(dataset_or_iterator).__name__}."
+        )
+    return dataset_or_iterator.element_spec
+
+
+def get_next_as_optional(iterator: Any) -> Any:
+    """Return the next element if there is one, as `tf.data.experimental.get_next_as_optional`.
+
+    Args:
+        iterator: What `iter(dataset)` gives.
+
+    Returns:
+        An object with `has_value()` and `get_value()`.
+    """
+    return iterator.get_next_as_optional()
+
+
+def at(dataset: Dataset, index: int) -> Any:
+    """Return the element at a position, as `tf.data.experimental.at`.
+
+    Args:
+        dataset: A Dataset whose positions are reached at once (`is_indexable`).
+        index: The position, from 0.
+
+    Raises:
+        BadTypeError: The Dataset can only be iterated.
+        OutOfRangeError: It has no such element.
+
+    Example:
+        >>> from stratax.data import Dataset
+        >>> from stratax.data.dataset.experimental import at
+        >>> int(at(Dataset.range(10).map(lambda x: x * x), 3))
+        9
+    """
+    return dataset.at(index)
+
+
+def copy_to_device(target_device: str, source_device: str = "/cpu:0") -> Transformation:
+    """Return elements as they are: to the devices the strategy brings them.
+
+    Args:
+        target_device: Ignored.
+        source_device: Ignored.
+
+    Returns:
+        What `Dataset.apply` takes.
+    """
+    return lambda dataset: dataset
 
 
 def map_and_batch(

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from stratax._shown import shown
 from stratax._typing import TensorLike
+from stratax.data.elements._tensor import TensorMethods, tensor_repr, tensor_str
 from stratax.data.elements._tensor_shape import TensorShape
 from stratax.errors import BadArgumentError
 
@@ -24,6 +24,7 @@ _INTEGER_DIVISIONS = {"floordiv", "mod", "divmod"}
 # Bytes: TensorFlow divides integers of 8 and 16 bits in float32, larger ones in float64.
 _SMALL = 2
 _PLAIN = {int, float, bool}
+_shape_of = np.ndarray.shape.__get__  # type: ignore[attr-defined]
 
 
 def like_tensor(value: object, dtype: np.dtype) -> Any:
@@ -87,6 +88,9 @@ def _operator(base: type, name: str, *, is_reversed: bool) -> Callable[[Any, Any
     is_integer_division, is_quotient = name in _INTEGER_DIVISIONS, name == "truediv"
 
     def operate(self: Any, other: Any) -> Any:
+        # Variables and tracers compute on a device, where tapes see it; NumPy would take a variable's value instead.
+        if hasattr(type(other), "__jax_array__"):
+            return NotImplemented
         # Python's own numbers are weakly typed in NumPy 2, too.
         if type(other) not in _PLAIN:
             other = like_tensor(other, self.dtype)
@@ -105,8 +109,8 @@ def _not_in_place(self: object, other: object) -> Any:
     return NotImplemented
 
 
-class ElementArray(np.ndarray):
-    """One component of an element, inside of a function given to `map`, `filter` or their like."""
+class ElementArray(TensorMethods, np.ndarray):
+    """One component of an element: what functions given to `map`, `filter` or their like get."""
 
     def __getitem__(self, key: Any) -> Any:
         return as_element(super().__getitem__(key))
@@ -123,26 +127,77 @@ class ElementArray(np.ndarray):
     def __round__(self, ndigits: int | None = None) -> Any:
         return round(self.item(), ndigits)
 
-    def get_shape(self) -> TensorShape:
-        """Return the shape, as a tensor's `get_shape`."""
-        return TensorShape(self.shape)
+    @property
+    def shape(self) -> TensorShape:  # type: ignore[override]
+        """The shape, as a tensor's."""
+        return tuple.__new__(TensorShape, _shape_of(self))
 
-    def set_shape(self, shape: Any) -> None:
-        """Check that the array has a shape, as a tensor's `set_shape`: on the host shapes are known.
+    @shape.setter
+    def shape(self, sizes: Any) -> None:
+        np.ndarray.shape.__set__(self, sizes)  # type: ignore[attr-defined]
 
-        Raises:
-            BadArgumentError: If it has another one.
-        """
-        check_shape(self.shape, shape)
+    def numpy(self) -> Any:
+        """Return the values as a NumPy array of their own, or as a scalar."""
+        return np.array(self)[()]
+
+    def __format__(self, spec: str) -> str:
+        return format(as_plain(self), spec)
+
+    def __str__(self) -> str:
+        return tensor_str(self)
+
+    def __repr__(self) -> str:
+        return tensor_repr(self)
 
 
-def check_shape(have: tuple[int, ...], want: Any) -> None:
-    """Raise unless `have` is what `want`, with None where a size is not known, describes."""
-    if not TensorShape(have).is_compatible_with(want):
-        raise BadArgumentError(
-            f"set_shape does not fit the array. Expected: shape={shown(want)}. Received: an array of shape {have}. "
-            "Correct the shape, or change it with tf.reshape."
-        )
+class TextArray(ElementArray):
+    """A component of text: `bytes` in an array of objects, each of which is a :class:`TextScalar`."""
+
+    def __getitem__(self, key: Any) -> Any:
+        return as_tensor(np.ndarray.__getitem__(self, key))
+
+    def numpy(self) -> Any:
+        """Return the texts as a NumPy array of `bytes` objects."""
+        return np.array(self)
+
+
+class TextScalar(TensorMethods, bytes):
+    """A component that is one text: `bytes` with the methods of a tensor."""
+
+    shape = TensorShape(())
+    dtype = np.dtype(object)
+    ndim = 0
+
+    def numpy(self) -> bytes:
+        """Return the text as plain `bytes`."""
+        return bytes(self)
+
+    def __format__(self, spec: str) -> str:
+        return format(bytes(self), spec)
+
+    def __str__(self) -> str:
+        return tensor_str(self)
+
+    def __repr__(self) -> str:
+        return tensor_repr(self)
+
+
+class Count(TensorMethods, int):
+    """A number of Python with the methods of a tensor."""
+
+    shape = TensorShape(())
+    dtype: np.dtype = np.dtype(np.int64)
+    ndim = 0
+
+    def numpy(self) -> Any:
+        """Return the number as a scalar of NumPy."""
+        return self.dtype.type(self)
+
+
+class Rank(Count):
+    """How many dimensions an array has, which TensorFlow counts in 32 bits."""
+
+    dtype = np.dtype(np.int32)
 
 
 def define_operators(kind: type, base: type) -> None:
@@ -174,6 +229,38 @@ def as_element(leaf: object) -> Any:
     return leaf
 
 
+def as_tensor(leaf: object) -> Any:
+    """Return a component with the methods of TensorFlow's tensors; what is neither an array nor text as it is."""
+    # The usual ones first: this is asked for every element.
+    if type(leaf) is np.ndarray:
+        return leaf.view(TextArray if leaf.dtype.hasobject else ElementArray)
+    return TextScalar(leaf) if isinstance(leaf, bytes) else as_element(leaf)
+
+
+def as_tensors(result: Any) -> Any:
+    """Return what a function of `tf` gives on the host, arrays and text of it as :func:`as_tensor` does.
+
+    Args:
+        result: An array or text, a list, tuple or dict of them; everything else stays as it is, strings of NumPy too.
+    """
+    kind = type(result)
+    if kind is np.ndarray:
+        is_text = result.dtype.hasobject and result.size and isinstance(result.flat[0], bytes)
+        return as_tensor(result) if is_text or result.dtype.kind not in "OSU" else result
+    if kind is bytes or isinstance(result, np.generic):
+        return as_tensor(result)
+    if kind is list or kind is tuple:
+        return kind(as_tensors(part) for part in result)
+    if kind is dict:
+        return {key: as_tensors(part) for key, part in result.items()}
+    # Named tuples, as of tf.unique.
+    if isinstance(result, tuple) and hasattr(kind, "_fields"):
+        return kind(*(as_tensors(part) for part in result))
+    return result
+
+
 def as_plain(leaf: object) -> Any:
-    """Return the value that :func:`as_element` was given."""
+    """Return the value that :func:`as_element` or :func:`as_tensor` was given."""
+    if isinstance(leaf, TextScalar):
+        return bytes(leaf)
     return leaf.view(np.ndarray)[()] if isinstance(leaf, ElementArray) else leaf

@@ -6,6 +6,7 @@ import numpy as np
 
 from stratax._shown import shown
 from stratax.data.elements._structure import as_array
+from stratax.data.elements._tensor_shape import TensorShape
 from stratax.errors import BadArgumentError, BadTypeError
 
 
@@ -41,6 +42,23 @@ class SparseTensor(NamedTuple):
     def shape(self) -> tuple[int, ...]:
         """The dense shape as a tuple."""
         return tuple(int(size) for size in self.dense_shape)
+
+    def get_shape(self) -> TensorShape:
+        """Return the dense shape."""
+        return TensorShape(self.shape)
+
+    def with_values(self, new_values: Any) -> "SparseTensor":
+        """Return the same indices with other values.
+
+        Raises:
+            BadArgumentError: There are not as many.
+        """
+        if len(new_values) != len(self.values):
+            raise BadArgumentError(
+                f"New values of a SparseTensor are as many as the old ones. Expected: {len(self.values)}. "
+                f"Received: {len(new_values)}."
+            )
+        return self._replace(values=new_values)
 
 
 def sparse_to_dense(

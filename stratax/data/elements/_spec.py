@@ -8,7 +8,8 @@ import numpy as np
 
 from stratax._shown import shown
 from stratax._typing import DTypeLike, PyTree
-from stratax.errors import BadArgumentError, BadTypeError
+from stratax.data.elements._tensor_shape import Shape, as_shape
+from stratax.errors import BadTypeError
 
 # Let Stratax choose: the degree of parallelism of `map`, the depth of `prefetch`.
 AUTOTUNE = -1
@@ -18,26 +19,6 @@ INFINITE_CARDINALITY = -1
 
 # What `Dataset.cardinality()` gives where only iterating would tell.
 UNKNOWN_CARDINALITY = -2
-
-Shape = tuple[int | None, ...]
-
-
-def as_shape(shape: Any) -> Shape | None:
-    """Return a shape as a tuple of sizes, `None` for a size that is not known; `None` for an unknown rank."""
-    if shape is None:
-        return None
-    try:
-        sizes = tuple(None if size is None or size == -1 else int(size) for size in shape)
-    except TypeError as e:
-        raise BadTypeError(
-            f"A shape is a sequence of sizes (None where a size is not known). Received: shape={shown(shape)}. "
-            "Pass a tuple such as (None, 28, 28)."
-        ) from e
-    if any(size is not None and size < 0 for size in sizes):
-        raise BadArgumentError(
-            f"The sizes of a shape are not negative. Received: shape={shown(shape)}. Use None for an unknown size."
-        )
-    return sizes
 
 
 def as_dtype(dtype: DTypeLike) -> np.dtype:

@@ -17,7 +17,7 @@ import optree
 from stratax._shown import cut, shown
 from stratax._tracing import TRACING
 from stratax._typing import PyTree, TensorLike
-from stratax.data.elements._array import ElementArray, as_plain
+from stratax.data.elements._array import ElementArray, TextScalar, as_plain
 from stratax.data.elements._spec import DatasetSpec, Nested, TensorSpec
 from stratax.errors import DataError, TracingError
 
@@ -27,8 +27,8 @@ Structure = Any
 Row = list[Any]
 
 # Of its own, so that types that are registered here mean nothing to other users of optree.
-_NAMESPACE = "stratax"
-_SINGLE = optree.tree_structure(0, namespace=_NAMESPACE)
+NAMESPACE = "stratax"
+_SINGLE = optree.tree_structure(0, namespace=NAMESPACE)
 
 
 def _is_data(value: object) -> bool:
@@ -37,7 +37,7 @@ def _is_data(value: object) -> bool:
 
 def flatten(value: object, is_leaf: Callable[[Any], bool] = _is_data) -> tuple[Row, Structure]:
     """Separate the leaves of `value` from what puts them together again; by default a list counts as a leaf."""
-    leaves, structure = optree.tree_flatten(value, is_leaf, namespace=_NAMESPACE)
+    leaves, structure = optree.tree_flatten(value, is_leaf, namespace=NAMESPACE)
     # Leaves of types that the program registered with JAX since the last element.
     unknown = {
         type(leaf): leaf
@@ -70,7 +70,7 @@ def _adopt(example: object) -> None:
 
     # Another thread may have been quicker.
     with contextlib.suppress(ValueError):
-        optree.register_pytree_node(type(example), to_parts, tree_util.tree_unflatten, namespace=_NAMESPACE)
+        optree.register_pytree_node(type(example), to_parts, tree_util.tree_unflatten, namespace=NAMESPACE)
 
 
 def unflatten(structure: Structure, leaves: Sequence[Any]) -> Any:
@@ -119,7 +119,7 @@ def as_array(value: object) -> Any:
         return value.encode()
     try:
         # JAX's arrays are fetched from their device here.
-        array = np.asarray(value)
+        array = np.asarray(without_tensors(value))
     except TypeError as e:
         if not TRACING.depth:
             raise
@@ -146,6 +146,16 @@ def as_array(value: object) -> Any:
         )
     # NumPy's scalars hash and print as numbers.
     return array if array.ndim else array[()]
+
+
+def without_tensors(value: Any) -> Any:
+    """Return nested lists with plain `bytes` for texts that have a tensor's methods, which NumPy takes for numbers."""
+    if isinstance(value, TextScalar):
+        return bytes(value)
+    kinds = set(map(type, value)) if isinstance(value, list | tuple) else set()
+    if any(issubclass(kind, TextScalar | list | tuple) for kind in kinds):
+        return [without_tensors(part) for part in value]
+    return value
 
 
 def _dtype_in(value: Any) -> np.dtype | None:

@@ -39,8 +39,8 @@ def decode_raw(
 
     Example:
         >>> from stratax.data import decode_raw
-        >>> decode_raw(b"\x01\x00\x02\x00", "int16")
-        array([1, 2], dtype=int16)
+        >>> decode_raw(b"\x01\x00\x02\x00", "int16").tolist()
+        [1, 2]
     """
     dtype = as_dtype(out_type)
     # The small floats of ml_dtypes are numbers though their kind is that of raw memory.

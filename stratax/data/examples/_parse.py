@@ -14,6 +14,7 @@ from stratax._shown import shown
 from stratax._typing import PyTree
 from stratax.data.elements import SparseTensor, as_objects
 from stratax.data.examples._columnar_parse import parse_columns
+from stratax.data.examples._composed import composed
 from stratax.data.examples._example import Example
 from stratax.data.examples._features import FixedLenSequenceFeature, ParsedFeature, VarLenFeature
 from stratax.data.examples._values import BYTES, KINDS, Kind, Ragged, Where, error_about
@@ -59,6 +60,8 @@ def parse_single_example(
         >>> parse_single_example(example.SerializeToString(), {"label": FixedLenFeature([], "int64")})
         {'label': np.int64(7)}
     """
+    if (parts := composed(features)) is not None:
+        return parts[1](parse_single_example(serialized, parts[0], example_names))
     check_features(features)
     data = as_record(serialized)
     held = decoded(Example, data, 0, single=True).features.feature
@@ -108,6 +111,11 @@ def parse_example(
         >>> parse_example(records, {"n": FixedLenFeature([], "int64")})
         {'n': array([0, 1, 2])}
     """
+    if (parts := composed(features)) is not None:
+        # What is put together needs the values.
+        if isinstance(serialized, BatchToCome):
+            raise CannotVectorise
+        return parts[1](parse_example(serialized, parts[0], example_names))
     if isinstance(serialized, BatchToCome):
         return _stand_ins(serialized, features, example_names)
     if isinstance(serialized, bytes) or (not isinstance(serialized, list) and np.ndim(serialized) == 0):

@@ -9,9 +9,10 @@ from google.protobuf.message import DecodeError
 
 from stratax._shown import shown
 from stratax._typing import DTypeLike, PyTree, TensorLike
-from stratax.data.elements import as_array, as_objects
+from stratax.data.elements import as_array, as_objects, without_tensors
 from stratax.data.examples._features import value_dtype
 from stratax.data.examples._messages import make_messages
+from stratax.data.vectorise import gives_tensors
 from stratax.errors import BadArgumentError, BadTypeError, DataError, DataLossError
 
 # A few bytes can stand for an array that is one value over and over; as long as this they are taken for damage.
@@ -65,6 +66,7 @@ _KINDS = {
 _NUMBERS = {dtype: number for number, (dtype, _) in _KINDS.items()}
 
 
+@gives_tensors
 def serialize_tensor(tensor: TensorLike, name: str | None = None) -> bytes:
     """Return an array as bytes that :func:`parse_tensor` and TensorFlow read, as `tf.io.serialize_tensor`.
 
@@ -82,8 +84,8 @@ def serialize_tensor(tensor: TensorLike, name: str | None = None) -> bytes:
     Example:
         >>> import numpy as np
         >>> from stratax.data import parse_tensor, serialize_tensor
-        >>> parse_tensor(serialize_tensor(np.array([[1.5, 2.0]])), "float64")
-        array([[1.5, 2. ]])
+        >>> parse_tensor(serialize_tensor(np.array([[1.5, 2.0]])), "float64").tolist()
+        [[1.5, 2.0]]
     """
     array = _as_tensor(tensor)
     # In the machine's order, so that dtypes compare equal below.
@@ -106,6 +108,7 @@ def serialize_tensor(tensor: TensorLike, name: str | None = None) -> bytes:
 
 
 def _as_tensor(value: object) -> np.ndarray:
+    value = without_tensors(value)
     try:
         array = np.asarray(value)
     except ValueError as e:
@@ -127,6 +130,7 @@ def _as_tensor(value: object) -> np.ndarray:
     return as_objects(strings).reshape(array.shape)
 
 
+@gives_tensors
 def parse_tensor(serialized: object, out_type: DTypeLike, name: str | None = None) -> Any:
     """Return the array that was serialized by `serialize_tensor`, here or in TensorFlow, as `tf.io.parse_tensor`.
 

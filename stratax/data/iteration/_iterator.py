@@ -1,5 +1,6 @@
 """What `iter(dataset)` gives: elements, blocks of elements, and a position that can be saved (data layer)."""
 
+import sys
 import weakref
 from collections.abc import Callable, Hashable
 from concurrent.futures import CancelledError
@@ -7,7 +8,7 @@ from typing import Any
 
 from stratax._shown import shown
 from stratax._tracing import TRACING
-from stratax.data.elements import Block, Structure, concatenate_blocks, unflatten
+from stratax.data.elements import Block, Structure, as_tensor, concatenate_blocks, unflatten
 from stratax.data.iteration._iteration import Epochs, Iteration
 from stratax.data.iteration._stacks import Stacks
 from stratax.data.iteration._stream_elements import described, runs, stacked, tracing_region
@@ -32,10 +33,15 @@ class DatasetIterator(Checkpointable, Stacks):
         node: The plan.
         epochs: The Dataset's count of iterations.
         max_threads: Upper limit of the threads for `map`.
+        as_numpy: Whether elements are plain arrays also in programs that import `stratax.tf`.
     """
 
-    def __init__(self, node: Node, epochs: Epochs, max_threads: int | None = None) -> None:
+    def __init__(
+        self, node: Node, epochs: Epochs, max_threads: int | None = None, *, as_numpy: bool = False
+    ) -> None:
         self._node = node
+        # There elements have the methods of TensorFlow's tensors.
+        self._gives_tensors = not as_numpy and "stratax.tf" in sys.modules
         self._structure: Structure | None = None
         self._signature: Hashable = None
         self._iteration = Iteration(node, epochs, max_threads)
@@ -63,10 +69,14 @@ class DatasetIterator(Checkpointable, Stacks):
         return self
 
     def __next__(self) -> Any:
-        """Return the next element: NumPy arrays (scalars for rank 0) on the host, which the caller may change."""
+        """Return the next element: NumPy arrays (scalars for rank 0) on the host, which the caller may change.
+
+        In a program that imports `stratax.tf` they, and `bytes`, have the methods of TensorFlow's tensors.
+        """
         if TRACING.depth and (region := tracing_region()) is not None:
             return region.next_element(self)
-        return self._element(self._unless_closed(self._feed.row))
+        leaves = self._unless_closed(self._feed.row)
+        return self._element([as_tensor(leaf) for leaf in leaves] if self._gives_tensors else leaves)
 
     def get_next(self) -> Any:
         """Return the next element, as `next` gives it.

@@ -1,10 +1,13 @@
 """`concatenate`: the node (data layer)."""
 
+import functools
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from stratax._shown import shown
+from stratax._typing import PyTree
 from stratax.data.elements import (
     INFINITE_CARDINALITY,
     UNKNOWN_CARDINALITY,
@@ -36,19 +39,7 @@ class Concatenate(Node):
         Raises:
             DataError: Their structures or dtypes differ.
         """
-        specs, structure = flatten(self.children[0].spec)
-        others, other_structure = flatten(self.children[1].spec)
-        fits = structure == other_structure and all(
-            a.dtype == b.dtype for a, b in zip(specs, others, strict=True)
-        )
-        if not fits:
-            raise DataError(
-                "Concatenated Datasets need elements of the same structure and dtypes. "
-                f"Received: element_spec={shown(self.children[0].spec)} and "
-                f"element_spec={shown(self.children[1].spec)}. "
-                "Bring them to one form with map first."
-            )
-        return unflatten(structure, [a.merged(b) for a, b in zip(specs, others, strict=True)])
+        return common_spec("Concatenated Datasets", self.children)
 
     @property
     def length(self) -> int:
@@ -107,6 +98,34 @@ class Concatenate(Node):
             return self.children[number].open(run, passes)
 
         return SuccessiveCursor(open_child, len(self.children), ends_if_empty=False)
+
+
+def common_spec(what: str, nodes: Sequence[Node]) -> Any:
+    """Return what describes the elements of several nodes.
+
+    Args:
+        what: What they are, for the message.
+        nodes: The nodes.
+
+    Raises:
+        DataError: Their structures or dtypes differ.
+    """
+    return functools.reduce(functools.partial(_merged_specs, what), [node.spec for node in nodes])
+
+
+def _merged_specs(what: str, mine: PyTree, other: PyTree) -> Any:
+    specs, structure = flatten(mine)
+    others, other_structure = flatten(other)
+    fits = structure == other_structure and all(
+        a.dtype == b.dtype for a, b in zip(specs, others, strict=True)
+    )
+    if not fits:
+        raise DataError(
+            f"{what} need elements of the same structure and dtypes. "
+            f"Received: element_spec={shown(mine)} and element_spec={shown(other)}. "
+            "Bring them to one form with map first."
+        )
+    return unflatten(structure, [a.merged(b) for a, b in zip(specs, others, strict=True)])
 
 
 def _interleaved(first: list[np.ndarray], second: list[np.ndarray], is_second: np.ndarray) -> Columns:

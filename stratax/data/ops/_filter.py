@@ -1,4 +1,4 @@
-"""`filter`: the node and its cursor (data layer)."""
+"""`filter` and `take_while`: steps that ask a predicate about elements (data layer)."""
 
 from collections.abc import Callable
 from functools import partial
@@ -13,10 +13,14 @@ from stratax.data.vectorise import call, on_host, user_code
 from stratax.errors import DataError
 
 
-class Filter(Drawing):
-    """The elements for which a predicate holds."""
+class Asking(Drawing):
+    """Some of the elements, by what a predicate says of each.
 
-    label = "Filter"
+    Attributes:
+        operation: The name of the method, for messages.
+    """
+
+    operation: str
 
     def __init__(self, child: Node, predicate: Callable[..., Any]) -> None:
         super().__init__(child)
@@ -42,12 +46,6 @@ class Filter(Drawing):
         """Nothing: the predicate may be watched."""
         return 1
 
-    def stream(self, run: Run, passes: int) -> Cursor:
-        """Open a pass over the elements that the predicate lets through."""
-        return FilterCursor(
-            self.child.open(run, passes), Lookahead(self.child), partial(self._passes, run, passes)
-        )
-
     def _passes(self, run: Run, passes: int, row: Row, number: int) -> bool:
         # The predicate may write to what it gets; the element goes on unchanged.
         copies = [leaf.copy() if isinstance(leaf, np.ndarray) else leaf for leaf in row]
@@ -55,16 +53,44 @@ class Filter(Drawing):
             with element_scope(lambda: self.name_of(run, passes, number)), user_code(_name(self._predicate)):
                 verdict = np.asarray(call(self._predicate, self.child.structure, copies))
         except Exception as e:
-            e.add_note(f"The predicate {_name(self._predicate)} given to filter failed on element {number}.")
+            e.add_note(
+                f"The predicate {_name(self._predicate)} given to {self.operation} failed on element {number}."
+            )
             run.origins.tell(e, row)
             raise
         if verdict.shape or verdict.dtype != np.bool_:
             raise DataError(
-                "The predicate given to filter has to return one bool. Received: "
+                f"The predicate given to {self.operation} has to return one bool. Received: "
                 f"{_name(self._predicate)} gave dtype={verdict.dtype}, shape={verdict.shape} on element {number}. "
                 "Return a comparison, such as x > 0."
             )
         return bool(verdict)
+
+
+class Filter(Asking):
+    """The elements for which a predicate holds."""
+
+    label = "Filter"
+    operation = "filter"
+
+    def stream(self, run: Run, passes: int) -> Cursor:
+        """Open a pass over the elements that the predicate lets through."""
+        return FilterCursor(
+            self.child.open(run, passes), Lookahead(self.child), partial(self._passes, run, passes)
+        )
+
+
+class TakeWhile(Asking):
+    """The elements before the first for which a predicate does not hold."""
+
+    label = "TakeWhile"
+    operation = "take_while"
+
+    def stream(self, run: Run, passes: int) -> Cursor:
+        """Open a pass over the elements up to the first that the predicate refuses."""
+        return TakeWhileCursor(
+            self.child.open(run, passes), Lookahead(self.child), partial(self._passes, run, passes)
+        )
 
 
 class FilterCursor(Buffering):
@@ -76,11 +102,14 @@ class FilterCursor(Buffering):
         passes: The verdict on a row with its number.
     """
 
+    _ends_at_refused = False
+
     def __init__(self, child: Cursor, ahead: Callable[[], int], passes: Callable[[Row, int], bool]) -> None:
         super().__init__(child, ahead)
         self._passes = passes
         self._base = 0
         self._asking: Exception | None = None
+        self._is_ended = False
 
     def read(self, limit: int) -> Block:
         """Return those that pass among the next elements of one shape."""
@@ -89,15 +118,16 @@ class FilterCursor(Buffering):
             failure, self._asking = self._asking, None
             self._advance(1)
             raise failure
-        while True:
+        while not self._is_ended:
             block = self._peek_once(limit)
             kept, asked = self._asked(block)
             if asked:
                 self._advance(asked)
             if kept:
-                return _selected(block, kept)
+                return selected(block, kept)
             if self._asking is not None:
                 return self.read(limit)
+        raise StopIteration
 
     def _asked(self, block: Block) -> tuple[list[int], int]:
         """Return which elements pass, and how many were asked about: those before one that fails."""
@@ -109,6 +139,9 @@ class FilterCursor(Buffering):
                 try:
                     if self._passes(block.row(i), number + i):
                         kept.append(i)
+                    elif self._ends_at_refused:
+                        self._is_ended = True
+                        return kept, i + 1
                 except Exception as e:
                     self._asking = e
                     return kept, i
@@ -124,7 +157,22 @@ class FilterCursor(Buffering):
         super().set_state(state["feed"])
 
 
-def _selected(block: Block, kept: list[int]) -> Block:
+class TakeWhileCursor(FilterCursor):
+    """Asks about element after element until one is refused."""
+
+    _ends_at_refused = True
+
+    def get_state(self) -> State:
+        """Return the position behind the last element that was asked about, and whether it was the last."""
+        return {"ended": self._is_ended, **super().get_state()}
+
+    def set_state(self, state: State) -> None:
+        """Go to a position that `get_state` returned."""
+        self._is_ended = state["ended"]
+        super().set_state(state)
+
+
+def selected(block: Block, kept: list[int]) -> Block:
     if len(kept) == block.count:
         return block
     if isinstance(block, Columns):

@@ -56,6 +56,11 @@ class Node(abc.ABC):
         return all(child.is_indexable for child in self.children)
 
     @property
+    def is_in_memory(self) -> bool:
+        """Whether its elements are copies of arrays in memory: of their strings, references."""
+        return bool(self.children) and all(child.is_in_memory for child in self.children)
+
+    @property
     def has_known_spec(self) -> bool:
         """Whether :attr:`spec` is known without calling a function of the user's."""
         return all(child.has_known_spec for child in self.children)
@@ -140,6 +145,11 @@ class Drawing(Node):
     def child(self) -> Node:
         """The node that this one reads from."""
         return self.children[0]
+
+    @property
+    def is_in_memory(self) -> bool:
+        # Who knows what the function gives.
+        return False
 
     @property
     def order(self) -> Order:

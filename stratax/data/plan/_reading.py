@@ -14,6 +14,7 @@ from stratax.errors import DataError
 _READ_AHEAD_BYTES = 1 << 18
 _READ_AHEAD_ROWS = 256
 _STRING_BYTES = 1 << 10
+_REFERENCE_BYTES = 8
 _ASK_AGAIN = 32
 _TRIES = 8
 _Found = TypeVar("_Found")
@@ -29,7 +30,8 @@ def read_ahead(node: Node) -> int:
     except DataError:
         # What is wrong with the elements will be said when one is made.
         return 1
-    size = max(1, sum(_bytes_of(leaf) for leaf in leaves))
+    of_string = _REFERENCE_BYTES if node.is_indexable and node.is_in_memory else _STRING_BYTES
+    size = max(1, sum(_bytes_of(leaf, of_string) for leaf in leaves))
     return max(1, min(_READ_AHEAD_BYTES // size, _READ_AHEAD_ROWS))
 
 
@@ -45,10 +47,10 @@ def _limits(node: Node) -> Iterator[int]:
             pending.extend((child, per_element * step.group_size) for child in step.children)
 
 
-def _bytes_of(spec: PyTree) -> int:
+def _bytes_of(spec: PyTree, of_string: int) -> int:
     if not isinstance(spec, TensorSpec) or spec.shape is None or None in spec.shape:
         return _READ_AHEAD_BYTES
-    itemsize = _STRING_BYTES if spec.dtype.hasobject else spec.dtype.itemsize
+    itemsize = of_string if spec.dtype.hasobject else spec.dtype.itemsize
     return math.prod([size or 0 for size in spec.shape]) * itemsize
 
 

@@ -41,7 +41,7 @@ class FixedLengthRecordDataset(Dataset):
         >>> path = os.path.join(tempfile.mkdtemp(), "pairs.bin")
         >>> with open(path, "wb") as file:
         ...     _ = file.write(b"headaabbcc")
-        >>> list(FixedLengthRecordDataset(path, 2, header_bytes=4))
+        >>> list(FixedLengthRecordDataset(path, 2, header_bytes=4).as_numpy_iterator())
         [b'aa', b'bb', b'cc']
     """
 

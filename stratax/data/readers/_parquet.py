@@ -37,7 +37,7 @@ class ParquetDataset(Dataset):
         >>> from stratax.data import ParquetDataset
         >>> file = os.path.join(tempfile.mkdtemp(), "points.parquet")
         >>> pyarrow.parquet.write_table(pyarrow.table({"x": [1.5, 2.5], "name": ["a", "b"]}), file)
-        >>> next(iter(ParquetDataset(file).batch(2)))
+        >>> next(ParquetDataset(file).batch(2).as_numpy_iterator())
         {'x': array([1.5, 2.5]), 'name': array([b'a', b'b'], dtype=object)}
     """
 

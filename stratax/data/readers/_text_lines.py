@@ -41,7 +41,7 @@ class TextLineDataset(Dataset):
         >>> path = os.path.join(tempfile.mkdtemp(), "words.txt")
         >>> with open(path, "w") as file:
         ...     _ = file.write("one\ntwo\n")
-        >>> list(TextLineDataset(path))
+        >>> list(TextLineDataset(path).as_numpy_iterator())
         [b'one', b'two']
     """
 

@@ -45,7 +45,7 @@ class TFRecordDataset(Dataset):
         >>> with TFRecordWriter(path) as writer:
         ...     writer.write(b"first")
         ...     writer.write(b"second")
-        >>> list(TFRecordDataset(path))
+        >>> list(TFRecordDataset(path).as_numpy_iterator())
         [b'first', b'second']
     """
 

@@ -164,7 +164,7 @@ class TFRecordWriter:
         >>> with TFRecordWriter(path) as writer:
         ...     for i in range(3):
         ...         writer.write(str(i).encode())
-        >>> list(TFRecordDataset(path))
+        >>> list(TFRecordDataset(path).as_numpy_iterator())
         [b'0', b'1', b'2']
     """
 

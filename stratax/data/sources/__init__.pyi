@@ -10,3 +10,4 @@ from ._memory import make_range as make_range
 from ._named_files import CurrentFile as CurrentFile
 from ._named_files import NamedFiles as NamedFiles
 from ._rows import RowsSource as RowsSource
+from ._rows import as_rows as as_rows

@@ -34,6 +34,7 @@ class Slices(Node):
     """
 
     is_indexable = True
+    is_in_memory = True
     is_uniform = True
     batch_size = None
 
@@ -162,7 +163,7 @@ def as_slices(label: str, tensors: PyTree, *, add_axis: bool) -> Slices:
             f"A Dataset needs at least one component. Received: tensors={shown(tensors)}. Pass an array, or a tuple or "
             "dict of arrays."
         )
-    arrays = [np.asarray(as_array(leaf)) for leaf in leaves]
+    arrays = [_whole(as_array(leaf)) for leaf in leaves]
     if add_axis:
         return Slices(label, [array[None] for array in arrays], structure)
     names = [name.replace("element", "tensors", 1) for name in leaf_names(structure)]
@@ -179,6 +180,11 @@ def as_slices(label: str, tensors: PyTree, *, add_axis: bool) -> Slices:
             f"Received: first dimensions {sizes}. Cut them to the same length."
         )
     return Slices(label, arrays, structure)
+
+
+def _whole(leaf: Any) -> np.ndarray:
+    # NumPy's own strings lose the zero bytes at their ends.
+    return np.asarray(leaf, object if isinstance(leaf, bytes) else None)
 
 
 def make_range(args: tuple[Any, ...], output_type: Any) -> Range:

@@ -1,12 +1,16 @@
 """Elements given as rows (data layer)."""
 
+import functools
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from stratax._shown import shown
 from stratax._typing import PyTree
-from stratax.data.elements import Block, Row, Rows
-from stratax.data.plan import Node, Passes, Run
+from stratax.data.elements import Block, Row, Rows, as_row, check_same, spec_of_row
+from stratax.data.plan import Node, Passes, Run, merged_specs
+from stratax.errors import BadArgumentError
 
 
 class RowsSource(Node):
@@ -38,3 +42,22 @@ class RowsSource(Node):
         # Copies, since a window may be iterated several times and elements may be changed.
         rows = [self._rows[i] for i in indices]
         return Rows([[leaf.copy() if isinstance(leaf, np.ndarray) else leaf for leaf in row] for row in rows])
+
+
+def as_rows(elements: Sequence[Any]) -> RowsSource:
+    """Make the source node of elements in a list.
+
+    Raises:
+        BadArgumentError: There is no element.
+        DataError: They differ in structure, dtypes or ranks.
+    """
+    given = [as_row(element) for element in elements]
+    if not given:
+        raise BadArgumentError(
+            f"Invalid `elements`: the list of elements is empty. Received: elements={shown(elements)}. Pass at least "
+            "one element."
+        )
+    specs = [spec_of_row(*each) for each in given]
+    for each in given:
+        check_same(*each, specs[0], "from_list")
+    return RowsSource([row for row, _ in given], functools.reduce(merged_specs, specs))

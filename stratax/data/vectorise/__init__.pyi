@@ -12,7 +12,9 @@ from ._function import agrees as agrees
 from ._function import block_agrees as block_agrees
 from ._function import call as call
 from ._function import gives_elements as gives_elements
+from ._function import gives_tensors as gives_tensors
 from ._function import in_pipeline as in_pipeline
+from ._function import made_tensors as made_tensors
 from ._function import on_host as on_host
 from ._function import result_of as result_of
 from ._function import uses_jax as uses_jax

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from stratax._typing import DTypeLike, PyTree, TensorLike
-from stratax.data.elements import TensorShape, check_shape, define_operators
+from stratax.data.elements import TensorMethods, TensorShape, define_operators
 
 
 class CannotVectorise(Exception):
@@ -23,7 +23,7 @@ def _refuse(self: object, *args: object, **kwargs: object) -> Any:
     raise CannotVectorise
 
 
-class BatchedElement(NDArrayOperatorsMixin):
+class BatchedElement(TensorMethods, NDArrayOperatorsMixin):
     """Stands for one element of a column.
 
     Args:
@@ -42,9 +42,9 @@ class BatchedElement(NDArrayOperatorsMixin):
         return self._column
 
     @property
-    def shape(self) -> tuple[int, ...]:
+    def shape(self) -> TensorShape:  # type: ignore[override]
         """The shape of one element."""
-        return self._column.shape[1:]
+        return TensorShape(self._column.shape[1:])
 
     @property
     def dtype(self) -> np.dtype:
@@ -59,15 +59,7 @@ class BatchedElement(NDArrayOperatorsMixin):
     @property
     def size(self) -> int:
         """The number of values in one element."""
-        return int(np.prod(self.shape, dtype=np.int64))
-
-    def get_shape(self) -> TensorShape:
-        """Return the shape of one element, as a tensor's `get_shape`."""
-        return TensorShape(self.shape)
-
-    def set_shape(self, shape: Any) -> None:
-        """Check the shape of one element, as a tensor's `set_shape`."""
-        check_shape(self.shape, shape)
+        return int(np.prod(self._column.shape[1:], dtype=np.int64))
 
     def __len__(self) -> int:
         if not self.ndim:

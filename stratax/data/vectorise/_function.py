@@ -9,6 +9,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
+from stratax._tracing import TRACING
 from stratax.data.elements import (
     Row,
     Structure,
@@ -16,6 +17,7 @@ from stratax.data.elements import (
     as_components,
     as_element,
     as_row,
+    as_tensors,
     flatten,
     unflatten,
 )
@@ -39,9 +41,10 @@ def uses_jax() -> bool:
 
 
 class _Pipelines(threading.local):
-    """How many functions of pipelines this thread is in."""
+    """How many functions of pipelines this thread is in, and whether it is in one that `gives_tensors`."""
 
     depth = 0
+    computes = False
 
 
 _pipelines = _Pipelines()
@@ -52,8 +55,41 @@ def in_pipeline() -> bool:
     return _pipelines.depth > 0
 
 
+def made_tensors(result: Any) -> Any:
+    """Return what a function of `tf` gives on the host, with a tensor's methods where the program computes at once.
+
+    That is in programs that have imported `stratax.tf`, outside of what pipelines call and of compiled functions.
+    """
+    if "stratax.tf" not in sys.modules or _pipelines.depth or _pipelines.computes or TRACING.depth:
+        return result
+    return as_tensors(result)
+
+
+def gives_tensors(function: Operation) -> Operation:
+    """Have a function give what :func:`made_tensors` makes of its result.
+
+    Args:
+        function: The function. What it calls itself gives plain arrays.
+    """
+
+    @functools.wraps(function)
+    def made(*args: Any, **kwargs: Any) -> Any:
+        if "stratax.tf" not in sys.modules or _pipelines.depth or _pipelines.computes or TRACING.depth:
+            return function(*args, **kwargs)
+        _pipelines.computes = True
+        try:
+            result = function(*args, **kwargs)
+        finally:
+            _pipelines.computes = False
+        return as_tensors(result)
+
+    return cast(Operation, made)
+
+
 def gives_elements(function: Operation) -> Operation:
     """Have a function that makes arrays on the host give them as a pipeline's elements, where a pipeline calls it.
+
+    Where none does it gives what :func:`made_tensors` makes of them.
 
     Args:
         function: The function: of `bytes`, for instance, which an array that knows to be an element can't come from.
@@ -62,7 +98,7 @@ def gives_elements(function: Operation) -> Operation:
     @functools.wraps(function)
     def made(*args: Any, **kwargs: Any) -> Any:
         result = function(*args, **kwargs)
-        return as_element(result) if in_pipeline() else result
+        return as_element(result) if in_pipeline() else made_tensors(result)
 
     return cast(Operation, made)
 

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from stratax.data.elements import DType
 from stratax.data.vectorise._known_pure import BUILTINS, UFUNC_METHODS, is_dtype, is_known, is_plain_library
 from stratax.data.vectorise._unchanging import Unchanging
 
@@ -270,7 +271,7 @@ def _attribute(value: object, name: str) -> Any:
 
 
 def _is_constant(value: object) -> bool:
-    if type(value) in _HARMLESS or isinstance(value, np.dtype):
+    if type(value) in _HARMLESS or isinstance(value, np.dtype | DType):
         return True
     if isinstance(value, np.generic):
         return is_dtype(type(value)) and not value.dtype.hasobject

@@ -1,6 +1,7 @@
 from ._distributed import DistributedDataset as DistributedDataset
 from ._distributed import DistributedIterator as DistributedIterator
 from ._distributed import limit_ahead as limit_ahead
+from ._distributed import take_for_program as take_for_program
 from ._elements import StepCursor as StepCursor
 from ._options import InputContext as InputContext
 from ._options import InputOptions as InputOptions

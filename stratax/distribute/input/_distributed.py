@@ -142,6 +142,11 @@ class DistributedIterator(Stream):
         return runs(self._feed, self._placing.describe, skip, count, up_to=True)
 
     def take(self) -> Any:
+        steps, arrays = self._taken()
+        return steps.wrap(self._placing.place(arrays, steps.kind, is_stacked=False))
+
+    def _taken(self) -> tuple[Any, list[Any]]:
+        """Take the next step: what has it, and its arrays."""
         self._check_open()
         steps: Any
         try:
@@ -149,8 +154,7 @@ class DistributedIterator(Stream):
         except StopIteration:
             # Not StopIteration: streams say it with an error that compiled functions can pass on.
             raise ran_out(1, 0) from None
-        arrays = [leaf[at] for leaf in steps.leaves]
-        return steps.wrap(self._placing.place(arrays, steps.kind, is_stacked=False))
+        return steps, [leaf[at] for leaf in steps.leaves]
 
     def peek_block(self, skip: int, count: int, capacity: int) -> Any:
         self._check_open()
@@ -248,6 +252,19 @@ def limit_ahead(iterator: DistributedIterator, steps: float) -> None:
         steps: How many; infinity for no limit, which is the default.
     """
     iterator._feed.limit_ahead(steps)
+
+
+def take_for_program(iterator: DistributedIterator) -> Any:
+    """Take the next element as an argument of a compiled program, which may have to move it to its device.
+
+    Args:
+        iterator: The iterator.
+
+    Raises:
+        OutOfRangeError: There is none.
+    """
+    steps, arrays = iterator._taken()
+    return steps.wrap(iterator._placing.hand_over(arrays, steps.kind))
 
 
 def _pass_over(feed: StepFeed, count: int) -> None:

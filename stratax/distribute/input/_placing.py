@@ -25,6 +25,15 @@ class Placing(abc.ABC):
             is_stacked: Whether a leading dimension counts steps.
         """
 
+    def hand_over(self, arrays: list[Any], kind: Kind) -> list[Any]:
+        """Return arrays of one step as a compiled program takes them, which may move them by itself.
+
+        Args:
+            arrays: As in :meth:`place`.
+            kind: How they belong to the replicas.
+        """
+        return self.place(arrays, kind, is_stacked=False)
+
     def whole_shape(self, shape: tuple[int, ...], kind: Kind) -> tuple[int, ...]:
         """Return the shape, over all processes, of a step's array that has `shape` in this one."""
         return shape
@@ -56,6 +65,7 @@ class OnMesh(Placing):
     def __init__(self, mesh: Mesh) -> None:
         whole = NamedSharding(mesh, PartitionSpec())
         first = SingleDeviceSharding(mesh.devices.flat[0])
+        self._is_of_jax = mesh.devices.flat[0] == jax.local_devices()[0]
         # A sharding is made once: JAX compares them by identity first.
         self._bare: dict[Kind, Sharding] = {
             Kind.SPREAD: NamedSharding(mesh, PartitionSpec(REPLICA_AXIS)),
@@ -69,6 +79,15 @@ class OnMesh(Placing):
         shardings = self._stacked if is_stacked else self._bare
         placed: list[Any] = place(arrays, shardings[kind])
         return placed
+
+    def hand_over(self, arrays: list[Any], kind: Kind) -> list[Any]:
+        # Where a program computes that says nothing of its devices.
+        is_default = self._is_of_jax and jax.config.jax_default_device is None  # type: ignore[attr-defined]
+        if kind is Kind.PLAIN and is_default:
+            # As arguments of a program JAX moves them in a fifth of the time that `device_put` takes.
+            check_fits(arrays)
+            return arrays
+        return super().hand_over(arrays, kind)
 
 
 class OnMeshOfWorkers(OnMesh):
@@ -105,6 +124,10 @@ class OnDefaultDevice(Placing):
         check_fits(arrays)
         placed: list[Any] = jax.device_put(arrays)
         return placed
+
+    def hand_over(self, arrays: list[Any], kind: Kind) -> list[Any]:
+        check_fits(arrays)
+        return arrays
 
 
 class OnHost(Placing):

@@ -21,12 +21,12 @@ from stratax.core import regions
 from stratax.distribute import strategies
 from stratax.distribute.keras_hooks import _accumulation
 from stratax.distribute.replicas import (
-    REPLICA_AXIS,
     PostponedUpdate,
     PostponesUpdates,
     ReduceOp,
     get_replica_context,
     get_strategy,
+    sum_over_replicas,
     syncing_replicas,
 )
 from stratax.distribute.strategies import UpdatesOnce
@@ -253,7 +253,7 @@ def _sum_over_replicas(array: Any) -> Any:
     """Sum all elements of all replicas' arrays, as a constant."""
     # A weight is no function of the parameters, and `psum` has a gradient of its own.
     total = jax.lax.stop_gradient(jnp.sum(array))
-    return total if syncing_replicas() is None else jax.lax.psum(total, REPLICA_AXIS)
+    return total if syncing_replicas() is None else sum_over_replicas(total)
 
 
 def _synchronized_init(original: Callable[..., None]) -> Callable[..., None]:
@@ -280,14 +280,14 @@ def _global_moments(original: Callable[..., Any]) -> Callable[..., Any]:
         axes = tuple(self._reduction_axes)
         sums = jnp.stack([jnp.sum(weights, axes), jnp.sum(weights * inputs, axes)])
         # Both in one collective.
-        count, total = jax.lax.psum(sums, REPLICA_AXIS)
+        count, total = sum_over_replicas(sums)
         mean = keras.ops.divide_no_nan(total, count)
         shape = [1] * inputs.ndim
         shape[self.axis] = -1
         # In a second pass around the mean: the mean of squares less the square of the mean cancels in
         # float32.
         squares = jnp.sum(weights * jnp.square(inputs - mean.reshape(shape)), axes)
-        return mean, keras.ops.divide_no_nan(jax.lax.psum(squares, REPLICA_AXIS), count)
+        return mean, keras.ops.divide_no_nan(sum_over_replicas(squares), count)
 
     return moments
 

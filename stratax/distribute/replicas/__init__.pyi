@@ -10,6 +10,8 @@ from ._contexts import is_default as is_default
 from ._contexts import num_participants as num_participants
 from ._contexts import set_default as set_default
 from ._contexts import syncing_replicas as syncing_replicas
+from ._exchange import over_replicas as over_replicas
+from ._exchange import sum_over_replicas as sum_over_replicas
 from ._losses import compute_average_loss as compute_average_loss
 from ._losses import scale_regularization_loss as scale_regularization_loss
 from ._reduce_op import ReduceOp as ReduceOp
@@ -19,6 +21,8 @@ from ._replica_region import PostponesUpdates as PostponesUpdates
 from ._replica_region import ReplicaRegion as ReplicaRegion
 from ._replica_region import ReplicaSpread as ReplicaSpread
 from ._share import Share as Share
+from ._turns import TurnRegion as TurnRegion
+from ._turns import Turns as Turns
 from ._uneven import UnevenPerReplica as UnevenPerReplica
 from ._uneven import check_none as check_none
 from ._uneven import from_components as from_components

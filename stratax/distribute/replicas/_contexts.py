@@ -17,6 +17,7 @@ import numpy as np
 from stratax import errors
 from stratax._shown import shown
 from stratax._typing import Axis, PyTree
+from stratax.distribute.replicas._exchange import over_replicas
 from stratax.distribute.replicas._reduce_op import ReduceOp, as_reduce_op
 from stratax.distribute.replicas._values import REPLICA_AXIS, PerReplica, is_per_replica
 
@@ -115,9 +116,8 @@ class ReplicaContext:
         if self._num_replicas == 1:
             return jax.tree.unflatten(treedef, [jnp.asarray(leaf) for leaf in leaves])
         arrays = [jnp.asarray(leaf) for leaf in leaves]
-        reduced = self._strategy.cross_device_ops.reduce_in_replica(
-            op, arrays, REPLICA_AXIS, self._num_replicas
-        )
+        reduce = self._strategy.cross_device_ops.reduce_in_replica
+        reduced = over_replicas(lambda own: reduce(op, own, REPLICA_AXIS, self._num_replicas), arrays)
         return jax.tree.unflatten(treedef, reduced)
 
     def all_gather(self, value: PyTree, axis: int, options: object = None) -> Any:
@@ -138,7 +138,8 @@ class ReplicaContext:
             dim = check_axis(axis, array.ndim)
             if self._num_replicas == 1:
                 return array
-            return self._strategy.cross_device_ops.gather_in_replica(array, dim, REPLICA_AXIS)
+            gathered = self._strategy.cross_device_ops.gather_in_replica
+            return over_replicas(lambda own: gathered(own, dim, REPLICA_AXIS), array)
 
         return jax.tree.map(gather, value)
 
@@ -174,7 +175,7 @@ class ReplicaContext:
             return leaf
         if self._num_replicas == 1:
             return PerReplica(jnp.asarray(leaf), solo=True)
-        return PerReplica(jax.lax.all_gather(leaf, REPLICA_AXIS))
+        return PerReplica(over_replicas(lambda own: jax.lax.all_gather(own, REPLICA_AXIS), leaf))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from jax.extend import core as jax_core
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from stratax.core import regions
+from stratax.distribute.replicas._exchange import sum_over_replicas
 from stratax.distribute.replicas._values import REPLICA_AXIS
 
 # Odd, so that multiplying by it keeps 32-bit numbers distinct, and without structure (2**32 / golden ratio).
@@ -191,7 +192,7 @@ def _packed_sum(values: list[Any]) -> list[Any]:
     results: list[Any] = [None] * len(values)
     for dtype, indices in by_dtype.items():
         flat = jnp.concatenate([jnp.ravel(values[index]).astype(dtype) for index in indices])
-        total = jax.lax.psum(flat, REPLICA_AXIS)
+        total = sum_over_replicas(flat)
         start = 0
         for index in indices:
             size = values[index].size

@@ -9,6 +9,7 @@ import numpy as np
 from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 
 from stratax._shown import shown
+from stratax.data.elements import tensor_repr, tensor_str
 from stratax.errors import BadArgumentError, BadTypeError, StructureError
 
 # The name of the one axis of every synchronous strategy's mesh.
@@ -133,10 +134,10 @@ class PerReplica:
         return per_replica
 
     def __str__(self) -> str:
-        return self._format(_tensor_str)
+        return self._format(tensor_str)
 
     def __repr__(self) -> str:
-        return self._format(_tensor_repr)
+        return self._format(tensor_repr)
 
     def _format(self, format_component: Callable[[Any], str]) -> str:
         # Slicing a traced array to show its components would leave the slices in the compiled program.
@@ -152,7 +153,7 @@ class PerReplica:
 
 def format_components(values: Sequence[Any], *, is_repr: bool) -> str:
     """Format components as TensorFlow prints a `PerReplica`."""
-    return _listed(values, _tensor_repr if is_repr else _tensor_str)
+    return _listed(values, tensor_repr if is_repr else tensor_str)
 
 
 def _listed(values: Sequence[Any], format_component: Callable[[Any], str]) -> str:
@@ -268,20 +269,3 @@ def _rows(shard: jax.Array) -> list[jax.Array]:
     if shard.shape[0] == 1:
         return [jnp.reshape(shard, shard.shape[1:])]
     return [shard[index] for index in range(shard.shape[0])]
-
-
-def _tensor_str(component: Any) -> str:
-    return (
-        f"tf.Tensor({_numbers(component, str)}, shape={tuple(component.shape)}, dtype={component.dtype.name})"
-    )
-
-
-def _tensor_repr(component: Any) -> str:
-    text = _numbers(component, repr)
-    return f"<tf.Tensor: shape={tuple(component.shape)}, dtype={component.dtype.name}, numpy={text}>"
-
-
-def _numbers(component: object, text_of: Callable[[Any], str]) -> str:
-    array = np.asarray(component)
-    text = str(array) if array.ndim == 0 else text_of(array)
-    return f"\n{text}" if "\n" in text else text

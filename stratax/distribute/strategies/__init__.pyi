@@ -1,5 +1,7 @@
 from ._central_storage import CentralStorageStrategy as CentralStorageStrategy
 from ._detect import detect_strategy as detect_strategy
+from ._extended import StrategyExtended as StrategyExtended
+from ._global_scope import experimental_set_strategy as experimental_set_strategy
 from ._membership import InStep as InStep
 from ._mirrored import MirroredStrategy as MirroredStrategy
 from ._multi_worker import MultiWorkerMirroredStrategy as MultiWorkerMirroredStrategy

@@ -1,17 +1,35 @@
 """What a strategy is composed of (distribute layer)."""
 
+import contextlib
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import jax
+import keras
 
+from stratax import errors
+from stratax._shown import shown
+from stratax.cluster import device_name
 from stratax.core import regions
+from stratax.core.derivatives import IndexedSlices
 from stratax.distribute.collectives import CrossDeviceOps
 from stratax.distribute.input import OnMesh
+from stratax.distribute.replicas import (
+    PerReplica,
+    ReduceOp,
+    as_reduce_op,
+    get_replica_context,
+    get_strategy,
+    in_cross_replica_context,
+    in_replica,
+    is_default,
+    num_participants,
+)
+from stratax.distribute.strategies import _ownership, _updates
 from stratax.distribute.strategies._execution import Execution
 from stratax.distribute.strategies._membership import Alone, Membership
 from stratax.distribute.strategies._mesh_execution import MeshExecution
-from stratax.distribute.strategies._placement import OnDevices, Placement, copies_on
+from stratax.distribute.strategies._placement import OnDevices, Placement, UpdatesOnce, copies_on
 from stratax.distribute.strategies._strategy_input import Input, InputOfReplicas
 
 if TYPE_CHECKING:
@@ -19,10 +37,11 @@ if TYPE_CHECKING:
 
 
 class StrategyExtended:
-    """The four parts of a strategy, each of which varies by itself.
+    """The four parts of a strategy, each of which varies by itself, and what code of the cross-replica context calls.
 
-    Stands where `tf.distribute.StrategyExtended` does. What a part can do besides is asked with `isinstance` of a
-    capability: `InStep` of a membership, `UpdatesOnce` of a placement, `OverMesh` of an execution.
+    Stands where `tf.distribute.StrategyExtended` does; a program finds it at `strategy.extended`. What a part can do
+    besides is asked with `isinstance` of a capability: `InStep` of a membership, `UpdatesOnce` of a placement,
+    `OverMesh` of an execution.
 
     Args:
         placement: Where variables live.
@@ -38,6 +57,20 @@ class StrategyExtended:
         self._membership = membership
         self._execution = execution
         self._input = input
+        self._owner: Strategy | None = None
+
+    def belong_to(self, strategy: "Strategy") -> None:
+        """Say whose parts these are; called once, by the strategy."""
+        self._owner = strategy
+
+    @property
+    def _strategy(self) -> "Strategy":
+        if self._owner is None:
+            raise errors.StrategyError(
+                "These parts belong to no strategy yet. Expected: `strategy.extended` of a strategy. "
+                f"Received: {shown(self)}."
+            )
+        return self._owner
 
     @property
     def placement(self) -> Placement:
@@ -58,6 +91,202 @@ class StrategyExtended:
     def input(self) -> Input:
         """The part that says how datasets are divided."""
         return self._input
+
+    # What TensorFlow's programs call, with the strategy that `merge_call` passes them.
+
+    def reduce_to(
+        self, reduce_op: ReduceOp | str, value: Any, destinations: Any, options: object = None
+    ) -> Any:
+        """Combine the replicas' values into one and bring it somewhere, as `tf.distribute.StrategyExtended.reduce_to`.
+
+        Args:
+            reduce_op: `ReduceOp.SUM` or `ReduceOp.MEAN`, or its name.
+            value: A `PerReplica`, a structure of them, or `IndexedSlices` of them, whose rows are joined.
+            destinations: Where to: a variable (its devices; it is not changed), a `PerReplica` (all replicas'), an
+                array, or the name of a device. In a compiled function the program decides.
+            options: Accepted for TensorFlow's signature; the strategy's cross-device operations decide.
+
+        Returns:
+            The value: an array, not a value for each device as TensorFlow's.
+
+        Raises:
+            BadArgumentError: If `reduce_op` is unknown, or a sum of values that are not per replica is asked for.
+            BadTypeError: If `destinations` has no devices.
+            StrategyError: If called in a replica, outside of `merge_call`.
+
+        Example:
+            >>> import stratax as sx
+            >>> strategy = sx.distribute.MirroredStrategy(["/cpu:0", "/cpu:1"])
+            >>> ids = strategy.run(lambda: sx.distribute.get_replica_context().replica_id_in_sync_group + 1)
+            >>> int(strategy.extended.reduce_to("sum", ids, destinations="/cpu:0"))
+            3
+        """
+        if in_replica() and not in_cross_replica_context():
+            raise errors.StrategyError(
+                "strategy.extended.reduce_to was called inside a replica. Expected: outside of the function that "
+                "strategy.run calls, or in the function of get_replica_context().merge_call(merge_fn). Inside, use "
+                "stratax.distribute.get_replica_context().all_reduce."
+            )
+        op = as_reduce_op(reduce_op)
+        sharding = _updates.sharding_of(destinations, self._storage_of(destinations))
+        if isinstance(value, IndexedSlices):
+            return _updates.put(self._joined(op, value), sharding)
+        return _updates.put(self._strategy.reduce(op, value, axis=None), sharding)
+
+    def _joined(self, op: ReduceOp, slices: IndexedSlices) -> IndexedSlices:
+        """Return the rows of all replicas, of which those with one index add up."""
+        if not isinstance(slices.values, PerReplica):
+            return slices
+        rows, indices = self._strategy.gather((slices.values, slices.indices), axis=0)
+        if op is ReduceOp.MEAN:
+            rows = rows / slices.values.num_components
+        return IndexedSlices(rows, indices, slices.dense_shape)
+
+    def batch_reduce_to(
+        self, reduce_op: ReduceOp | str, value_destination_pairs: Sequence[Any], options: object = None
+    ) -> list[Any]:
+        """Combine several values, each as :meth:`reduce_to`.
+
+        Args:
+            reduce_op: `ReduceOp.SUM` or `ReduceOp.MEAN`, or its name.
+            value_destination_pairs: Pairs of a value and its destinations.
+            options: Accepted for TensorFlow's signature.
+
+        Returns:
+            The values, in the order of the pairs.
+        """
+        return [self.reduce_to(reduce_op, value, to, options) for value, to in value_destination_pairs]
+
+    def update(
+        self,
+        var: keras.Variable,
+        fn: Callable[..., Any],
+        args: Any = (),
+        kwargs: dict[str, Any] | None = None,
+        group: bool = True,
+    ) -> Any:
+        """Call `fn(var, *args, **kwargs)` where the variable is, as `tf.distribute.StrategyExtended.update`.
+
+        A variable is one for all replicas, so that `fn` is called once; what it assigns is not aggregated. Called in a
+        replica, it is called in `merge_call`.
+
+        Args:
+            var: The variable.
+            fn: The update, such as ``lambda v, g: v.assign_sub(g)``.
+            args: Its further arguments, a tuple or list; of a `PerReplica`, which is to be equal on all replicas (a sum
+                that `all_reduce` made), it gets the first component.
+            kwargs: Its keyword arguments, likewise.
+            group: False: a tuple stands in the place of each array of the result, an element for each copy that the
+                variable has in this process.
+
+        Returns:
+            What `fn` returns, with values in the place of variables.
+
+        Raises:
+            BadTypeError: If `var` is no variable, `fn` is not callable, or `args` is no tuple or list.
+            StrategyError: If another strategy is in force.
+
+        Example:
+            >>> import stratax as sx
+            >>> strategy = sx.distribute.MirroredStrategy(["/cpu:0", "/cpu:1"])
+            >>> with strategy.scope():
+            ...     v = sx.Variable(5.0)
+            >>> float(strategy.extended.update(v, lambda v, x: v.assign_add(x), args=(2.0,)))
+            7.0
+        """
+        kwargs = {} if kwargs is None else kwargs
+        if not (isinstance(var, keras.Variable) and callable(fn) and isinstance(args, tuple | list)):
+            raise errors.BadTypeError(
+                "strategy.extended.update expects a variable, a function that updates it, and the function's further "
+                f"arguments as a tuple or list. Received: var={shown(var)}, fn={shown(fn)}, args={shown(args)}."
+            )
+        replica = get_replica_context()
+        if replica is not None and not is_default(replica.strategy):
+            return replica.merge_call(
+                lambda _, *merged, **by_name: self.update(var, fn, merged, by_name, group),
+                tuple(args),
+                kwargs,
+            )
+        strategy = self._strategy
+        # In `merge_call` the strategy is in force, and its scope can't be entered.
+        is_in_force = in_cross_replica_context() and get_strategy() is strategy
+        with contextlib.nullcontext() if is_in_force else strategy.scope():
+            self.place_program()
+            own_args, own_kwargs = _updates.arguments(var, (tuple(args), kwargs))
+            count = num_participants(strategy) or 1
+            result = _updates.updated(var, lambda: fn(var, *own_args, **own_kwargs), count)
+            if self._storage_of(var) is not None and regions.current_region() is None:
+                # An assignment outside of programs leaves a value where it was computed.
+                self._placement.place([var], [var.value])
+        return result if group else _updates.ungrouped(result, len(self.parameter_devices) or 1)
+
+    def value_container(self, value: Any) -> Any:
+        """Return what a value is a component of: of a variable itself, which is one for all replicas."""
+        return value
+
+    def variable_created_in_scope(self, v: keras.Variable) -> bool:
+        """Return whether a variable was created in the scope of this strategy.
+
+        Args:
+            v: The variable.
+
+        Raises:
+            BadTypeError: If it is none.
+        """
+        if not isinstance(v, keras.Variable):
+            raise errors.BadTypeError(
+                f"variable_created_in_scope expects a variable. Received: v={shown(v)}."
+            )
+        strategy = self._strategy
+        return _ownership.owner(v) is (None if is_default(strategy) else strategy)
+
+    def colocate_vars_with(
+        self, colocate_with_variable: keras.Variable
+    ) -> contextlib.AbstractContextManager[None]:
+        """Return a context whose variables lie where another one does: as all variables of a strategy.
+
+        Args:
+            colocate_with_variable: A variable that was created in the strategy's scope.
+
+        Raises:
+            BadArgumentError: If it was created elsewhere.
+            StrategyError: Outside of the strategy's scope.
+        """
+        strategy = self._strategy
+        if not (is_default(strategy) or (in_cross_replica_context() and get_strategy() is strategy)):
+            raise errors.StrategyError(
+                "colocate_vars_with was called outside of the scope of its strategy. Expected: in a block "
+                f"`with strategy.scope():` of {shown(strategy)}."
+            )
+        if not self.variable_created_in_scope(colocate_with_variable):
+            raise errors.BadArgumentError(
+                f"colocate_vars_with expects a variable that was created in the scope of {shown(strategy)}. "
+                f"Received: colocate_with_variable={shown(colocate_with_variable)}."
+            )
+        return contextlib.nullcontext()
+
+    @property
+    def worker_devices(self) -> tuple[str, ...]:
+        """The names of the devices of this process that replicas run on."""
+        devices = self._execution.devices
+        return tuple(device_name(device) for device in devices[self._membership.share.of(len(devices))])
+
+    @property
+    def parameter_devices(self) -> tuple[str, ...]:
+        """The names of the devices of this process that variables are kept on."""
+        if not isinstance(self._placement, OnDevices) or not isinstance(self._placement, UpdatesOnce):
+            return self.worker_devices
+        return tuple(device_name(device) for device in self._placement.storage.device_set)
+
+    def _storage_of(self, variable: Any) -> jax.sharding.Sharding | None:
+        """Return where a variable of this strategy is between programs, if that is devices; None for anything else."""
+        is_own = isinstance(variable, keras.Variable) and _ownership.owner(variable) is self._owner
+        return self._placement.storage if is_own and isinstance(self._placement, OnDevices) else None
+
+    @property
+    def experimental_require_static_shapes(self) -> bool:
+        """Whether all batches must have one shape: never, since each shape has a program."""
+        return False
 
     def call_for_each_replica(
         self, fn: Callable[..., Any], args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None

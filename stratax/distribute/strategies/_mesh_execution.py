@@ -24,6 +24,8 @@ from stratax.distribute.replicas import (
     ReplicaContext,
     ReplicaRegion,
     ReplicaSpread,
+    TurnRegion,
+    Turns,
     entered,
     from_components,
     is_per_replica,
@@ -70,6 +72,8 @@ class MeshExecution(Execution, OverMesh):
         self._mesh = mesh_of(self._devices)
         # `autograph=False`: the wrapper has no control flow; the user's function is converted inside.
         self._compiled_run = Function(self.call_for_each_replica, autograph=False, calls_argument=True)
+        # What collectives were compiled to, for replicas that run in Python.
+        self._exchanges: dict[Any, Any] = {}
         self._combiner = _combining.Combiner(self, membership)
 
     @property
@@ -96,6 +100,9 @@ class MeshExecution(Execution, OverMesh):
                 f"Received: fn={shown(fn)}. Move the tape there, or differentiate the whole with "
                 "`stratax.value_and_grad`."
             )
+        # Under a tape, one replica runs in Python anyway.
+        if functions.functions_run_eagerly() and not variable_store.has_listeners():
+            return self._run_in_python(fn, args, kwargs)
         return self._compiled_run(fn, args, kwargs)
 
     def reduce(self, op: ReduceOp, value: PyTree, axis: int | None) -> Any:
@@ -154,6 +161,47 @@ class MeshExecution(Execution, OverMesh):
             return self._run_alone(replica_fn, leaves, treedef)
         context = ReplicaContext(self._strategy, self.num_replicas, averages_gradients=averages_gradients)
         return self._run_replicas(replica_fn, leaves, treedef, region, context)
+
+    def _run_in_python(self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Run replicas one after another, uncompiled: `tf.config.run_functions_eagerly`."""
+        python_fn = fn.python_function if isinstance(fn, Function) else fn
+        leaves, treedef = jax.tree.flatten((args, kwargs), is_leaf=is_per_replica)
+        is_alone = self.num_replicas == 1 or any(leaf.solo for leaf in leaves if isinstance(leaf, PerReplica))
+        if isinstance(self._membership, InStep):
+            raise errors.StrategyError(
+                "Replicas of several workers don't run in Python: a worker that stops at a breakpoint would let the "
+                "others wait until they give up. Expected: one worker, or tf.config.run_functions_eagerly(False). "
+                f"Received: {shown(self._strategy)}."
+            )
+        num_replicas = 1 if is_alone else self.num_replicas
+        context = ReplicaContext(
+            self._strategy, num_replicas, stands_for=self.num_replicas if is_alone else 1
+        )
+
+        def replica(index: int) -> tuple[list[Any], Any, list[keras.Variable], list[Any]]:
+            own = [leaf.values[index] if isinstance(leaf, PerReplica) else leaf for leaf in leaves]
+            own_args, own_kwargs = jax.tree.unflatten(treedef, own)
+            region = TurnRegion(num_replicas)
+            with region, entered(self._strategy, context):
+                result = python_fn(*own_args, **own_kwargs)
+                outputs, structure = jax.tree.flatten(_values_of_variables(result))
+                written, merged = region.merged()
+            return outputs, structure, written, merged
+
+        found = Turns(mesh_of(self._devices[:num_replicas]), self._exchanges).run(replica)
+        outputs, structure, written, merged = found[0]
+        for variable, value in zip(written, merged, strict=True):
+            variable_store.overwrite(variable, np.asarray(value))
+        if not is_alone:
+            columns = zip(*(each[0] for each in found), strict=True)
+            outputs = [
+                from_components(each, self._mesh) if _is_array(each[0]) else each[0] for each in columns
+            ]
+        elif self.num_replicas > 1:
+            outputs = [
+                PerReplica(jnp.asarray(leaf), solo=True) if _is_array(leaf) else leaf for leaf in outputs
+            ]
+        return jax.tree.unflatten(structure, outputs)
 
     def _run_alone(self, fn: Callable[..., Any], leaves: list[Any], treedef: jax.tree_util.PyTreeDef) -> Any:
         """Run on one replica that stands for all: on its device, or, for a remainder, on all devices alike."""

@@ -55,6 +55,7 @@ class Strategy:
                 "strategy of stratax.distribute."
             )
         self._extended = extended
+        extended.belong_to(self)
         self._execution = extended.execution
 
     # What there is.
@@ -112,7 +113,7 @@ class Strategy:
 
     @property
     def extended(self) -> _extended.StrategyExtended:
-        """The parts of the strategy, which the library itself needs; programs need nothing of it."""
+        """The parts of the strategy, and what code of the cross-replica context calls: `update`, `reduce_to`."""
         return self._extended
 
     def __repr__(self) -> str:

@@ -1,6 +1,6 @@
 """`TPUStrategy` (distribute layer)."""
 
-from typing import Any
+from typing import Any, NoReturn
 
 import jax
 
@@ -55,6 +55,22 @@ class TPUStrategy(WorkersStrategy):
     def cluster_resolver(self) -> TPUClusterResolver:
         """The resolver that found the TPU."""
         return self._resolver
+
+    def experimental_split_to_logical_devices(self, tensor: object, partition_dimensions: object) -> NoReturn:
+        """Refuse to divide a tensor of one replica over several cores: a replica is one core.
+
+        Args:
+            tensor: The tensor.
+            partition_dimensions: Into how many parts each of its dimensions was to be divided.
+
+        Raises:
+            UnimplementedError: In any case.
+        """
+        raise errors.UnimplementedError(
+            "experimental_split_to_logical_devices divides a tensor over the cores of one replica, and each replica of "
+            f"a TPUStrategy here is one core. Received: partition_dimensions={shown(partition_dimensions)}. Leave the "
+            "call out, or lay out the model's arrays over all cores with `keras.distribution.ModelParallel`."
+        )
 
 
 def _assigned_cores(assignment: Any, cluster: Cluster) -> list[jax.Device]:

@@ -14,7 +14,9 @@ from stratax.distribute import ReduceOp as ReduceOp
 from stratax.distribute import ReductionToOneDevice as ReductionToOneDevice
 from stratax.distribute import ReplicaContext as ReplicaContext
 from stratax.distribute import Strategy as Strategy
+from stratax.distribute import StrategyExtended as StrategyExtended
 from stratax.distribute import TPUStrategy as TPUStrategy
+from stratax.distribute import experimental_set_strategy as experimental_set_strategy
 from stratax.distribute import get_replica_context as get_replica_context
 from stratax.distribute import get_strategy as get_strategy
 from stratax.distribute import has_strategy as has_strategy

@@ -1,5 +1,7 @@
 from stratax.data import FixedLenFeature as FixedLenFeature
 from stratax.data import FixedLenSequenceFeature as FixedLenSequenceFeature
+from stratax.data import RaggedFeature as RaggedFeature
+from stratax.data import SparseFeature as SparseFeature
 from stratax.data import TFRecordOptions as TFRecordOptions
 from stratax.data import TFRecordWriter as TFRecordWriter
 from stratax.data import VarLenFeature as VarLenFeature
@@ -23,7 +25,10 @@ from stratax.image import encode_png as encode_png
 from stratax.image import extract_jpeg_shape as extract_jpeg_shape
 from stratax.image import is_jpeg as is_jpeg
 from stratax.io.gfile import matching_files as matching_files
-from stratax.io.gfile import read_file as read_file
 from stratax.io.gfile import write_file as write_file
+from stratax.ops.encodings import decode_base64 as decode_base64
+from stratax.ops.encodings import decode_compressed as decode_compressed
+from stratax.ops.encodings import encode_base64 as encode_base64
+from stratax.ops.whole_files import read_file as read_file
 
 from . import gfile as gfile

@@ -56,10 +56,13 @@ def test_lists_are_data_and_arrays_keep_their_dtype():
 
 
 def test_elements_of_rank_zero_are_numpy_scalars_and_others_arrays():
-    assert isinstance(next(iter(Dataset.range(3))), np.int64)
-    assert isinstance(next(iter(Dataset.range(3).filter(lambda x: x > 0))), np.int64)
-    assert isinstance(next(iter(Dataset.from_tensors(3.0))), np.float32)
-    assert isinstance(next(iter(Dataset.range(3).batch(2))), np.ndarray)
+    for dataset, kind in (
+        (Dataset.range(3), np.int64),
+        (Dataset.range(3).filter(lambda x: x > 0), np.int64),
+        (Dataset.from_tensors(3.0), np.float32),
+        (Dataset.range(3).batch(2), np.ndarray),
+    ):
+        assert isinstance(next(dataset.as_numpy_iterator()), kind)
 
 
 def test_enumerate_counts():

@@ -1,6 +1,8 @@
 """`TensorShape`, and `get_shape` and `set_shape` of what mapped functions get."""
 
 import functools
+import operator
+import pickle
 
 import numpy as np
 import pytest
@@ -27,11 +29,73 @@ def test_a_tensor_shape_is_a_tuple_with_tensorflows_methods():
     assert repr(shape) == "TensorShape([None, 28, 3])"
 
 
-def test_shapes_that_no_array_has_and_unknown_ranks_are_refused():
-    with pytest.raises(BadArgumentError, match=r"No array has both of these shapes.*\[3, 28\]"):
-        tf.TensorShape([3, 28]).merge_with([4, None])
-    with pytest.raises(BadArgumentError, match="Pass None itself"):
-        tf.TensorShape(None)
+def test_a_tensor_shape_compares_adds_and_prints_as_tensorflows():
+    shape = tf.TensorShape([1, None])
+    assert shape == [1, None]
+    assert shape == (1, None)
+    assert shape != [1, 2]
+    assert shape != "ab"
+    assert hash(shape) == hash((1, None))
+    assert {shape: 1}[1, None] == 1
+    assert (repr(operator.add(shape, [3])), repr(operator.add((3,), shape))) == (
+        "TensorShape([1, None, 3])",
+        "TensorShape([3, 1, None])",
+    )
+    assert (str(shape), f"{shape}", repr(tf.TensorShape(7))) == ("(1, None)", "(1, None)", "TensorShape([7])")
+    assert repr(shape[:1]) == "TensorShape([1])"
+    copied = pickle.loads(pickle.dumps((shape, tf.TensorShape(None))))
+    assert copied == (shape, tf.TensorShape(None))
+    assert type(copied[0]) is tf.TensorShape
+
+
+def test_shapes_of_unknown_rank_agree_with_all():
+    unknown = tf.TensorShape(None)
+    assert (repr(unknown), str(unknown), bool(unknown)) == ("TensorShape(None)", "<unknown>", False)
+    assert (unknown.rank, unknown.ndims, unknown.dims, unknown.num_elements()) == (None, None, None, None)
+    assert unknown == tf.TensorShape(None)
+    assert unknown != []
+    assert tf.TensorShape([]) != unknown
+    assert unknown.merge_with([1]) == unknown.with_rank(1).merge_with([1]) == [1]
+    assert unknown.is_compatible_with([3])
+    assert not unknown.is_fully_defined()
+    assert unknown[0] is None
+    assert unknown[1:] is unknown
+    assert unknown[:2] == [None, None]
+    assert operator.add(unknown, [1]) is unknown
+    assert tf.TensorShape([1]).concatenate(None) is unknown
+    assert tf.TensorSpec(unknown).shape is None
+    for use in (len, list, lambda shape: shape.as_list()):
+        with pytest.raises(BadArgumentError, match="unknown rank has no"):
+            use(unknown)
+
+
+def test_shapes_are_generalised_and_subtypes():
+    shape = tf.TensorShape([3, 2])
+    assert shape.most_specific_compatible_shape([1, 2]) == [None, 2]
+    assert shape.most_specific_compatible_shape([2]).rank is None
+    assert shape.most_specific_common_supertype([[3, 2], [3, 4]]) == [3, None]
+    assert shape.is_subtype_of([None, 2])
+    assert not tf.TensorShape([None, 2]).is_subtype_of(shape)
+    assert shape.with_rank_at_least(2) is shape
+    assert shape.with_rank_at_most(2) is shape
+
+
+@pytest.mark.parametrize(
+    ("use", "expected"),
+    [
+        (lambda shape: shape.merge_with([4, None]), "No array has both of these shapes"),
+        (lambda shape: shape.with_rank(1), "No array has both of these shapes"),
+        (lambda shape: shape.assert_has_rank(1), "Expected: rank 1"),
+        (lambda shape: shape.with_rank_at_least(3), "Expected: a rank of at least 3"),
+        (lambda shape: shape.with_rank_at_most(1), "Expected: a rank of at most 1"),
+        (lambda shape: shape.assert_same_rank([1]), r"Expected: the rank of \(1,\)"),
+        (lambda _: tf.TensorShape([None]).assert_is_fully_defined(), "sizes are all known"),
+        (lambda _: tf.TensorShape([-2]), "sizes of a shape are not negative"),
+    ],
+)
+def test_shapes_that_no_array_has_are_refused(use, expected):
+    with pytest.raises(BadArgumentError, match=expected):
+        use(tf.TensorShape([3, 28]))
 
 
 def test_tensor_shapes_are_taken_where_shapes_are():
@@ -93,4 +157,12 @@ def test_what_is_decoded_in_a_pipeline_has_shapes_and_tensorflows_operators():
     ((halves, shape),) = tf.data.Dataset.from_tensor_slices(records).map(decode)
     assert (halves.dtype, halves.tolist()) == (np.float32, [0, 0.5, 1, 1.5])
     assert shape.tolist() == [2, 3, 3]
-    assert type(tf.decode_raw(b"\x00", tf.uint8)) is np.ndarray
+    assert type(tf.decode_raw(b"\x00", tf.uint8).numpy()) is np.ndarray
+
+
+def test_a_list_that_a_shape_is_added_to_stays_a_list():
+    sizes = [1]
+    sizes += tf.TensorShape([2, 3])
+    sizes.append(4)
+    assert sizes == [1, 2, 3, 4]
+    assert [1] + tf.TensorShape([2]) == [1, 2]  # noqa: RUF005

@@ -41,8 +41,9 @@ def test_every_dtype_comes_back(dtype):
 def test_a_scalar_comes_back_as_one():
     assert parse_tensor(serialize_tensor(b"ab\0"), "string") == b"ab\0"
     assert parse_tensor(serialize_tensor("ä"), object) == "ä".encode()
-    assert type(parse_tensor(serialize_tensor(2.5), "float32")) is np.float32
-    assert type(parse_tensor(serialize_tensor(3), "int32")) is np.int32
+    for value, dtype in ((2.5, np.float32), (3, np.int32)):
+        again = parse_tensor(serialize_tensor(value), dtype)
+        assert (again, again.dtype, again.shape) == (value, dtype, ())
 
 
 def test_numbers_of_the_other_byte_order_are_serialized_as_they_are():

@@ -51,7 +51,7 @@ def test_golden_files_read_back_exactly(shared, kind, compression):
 
 def test_an_element_is_bytes_and_a_batch_an_object_array(tmp_path):
     ds = TFRecordDataset(write(tmp_path / "a"))
-    assert [type(record) for record in ds] == [bytes] * len(RECORDS)
+    assert [type(record) for record in ds.as_numpy_iterator()] == [bytes] * len(RECORDS)
     batch = next(iter(ds.batch(3)))
     assert batch.dtype == object
     assert batch.tolist() == RECORDS[:3]

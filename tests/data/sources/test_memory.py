@@ -51,3 +51,8 @@ def test_range_refuses_what_is_no_range():
         Dataset.range(0, 3, 0)
     with pytest.raises(BadTypeError, match=r"args\[0\] has to be an integer"):
         Dataset.range(1.5)
+
+
+def test_one_string_keeps_the_zero_bytes_at_its_end():
+    assert list(Dataset.from_tensors(b"a\0")) == [b"a\0"]
+    assert Dataset.from_tensors("a").element_spec.dtype == object

@@ -65,3 +65,23 @@ def test_a_strategy_without_devices_has_its_batches_where_jax_computes():
 def test_steps_that_stay_on_the_host_are_not_touched(mesh):
     arrays = [np.zeros(3)]
     assert OnHost(OnMesh(mesh)).place(arrays, Kind.SPREAD, is_stacked=False) is arrays
+
+
+def test_a_program_gets_the_arrays_of_one_replica_as_they_are_where_jax_would_put_them():
+    host = [np.arange(6.0, dtype="float32")]
+    here, elsewhere = (OnMesh(MirroredStrategy([device]).mesh) for device in ("/cpu:0", "/cpu:1"))
+    for placing in (here, OnDefaultDevice()):
+        assert placing.hand_over(host, Kind.PLAIN) == host
+        with pytest.raises(BadArgumentError, match="32 bits"):
+            placing.hand_over([np.full(2, 2**40)], Kind.PLAIN)
+    (placed,) = elsewhere.hand_over(host, Kind.PLAIN)
+    assert placed.devices() == {jax.devices()[1]}
+    with jax.default_device(jax.devices()[2]):
+        (placed,) = here.hand_over(host, Kind.PLAIN)
+    assert placed.devices() == {jax.devices()[0]}
+
+
+@pytest.mark.parametrize("kind", [Kind.SPREAD, Kind.SOLO])
+def test_a_program_of_several_replicas_gets_arrays_on_their_devices(mesh, kind):
+    (placed,) = OnMesh(mesh).hand_over([np.ones((2, 4), "float32")], kind)
+    assert len(placed.devices()) == 2

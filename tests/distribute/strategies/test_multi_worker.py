@@ -246,17 +246,36 @@ values = strategy.experimental_distribute_values_from_function(lambda c: np.floa
 report(local=[float(v) for v in strategy.experimental_local_results(values)])
 report(gathered=strategy.gather(strategy.run(lambda v: v[None] * 2, args=(values,)), axis=0).tolist())
 report(reduced=float(strategy.reduce("SUM", values, axis=None)))
+
+with strategy.scope():
+    v = sx.Variable(1.0)
+
+def add(value):
+    def merge(strategy, value):
+        total = strategy.extended.reduce_to("SUM", value, v)
+        return strategy.extended.update(v, lambda v, x: v.assign_add(x), args=(total,))
+    return sx.distribute.get_replica_context().merge_call(merge, args=(value,))
+
+strategy.run(add, args=(values,))
+everywhere, here = strategy.extended.reduce_to("SUM", values, v), strategy.extended.reduce_to("MEAN", values, "CPU:0")
+for argument in (everywhere, values, here):
+    strategy.extended.update(v, lambda v, x: v.assign(2 * v + x), args=(argument,))
+report(updated=float(v.numpy()), own=strategy.extended.worker_devices, all=strategy.device_names)
 """
 
 
 def test_workers_begin_with_the_same_variables_and_random_states():
     first, second = (result.report for result in run_tasks(2, EQUAL_START, devices=2))
-    for name in ("kernel", "drawn", "numpy", "values", "gathered", "reduced"):
+    for name in ("kernel", "drawn", "numpy", "values", "gathered", "reduced", "updated"):
         assert first[name] == second[name]
     assert first["local"] == [0.0, 1.0]
     assert second["local"] == [2.0, 3.0]
     assert first["gathered"] == [0.0, 2.0, 4.0, 6.0]
     assert first["reduced"] == 6.0
+    # 1 + 6 in the replicas; then 2 * 7 + 6, 2 * 20 + 0 (the first replica's) and 2 * 40 + 1.5.
+    assert first["updated"] == 81.5
+    assert len(first["own"]) == 2
+    assert [*first["own"], *second["own"]] == first["all"] == second["all"]
 
 
 def test_without_tf_config_there_is_one_worker_and_it_says_so(caplog, monkeypatch):

@@ -29,6 +29,11 @@ for wrong in ([], ["TPU:9"]):
     with pytest.raises(errors.DeviceError, match="must list cores of this TPU"):
         sx.distribute.TPUStrategy(experimental_device_assignment=wrong)
 
+assert strategy.extended.worker_devices == strategy.extended.parameter_devices == strategy.device_names
+with pytest.raises(errors.UnimplementedError, match="each replica of a TPUStrategy here is one core"):
+    strategy.experimental_split_to_logical_devices(value, [1, 2])
+assert float(half.extended.reduce_to("sum", value, value)) == 1
+
 central = sx.distribute.CentralStorageStrategy()
 assert central.num_replicas_in_sync == 4
 print("all is well")

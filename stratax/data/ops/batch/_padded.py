@@ -1,5 +1,6 @@
 """`padded_batch`: the node and the checks of its shapes and padding (data layer)."""
 
+import abc
 from collections.abc import Callable
 from typing import Any
 
@@ -27,7 +28,41 @@ from stratax.data.plan import Node, Passes, Run, as_count
 from stratax.errors import DataError
 
 
-class PaddedBatch(Grouped):
+class OneByOne(Grouped):
+    """`size` elements that are put together one by one, since they differ in shape."""
+
+    @property
+    def is_uniform(self) -> bool:
+        """Whether groups have one shape, which is not known before looking."""
+        return False
+
+    def gather(self, indices: np.ndarray, passes: Passes, run: Run) -> Block:
+        """Gather one batch (every batch may have a shape of its own)."""
+        start = int(indices[0]) * self.size
+        stop = start + self.size
+        if self.child.length >= 0:
+            stop = min(stop, self.child.length)
+        one_pass = passes if isinstance(passes, int) else int(passes[0])
+        # One by one: elements of one batch differ in shape.
+        rows = [
+            self.child.gather(np.array([position]), one_pass, run).row(0) for position in range(start, stop)
+        ]
+        return Columns([leaf[None] for leaf in self.joined_rows(rows)], 1)
+
+    def shape_ids(self, indices: np.ndarray, passes: Passes, run: Run) -> np.ndarray | None:
+        """Give each element a shape of its own."""
+        # No two batches count as alike: how long the longest element of each is shows only when it is made.
+        return np.arange(len(indices))
+
+    def joined(self, pieces: list[Block]) -> Row:
+        return self.joined_rows([piece.row(i) for piece in pieces for i in range(piece.count)])
+
+    @abc.abstractmethod
+    def joined_rows(self, rows: list[Row]) -> Row:
+        """Join the elements of one group."""
+
+
+class PaddedBatch(OneByOne):
     """`size` elements, padded to a common shape, on a new leading axis.
 
     Args:
@@ -57,33 +92,7 @@ class PaddedBatch(Grouped):
         ]
         return unflatten(structure, padded)
 
-    @property
-    def is_uniform(self) -> bool:
-        """Whether groups have one shape, which is not known before looking."""
-        return False
-
-    def gather(self, indices: np.ndarray, passes: Passes, run: Run) -> Block:
-        """Gather one batch (every batch may have a shape of its own)."""
-        start = int(indices[0]) * self.size
-        stop = start + self.size
-        if self.child.length >= 0:
-            stop = min(stop, self.child.length)
-        one_pass = passes if isinstance(passes, int) else int(passes[0])
-        # One by one: elements of one batch differ in shape.
-        rows = [
-            self.child.gather(np.array([position]), one_pass, run).row(0) for position in range(start, stop)
-        ]
-        return Columns([leaf[None] for leaf in self._padded(rows)], 1)
-
-    def shape_ids(self, indices: np.ndarray, passes: Passes, run: Run) -> np.ndarray | None:
-        """Give each element a shape of its own."""
-        # No two batches count as alike: how long the longest element of each is shows only when it is made.
-        return np.arange(len(indices))
-
-    def joined(self, pieces: list[Block]) -> Row:
-        return self._padded([piece.row(i) for piece in pieces for i in range(piece.count)])
-
-    def _padded(self, rows: list[Row]) -> Row:
+    def joined_rows(self, rows: list[Row]) -> Row:
         names = leaf_names(self.child.structure)
         return [self._pad([row[i] for row in rows], i, name) for i, name in enumerate(names)]
 

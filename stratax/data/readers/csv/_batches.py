@@ -92,7 +92,8 @@ def make_csv_dataset(
         >>> from stratax.data import make_csv_dataset
         >>> file = pathlib.Path(tempfile.mkdtemp()) / "points.csv"
         >>> _ = file.write_text("x,y\n1,2.5\n3,4.5\n")
-        >>> next(iter(make_csv_dataset(str(file), 2, label_name="y", shuffle=False)))
+        >>> data = make_csv_dataset(str(file), 2, label_name="y", shuffle=False)
+        >>> next(data.as_numpy_iterator())
         ({'x': array([1, 3], dtype=int32)}, array([2.5, 4.5], dtype=float32))
     """
     check_delimiter(field_delim)

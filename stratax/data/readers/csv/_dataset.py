@@ -17,6 +17,7 @@ from stratax.data.readers._arguments import as_buffer_size, names_node
 from stratax.data.readers.csv._format import CsvField, CsvFormat
 from stratax.data.readers.csv._records import CSV_PIECE, CsvRecords
 from stratax.data.records import MAX_LINE_BYTES
+from stratax.data.vectorise import gives_tensors
 from stratax.errors import BadArgumentError, BadTypeError, DataError
 from stratax.io import as_compression
 
@@ -57,7 +58,7 @@ class CsvDataset(Dataset):
         >>> from stratax.data import CsvDataset
         >>> file = pathlib.Path(tempfile.mkdtemp()) / "points.csv"
         >>> _ = file.write_text('1.5,a\n,"b, c"\n')
-        >>> list(CsvDataset(str(file), [0.0, "string of any kind"]))
+        >>> list(CsvDataset(str(file), [0.0, "string of any kind"]).as_numpy_iterator())
         [(np.float32(1.5), b'a'), (np.float32(0.0), b'b, c')]
     """
 
@@ -93,6 +94,7 @@ class CsvDataset(Dataset):
         super().__init__(CsvRecords(names_node(filenames), layout, compression, piece))
 
 
+@gives_tensors
 def decode_csv(
     records: object,
     record_defaults: Sequence[Any],
@@ -121,8 +123,9 @@ def decode_csv(
 
     Example:
         >>> from stratax.data import decode_csv
-        >>> decode_csv(b"3,x", [0, ""])
-        [np.int32(3), b'x']
+        >>> number, text = decode_csv(b"3,x", [0, ""])
+        >>> int(number), bytes(text)
+        (3, b'x')
     """
     layout = make_layout(
         record_defaults,

@@ -1,10 +1,33 @@
 from stratax.tf import *
 
 del Variable
+del assert_equal
+del assert_greater
+del assert_less
+del assert_rank
+del assert_greater_equal
+del assert_less_equal
+del assert_near
+del assert_negative
+del assert_non_negative
+del assert_non_positive
+del assert_none_equal
+del assert_positive
+del assert_rank_at_least
+del assert_rank_in
+del assert_scalar
+del debugging
 del estimator
 del feature_column
+del initializers
+del losses
+del metrics
+del optimizers
+del random_normal_initializer
+del random_uniform_initializer
 del nn
 del summary
+del strings
 del argmax
 del argmin
 del expand_dims
@@ -23,9 +46,16 @@ del shape
 del size
 del squeeze
 from stratax.v1 import Variable as Variable  # type: ignore[no-redef] # noqa: E402
+from stratax.v1 import initializers as initializers  # type: ignore[no-redef] # noqa: E402
+from stratax.v1 import losses as losses  # type: ignore[no-redef] # noqa: E402
+from stratax.v1 import metrics as metrics  # type: ignore[no-redef] # noqa: E402
+from stratax.v1 import random_normal_initializer as random_normal_initializer  # type: ignore[assignment] # noqa: E402
+from stratax.v1 import random_uniform_initializer as random_uniform_initializer  # type: ignore[assignment] # noqa: E402
 from stratax.v1.functions import *  # type: ignore[assignment] # noqa: E402
 
+from . import debugging as debugging  # type: ignore[no-redef] # noqa: E402
 from . import estimator as estimator  # type: ignore[no-redef] # noqa: E402
 from . import feature_column as feature_column  # type: ignore[no-redef] # noqa: E402
 from . import nn as nn  # type: ignore[no-redef] # noqa: E402
+from . import strings as strings  # type: ignore[no-redef] # noqa: E402
 from . import summary as summary  # type: ignore[no-redef] # noqa: E402

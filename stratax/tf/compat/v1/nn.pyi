@@ -1,6 +1,14 @@
 from stratax.tf.nn import *
 
 del conv2d
+del conv1d
+del conv2d_transpose
+del conv3d
+del crelu
+del ctc_loss
+del depthwise_conv2d
+del separable_conv2d
+del weighted_cross_entropy_with_logits
 del embedding_lookup
 del in_top_k
 del l2_normalize

@@ -41,7 +41,7 @@ def rest(cursor, limit=3):
 def test_columns_have_the_dtypes_of_their_defaults(tmp_path):
     file = written(tmp_path, '1,2.5,3,"a, ""b""",0.1\n,,,,\n')
     defaults = [np.int32(7), 1.5, np.int64(9), "none", np.float64(2)]
-    first, second = CsvDataset(file, defaults)
+    first, second = CsvDataset(file, defaults).as_numpy_iterator()
     assert first == (1, 2.5, 3, b'a, "b"', 0.1)
     assert second == (7, 1.5, 9, b"none", 2)
     kinds = [np.int32, np.float32, np.int64, bytes, np.float64]

@@ -1,0 +1,27 @@
+"""`stratax run`: a program that says `import tensorflow`, as it is (cli layer)."""
+
+import os
+import sys
+
+import click
+
+
+@click.command(
+    context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
+    options_metavar="",
+)
+@click.argument("program", nargs=-1, required=True, type=click.UNPROCESSED, metavar="PROGRAM [ARGUMENTS]...")
+def run(program: tuple[str, ...]) -> None:
+    """Run a TensorFlow program unchanged: its `import tensorflow` gives Stratax.
+
+    What follows is what would follow `python`: a file and its arguments, -m and a module, -c and code, or - for a
+    program on standard input. All else is as there: arguments, exit code, tracebacks, Ctrl-C.
+
+    A TensorFlow that is installed is hidden from the program and from the Python processes that it starts.
+    `stratax check` tells what a program uses that Stratax does not have.
+    """
+    from stratax.tf.migration import environment_as_tensorflow
+
+    sys.stdout.flush()
+    # The process becomes Python's: nothing of this command is left that a signal or a traceback could meet.
+    os.execve(sys.executable, [sys.executable, *program], environment_as_tensorflow())

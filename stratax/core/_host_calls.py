@@ -1,0 +1,60 @@
+"""Functions on the host that a running program calls, and whose results it goes on with (core layer).
+
+JAX' own callbacks hand their function arrays of JAX, and to look at one may take the very thread that waits for it;
+here it gets NumPy's.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.extend import core as jax_core
+
+from stratax import errors
+from stratax._shown import shown
+from stratax.seams import jax as seam
+
+# `call_p.bind(*arrays, function=of NumPy arrays, types=of its results)`
+call_p = jax_core.Primitive("stratax_call")
+call_p.multiple_results = True
+seam.lower_as_call(call_p)
+
+
+def call_on_host(
+    function: Callable[..., Any], arrays: Sequence[Any], types: Sequence[jax.ShapeDtypeStruct]
+) -> list[Any]:
+    """Call a function on the host whenever the program that is traced comes to this point.
+
+    Args:
+        function: Takes the arrays as NumPy arrays of its own, and returns a sequence of results.
+        arrays: Tracers and constants.
+        types: The types of the results.
+
+    Returns:
+        The results, as tracers.
+    """
+
+    def called(*given: Any) -> tuple[Any, ...]:
+        # Copies: the arrays are views of the program's memory.
+        made = function(*(np.array(array) for array in given))
+        if len(made) != len(types):
+            raise errors.BadArgumentError(
+                f"A function on the host returned {len(made)} results. Expected: {len(types)}, as Tout says."
+            )
+        return tuple(_checked(array, kind) for array, kind in zip(made, types, strict=True))
+
+    results = call_p.bind(*(jnp.asarray(array) for array in arrays), function=called, types=tuple(types))
+    return list(results)
+
+
+def _checked(array: Any, kind: jax.ShapeDtypeStruct) -> np.ndarray:
+    found = np.asarray(array)
+    if found.dtype.kind not in "biufcV" or found.shape != kind.shape:
+        raise errors.BadArgumentError(
+            "A function on the host returned an array of another type than a compiled program expects. Expected: "
+            f"{kind.dtype}{list(kind.shape)}, as Tout says. Received: {found.dtype}{list(found.shape)}, "
+            f"{shown(array)}. Declare it with Tout=tf.TensorSpec(shape, dtype)."
+        )
+    return np.ascontiguousarray(found, kind.dtype).reshape(kind.shape)

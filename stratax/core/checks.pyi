@@ -1,0 +1,1 @@
+from ._checks import check as check

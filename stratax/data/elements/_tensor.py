@@ -1,0 +1,117 @@
+"""`TensorMethods`: what TensorFlow's tensors have beside what arrays have (data layer)."""
+
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+import numpy as np
+
+from stratax._reference import Reference
+from stratax._shown import shown
+from stratax.data.elements._tensor_shape import TensorShape
+from stratax.errors import BadArgumentError, UnimplementedError
+
+
+def check_shape(have: tuple[int, ...], want: Any) -> None:
+    """Raise unless `have` is what `want`, with None where a size is not known, describes."""
+    if not TensorShape(have).is_compatible_with(want):
+        raise BadArgumentError(
+            f"set_shape does not fit the array. Expected: shape={shown(want)}. Received: an array of shape {have}. "
+            "Correct the shape, or change it with tf.reshape."
+        )
+
+
+def _undefined(name: str) -> property:
+    """Return an attribute that only tensors of TensorFlow's graphs have."""
+
+    def refuse(self: object) -> NoReturn:
+        # An AttributeError, so that `hasattr` says that it is not there.
+        raise AttributeError(
+            f"Only the tensors of a graph have `{name}`. Expected: a tensor that a model_fn has named. Received: an "
+            f"array, whose value is known by itself. Leave out `.{name}`, or keep a name of your own beside it.",
+            name=name,
+        )
+
+    return property(refuse, doc=f"Raise an AttributeError: arrays have no `{name}`.")
+
+
+def tensor_str(array: Any) -> str:
+    """Return an array as `print` shows a tensor of TensorFlow."""
+    return f"tf.Tensor({_values(array, str)}, shape={tuple(array.shape)}, dtype={_dtype_name(array)})"
+
+
+def tensor_repr(array: Any) -> str:
+    """Return an array as `repr` shows a tensor of TensorFlow."""
+    return (
+        f"<tf.Tensor: shape={tuple(array.shape)}, dtype={_dtype_name(array)}, numpy={_values(array, repr)}>"
+    )
+
+
+def _values(array: Any, text_of: Callable[[Any], str]) -> str:
+    values = bytes(array) if isinstance(array, bytes) else np.asarray(array)
+    text = text_of(values) if isinstance(values, bytes) or values.ndim else str(values)
+    return f"\n{text}" if "\n" in text else text
+
+
+def _dtype_name(array: Any) -> str:
+    return "string" if array.dtype.kind == "O" else str(array.dtype.name)
+
+
+class TensorMethods:
+    """Methods of `tf.Tensor`, for classes that have a `shape`."""
+
+    __slots__ = ()
+    shape: Any
+
+    def get_shape(self) -> TensorShape:
+        """Return the shape, as a tensor's `get_shape`."""
+        return TensorShape(self.shape)
+
+    def set_shape(self, shape: Any) -> None:
+        """Check that the array has a shape, as a tensor's `set_shape`: shapes are known.
+
+        Args:
+            shape: The sizes, None where they do not matter.
+
+        Raises:
+            BadArgumentError: If it has another one.
+        """
+        check_shape(tuple(self.shape), shape)
+
+    def ref(self) -> Reference:
+        """Return what stands for this object in sets and as a key of dicts."""
+        return Reference(self)
+
+    def experimental_ref(self) -> Reference:
+        """Return what :meth:`ref` returns."""
+        return Reference(self)
+
+    name = _undefined("name")
+    op = _undefined("op")
+    graph = _undefined("graph")
+
+    def consumers(self) -> NoReturn:
+        """Raise: what uses an array is not known.
+
+        Raises:
+            UnimplementedError: Always.
+        """
+        raise UnimplementedError(
+            "What consumes a tensor is known of the graphs of TensorFlow 1 only. Expected: a program that does not "
+            f"ask for it. Received: consumers() of an array of shape {tuple(self.shape)}. Leave the call out."
+        )
+
+    def eval(self, feed_dict: object = None, session: object = None) -> NoReturn:
+        """Raise: there are no sessions.
+
+        Args:
+            feed_dict: Ignored.
+            session: Ignored.
+
+        Raises:
+            UnimplementedError: Always.
+        """
+        raise UnimplementedError(
+            "There are no sessions in which a tensor is evaluated. Expected: x.numpy() where the program computes at "
+            f"once. Received: eval() of an array of shape {tuple(self.shape)}. Write x.numpy(), or return the value "
+            "from the compiled function or the model_fn."
+        )

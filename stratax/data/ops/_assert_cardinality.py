@@ -1,0 +1,75 @@
+"""`assert_cardinality`: a number of elements that is known and checked at the end (data layer)."""
+
+from typing import Any
+
+from stratax.data.elements import INFINITE_CARDINALITY, Block
+from stratax.data.plan import Node, Run
+from stratax.data.position import Cursor, CursorOver, State
+from stratax.errors import DataError
+
+
+class AssertCardinality(Node):
+    """Its child's elements, whose number somebody knows.
+
+    Args:
+        child: The node.
+        expected: The number, or INFINITE_CARDINALITY.
+    """
+
+    label = "AssertCardinality"
+
+    def __init__(self, child: Node, expected: int) -> None:
+        self.children = (child,)
+        self._expected = expected
+
+    @property
+    def spec(self) -> Any:
+        """Describe elements as the child does."""
+        return self.children[0].spec
+
+    @property
+    def length(self) -> int:
+        """The number that was given."""
+        return self._expected
+
+    @property
+    def is_indexable(self) -> bool:
+        """Answer that elements come one after another only."""
+        return False
+
+    def stream(self, run: Run, passes: int) -> Cursor:
+        """Open a pass that counts."""
+        return _CountingCursor(self.children[0].open(run, passes), self._expected)
+
+
+class _CountingCursor(CursorOver):
+    def __init__(self, child: Cursor, expected: int) -> None:
+        super().__init__(child)
+        self._expected = expected
+        self._count = 0
+
+    def read(self, limit: int) -> Block:
+        try:
+            block = self._child.read(limit)
+        except StopIteration:
+            if self._count != self._expected:
+                raise self._error(f"only {self._count}") from None
+            raise
+        self._count += block.count
+        if self._expected != INFINITE_CARDINALITY and self._count > self._expected:
+            raise self._error(f"at least {self._count}")
+        return block
+
+    def _error(self, found: str) -> DataError:
+        expected = "an endless number of" if self._expected == INFINITE_CARDINALITY else self._expected
+        return DataError(
+            f"Input dataset was expected to contain {expected} elements but contained {found}. "
+            "Correct the number given to assert_cardinality."
+        )
+
+    def get_state(self) -> State:
+        return {"count": self._count, "child": super().get_state()}
+
+    def set_state(self, state: State) -> None:
+        self._count = state["count"]
+        super().set_state(state["child"])

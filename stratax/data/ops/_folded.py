@@ -1,0 +1,112 @@
+"""The state that `reduce`, `scan` and reducers of groups hand from element to element (data layer)."""
+
+import base64
+from typing import Any
+
+import numpy as np
+
+from stratax._typing import PyTree
+from stratax.data.elements import (
+    TensorSpec,
+    as_dtype,
+    as_element,
+    as_row,
+    check_same,
+    decode_records,
+    encode_columns,
+    flatten,
+    spec_of_row,
+    unflatten,
+)
+from stratax.data.vectorise import uses_jax
+
+_WIDE = {"int32": "int64", "uint32": "uint64", "float32": "float64", "complex64": "complex128"}
+
+
+class Folded:
+    """What the function of a reduction takes and gives: of one structure, each part with one dtype and rank.
+
+    A part that was given as an array on a device has 32 bits, whatever was asked for. The function says what it stands
+    for: if it gives 64 bits, the part has them from then on.
+
+    Args:
+        initial: The first state.
+        name: What gives the following ones, for messages.
+    """
+
+    def __init__(self, initial: object, name: str = "The function given to reduce") -> None:
+        self._name = name
+        self._leaves, self._structure = as_row(initial)
+        self._specs = flatten(spec_of_row(self._leaves, self._structure))[0]
+        self._is_on_device = [_is_on_device(leaf) for leaf in flatten(initial)[0]]
+
+    def value(self) -> Any:
+        """Return the state, of NumPy arrays."""
+        return unflatten(self._structure, self._leaves)
+
+    def argument(self) -> Any:
+        """Return the state as a function of a pipeline takes it."""
+        return unflatten(self._structure, [as_element(leaf) for leaf in self._leaves])
+
+    def saved(self) -> list[list[str]]:
+        """Return the state as a position can hold it: for each part its dtype and its content."""
+        return [[leaf_dtype(leaf).name, _encoded(leaf)] for leaf in self._leaves]
+
+    def restore(self, saved: list[list[str]]) -> None:
+        """Go back to a state that :meth:`saved` gave."""
+        self._leaves = [_decoded(name, content) for name, content in saved]
+
+    def follow(self, new: object) -> None:
+        """Take the next state.
+
+        Raises:
+            DataError: If it is not like those before it.
+        """
+        leaves, structure = as_row(new)
+        # Another structure is reported by the check below.
+        if structure == self._structure:
+            for index, leaf in enumerate(leaves):
+                if self._is_on_device[index]:
+                    self._specs[index], leaves[index] = _widened(self._specs[index], leaf)
+        check_same(leaves, structure, unflatten(self._structure, self._specs), self._name)
+        self._leaves = leaves
+
+
+def _widened(spec: PyTree, leaf: object) -> tuple[Any, Any]:
+    """Return what a part is from now on, and the part, where one of them has twice the other's bits."""
+    if not isinstance(spec, TensorSpec) or not isinstance(leaf, np.ndarray | np.generic):
+        return spec, leaf
+    old, new = str(spec.dtype), str(leaf.dtype)
+    if _WIDE.get(old) == new:
+        return TensorSpec(spec.shape, leaf.dtype), leaf
+    return spec, leaf.astype(spec.dtype) if _WIDE.get(new) == old else leaf
+
+
+def _is_on_device(leaf: object) -> bool:
+    if not uses_jax():
+        return False
+    import jax
+
+    return isinstance(leaf, jax.Array)
+
+
+def argument_of(element: PyTree) -> Any:
+    """Return an element as a function of a pipeline takes it, whole."""
+    leaves, structure = flatten(element)
+    return unflatten(structure, [as_element(leaf) for leaf in leaves])
+
+
+def leaf_dtype(leaf: Any) -> np.dtype:
+    """Return the dtype of a component; `object` of a byte string."""
+    return np.dtype(object) if isinstance(leaf, bytes) else leaf.dtype
+
+
+def _encoded(leaf: Any) -> str:
+    column = np.empty(1, object) if isinstance(leaf, bytes) else np.asarray(leaf)[None]
+    if isinstance(leaf, bytes):
+        column[0] = leaf
+    return base64.b64encode(encode_columns([column], 1)[1][0]).decode("ascii")
+
+
+def _decoded(name: str, content: str) -> Any:
+    return decode_records([base64.b64decode(content)], [as_dtype(name)]).row(0)[0]

@@ -1,0 +1,345 @@
+"""`group_by_window` and `group_by_reducer`: elements gathered by a key that a function gives (data layer)."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from stratax._shown import shown
+from stratax.data.elements import (
+    UNKNOWN_CARDINALITY,
+    Block,
+    DatasetSpec,
+    Nested,
+    Row,
+    Rows,
+    TensorSpec,
+    as_array,
+    as_components,
+    as_row,
+    element_scope,
+    flatten,
+    spec_of_row,
+    unflatten,
+)
+from stratax.data.ops._folded import Folded, argument_of
+from stratax.data.ops.interleave._node import FlatMap
+from stratax.data.plan import Drawing, Node, Run, check_callable, feed_of, first_found
+from stratax.data.position import Cursor, CursorOver, Feed, Positions, State
+from stratax.data.sources import RowsSource
+from stratax.data.vectorise import call, name_of, on_host, user_code, variables_kept
+from stratax.errors import DataError
+
+
+class Keyed(Drawing):
+    """Elements gathered by key.
+
+    Args:
+        child: The node.
+        key_func: Gives the key of an element: an int64 scalar.
+
+    Attributes:
+        operation: The name of the method, for messages.
+    """
+
+    operation: str
+
+    def __init__(self, child: Node, key_func: Callable[..., Any]) -> None:
+        check_callable("key_func", key_func, child)
+        super().__init__(child)
+        self._key_func = key_func
+
+    @property
+    def length(self) -> int:
+        """The length, which is known of nothing only."""
+        return 0 if self.child.length == 0 else UNKNOWN_CARDINALITY
+
+    @property
+    def is_indexable(self) -> bool:
+        """Answer that elements come one after another only."""
+        return False
+
+    @property
+    def batch_size(self) -> int | None:
+        """Answer that elements are no batches."""
+        return None
+
+    @property
+    def reads_ahead(self) -> int:
+        """Nothing: the functions may be watched."""
+        return 1
+
+    def key_of(self, run: Run, passes: int, row: Row, number: int) -> int:
+        """Return the key of an element."""
+        # The function may write to what it gets; the element goes on unchanged.
+        copies = [leaf.copy() if isinstance(leaf, np.ndarray) else leaf for leaf in row]
+        name = name_of(self._key_func)
+        try:
+            with on_host(), element_scope(lambda: self.name_of(run, passes, number)), user_code(name):
+                key = np.asarray(as_array(call(self._key_func, self.child.structure, copies)))
+        except Exception as e:
+            e.add_note(f"The function {name} given to {self.operation} failed on element {number}.")
+            run.origins.tell(e, row)
+            raise
+        if key.shape or key.dtype != np.int64:
+            raise DataError(
+                f"key_func given to {self.operation} has to return one int64. Received: {name} gave "
+                f"dtype={key.dtype}, shape={key.shape} on element {number}. Return tf.cast(key, tf.int64)."
+            )
+        return int(key)
+
+
+class Groups(Keyed):
+    """Pairs of a key and a Dataset of so many elements that have it.
+
+    Args:
+        child: The node.
+        key_func: Gives the key of an element.
+        size_of: Gives the size of a group by its key.
+        wrap: Makes a Dataset of a node.
+    """
+
+    label = "Groups"
+    operation = "group_by_window"
+
+    def __init__(
+        self,
+        child: Node,
+        key_func: Callable[..., Any],
+        size_of: Callable[[int], int],
+        wrap: Callable[[Node], Nested],
+    ) -> None:
+        super().__init__(child, key_func)
+        self._size_of = size_of
+        self._wrap = wrap
+
+    @property
+    def spec(self) -> Any:
+        """A key and a Dataset."""
+        return TensorSpec((), np.int64), DatasetSpec(self.child.spec)
+
+    def stream(self, run: Run, passes: int) -> Cursor:
+        """Open a pass over the groups in the order in which they are full, and at the end the others by key."""
+        return GroupsCursor(
+            feed_of(self.child, run, passes),
+            lambda row, number: self.key_of(run, passes, row, number),
+            self._size_of,
+            self._group,
+        )
+
+    def _group(self, key: int, rows: list[Row]) -> Row:
+        return [np.int64(key), self._wrap(RowsSource(rows, self.child.spec))]
+
+
+class GroupByWindow(FlatMap):
+    """The elements of the Datasets that a function makes of each key and its group."""
+
+    label = "GroupByWindow"
+    operation = "group_by_window"
+
+
+class GroupsCursor(CursorOver):
+    """Holds the elements of all groups that are not full.
+
+    Its position is before the first element that is still held, with the numbers of those that are.
+
+    Args:
+        feed: The stream.
+        key_of: Gives the key of an element with its number.
+        size_of: Gives the size of a group by its key.
+        make: Makes an element of a key and the elements of its group.
+    """
+
+    def __init__(
+        self,
+        feed: Feed,
+        key_of: Callable[[Row, int], int],
+        size_of: Callable[[int], int],
+        make: Callable[[int, list[Row]], Row],
+    ) -> None:
+        super().__init__(feed)
+        self._feed = feed
+        self._positions = Positions(feed)
+        self._key_of, self._size_of, self._make = key_of, size_of, make
+        # By key: the size that the group will have, and its elements with their numbers.
+        self._groups: dict[int, tuple[int, list[tuple[int, Row]]]] = {}
+        self._num_read = 0
+        self._base = 0
+        self._is_ended = False
+
+    def read(self, limit: int) -> Block:
+        """Read elements until a group is full."""
+        while not self._is_ended:
+            key = self._read_one()
+            if key is not None:
+                return self._given(key)
+        if not self._groups:
+            raise StopIteration
+        return self._given(min(self._groups))
+
+    def _given(self, key: int) -> Block:
+        _, held = self._groups.pop(key)
+        return Rows([self._make(key, [row for _, row in held])])
+
+    def _read_one(self) -> int | None:
+        """Read an element into its group; return the key if the group is full."""
+        self._positions.mark(self._num_read, self._oldest())
+        number = self._num_read
+        try:
+            row = self._feed.row()
+        except StopIteration:
+            self._is_ended = True
+            return None
+        except Exception:
+            self._num_read += 1
+            self._positions.mark_failure(self._num_read, self._oldest())
+            raise
+        self._num_read += 1
+        key = self._key_of(row, self._base + number)
+        if key not in self._groups:
+            self._groups[key] = (self._size_of(key), [])
+        size, held = self._groups[key]
+        held.append((number, row))
+        return key if len(held) >= size else None
+
+    def _oldest(self) -> int:
+        return min((held[0][0] for _, held in self._groups.values() if held), default=self._num_read)
+
+    def get_state(self) -> State:
+        """Return a position at or before the oldest element that is held, and which are."""
+        oldest = self._oldest()
+        groups = [
+            [key, size, [number - oldest for number, _ in held]] for key, (size, held) in self._groups.items()
+        ]
+        return {
+            "feed": self._positions.behind(oldest, self._num_read),
+            "base": self._base + oldest,
+            "read": self._num_read - oldest,
+            "groups": groups,
+            "ended": self._is_ended,
+        }
+
+    def set_state(self, state: State) -> None:
+        """Go to a position that `get_state` returned, and read the elements that were held."""
+        self._positions.go_to(state["feed"])
+        self._positions.note(0, self._feed.get_state())
+        self._base, self._is_ended = state["base"], state["ended"]
+        self._groups = {key: (size, []) for key, size, _ in state["groups"]}
+        key_of = {number: key for key, _, numbers in state["groups"] for number in numbers}
+        while self._num_read < state["read"]:
+            number = self._num_read
+            if number in key_of:
+                self._groups[key_of[number]][1].append((number, self._feed.row()))
+                self._num_read += 1
+            else:
+                self._num_read += self._feed.drop(1)
+
+
+class GroupByReducer(Keyed):
+    """What a reducer makes of all elements that have one key, by key; the whole is read for the first.
+
+    Args:
+        child: The node.
+        key_func: Gives the key of an element.
+        init_func: Gives the first state by a key.
+        reduce_func: From a state and an element to the next state.
+        finalize_func: From a state to an element.
+    """
+
+    label = "GroupByReducer"
+    operation = "group_by_reducer"
+
+    def __init__(
+        self,
+        child: Node,
+        key_func: Callable[..., Any],
+        init_func: Callable[..., Any],
+        reduce_func: Callable[..., Any],
+        finalize_func: Callable[..., Any],
+    ) -> None:
+        super().__init__(child, key_func)
+        self._init_func, self._reduce_func, self._finalize_func = init_func, reduce_func, finalize_func
+        self._spec: Any = None
+
+    @property
+    def has_known_spec(self) -> bool:
+        """False: only calls of the functions give an element."""
+        return False
+
+    @property
+    def spec(self) -> Any:
+        """What the functions make of the first element alone."""
+        if self._spec is None:
+            with element_scope(lambda: ()), variables_kept():
+                self._spec = first_found(self.child, self._first_spec)
+        if self._spec is None:
+            raise DataError(
+                "The element_spec of a group_by_reducer over an empty Dataset can't be found. "
+                f"Received: element_spec={shown(self.child.spec)}."
+            )
+        return self._spec
+
+    def _first_spec(self, row: Row) -> Any:
+        with on_host():
+            folded = self._initial(0)
+            self._reduce(folded, row)
+            return spec_of_row(*self._final(folded))
+
+    def stream(self, run: Run, passes: int) -> Cursor:
+        """Open a pass over the keys in their order."""
+        return _ReducerCursor(lambda: self._reduced(run, passes), lambda folded: self._final(folded)[0])
+
+    def _reduced(self, run: Run, passes: int) -> list[Folded]:
+        feed = feed_of(self.child, run, passes)
+        found: dict[int, Folded] = {}
+        try:
+            for number, row in enumerate(feed.rows()):
+                key = self.key_of(run, passes, row, number)
+                with on_host(), element_scope(partial(self.name_of, run, passes, number)):
+                    if key not in found:
+                        found[key] = self._initial(key)
+                    self._reduce(found[key], row)
+        finally:
+            feed.close()
+        return [found[key] for key in sorted(found)]
+
+    def _initial(self, key: int) -> Folded:
+        with user_code(name_of(self._init_func)):
+            state = as_components(self._init_func(argument_of(np.int64(key))))
+        return Folded(state, "The reduce_func given to group_by_reducer")
+
+    def _reduce(self, folded: Folded, row: Row) -> None:
+        element = argument_of(unflatten(self.child.structure, row))
+        with user_code(name_of(self._reduce_func)):
+            folded.follow(as_components(self._reduce_func(folded.argument(), element)))
+
+    def _final(self, folded: Folded) -> tuple[Row, Any]:
+        with user_code(name_of(self._finalize_func)):
+            leaves, structure = flatten(folded.value())
+            # A tuple becomes several arguments, as in TensorFlow.
+            return as_row(as_components(call(self._finalize_func, structure, leaves)))
+
+
+class _ReducerCursor(Cursor):
+    """Its position is how many keys it has given: what they were reduced of is read again."""
+
+    def __init__(self, reduced: Callable[[], list[Folded]], final: Callable[[Folded], Row]) -> None:
+        self._reduced, self._final = reduced, final
+        self._found: list[Folded] | None = None
+        self._number = 0
+
+    def read(self, limit: int) -> Block:
+        if self._found is None:
+            self._found = self._reduced()
+        if self._number >= len(self._found):
+            raise StopIteration
+        self._number += 1
+        with on_host():
+            return Rows([self._final(self._found[self._number - 1])])
+
+    def get_state(self) -> State:
+        return {"number": self._number}
+
+    def set_state(self, state: State) -> None:
+        self._number = state["number"]

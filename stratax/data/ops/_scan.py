@@ -1,0 +1,168 @@
+"""`scan`: a function of the elements and of a state that it hands on (data layer)."""
+
+from collections.abc import Callable
+from typing import Any
+
+from stratax._shown import shown
+from stratax.data.elements import (
+    Block,
+    Row,
+    Rows,
+    as_components,
+    as_row,
+    check_same,
+    element_scope,
+    spec_of_row,
+    unflatten,
+)
+from stratax.data.ops._folded import Folded, argument_of
+from stratax.data.plan import Drawing, Lookahead, Node, Run, check_callable, first_found, merged_specs
+from stratax.data.position import Buffering, Cursor, State
+from stratax.data.vectorise import name_of, on_host, user_code, variables_kept
+from stratax.errors import BadTypeError, DataError
+
+
+class Scan(Drawing):
+    """What a function makes of each element and of the state that it gave with the element before.
+
+    Args:
+        child: The node.
+        initial: The first state.
+        function: From the state and an element to the next state and the new element.
+    """
+
+    label = "Scan"
+
+    def __init__(self, child: Node, initial: object, function: Callable[..., Any]) -> None:
+        check_callable("scan_func", function)
+        super().__init__(child)
+        self._initial = initial
+        self._function = function
+        self._spec: Any = None
+
+    @property
+    def has_known_spec(self) -> bool:
+        """False: only a call of the function gives an element."""
+        return False
+
+    @property
+    def spec(self) -> Any:
+        """What the elements have in common that were seen; before there were any, of the first one."""
+        if self._spec is None:
+            with element_scope(lambda: ()), variables_kept():
+                self._spec = first_found(self.child, self._first_spec)
+        if self._spec is None:
+            raise DataError(
+                "The element_spec of a scan over an empty Dataset can't be found. "
+                f"Received: element_spec={shown(self.child.spec)}."
+            )
+        return self._spec
+
+    def _first_spec(self, row: Row) -> Any:
+        with on_host():
+            return spec_of_row(*self._result(self.folded(), row))
+
+    @property
+    def length(self) -> int:
+        """Count as many elements as the child has."""
+        return self.child.length
+
+    @property
+    def is_indexable(self) -> bool:
+        """Answer that elements come one after another only."""
+        return False
+
+    @property
+    def batch_size(self) -> int | None:
+        """Answer that the size of batches is not known."""
+        return None
+
+    @property
+    def reads_ahead(self) -> int:
+        """Nothing: the function may be watched."""
+        return 1
+
+    def folded(self) -> Folded:
+        """Return the first state."""
+        return Folded(self._initial, "The state that the function given to scan returns")
+
+    def stream(self, run: Run, passes: int) -> Cursor:
+        """Open a pass from the first state on."""
+
+        def made(folded: Folded, row: Row, number: int) -> Row:
+            with element_scope(lambda: self.name_of(run, passes, number)):
+                try:
+                    return self._checked(*self._result(folded, row))
+                except Exception as e:
+                    e.add_note(
+                        f"The function {name_of(self._function)} given to scan failed on element {number}."
+                    )
+                    run.origins.tell(e, row)
+                    raise
+
+        return ScanCursor(self.child.open(run, passes), Lookahead(self.child), self.folded(), made)
+
+    def _result(self, folded: Folded, row: Row) -> tuple[Row, Any]:
+        element = argument_of(unflatten(self.child.structure, row))
+        with user_code(name_of(self._function)):
+            given = self._function(folded.argument(), element)
+        if not isinstance(given, tuple | list) or len(given) != 2:
+            raise BadTypeError(
+                "The function given to scan returns a pair: the next state and the new element. Received: "
+                f"{shown(given)} from {name_of(self._function)}. Return (state, element)."
+            )
+        made = as_row(as_components(given[1]))
+        folded.follow(as_components(given[0]))
+        return made
+
+    def _checked(self, row: Row, structure: Any) -> Row:
+        if self._spec is None:
+            self._spec = spec_of_row(row, structure)
+        check_same(row, structure, self._spec, "The function given to scan")
+        self._spec = merged_specs(self._spec, spec_of_row(row, structure))
+        return row
+
+
+class ScanCursor(Buffering):
+    """Calls the function for element after element.
+
+    Args:
+        child: The stream.
+        ahead: How many of its elements may be read at once though fewer are asked for.
+        folded: The first state.
+        made: Makes an element of the state, which it changes, and an element with its number.
+    """
+
+    def __init__(
+        self,
+        child: Cursor,
+        ahead: Callable[[], int],
+        folded: Folded,
+        made: Callable[[Folded, Row, int], Row],
+    ) -> None:
+        super().__init__(child, ahead)
+        self._folded = folded
+        self._made = made
+        self._base = 0
+
+    def read(self, limit: int) -> Block:
+        """Read the next element: each needs the state behind the one before."""
+        row = self._peek_once(1).row(0)
+        number = self._base + self._num_passed
+        self._advance(1)
+        with on_host():
+            return Rows([self._made(self._folded, row, number)])
+
+    def get_state(self) -> State:
+        """Return the position behind the last element, and the state there."""
+        return {
+            "number": self._base + self._num_passed,
+            "folded": self._folded.saved(),
+            "feed": super().get_state(),
+        }
+
+    def set_state(self, state: State) -> None:
+        """Go to a position that `get_state` returned."""
+        self._base = state["number"]
+        self._folded.restore(state["folded"])
+        super().set_state(state["feed"])

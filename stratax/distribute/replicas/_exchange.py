@@ -1,0 +1,48 @@
+"""Collectives of replicas, in a compiled program and where replicas run in Python (distribute layer)."""
+
+import abc
+from collections.abc import Callable
+from typing import Any
+
+import jax
+
+from stratax.core import regions
+from stratax.distribute.replicas._values import REPLICA_AXIS
+from stratax.seams.jax import core, inside_axis
+
+
+class TakesTurns(abc.ABC):
+    """Capability of a region: its replica runs in Python, and meets the others in collectives.
+
+    Attributes:
+        num_replicas: How many replicas there are.
+    """
+
+    num_replicas: int
+
+
+def over_replicas(function: Callable[..., Any], *values: Any) -> Any:
+    """Call a function that has collectives over the axis of the replicas.
+
+    Where a replica runs in Python its values are known, and JAX takes them for constants of the program, equal on all
+    replicas. So the function is traced, and what was traced is computed operation by operation.
+
+    Args:
+        function: A function of arrays; it reads no variables.
+        values: Its arguments, arrays in structures.
+
+    Returns:
+        What it returns, arrays in a structure.
+    """
+    region = regions.current_region()
+    if not isinstance(region, TakesTurns):
+        return function(*values)
+    with inside_axis(REPLICA_AXIS, region.num_replicas):
+        closed, described = jax.make_jaxpr(function, return_shape=True)(*values)
+        leaves = core.jaxpr_as_fun(closed)(*jax.tree.leaves(values))
+    return jax.tree.unflatten(jax.tree.structure(described), leaves)
+
+
+def sum_over_replicas(value: Any) -> Any:
+    """Return the sum of all replicas' arrays, which each of them gets; of a structure, of each array in it."""
+    return over_replicas(lambda own: jax.lax.psum(own, REPLICA_AXIS), value)

@@ -1,0 +1,106 @@
+"""Files of models and weights whose names have no ending, as Keras 2's programs write them (keras2 layer).
+
+`model.save("folder")` writes Keras 3's format unpacked, as a folder, which `load_model` reads. Weights are written as
+`name.weights.h5`, and read by the name that they were saved with.
+"""
+
+import functools
+import os
+from collections.abc import Callable
+from typing import Any
+
+from stratax._shown import shown
+from stratax.errors import BadArgumentError
+from stratax.seams import keras2 as seam
+
+_MODEL = "keras.src.models.model:Model"
+_WEIGHTS = ".weights.h5"
+_KNOWN = (".keras", ".h5", ".hdf5", ".json")
+
+
+def install() -> None:
+    """Let paths have no ending; safe to call again."""
+    seam.widen(f"{_MODEL}.save", _save)
+    seam.widen(f"{_MODEL}.save_weights", _save_weights)
+    seam.widen(f"{_MODEL}.load_weights", _load_weights)
+    seam.widen("keras:callbacks.ModelCheckpoint.__init__", _checkpoint)
+
+
+def _has_ending(path: object) -> bool:
+    return str(path).endswith(_KNOWN)
+
+
+def _save(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def save(
+        self: Any, filepath: Any, overwrite: bool = True, zipped: bool | None = None, **kwargs: Any
+    ) -> Any:
+        kept = kwargs.pop("save_format", None)
+        # TensorFlow's own, of a SavedModel.
+        for name in ("signatures", "options", "save_traces"):
+            kwargs.pop(name, None)
+        if kept == "h5" and not _has_ending(filepath):
+            filepath = f"{filepath}.h5"
+        if _has_ending(filepath) or zipped is not None:
+            return original(self, filepath, overwrite, zipped, **kwargs)
+        kwargs.pop("include_optimizer", None)
+        os.makedirs(filepath, exist_ok=True)
+        return original(self, filepath, overwrite, False, **kwargs)
+
+    return save
+
+
+def _save_weights(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def save_weights(self: Any, filepath: Any, overwrite: bool = True, *args: Any, **kwargs: Any) -> Any:
+        for name in ("save_format", "options"):
+            kwargs.pop(name, None)
+        return original(self, with_ending(filepath), overwrite, *args, **kwargs)
+
+    return save_weights
+
+
+def with_ending(path: Any) -> str:
+    """Return a path of weights with the ending that Keras 3 wants.
+
+    Args:
+        path: The path as a program for Keras 2 has it: `name`, `name.h5` or `name.weights.h5`.
+    """
+    path = os.fspath(path)
+    if path.endswith((_WEIGHTS, ".json")):
+        return path
+    if path.endswith((".h5", ".hdf5")):
+        return os.path.splitext(path)[0] + _WEIGHTS
+    return path + _WEIGHTS
+
+
+def _load_weights(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def load_weights(self: Any, filepath: Any, *args: Any, **kwargs: Any) -> Any:
+        kwargs.pop("options", None)
+        # A file of that very name, of Keras 2's making or anybody's, comes first.
+        if not os.path.exists(filepath) and os.path.exists(with_ending(filepath)):
+            filepath = with_ending(filepath)
+        return original(self, filepath, *args, **kwargs)
+
+    return load_weights
+
+
+def _checkpoint(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def __init__(self: Any, filepath: Any, *args: Any, **kwargs: Any) -> None:
+        names = ("monitor", "verbose", "save_best_only", "save_weights_only")
+        weights_only = (dict(zip(names, args, strict=False)) | kwargs).get("save_weights_only", False)
+        if (period := kwargs.pop("period", 1)) != 1:
+            raise BadArgumentError(
+                f"ModelCheckpoint saves after every epoch or so many batches. Received: period={shown(period)}. Give "
+                "the number of batches as save_freq."
+            )
+        kwargs.pop("options", None)
+        if weights_only:
+            filepath = with_ending(filepath)
+        elif not str(filepath).endswith((".keras", ".h5")):
+            filepath = f"{os.fspath(filepath)}.keras"
+        original(self, filepath, *args, **kwargs)
+
+    return __init__

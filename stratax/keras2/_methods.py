@@ -1,0 +1,285 @@
+"""Methods and arguments of Keras 2 on Keras 3's classes (keras2 layer).
+
+They are put there once Keras and `stratax.tf` are imported. A method is added only where Keras has none of its name,
+and an argument is taken only where Keras would refuse it.
+"""
+
+import functools
+import itertools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import keras
+import numpy as np
+
+from stratax._shown import shown
+from stratax.errors import BadArgumentError
+from stratax.keras2 import _files
+from stratax.seams import keras2 as seam
+
+_TRAINER = "keras.src.trainers.trainer:Trainer"
+_JAX_TRAINER = "keras.src.backend.jax.trainer:JAXTrainer"
+_OPTIMIZER = "keras.src.optimizers.base_optimizer:BaseOptimizer"
+# How many threads and processes prepare batches: a PyDataset says it itself in Keras 3.
+_PREPARATION = ("max_queue_size", "workers", "use_multiprocessing")
+
+
+def install() -> None:
+    """Put the methods and arguments in place; safe to call again."""
+    seam.add("keras:Metric.reset_states", _reset_states)
+    seam.add(f"{_OPTIMIZER}.lr", property(_learning_rate, _set_learning_rate))
+    seam.add(f"{_OPTIMIZER}.minimize", minimize)
+    for name in ("fit", "evaluate", "predict"):
+        seam.add(f"{_TRAINER}.{name}_generator", _of_generator(name))
+    seam.add("keras:Sequential.predict_classes", _predict_classes)
+    seam.add("keras:Sequential.predict_proba", _predict_probabilities)
+    seam.add("keras:Layer.input_shape", property(_input_shape))
+    seam.add("keras:Layer.output_shape", property(_output_shape))
+    seam.widen(f"{_OPTIMIZER}.__init__", _with_lr_and_decay)
+    seam.widen("keras:Layer.add_weight", _with_name_first)
+    seam.widen("keras:Layer.add_variable", _as_add_weight)
+    seam.widen("keras:Layer.__init__", _with_batch_input_shape)
+    for dimensions in (1, 2, 3):
+        seam.widen(f"keras:layers.AveragePooling{dimensions}D.__init__", _with_pool_size)
+    seam.widen("keras:layers.Normalization.adapt", _of_datasets)
+    seam.widen("keras:layers.Discretization.adapt", _without_tensorflow)
+    _files.install()
+
+
+def install_training() -> None:
+    """Put the arguments of `compile`, `fit` and their like in place, on top of what makes models follow strategies."""
+    seam.widen(f"{_TRAINER}.compile", _without_tensorflows_options)
+    for name in ("fit", "evaluate", "predict"):
+        seam.widen(f"{_JAX_TRAINER}.{name}", _with_preparation)
+
+
+def _reset_states(self: keras.Metric) -> None:
+    """Reset the metric, as `reset_state`."""
+    self.reset_state()
+
+
+def _learning_rate(self: Any) -> Any:
+    """The learning rate, as `learning_rate`."""
+    return self.learning_rate
+
+
+def _set_learning_rate(self: Any, value: Any) -> None:
+    self.learning_rate = value
+
+
+def minimize(
+    self: Any,
+    loss: Any,
+    var_list: Sequence[keras.Variable] | Callable[[], Sequence[keras.Variable]],
+    grad_loss: Any = None,
+    name: str | None = None,
+    tape: Any = None,
+) -> Any:
+    """Compute the gradients of a loss and apply them, as `tf.keras.optimizers.Optimizer.minimize`.
+
+    Args:
+        self: The optimizer.
+        loss: A function without arguments, or, with `tape`, an array that the tape has recorded.
+        var_list: The variables, or a function that returns them.
+        grad_loss: None; the loss' own gradient is 1.
+        name: No effect.
+        tape: The tape that has recorded the loss.
+
+    Returns:
+        What `apply_gradients` returns.
+    """
+    if grad_loss is not None:
+        raise BadArgumentError(
+            f"minimize takes no gradient of the loss. Expected: grad_loss=None. Received: {shown(grad_loss)}. Use "
+            "GradientTape.gradient with output_gradients, and apply_gradients."
+        )
+    if not callable(loss) and tape is None:
+        raise BadArgumentError(
+            "The loss is an array, and no tape has recorded it. Expected: a function without arguments, or a tape as "
+            f"`tape`. Received: loss={shown(loss)}."
+        )
+    if callable(loss):
+        # Keras may just be imported by what makes the tape.
+        from stratax.core import GradientTape
+
+        with tape or GradientTape() as tape:
+            loss = loss()
+    variables = list(var_list() if callable(var_list) else var_list)
+    return self.apply_gradients(list(zip(tape.gradient(loss, variables), variables, strict=True)))
+
+
+def _of_generator(name: str) -> Callable[..., Any]:
+    """Return Keras 2's method for generators, which is the one for everything now."""
+
+    def method(self: Any, generator: Any, steps: int | None = None, *args: Any, **kwargs: Any) -> Any:
+        # `fit_generator` calls its second argument steps_per_epoch, and has the epochs as the third.
+        step_name = "steps_per_epoch" if name == "fit" else "steps"
+        kwargs.setdefault(step_name, steps)
+        rest = (
+            dict(zip(("epochs", "verbose", "callbacks", "validation_data"), args, strict=False))
+            if name == "fit"
+            else {}
+        )
+        return getattr(self, name)(generator, **rest, **kwargs)
+
+    method.__name__ = method.__qualname__ = f"{name}_generator"
+    method.__doc__ = f"Call `{name}`, which takes generators."
+    return method
+
+
+def _with_preparation(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def method(self: Any, x: Any = None, *args: Any, **kwargs: Any) -> Any:
+        given = {name: kwargs.pop(name) for name in _PREPARATION if name in kwargs}
+        if given and isinstance(x, keras.utils.PyDataset):
+            for name, value in given.items():
+                setattr(x, name, value)
+        return original(self, x, *args, **kwargs)
+
+    return method
+
+
+def _predict_probabilities(
+    self: keras.Sequential, x: Any, batch_size: int | None = None, verbose: Any = 0
+) -> Any:
+    """Predict, as `predict`."""
+    return self.predict(x, batch_size=batch_size, verbose=verbose)
+
+
+def _predict_classes(self: keras.Sequential, x: Any, batch_size: int | None = None, verbose: Any = 0) -> Any:
+    """Return the class of the largest prediction; of a single output, whether it is over 0.5."""
+    predicted = self.predict(x, batch_size=batch_size, verbose=verbose)
+    if predicted.shape[-1] > 1:
+        return predicted.argmax(axis=-1)
+    return (predicted > 0.5).astype(np.int32)
+
+
+def _input_shape(self: keras.Layer) -> Any:
+    """The shape of the layer's input in a functional model."""
+    return keras.tree.map_structure(lambda tensor: tensor.shape, self.input)
+
+
+def _output_shape(self: keras.Layer) -> Any:
+    """The shape of the layer's output in a functional model."""
+    return keras.tree.map_structure(lambda tensor: tensor.shape, self.output)
+
+
+def _with_lr_and_decay(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def __init__(self: Any, learning_rate: Any, *args: Any, **kwargs: Any) -> None:
+        learning_rate = kwargs.pop("lr", learning_rate)
+        # Adam of Keras 2's `legacy` module has these names, too.
+        if decay := kwargs.pop("decay", None):
+            learning_rate = keras.optimizers.schedules.InverseTimeDecay(learning_rate, 1, decay)
+        # What Keras 2 compiles, JAX compiles here anyway.
+        kwargs.pop("jit_compile", None)
+        original(self, learning_rate, *args, **kwargs)
+
+    return __init__
+
+
+def _with_name_first(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def add_weight(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if args and (args[0] is None or isinstance(args[0], str)):
+            kwargs |= dict(
+                zip(("name", "shape", "dtype", "initializer", "regularizer", "trainable"), args, strict=False)
+            )
+            args = ()
+        # TensorFlow's options, which say nothing here.
+        for name in ("synchronization", "use_resource", "experimental_autocast", "partitioner", "getter"):
+            kwargs.pop(name, None)
+        # An enumeration's member, as `tf.VariableAggregation.SUM`.
+        if hasattr(kwargs.get("aggregation"), "name"):
+            kwargs["aggregation"] = kwargs["aggregation"].name.lower()
+        return original(self, *args, **kwargs)
+
+    return add_weight
+
+
+def _with_pool_size(original: Callable[..., Any]) -> Callable[..., Any]:
+    # Keras reads the names of a layer's arguments from here: they are those of the original.
+    def __init__(
+        self: Any,
+        pool_size: Any = 2,
+        strides: Any = None,
+        padding: str = "valid",
+        data_format: Any = None,
+        **kwargs: Any,
+    ) -> None:
+        original(self, pool_size, strides, padding, data_format, **kwargs)
+
+    return __init__
+
+
+def _as_add_weight(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def add_variable(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return self.add_weight(*args, **kwargs)
+
+    return add_variable
+
+
+def _with_batch_input_shape(original: Callable[..., Any]) -> Callable[..., Any]:
+    # Not wrapped: Keras reads the arguments of the function itself.
+    def __init__(
+        self: Any,
+        *,
+        activity_regularizer: Any = None,
+        trainable: bool = True,
+        dtype: Any = None,
+        autocast: bool = True,
+        name: str | None = None,
+        **kwargs: Any,
+    ) -> None:
+        if (shape := kwargs.pop("batch_input_shape", None)) is not None:
+            kwargs["input_shape"] = tuple(shape[1:])
+        kwargs.pop("dynamic", None)
+        original(
+            self,
+            activity_regularizer=activity_regularizer,
+            trainable=trainable,
+            dtype=dtype,
+            autocast=autocast,
+            name=name,
+            **kwargs,
+        )
+
+    return __init__
+
+
+def _of_datasets(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def adapt(self: Any, data: Any, *args: Any, **kwargs: Any) -> None:
+        if hasattr(data, "element_spec"):
+            data = np.concatenate([np.asarray(batch) for batch in data])
+        return original(self, data, *args, **kwargs)
+
+    return adapt
+
+
+def _without_tensorflow(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def adapt(self: Any, data: Any, steps: int | None = None) -> None:
+        if self.num_bins is None:
+            raise BadArgumentError(
+                "A Discretization that was made with bin_boundaries has nothing to learn. Make it with num_bins."
+            )
+        self.reset_state()
+        is_array = isinstance(data, (list, tuple, np.ndarray)) or not hasattr(data, "__iter__")
+        for batch in [np.asarray(data)] if is_array else itertools.islice(data, steps):
+            self.update_state(np.asarray(batch))
+        self.finalize_state()
+
+    return adapt
+
+
+def _without_tensorflows_options(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def compile(self: Any, *args: Any, **kwargs: Any) -> Any:
+        kwargs.pop("experimental_run_tf_function", None)
+        if (steps := kwargs.pop("experimental_steps_per_execution", None)) is not None:
+            kwargs["steps_per_execution"] = steps
+        return original(self, *args, **kwargs)
+
+    return compile

@@ -1,0 +1,113 @@
+"""Layers and functions for models that Keras 3 dropped (keras2 layer)."""
+
+import importlib
+from typing import Any
+
+import keras
+import numpy as np
+from keras import ops
+
+from stratax._shown import shown
+from stratax.errors import BadArgumentError
+
+# The parent of layers that prepare data; Keras 3 has no class of its own for them.
+PreprocessingLayer = keras.Layer
+
+
+class ThresholdedReLU(keras.Layer):
+    """Keeps what is over a threshold, and gives 0 for the rest, as `tf.keras.layers.ThresholdedReLU`.
+
+    Args:
+        theta: The threshold, not negative.
+    """
+
+    def __init__(self, theta: float = 1.0, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        if theta is None or theta < 0:
+            raise BadArgumentError(f"theta must be a number from 0 on. Received: theta={shown(theta)}.")
+        self.supports_masking = True
+        self.theta = theta
+
+    def call(self, inputs: Any) -> Any:
+        """Return the inputs that are over the threshold, and 0 for others."""
+        return inputs * ops.cast(ops.greater(inputs, self.theta), inputs.dtype)
+
+    def get_config(self) -> dict[str, Any]:
+        """Return what the layer is made of."""
+        return {**super().get_config(), "theta": float(self.theta)}
+
+    def compute_output_shape(self, input_shape: Any) -> Any:
+        """Return the shape of the input."""
+        return input_shape
+
+
+class AbstractRNNCell(keras.Layer):
+    """The parent of users' cells of `tf.keras.layers.RNN`, as `tf.keras.layers.AbstractRNNCell`.
+
+    A subclass has `state_size`, `output_size` and `call(inputs, states)`, which returns the output and the new states.
+    """
+
+    @property
+    def state_size(self) -> Any:
+        """The size of the state, or of each."""
+        raise NotImplementedError(f"{type(self).__name__} needs a property state_size.")
+
+    @property
+    def output_size(self) -> Any:
+        """The size of the output."""
+        raise NotImplementedError(f"{type(self).__name__} needs a property output_size.")
+
+    def get_initial_state(self, batch_size: Any = None, dtype: Any = None) -> Any:
+        """Return states of zeros.
+
+        Args:
+            batch_size: The number of examples.
+            dtype: The dtype of the states; None means that the layer computes in.
+        """
+
+        def of(size: Any) -> Any:
+            shape = (size,) if isinstance(size, int) else tuple(size)
+            return ops.zeros((batch_size, *shape), dtype=dtype or self.compute_dtype)
+
+        sizes = self.state_size
+        return [of(size) for size in sizes] if isinstance(sizes, (list, tuple)) else of(sizes)
+
+
+class SyncBatchNormalization(keras.layers.BatchNormalization):
+    """Normalises with the statistics of all replicas, as `tf.keras.layers.experimental.SyncBatchNormalization`.
+
+    Its arguments are those of `tf.keras.layers.BatchNormalization`.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        # What lets Keras' layer be synchronized on JAX.
+        importlib.import_module("stratax.keras")
+        super().__init__(*args, **(kwargs | {"synchronized": True}))
+
+
+def model_from_config(config: dict[str, Any], custom_objects: dict[str, Any] | None = None) -> keras.Model:
+    """Return a model that is made as another was, without its weights.
+
+    Args:
+        config: What `keras.saving.serialize_keras_object(model)` gives.
+        custom_objects: Classes and functions that it names.
+    """
+    return keras.saving.deserialize_keras_object(config, custom_objects=custom_objects)
+
+
+def to_ordinal(y: Any, num_classes: int | None = None, dtype: Any = "float32") -> np.ndarray:
+    """Return ones up to each class, and zeros from it on, as `tf.keras.utils.to_ordinal`.
+
+    Args:
+        y: Numbers of classes.
+        num_classes: How many there are; None means one more than the largest.
+        dtype: Of the result.
+
+    Returns:
+        An array with one dimension more, of size `num_classes - 1`.
+    """
+    classes = np.asarray(y, np.int64)
+    if classes.ndim > 1 and classes.shape[-1] == 1:
+        classes = classes[..., 0]
+    count = int(classes.max()) + 1 if num_classes is None else num_classes
+    return (np.arange(count - 1) < classes[..., None]).astype(dtype)

@@ -1,0 +1,50 @@
+"""`tf.Tensor`, the class that programs ask for: what has a tensor's methods, wherever its values are (ops layer)."""
+
+import sys
+from typing import Any
+
+from stratax.data.elements import TensorMethods
+
+
+class _TensorClass(type):
+    """Has as instances what is a tensor in a program of TensorFlow's."""
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        if cls is not Tensor:
+            return type.__instancecheck__(cls, instance)
+        return cls.__subclasscheck__(type(instance)) or isinstance(instance, _jax_arrays())
+
+    def __subclasscheck__(cls, subclass: type) -> bool:
+        if cls is not Tensor or type.__subclasscheck__(cls, subclass):
+            return type.__subclasscheck__(cls, subclass)
+        return issubclass(subclass, (TensorMethods, *_jax_arrays()))
+
+    def __getattr__(cls, name: str) -> Any:
+        import jax
+
+        return getattr(jax.Array, name)
+
+
+def _jax_arrays() -> tuple[type, ...]:
+    """Return JAX' class of arrays; without JAX, which pipelines do not import, there are none."""
+    if "jax" not in sys.modules:
+        return ()
+    import jax
+
+    return (jax.Array,)
+
+
+class Tensor(metaclass=_TensorClass):
+    """The class of `jax.Array`s, of a Dataset's elements and of what `tf` computes on the host, as `tf.Tensor`.
+
+    It is for `isinstance`, `issubclass` and annotations; `tf.constant` makes tensors. Variables, NumPy's own arrays and
+    the symbolic tensors of Keras are none.
+    """
+
+    def __new__(cls, *args: object, **kwargs: object) -> Any:
+        """Raise, as TensorFlow and JAX do.
+
+        Raises:
+            TypeError: Always.
+        """
+        raise TypeError("A tensor is made by functions, and not by its class. Use tf.constant(value).")

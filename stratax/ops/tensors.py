@@ -1,0 +1,60 @@
+"""What JAX' arrays are given in programs that import `stratax.tf`: the methods of TensorFlow's tensors (ops layer)."""
+
+from typing import Any, NoReturn
+
+import numpy as np
+
+from stratax.data.elements import TensorMethods, TensorShape
+from stratax.errors import StrategyError
+from stratax.seams import jax_arrays
+
+_METHODS = ("get_shape", "set_shape", "ref", "experimental_ref", "eval", "consumers", "name", "op", "graph")
+
+
+def numpy(self: Any) -> Any:
+    """Return the values as a NumPy array of their own, or as a scalar of NumPy.
+
+    Raises:
+        StrategyError: If other processes have parts of the array.
+    """
+    if not (self.is_fully_addressable or self.is_fully_replicated):
+        raise StrategyError(
+            "Other processes have parts of this array. Expected: an array that this process has all of. Received: one "
+            f"of shape {tuple(self.shape)}, on {len(self.sharding.device_set)} devices. Use strategy.gather, "
+            "strategy.reduce or strategy.experimental_local_results first."
+        )
+    # A copy: what JAX gives can't be changed, what TensorFlow gives can.
+    return np.array(self)[()]
+
+
+def _no_value(self: Any) -> NoReturn:
+    """Raise an AttributeError, as TensorFlow does for tensors that have no value yet."""
+    raise AttributeError(
+        "A tensor has no `numpy` while a compiled function is traced: its value is known when the function runs. "
+        f"Expected: numpy() outside of compiled functions. Received: a tensor of shape {tuple(self.shape)} and dtype "
+        f"{self.dtype}. Return it and call numpy() on what the function gives, or print it with tf.print.",
+        name="numpy",
+    )
+
+
+def install_in_keras() -> None:
+    """Give Keras' symbolic tensors and variables the same, as far as they have it."""
+    import keras
+
+    from stratax.seams import keras as seam
+
+    methods = {
+        name: vars(TensorMethods)[name] for name in ("get_shape", "set_shape", "ref", "experimental_ref")
+    }
+    seam.give_attributes(keras.KerasTensor, {**methods, "numpy": property(_no_value)})
+    # NumPy's arrays leave arithmetic to the variable, whose operators a tape sees.
+    seam.give_attributes(keras.Variable, {**methods, "__array_priority__": 100})
+    for kind in (keras.KerasTensor, keras.Variable):
+        seam.give_shapes(kind, TensorShape)
+
+
+def install() -> None:
+    """Give JAX' arrays the methods, and shapes that are `TensorShape`s."""
+    methods = {name: vars(TensorMethods)[name] for name in _METHODS}
+    jax_arrays.give_attributes({**methods, "numpy": numpy}, {**methods, "numpy": property(_no_value)})
+    jax_arrays.give_shapes(TensorShape)

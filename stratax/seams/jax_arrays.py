@@ -1,0 +1,55 @@
+"""What arrays of JAX are given beside what they have, and how (seams layer).
+
+Only what `stratax.tf` installs for programs that import it goes through here. JAX documents no way to add methods to
+its arrays; this uses its own:
+
+- Values are of the class `ArrayImpl`, to which JAX itself sets its methods one by one.
+- Tracers look for what they don't have in the type of their value, `ShapedArray`, where `aval_method` and
+  `aval_property` mark what is called with the tracer.
+- `shape` is a property of both classes. It gives a tuple, and so does what takes its place.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from jax import tree_util
+from jax._src import core
+from jax._src.array import ArrayImpl
+
+__all__ = ["give_attributes", "give_shapes"]
+
+
+def give_attributes(to_arrays: Mapping[str, Any], to_tracers: Mapping[str, Any]) -> None:
+    """Give JAX' arrays methods and properties that they do not have.
+
+    Args:
+        to_arrays: Those of arrays with values, by name: functions of `self`, or properties.
+        to_tracers: Those of arrays that stand for values while a function is traced.
+    """
+    for name, attribute in to_arrays.items():
+        setattr(ArrayImpl, name, attribute)
+    for name, attribute in to_tracers.items():
+        is_property = isinstance(attribute, property)
+        setattr(
+            core.ShapedArray,
+            name,
+            core.aval_property(attribute.fget) if is_property else core.aval_method(attribute),
+        )
+
+
+def give_shapes(kind: type[tuple[Any, ...]]) -> None:
+    """Have JAX' arrays give their shapes as tuples of a class of its own.
+
+    Args:
+        kind: The class; JAX' trees take it apart as they do tuples.
+    """
+    new: Callable[..., Any] = tuple.__new__
+
+    def shape_of(self: Any) -> Any:
+        shape = self.aval.shape
+        return new(kind, shape) if type(shape) is tuple else shape
+
+    owners: list[Any] = [ArrayImpl, core.Tracer]
+    for owner in owners:
+        owner.shape = property(shape_of, doc="The shape of the array.")
+    tree_util.register_pytree_node(kind, lambda shape: (tuple(shape), None), lambda _, sizes: tuple(sizes))

@@ -1,0 +1,111 @@
+"""What programs for Keras 2 need of the inside of Keras 3 (seams layer).
+
+- What Keras 3 keeps for such programs, but not under its own name.
+- Attributes that Keras 3 dropped and that are added to its classes, `ADDED`; one that is there stays as it is.
+- Attributes that are replaced to take arguments that Keras 3 refuses, `WIDENED`: a program that does not pass these
+  sees no difference.
+"""
+
+import inspect
+import pkgutil
+from collections.abc import Callable
+from typing import Any
+
+from keras.src.backend.common import global_state
+from keras.src.legacy.preprocessing.image import DirectoryIterator as DirectoryIterator
+from keras.src.legacy.preprocessing.image import ImageDataGenerator as ImageDataGenerator
+from keras.src.legacy.preprocessing.image import Iterator as Iterator
+from keras.src.legacy.preprocessing.image import NumpyArrayIterator as NumpyArrayIterator
+from keras.src.legacy.preprocessing.image import apply_affine_transform as apply_affine_transform
+from keras.src.legacy.preprocessing.image import apply_brightness_shift as apply_brightness_shift
+from keras.src.legacy.preprocessing.image import apply_channel_shift as apply_channel_shift
+from keras.src.legacy.preprocessing.image import random_brightness as random_brightness
+from keras.src.legacy.preprocessing.image import random_channel_shift as random_channel_shift
+from keras.src.legacy.preprocessing.image import random_rotation as random_rotation
+from keras.src.legacy.preprocessing.image import random_shear as random_shear
+from keras.src.legacy.preprocessing.image import random_shift as random_shift
+from keras.src.legacy.preprocessing.image import random_zoom as random_zoom
+from keras.src.legacy.preprocessing.sequence import TimeseriesGenerator as TimeseriesGenerator
+from keras.src.legacy.preprocessing.sequence import make_sampling_table as make_sampling_table
+from keras.src.legacy.preprocessing.sequence import skipgrams as skipgrams
+from keras.src.legacy.preprocessing.text import Tokenizer as Tokenizer
+from keras.src.legacy.preprocessing.text import hashing_trick as hashing_trick
+from keras.src.legacy.preprocessing.text import one_hot as one_hot
+from keras.src.legacy.preprocessing.text import text_to_word_sequence as text_to_word_sequence
+from keras.src.legacy.preprocessing.text import tokenizer_from_json as tokenizer_from_json
+
+_TRAINER = "keras.src.trainers.trainer:Trainer"
+_JAX_TRAINER = "keras.src.backend.jax.trainer:JAXTrainer"
+_OPTIMIZER = "keras.src.optimizers.base_optimizer:BaseOptimizer"
+_MODEL = "keras.src.models.model:Model"
+
+ADDED = (
+    "keras:Metric.reset_states",
+    f"{_OPTIMIZER}.lr",
+    f"{_OPTIMIZER}.minimize",
+    f"{_TRAINER}.fit_generator",
+    f"{_TRAINER}.evaluate_generator",
+    f"{_TRAINER}.predict_generator",
+    "keras:Sequential.predict_classes",
+    "keras:Sequential.predict_proba",
+    "keras:Layer.input_shape",
+    "keras:Layer.output_shape",
+)
+WIDENED = (
+    f"{_OPTIMIZER}.__init__",
+    "keras:Layer.add_weight",
+    "keras:Layer.add_variable",
+    "keras:Layer.__init__",
+    "keras:layers.AveragePooling1D.__init__",
+    "keras:layers.AveragePooling2D.__init__",
+    "keras:layers.AveragePooling3D.__init__",
+    "keras:layers.Normalization.adapt",
+    "keras:layers.Discretization.adapt",
+    f"{_TRAINER}.compile",
+    f"{_JAX_TRAINER}.fit",
+    f"{_JAX_TRAINER}.evaluate",
+    f"{_JAX_TRAINER}.predict",
+    f"{_MODEL}.save",
+    f"{_MODEL}.save_weights",
+    f"{_MODEL}.load_weights",
+    "keras:callbacks.ModelCheckpoint.__init__",
+)
+# What has been put in its place: facts of Keras' classes, not of an object.
+_installed: set[str] = set()
+
+
+def _owner(path: str) -> tuple[Any, str]:
+    module, _, attribute = path.partition(":")
+    owner, _, name = attribute.rpartition(".")
+    return pkgutil.resolve_name(f"{module}:{owner}"), name
+
+
+def add(path: str, value: Any) -> None:
+    """Add an attribute of `ADDED` to Keras, unless it has one.
+
+    Args:
+        path: Where, as in `ADDED`.
+        value: The function or property.
+    """
+    owner, name = _owner(path)
+    if path in ADDED and not hasattr(owner, name):
+        setattr(owner, name, value)
+
+
+def widen(path: str, make: Callable[[Any], Any]) -> None:
+    """Replace an attribute of `WIDENED`, once.
+
+    Args:
+        path: Where, as in `WIDENED`.
+        make: Takes what is there and returns what takes its place.
+    """
+    if path in WIDENED and path not in _installed:
+        owner, name = _owner(path)
+        setattr(owner, name, make(inspect.getattr_static(owner, name)))
+        _installed.add(path)
+
+
+def training_of_call() -> bool | None:
+    """Return the `training` argument of the layer that is called now, if one is and has it."""
+    context = global_state.get_global_attribute("current_call_ctx")
+    return None if context is None else context.get_value("training")

@@ -1,0 +1,199 @@
+"""What `import stratax.tf.x` and `import tensorflow.x` give (tf layer).
+
+Names of `stratax.tf` that are modules can be imported as such, wherever they are made: `stratax.tf.keras.layers` is a
+door, `stratax.tf.keras.applications` is Keras' own module. Where a process takes Stratax for TensorFlow, `tensorflow`
+and what is below it are the same modules. What is not there is refused with the sentence that the attribute would
+have.
+"""
+
+import importlib
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import logging
+import os
+import sys
+import types
+from collections.abc import Sequence
+
+from stratax import _backend
+from stratax._shown import shown
+from stratax.errors import BackendError
+
+_OWN = "stratax.tf"
+_TENSORFLOW = "tensorflow"
+# A folder with a package `tensorflow`: in front of the installed ones, it makes a process take Stratax for TensorFlow.
+STAND_IN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "_stand_in")
+
+_log = logging.getLogger("stratax")
+
+
+def install() -> None:
+    """Let the modules below `stratax.tf` be imported by TensorFlow's paths; safe to call again."""
+    if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
+        # In front of the finder of files, which would import a library's module a second time by our name.
+        sys.meta_path.insert(0, _Finder())
+        _backend.after_import("keras", _take_keras2)
+        # Later: what has to be imported before the first `compile` sees to that by itself.
+        _backend.after_import("stratax.keras", _take_training_of_keras2)
+
+
+def install_as_tensorflow() -> None:
+    """Make `import tensorflow` give `stratax.tf`, in this process and in the Python processes that it starts.
+
+    A TensorFlow that is installed is hidden there. Call it before anything imports `tensorflow`; calling it again is
+    safe. Keras stays on JAX, and what only looks whether there is TensorFlow (TensorBoard, Keras) goes on as without
+    it.
+
+    Raises:
+        BackendError: If TensorFlow itself is imported already.
+
+    Example:
+        At the top of a program whose modules say `import tensorflow as tf`; a notebook has `%load_ext stratax.tf`::
+
+            import stratax.tf
+            stratax.tf.install_as_tensorflow()
+    """
+    install()
+    own = importlib.import_module(_OWN)
+    imported = sys.modules.get(_TENSORFLOW)
+    # The package that stands in calls this while it is imported itself.
+    if imported is not None and imported is not own and not _is_stand_in(imported.__spec__):
+        raise BackendError(
+            "Stratax can't take the place of TensorFlow, which is imported already. Expected: a call in front of the "
+            f"first `import tensorflow`. Received: the module {shown(imported)}."
+        )
+    if imported is own:
+        return
+    _tell_what_is_hidden()
+    sys.modules[_TENSORFLOW] = own
+    # TensorBoard's own way to be told not to use TensorFlow.
+    sys.modules.setdefault("tensorboard.compat.notf", types.ModuleType("tensorboard.compat.notf"))
+    _backend.after_import("keras", _hide_from_keras)
+    _pass_on(os.environ)
+
+
+def load_ipython_extension(shell: object) -> None:
+    """Let a notebook's `import tensorflow` give Stratax: what `%load_ext stratax.tf` calls.
+
+    Args:
+        shell: The notebook's shell, which is left as it is.
+    """
+    install_as_tensorflow()
+
+
+def _pass_on(environment: "os._Environ[str] | dict[str, str]") -> None:
+    paths = environment.get("PYTHONPATH", "").split(os.pathsep)
+    if STAND_IN not in paths:
+        environment["PYTHONPATH"] = os.pathsep.join([STAND_IN, *filter(None, paths)])
+
+
+def environment_as_tensorflow() -> dict[str, str]:
+    """Return this process' environment, changed such that a Python process takes Stratax for TensorFlow."""
+    environment = dict(os.environ)
+    _pass_on(environment)
+    # Of value where a program imports Keras first.
+    environment.setdefault("KERAS_BACKEND", "jax")
+    return environment
+
+
+def _is_stand_in(spec: importlib.machinery.ModuleSpec | None) -> bool:
+    return spec is not None and spec.origin is not None and spec.origin.startswith(STAND_IN)
+
+
+def _tell_what_is_hidden() -> None:
+    folders = [path for path in sys.path if os.path.abspath(path) != STAND_IN]
+    hidden = importlib.machinery.PathFinder.find_spec(_TENSORFLOW, folders)
+    if hidden is not None and hidden.origin is not None:
+        _log.debug("`import tensorflow` gives stratax.tf in this process, not %s.", hidden.origin)
+
+
+def _take_keras2() -> None:
+    from stratax.keras2 import install
+
+    install()
+
+
+def _take_training_of_keras2() -> None:
+    from stratax.keras2 import install_training
+
+    install_training()
+
+
+def _hide_from_keras() -> None:
+    from stratax.seams import keras as seam
+
+    seam.hide_tensorflow()
+
+
+class _Finder(importlib.abc.MetaPathFinder):
+    """Finds the modules of `stratax.tf` and, where a process takes it for TensorFlow, of `tensorflow`."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: types.ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        """Return a spec that gives another module's object, or None where files decide.
+
+        Raises:
+            ModuleNotFoundError: If TensorFlow has this module and Stratax does not.
+        """
+        place, _, name = fullname.rpartition(".")
+        parent = sys.modules.get(place)
+        if parent is None or not fullname.startswith((f"{_OWN}.", f"{_TENSORFLOW}.")):
+            return None
+        inside = fullname.removeprefix(f"{_TENSORFLOW}.").removeprefix(f"{_OWN}.").split(".")
+        if inside[0] == "python" or (inside[0] == "contrib" and "python" in inside):
+            return _find_private(fullname, ".".join(inside))
+        if parent.__name__ != place:
+            # The parent is known by several names, and its modules are imported by its own.
+            return _as_spec(fullname, importlib.import_module(f"{parent.__name__}.{name}"))
+        if not place.startswith(_OWN) or importlib.machinery.PathFinder.find_spec(fullname, path):
+            return None
+        found = getattr(parent, name, None)
+        if isinstance(found, types.ModuleType):
+            return _as_spec(fullname, found)
+        raise _error(place, name, is_there=found is not None)
+
+
+def _find_private(fullname: str, path: str) -> importlib.machinery.ModuleSpec:
+    from stratax.tf import _private
+
+    found = _private.place(path)
+    if found is None:
+        place, _, name = fullname.rpartition(".")
+        raise _error(place.replace(_TENSORFLOW, _OWN, 1), name, is_there=False)
+    if found:
+        return _as_spec(fullname, importlib.import_module(found))
+    return importlib.machinery.ModuleSpec(fullname, _Empty(), is_package=True)
+
+
+class _Empty(importlib.abc.Loader):
+    """Loads a package with nothing in it but other modules."""
+
+    def exec_module(self, module: types.ModuleType) -> None:
+        """Leave the module as it is."""
+
+
+def _as_spec(name: str, module: types.ModuleType) -> importlib.machinery.ModuleSpec:
+    file = getattr(module, "__file__", None)
+    return importlib.machinery.ModuleSpec(name, _Alias(module), origin=file, is_package=True)
+
+
+class _Alias(importlib.abc.Loader):
+    """Loads a module that exists already."""
+
+    def __init__(self, module: types.ModuleType) -> None:
+        self._module = module
+
+    def exec_module(self, module: types.ModuleType) -> None:
+        """Put the module in the place of the new one, which is how a module replaces itself."""
+        sys.modules[module.__name__] = self._module
+
+
+def _error(place: str, name: str, *, is_there: bool) -> ModuleNotFoundError:
+    from stratax.tf import _names
+
+    if is_there:
+        return ModuleNotFoundError(f"{place}.{name} is no module.", name=f"{place}.{name}")
+    # Not with the module's own name, for which `from stratax.tf import x` would hide the message.
+    return ModuleNotFoundError(_names.describe(place, name), name=place)

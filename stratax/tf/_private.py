@@ -1,0 +1,115 @@
+"""Private modules of TensorFlow that programs import, and where what they hold is (tf layer).
+
+`tensorflow.python` is TensorFlow's inside. The modules of it that many programs name are those of `tf` here; others
+are refused. What lies below `tensorflow.contrib.x.python` is in `tf.contrib.x`.
+"""
+
+import dataclasses
+
+# Below `tensorflow.python`, and in `tf`; the longest one that fits counts.
+_PLACES = {
+    "client.device_lib": "stratax.tf.migration",
+    "data": "stratax.tf.data",
+    "distribute": "stratax.tf.distribute",
+    "eager.backprop": "stratax.tf",
+    "eager.def_function": "stratax.tf",
+    "estimator.estimator": "stratax.tf.estimator",
+    "estimator.export.export": "stratax.tf.estimator.export",
+    "estimator.model_fn": "stratax.tf.estimator",
+    "estimator.run_config": "stratax.tf.estimator",
+    "feature_column": "stratax.tf.feature_column",
+    "framework.constant_op": "stratax.tf",
+    "framework.dtypes": "stratax.tf",
+    "framework.errors": "stratax.tf.errors",
+    "framework.errors_impl": "stratax.tf.errors",
+    "framework.ops": "stratax.tf.compat.v1",
+    "framework.tensor_shape": "stratax.tf",
+    "framework.tensor_spec": "stratax.tf",
+    "keras": "stratax.tf.keras",
+    "lib.io.tf_record": "stratax.tf.io",
+    "ops": "stratax.tf.compat.v1",
+    "ops.image_ops": "stratax.tf.image",
+    "ops.lookup_ops": "stratax.tf.lookup",
+    "ops.nn": "stratax.tf.compat.v1.nn",
+    "ops.nn_ops": "stratax.tf.compat.v1.nn",
+    "platform.app": "stratax.tf.compat.v1.app",
+    "platform.flags": "stratax.tf.compat.v1.flags",
+    "platform.gfile": "stratax.tf.compat.v1.gfile",
+    "platform.tf_logging": "stratax.tf.compat.v1.logging",
+    "summary": "stratax.tf.compat.v1.summary",
+    "training": "stratax.tf.compat.v1.train",
+    "util.nest": "stratax.tf.nest",
+}
+
+
+# Their modules hold what these do, and they are packages of such modules themselves.
+_PACKAGES = ("ops", "training")
+
+
+def place(path: str) -> str | None:
+    """Return the module that has what a private module of TensorFlow has; empty for a package of such modules.
+
+    Args:
+        path: The module's path below `tensorflow`, as `python.util.nest`.
+
+    Returns:
+        None if there is nothing for it.
+    """
+    before, _, after = f"{path}.".partition("python.")
+    if before:
+        # As tensorflow.contrib.tpu.python.tpu.tpu_config.
+        return f"stratax.tf.{before[:-1]}" if after.count(".") > 1 else ""
+    return _place_of_python(after[:-1])
+
+
+def _place_of_python(path: str) -> str | None:
+    if path in _PACKAGES:
+        return ""
+    if path in _PLACES:
+        return _PLACES[path]
+    parts = path.split(".")
+    for length in range(len(parts) - 1, 0, -1):
+        root = ".".join(parts[:length])
+        if root in ("keras", "data", "distribute"):
+            # Their packages are laid out as the public ones are, or not found there.
+            return ".".join([_PLACES[root], *parts[length:]])
+        if root in _PLACES:
+            return _PLACES[root]
+    is_package = any(known.startswith(f"{path}.") for known in _PLACES)
+    return "" if is_package or not path else None
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
+class LocalDevice:
+    """A device of this process, as `tensorflow.python.client.device_lib` describes it.
+
+    Attributes:
+        name: TensorFlow's name of it, as `/device:CPU:0`.
+        device_type: "CPU", "GPU" or "TPU".
+        memory_limit: Bytes of its own memory; 0 where that is not known.
+        physical_device_desc: The hardware's name.
+    """
+
+    name: str
+    device_type: str
+    memory_limit: int
+    physical_device_desc: str
+
+
+def list_local_devices(session_config: object = None) -> list[LocalDevice]:
+    """Return the devices of this process, as `device_lib.list_local_devices`.
+
+    Args:
+        session_config: No effect.
+    """
+    from stratax.cluster import list_logical_devices
+
+    return [
+        LocalDevice(
+            name=f"/device:{device.device_type}:{device.name.rsplit(':', 1)[-1]}",
+            device_type=device.device_type,
+            memory_limit=0,
+            physical_device_desc=f"device: {device.name}",
+        )
+        for device in list_logical_devices()
+    ]

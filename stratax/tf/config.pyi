@@ -1,6 +1,0 @@
-from stratax.cluster import LogicalDevice as LogicalDevice
-from stratax.cluster import PhysicalDevice as PhysicalDevice
-from stratax.cluster import experimental_connect_to_cluster as experimental_connect_to_cluster
-from stratax.cluster import experimental_connect_to_host as experimental_connect_to_host
-from stratax.cluster import list_logical_devices as list_logical_devices
-from stratax.cluster import list_physical_devices as list_physical_devices

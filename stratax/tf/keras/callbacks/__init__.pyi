@@ -1,0 +1,3 @@
+from keras.callbacks import *
+
+from . import experimental as experimental

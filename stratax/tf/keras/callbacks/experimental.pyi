@@ -1,0 +1,1 @@
+from keras.callbacks import BackupAndRestore as BackupAndRestore

@@ -1,0 +1,4 @@
+from keras.optimizers.schedules import CosineDecay as CosineDecay
+from keras.optimizers.schedules import CosineDecayRestarts as CosineDecayRestarts
+
+from stratax.feature_column import SequenceFeatures as SequenceFeatures

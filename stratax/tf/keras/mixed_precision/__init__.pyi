@@ -1,0 +1,3 @@
+from keras.mixed_precision import *
+
+from . import experimental as experimental

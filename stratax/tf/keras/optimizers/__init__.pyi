@@ -1,0 +1,4 @@
+from keras.optimizers import *
+
+from . import experimental as experimental
+from . import legacy as legacy

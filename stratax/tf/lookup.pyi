@@ -1,1 +1,0 @@
-from stratax.v1.lookup import *

@@ -1,0 +1,9 @@
+from stratax.ops.special import bessel_i0 as bessel_i0
+from stratax.ops.special import bessel_i0e as bessel_i0e
+from stratax.ops.special import bessel_i1 as bessel_i1
+from stratax.ops.special import bessel_i1e as bessel_i1e
+from stratax.ops.special import dawsn as dawsn
+from stratax.ops.special import expint as expint
+from stratax.ops.special import fresnel_cos as fresnel_cos
+from stratax.ops.special import fresnel_sin as fresnel_sin
+from stratax.ops.special import spence as spence

@@ -1,0 +1,9 @@
+from stratax.ops.ragged import boolean_mask as boolean_mask
+from stratax.ops.ragged import constant as constant
+from stratax.ops.ragged import cross as cross
+from stratax.ops.ragged import map_flat_values as map_flat_values
+from stratax.ops.ragged import range as range
+from stratax.ops.ragged import row_splits_to_segment_ids as row_splits_to_segment_ids
+from stratax.ops.ragged import segment_ids_to_row_splits as segment_ids_to_row_splits
+from stratax.ops.ragged import stack as stack
+from stratax.ops.ragged import stack_dynamic_partitions as stack_dynamic_partitions

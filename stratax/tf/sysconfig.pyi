@@ -1,0 +1,1 @@
+from stratax.cluster.settings import get_build_info as get_build_info

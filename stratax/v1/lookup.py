@@ -1,5 +1,0 @@
-"""`tf.lookup` (v1 layer)."""
-
-from stratax import _doors
-
-__getattr__, __dir__, __all__ = _doors.attach(__name__, __file__)

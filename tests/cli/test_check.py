@@ -1,0 +1,44 @@
+import json
+
+import pytest
+
+from stratax.cli import _main
+
+
+@pytest.fixture
+def program(tmp_path):
+    path = tmp_path / "program.py"
+    path.write_text("import tensorflow as tf\ntf.lite\ntf.abs(1)\ntf.Graph()\n")
+    return path
+
+
+def test_each_line_is_told_with_its_remedy(program, capsys):
+    assert _main.run(["check", str(program)]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split(": ")[0] for line in lines[:2]] == [f"{program}:2", f"{program}:4"]
+    assert "Instead:" in lines[0]
+    assert lines[2] == "2 lines need another way to write it, in 1 file."
+
+
+def test_a_program_of_which_all_is_there_succeeds(program, capsys):
+    program.write_text("import tensorflow as tf\nprint(tf.abs(1))\n")
+    assert _main.run(["check", str(program)]) == 0
+    assert "stratax run" in capsys.readouterr().out
+
+
+def test_json_is_for_programs(program, capsys):
+    assert _main.run(["check", "--json", str(program)]) == 1
+    told = json.loads(capsys.readouterr().out)
+    assert told["works"] is False
+    assert told["findings"][0] | {"message": ""} == {
+        "file": str(program),
+        "cell": None,
+        "line": 2,
+        "name": "tf.lite",
+        "message": "",
+    }
+
+
+def test_a_file_that_is_not_there_is_a_wrong_call(capsys):
+    assert _main.run(["check", "nowhere.py"]) == 2
+    assert "does not exist" in capsys.readouterr().err

@@ -1,0 +1,109 @@
+"""What TensorFlow's variables do beside what Keras' do."""
+
+import numpy as np
+import pytest
+
+import stratax.tf as tf
+from stratax import errors
+
+UPDATES = {
+    "scatter_add": [11.0, 2.0, 23.0],
+    "scatter_sub": [-9.0, 2.0, -17.0],
+    "scatter_mul": [10.0, 2.0, 60.0],
+    "scatter_div": [0.1, 2.0, 0.15],
+    "scatter_max": [10.0, 2.0, 20.0],
+    "scatter_min": [1.0, 2.0, 3.0],
+    "scatter_update": [10.0, 2.0, 20.0],
+}
+
+
+@pytest.mark.parametrize("name", UPDATES)
+def test_rows_are_updated_eagerly(name):
+    v = tf.Variable([1.0, 2.0, 3.0])
+    slices = tf.IndexedSlices(tf.constant([10.0, 20.0]), tf.constant([0, 2]))
+    assert getattr(v, name)(slices).tolist() == v.numpy().tolist() == pytest.approx(UPDATES[name])
+
+
+def test_rows_and_elements_are_updated_in_a_compiled_function():
+    v = tf.Variable([[1.0, 2.0], [3.0, 4.0]])
+
+    @tf.function
+    def update(values, indices):
+        v.scatter_add(tf.IndexedSlices(values, indices))
+        v.scatter_nd_add([[0, 1], [0, 1]], [100.0, 200.0])
+        v.scatter_nd_sub([[1]], [[1.0, 1.0]])
+        v.batch_scatter_update(tf.IndexedSlices(tf.constant([[9.0], [8.0]]), tf.constant([[0], [1]])))
+        v.scatter_nd_update(tf.constant([[1, 0]]), [7.0])
+        return v.gather_nd([[0, 0], [1, 1]]), v.sparse_read([1])
+
+    elements, rows = update(tf.constant([[1.0, 1.0], [1.0, 1.0]]), tf.constant([0, 0]))
+    assert v.numpy().tolist() == [[9.0, 304.0], [7.0, 8.0]]
+    assert (elements.tolist(), rows.tolist()) == ([9.0, 8.0], [[7.0, 8.0]])
+
+
+@pytest.mark.parametrize("name", UPDATES)
+def test_functions_of_tensorflow_1_update_rows(name):
+    v = tf.Variable([1.0, 2.0, 3.0])
+    getattr(tf, name)(v, [0, 2], [10.0, 20.0])
+    assert v.numpy().tolist() == pytest.approx(UPDATES[name])
+
+
+def test_functions_of_tensorflow_1_update_elements():
+    v = tf.Variable([[1.0, 2.0], [3.0, 4.0]])
+    tf.compat.v1.scatter_nd_update(v, [[0, 0]], [9.0])
+    tf.compat.v1.scatter_nd_add(v, [[0, 0]], [1.0])
+    tf.compat.v1.scatter_nd_sub(v, [[1]], [[1.0, 1.0]])
+    tf.compat.v1.batch_scatter_update(v, [[1], [1]], [[7.0], [8.0]])
+    assert v.numpy().tolist() == [[10.0, 7.0], [2.0, 8.0]]
+    with pytest.raises(errors.BadTypeError, match="needs a variable"):
+        tf.scatter_add(tf.constant([1.0]), [0], [1.0])
+
+
+def test_references_are_keys():
+    v, w = tf.Variable(1.0), tf.Variable(1.0)
+    table = {v.ref(): "v", w.experimental_ref(): "w"}
+    assert (table[v.ref()], table[w.ref()], v.ref().deref() is v) == ("v", "w", True)
+    assert v.ref() != w.ref()
+    assert repr(v.ref()).startswith("<reference to ")
+
+
+def test_what_a_variable_tells_of_itself():
+    v = tf.Variable([1.0, 2.0])
+    assert (v.is_initialized(), v.initializer, v.op is v) == (True, None, True)
+    assert tuple(v.get_shape()) == (2,)
+    assert v.device == "/job:localhost/replica:0/task:0/device:CPU:0"
+    v.set_shape([None])
+    with pytest.raises(errors.BadArgumentError, match="keeps its shape"):
+        v.set_shape([3])
+    with pytest.raises(RuntimeError, match="does not keep its first value"):
+        _ = v.initial_value
+    v.load([3.0, 4.0])
+    assert v.numpy().tolist() == [3.0, 4.0]
+
+
+def test_counting_up_to_a_limit():
+    v = tf.Variable(1)
+    assert (v.count_up_to(3).item(), v.count_up_to(3).item(), int(v.numpy())) == (1, 2, 3)
+    with pytest.raises(tf.errors.OutOfRangeError, match="Reached limit of 3"):
+        v.count_up_to(3)
+    with pytest.raises(errors.TracingError, match="reaches a limit"):
+        tf.function(lambda: v.count_up_to(9))()
+
+
+def test_indexed_slices_become_tensors():
+    slices = tf.IndexedSlices(tf.constant([10.0, 20.0]), tf.constant([0, 0]), tf.constant([3]))
+    assert tf.convert_to_tensor(slices).tolist() == [30.0, 0.0, 0.0]
+    assert (tf.reduce_sum(-slices).item(), slices.shape, slices.dtype) == (-30.0, (3,), "float32")
+    assert tf.function(lambda each: each.values * 2.0)(slices).tolist() == [20.0, 40.0]
+    assert np.asarray(slices).tolist() == [30.0, 0.0, 0.0]
+    assert repr(slices).startswith("IndexedSlices(indices=[0 0], values=")
+    with pytest.raises(ValueError, match="without dense_shape"):
+        tf.convert_to_tensor(tf.IndexedSlices(slices.values, slices.indices))
+
+
+def test_rows_of_something_else_are_refused():
+    v = tf.Variable([1.0, 2.0])
+    with pytest.raises(errors.BadTypeError, match=r"Expected: tf\.IndexedSlices"):
+        v.scatter_add([1.0])
+    with pytest.raises(errors.BadTypeError, match="Positions are whole numbers"):
+        v.gather_nd(0.5)

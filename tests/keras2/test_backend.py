@@ -1,0 +1,81 @@
+"""`tf.keras.backend`: phases, functions, refusals; its numbers are compared in tests/golden/surface."""
+
+import numpy as np
+import pytest
+
+import stratax.tf as tf
+from stratax import errors
+
+K = tf.keras.backend
+
+
+def test_the_learning_phase_is_that_of_the_call():
+    class Layer(tf.keras.layers.Layer):
+        def call(self, x, training=False):
+            return x * K.learning_phase() + K.in_train_phase(10.0, lambda: 20.0)
+
+    layer = Layer()
+    assert layer(np.ones(1), training=True).tolist() == [11.0]
+    assert layer(np.ones(1)).tolist() == [20.0]
+    assert K.learning_phase() == 0
+    K.set_learning_phase(0)
+    with pytest.raises(errors.BadArgumentError, match="training=True"):
+        K.set_learning_phase(1)
+    with pytest.raises(errors.BadArgumentError, match="0 or 1"):
+        K.set_learning_phase(2)
+    assert K.in_test_phase(1, 2) == 1
+
+
+def test_functions_of_symbolic_tensors():
+    x = K.placeholder((None, 2))
+    double = K.function([x], [x * 2.0, K.sum(x, axis=-1)])
+    doubled, sums = double([np.ones((3, 2))])
+    assert isinstance(doubled, np.ndarray)
+    assert doubled.tolist() == [[2.0, 2.0]] * 3
+    assert sums.tolist() == [2.0] * 3
+    with pytest.raises(errors.BadArgumentError, match="updates"):
+        K.function([x], [x], updates=[1])
+
+
+def test_variables():
+    v = K.variable([1.0])
+    K.batch_set_value([(v, [3.0])])
+    assert [value.tolist() for value in K.batch_get_value([v, K.zeros(1)])] == [[3.0], [0.0]]
+    K.moving_average_update(v, tf.constant([1.0]), 0.5)
+    assert v.numpy().tolist() == [2.0]
+    with pytest.raises(errors.BadTypeError, match="assigns to a variable"):
+        K.set_value(np.zeros(1), 1)
+
+
+def test_draws_have_shape_and_dtype():
+    assert K.random_normal((2, 3)).shape == (2, 3)
+    assert set(np.asarray(K.random_binomial((50,), 0.5)).tolist()) == {0.0, 1.0}
+    assert float(K.max(K.random_uniform((9,), 2.0, 3.0))) < 3
+    assert np.abs(K.truncated_normal((99,))).max() <= 2
+    assert (
+        K.random_uniform_variable((2,), 0.0, 1.0).shape == K.random_normal_variable((2,), 0, 1).shape == (2,)
+    )
+    assert K.dropout(np.ones(100, np.float32), 0.5, seed=1).shape == (100,)
+
+
+def test_ctc_decodes_the_likeliest_labels():
+    likely = np.eye(3, dtype=np.float32)[[[0, 0, 2, 1]]] * 0.9 + 0.03
+    (labels,), _ = K.ctc_decode(likely, [4])
+    assert np.asarray(labels)[0, :2].tolist() == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: K.batch_dot(np.ones((2, 2)), np.ones((2, 2)), axes=0), "first axis is that of the examples"),
+        (lambda: K.conv1d(np.ones((1, 3, 1)), np.ones((1, 1, 1)), data_format="x"), "data_format must be"),
+        (lambda: K.pool2d(np.ones((1, 2, 2, 1)), (2, 2), pool_mode="min"), "pool_mode must be"),
+        (
+            lambda: K.conv2d_transpose(np.ones((1, 2, 2, 1)), np.ones((1, 1, 1, 1)), (1, 9, 9, 1)),
+            "output_shape",
+        ),
+    ],
+)
+def test_wrong_arguments_are_refused(call, message):
+    with pytest.raises(errors.BadArgumentError, match=message):
+        call()

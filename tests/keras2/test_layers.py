@@ -1,0 +1,98 @@
+"""Names of Keras 2 in `tf.keras`: layers, losses, policies, schedules, and what prepares data."""
+
+import keras
+import numpy as np
+import pytest
+
+import stratax.tf as tf
+from stratax import errors
+
+
+def test_losses_have_keras_2s_reductions_and_names():
+    reduction = tf.keras.losses.Reduction
+    loss = tf.keras.losses.MeanSquaredError(reduction=reduction.NONE)
+    assert loss([[1.0], [2.0]], [[0.0], [0.0]]).tolist() == [1.0, 4.0]
+    assert float(tf.keras.losses.MeanSquaredError(reduction=reduction.AUTO)([[1.0]], [[0.0]])) == 1.0
+    reduction.validate(reduction.SUM)
+    with pytest.raises(errors.BadArgumentError, match="A reduction is one of"):
+        reduction.validate("most")
+    assert tf.keras.losses.mae is tf.keras.metrics.MAE is keras.losses.mean_absolute_error
+
+
+def test_names_that_have_moved_are_the_classes_of_keras():
+    assert tf.keras.optimizers.experimental.SGD is tf.keras.optimizers.legacy.SGD is keras.optimizers.SGD
+    assert tf.keras.callbacks.experimental.BackupAndRestore is keras.callbacks.BackupAndRestore
+    assert tf.keras.layers.experimental.preprocessing.RandomFlip is keras.layers.RandomFlip
+    assert tf.keras.experimental.CosineDecay is keras.optimizers.schedules.CosineDecay
+    assert tf.keras.layers.Dense is keras.layers.Dense
+    assert tf.keras.layers.experimental.SyncBatchNormalization().synchronized
+
+
+def test_policies_of_tensorflow_2_3():
+    experimental = tf.keras.mixed_precision.experimental
+    policy = experimental.Policy("mixed_bfloat16", loss_scale=None)
+    assert (policy.compute_dtype, policy.variable_dtype) == ("bfloat16", "float32")
+    before = experimental.global_policy()
+    experimental.set_policy(policy)
+    try:
+        assert tf.keras.layers.Dense(1).compute_dtype == "bfloat16"
+    finally:
+        experimental.set_policy(before)
+
+
+def test_a_thresholded_relu_is_made_of_its_configuration():
+    layer = tf.keras.layers.ThresholdedReLU.from_config(tf.keras.layers.ThresholdedReLU(theta=2).get_config())
+    assert layer(np.array([1.0, 2.0, 3.0], np.float32)).tolist() == [0.0, 0.0, 3.0]
+    with pytest.raises(errors.BadArgumentError, match="theta"):
+        tf.keras.layers.ThresholdedReLU(-1.0)
+
+
+def test_a_users_cell_runs_in_an_rnn():
+    class Sum(tf.keras.layers.AbstractRNNCell):
+        @property
+        def state_size(self):
+            return 1
+
+        @property
+        def output_size(self):
+            return 1
+
+        def call(self, inputs, states):
+            total = states[0] + inputs
+            return total, [total]
+
+    assert tf.keras.layers.RNN(Sum())(np.ones((2, 3, 1), np.float32)).tolist() == [[3.0], [3.0]]
+    with pytest.raises(NotImplementedError, match="state_size"):
+        tf.keras.layers.AbstractRNNCell().state_size  # noqa: B018
+
+
+def test_a_tokenizer_counts_words():
+    tokenizer = tf.keras.preprocessing.text.Tokenizer(num_words=10, oov_token="?")
+    tokenizer.fit_on_texts(["a b a", "c a"])
+    assert tokenizer.texts_to_sequences(["a c d"]) == [[2, 4, 1]]
+    assert tf.keras.preprocessing.sequence.pad_sequences([[1], [2, 3]]).tolist() == [[0, 1], [2, 3]]
+
+
+def test_an_image_generator_trains_a_model():
+    generator = tf.keras.preprocessing.image.ImageDataGenerator(
+        rescale=0.5, rotation_range=20, horizontal_flip=True, width_shift_range=0.1, validation_split=0.5
+    )
+    images, labels = np.ones((8, 4, 4, 3), np.float32), np.zeros(8, np.float32)
+    flow = generator.flow(images, labels, batch_size=4, subset="training", seed=1)
+    batch, _ = next(iter(flow))
+    assert batch.shape == (4, 4, 4, 3)
+    assert batch.max() <= 0.5
+    model = tf.keras.Sequential([tf.keras.layers.Flatten(), tf.keras.layers.Dense(1)])
+    model.compile("sgd", "mse")
+    assert len(model.fit(flow, verbose=0).history["loss"]) == 1
+
+
+def test_a_model_is_made_of_its_configuration():
+    model = tf.keras.Sequential([tf.keras.Input((2,)), tf.keras.layers.Dense(3)])
+    again = tf.keras.models.model_from_config(keras.saving.serialize_keras_object(model))
+    assert again.output_shape == (None, 3)
+
+
+def test_ordinal_classes():
+    assert tf.keras.utils.to_ordinal([0, 2]).tolist() == [[0.0, 0.0], [1.0, 1.0]]
+    assert tf.keras.utils.to_ordinal([[1]], num_classes=4, dtype="int32").tolist() == [[1, 0, 0]]

@@ -1,0 +1,139 @@
+"""Methods and arguments of Keras 2 on the classes of `tf.keras`, and files whose names have no ending."""
+
+import keras
+import numpy as np
+import pytest
+
+import stratax.tf as tf
+from stratax import errors
+from stratax.seams import keras2 as seam
+
+K = tf.keras.backend
+X, Y = np.ones((8, 2), np.float32), np.ones((8, 1), np.float32)
+
+
+def a_model():
+    model = tf.keras.Sequential([tf.keras.Input((2,)), tf.keras.layers.Dense(1, kernel_initializer="ones")])
+    model.compile(tf.keras.optimizers.SGD(lr=0.5), "mse", experimental_run_tf_function=False)
+    return model
+
+
+@pytest.fixture(scope="module")
+def model():
+    return a_model()
+
+
+@pytest.mark.parametrize("path", [*seam.ADDED, *seam.WIDENED])
+def test_every_attribute_that_is_listed_exists(path):
+    owner, name = seam._owner(path)
+    assert hasattr(owner, name)
+
+
+def test_an_optimizer_takes_lr_and_decay():
+    assert float(tf.keras.optimizers.Adam(lr=0.25).lr) == 0.25
+    decaying = tf.keras.optimizers.SGD(lr=1.0, decay=1.0)
+    variable = tf.Variable([4.0])
+    for _ in range(2):
+        decaying.apply_gradients([(tf.constant([1.0]), variable)])
+    # Keras 2 divides by 1 + decay * iterations: the steps are 1 and 1/2.
+    assert variable.numpy().tolist() == [2.5]
+    optimizer = tf.keras.optimizers.legacy.Adam(0.5)
+    optimizer.lr = 0.125
+    assert float(optimizer.learning_rate) == 0.125
+    K.set_value(optimizer.lr, 0.0625)
+    assert float(K.get_value(optimizer.lr)) == 0.0625
+    with pytest.raises(ValueError, match="not recognized"):
+        tf.keras.optimizers.SGD(nonsense=1)
+
+
+def test_minimize_applies_the_gradients_of_a_function_or_of_what_a_tape_recorded():
+    variable, optimizer = tf.Variable(3.0), tf.keras.optimizers.SGD(0.5)
+    optimizer.minimize(lambda: variable**2, [variable])
+    assert variable.numpy() == 0.0
+    with tf.GradientTape() as tape:
+        loss = variable + 1.0
+    optimizer.minimize(loss, lambda: [variable], tape=tape)
+    assert variable.numpy() == -0.5
+    with pytest.raises(errors.BadArgumentError, match="no tape has recorded it"):
+        optimizer.minimize(loss, [variable])
+    with pytest.raises(errors.BadArgumentError, match="grad_loss=None"):
+        optimizer.minimize(lambda: variable, [variable], grad_loss=1)
+
+
+def test_a_metric_can_reset_its_states():
+    metric = tf.keras.metrics.Mean()
+    metric.update_state(3.0)
+    metric.reset_states()
+    assert float(metric.result()) == 0.0
+
+
+def test_generators_workers_and_classes(model):
+    def batches():
+        while True:
+            yield X, Y
+
+    history = model.fit_generator(batches(), 2, 1, verbose=0)
+    assert len(history.history["loss"]) == 1
+    model.fit(X, Y, verbose=0, workers=2, use_multiprocessing=False, max_queue_size=3)
+    assert np.isscalar(model.evaluate_generator(batches(), steps=1, verbose=0))
+    assert model.predict_generator(batches(), steps=1, verbose=0).shape == (8, 1)
+    assert set(model.predict_classes(X).ravel().tolist()) <= {0, 1}
+    assert model.layers[0].output_shape == (None, 1)
+    assert model.layers[0].input_shape == (None, 2)
+
+
+def test_weights_and_arguments_in_keras_2s_order():
+    class Scale(tf.keras.layers.Layer):
+        def build(self, shape):
+            self.scale = self.add_weight("scale", [shape[-1]], initializer="ones")
+            self.count = self.add_variable(
+                "count",
+                shape=(),
+                initializer="zeros",
+                aggregation=tf.VariableAggregation.SUM,
+                trainable=False,
+            )
+
+        def call(self, x):
+            return x * self.scale
+
+    layer = Scale(batch_input_shape=(None, 2))
+    assert layer(X).shape == (8, 2)
+    assert [weight.name for weight in layer.weights] == ["scale", "count"]
+    assert layer.count.aggregation == "sum"
+
+
+def test_an_average_pooling_takes_two_where_no_size_is_given():
+    assert tf.keras.layers.AveragePooling1D().pool_size == (2,)
+    assert tf.keras.layers.AveragePooling2D(data_format="channels_last").pool_size == (2, 2)
+    assert tf.keras.layers.AveragePooling2D((3, 1)).pool_size == (3, 1)
+    restored = tf.keras.layers.AveragePooling3D.from_config(tf.keras.layers.AveragePooling3D(3).get_config())
+    assert restored.pool_size == (3, 3, 3)
+
+
+def test_models_and_weights_are_saved_under_names_without_an_ending(model, tmp_path):
+    model.save(tmp_path / "saved", save_format="tf")
+    again = tf.keras.models.load_model(tmp_path / "saved")
+    np.testing.assert_array_equal(again.predict(X, verbose=0), model.predict(X, verbose=0))
+    model.save_weights(str(tmp_path / "ckpt"))
+    other = a_model()
+    other.load_weights(str(tmp_path / "ckpt"))
+    np.testing.assert_array_equal(other.predict(X, verbose=0), model.predict(X, verbose=0))
+    model.save_weights(tmp_path / "weights.h5")
+    other.load_weights(tmp_path / "weights.h5")
+    callbacks = [
+        tf.keras.callbacks.ModelCheckpoint(str(tmp_path / "cp-{epoch}"), save_weights_only=True, verbose=0),
+        tf.keras.callbacks.ModelCheckpoint(str(tmp_path / "model-{epoch}")),
+    ]
+    model.fit(X, Y, verbose=0, callbacks=callbacks)
+    assert {"cp-1.weights.h5", "model-1.keras"} <= {path.name for path in tmp_path.iterdir()}
+    with pytest.raises(errors.BadArgumentError, match="save_freq"):
+        tf.keras.callbacks.ModelCheckpoint("x", period=5)
+
+
+def test_plain_keras_means_what_it_did():
+    with pytest.raises(ValueError, match="should be float"):
+        keras.optimizers.SGD("fast")
+    with pytest.raises(ValueError, match=r"Unrecognized keyword"):
+        keras.layers.Dense(1, nonsense=1)
+    assert keras.layers.Dense(1).units == 1

@@ -1,0 +1,59 @@
+"""`tf.linalg`: what is refused, where results are, batches; the numbers are in tests/golden/surface."""
+
+import jax
+import numpy as np
+import pytest
+
+import stratax.tf as tf
+from stratax.errors import BadArgumentError
+
+MATRICES = np.array([[[4.0, 1.0], [1.0, 3.0]], [[2.0, 0.0], [1.0, 1.0]]], np.float32)
+SQUARE = MATRICES[0]
+
+
+@pytest.mark.parametrize(
+    "name", ["det", "inv", "expm", "sqrtm", "cholesky", "eigvalsh", "pinv", "trace", "matrix_rank"]
+)
+def test_results_are_where_the_matrices_are(name):
+    function = getattr(tf.linalg, name)
+    assert isinstance(function(MATRICES), np.ndarray)
+    assert isinstance(function(tf.constant(SQUARE)), jax.Array)
+    np.testing.assert_allclose(function(tf.constant(SQUARE)), function(MATRICES)[0], rtol=1e-4)
+
+
+def test_a_singular_matrix_on_a_device_gives_no_numbers():
+    assert not np.isfinite(tf.linalg.inv(tf.constant([[1.0, 1.0], [1.0, 1.0]]))).all()
+
+
+@pytest.mark.parametrize(
+    ("function", "what"),
+    [
+        (lambda: tf.linalg.inv(np.ones((2, 2))), "can't be computed"),
+        (lambda: tf.linalg.solve(np.zeros((2, 2)), np.ones((2, 1))), "can't be computed"),
+        (lambda: tf.linalg.det(np.ones((2, 3))), "square matrices"),
+        (lambda: tf.linalg.solve(SQUARE, np.ones((3, 1))), "as many rows"),
+        (lambda: tf.linalg.band_part(np.ones(3), 0, 0), "must hold matrices"),
+        (lambda: tf.linalg.diag_part(SQUARE, k=2), "diagonals in order"),
+        (lambda: tf.linalg.diag_part(SQUARE, k=(0, 1, 2)), "the lowest and the highest"),
+        (lambda: tf.linalg.diag(np.ones((2, 2)), k=(-1, 1)), "if there are several"),
+        (lambda: tf.linalg.set_diag(SQUARE, np.ones(3)), "Expected: diagonals of shape"),
+        (lambda: tf.linalg.tensor_diag_part(np.ones((2, 3))), "same sizes twice"),
+        (lambda: tf.linalg.cross(np.ones(2), np.ones(2)), "vectors of three"),
+        (lambda: tf.linalg.tridiagonal_solve(np.ones((2, 3)), np.ones(3)), "three diagonals"),
+        (
+            lambda: tf.linalg.tridiagonal_matmul(SQUARE, np.ones((2, 1)), "dense"),
+            "diagonals_format is one of",
+        ),
+        (lambda: tf.linalg.eigh_tridiagonal(np.ones(3), np.ones(2), select="v"), "choose among all"),
+        (lambda: tf.matmul(np.ones(2), SQUARE), "tf.linalg.matvec"),
+        (lambda: tf.norm(SQUARE, "max"), "A norm of vectors"),
+    ],
+)
+def test_what_does_not_fit_is_refused_with_a_sentence(function, what):
+    with pytest.raises(BadArgumentError, match=what):
+        function()
+
+
+def test_products_of_small_integers_can_have_a_wider_dtype():
+    product = tf.matmul(np.full((1, 4), 100, np.int8), np.full((4, 1), 100, np.int8), output_type=tf.int32)
+    assert product.tolist() == [[40000]]

@@ -1,0 +1,173 @@
+"""What is found in the text of a program that Stratax does not have."""
+
+import json
+import textwrap
+
+import pytest
+
+from stratax.tf import migration
+
+
+def names(text):
+    return [(finding.line, finding.name) for finding in migration.check_source(textwrap.dedent(text))]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import tensorflow as tf\nx = tf.lite.Interpreter('m')",
+        "import tensorflow\ntensorflow.lite.Interpreter",
+        "import tensorflow.compat.v1 as tf1\ntf1.lite",
+        "\nfrom tensorflow import lite",
+        "import stratax.tf as tf\ntf.lite",
+        "from stratax import tf\ntf.lite",
+        "import tensorflow as tf\nwith tf.lite: pass",
+    ],
+)
+def test_a_missing_module_is_found_by_whatever_name(text):
+    ((line, name),) = names(text)
+    assert line == 2
+    assert name.endswith(".lite")
+
+
+def test_names_are_followed_through_imports_and_assignments():
+    found = names(
+        """
+        from tensorflow import keras
+        from tensorflow.keras import layers as L
+        from tensorflow.keras.layers import Dense, CuDNNLSTM
+        layers = keras.layers
+        L.Dense(1)
+        L.LocallyConnected1D(1, 2)
+        layers.LocallyConnected2D(1, 2)
+        keras.utils.multi_gpu_model(None)
+        """
+    )
+    assert found == [
+        (4, "tf.keras.layers.CuDNNLSTM"),
+        (7, "tf.keras.layers.LocallyConnected1D"),
+        (8, "tf.keras.layers.LocallyConnected2D"),
+        (9, "tf.keras.utils.multi_gpu_model"),
+    ]
+
+
+def test_what_a_name_means_elsewhere_is_left_alone():
+    assert (
+        names(
+            """
+            import numpy as tf
+            tf.lite
+            import tensorflow as tf
+            def f(tf, flags=tf.constant(1)):
+                return tf.lite
+            for tf in []:
+                tf.lite
+            try:
+                import tensorflow as t
+                t.enable_nonsense()
+            except AttributeError:
+                pass
+            import keras
+            keras.nonsense
+            """
+        )
+        == []
+    )
+
+
+def test_arguments_are_checked():
+    found = migration.check_source(
+        "import tensorflow as tf\n"
+        "tf.keras.layers.Dense(1, input_shape=(2,), nonsense=1)\n"
+        "tf.keras.optimizers.Adam(lr=1, decay=0, epsilon=1e-8, clipnorm=1)\n"
+        "tf.reduce_sum([1], axis=0, nonsense=2)\n"
+        "tf.keras.layers.LSTM(4, return_sequences=True, nonsense=3, name='x')\n"
+        "options = {}\n"
+        "tf.reduce_sum([1], **options)\n"
+    )
+    assert [(each.line, each.name) for each in found] == [
+        (2, "tf.keras.layers.Dense(nonsense=)"),
+        (4, "tf.reduce_sum(nonsense=)"),
+        (5, "tf.keras.layers.LSTM(nonsense=)"),
+    ]
+    assert found[1].message == "tf.reduce_sum has no argument nonsense here."
+
+
+def test_methods_of_datasets_are_checked():
+    found = names(
+        """
+        import tensorflow as tf
+        data = tf.data.Dataset.from_tensor_slices([1]).map(lambda x: x).batch(2)
+        data = data.shuffle(3)
+        data.nonsense()
+        for x in data.take(1).absurd(): pass
+        tf.data.TFRecordDataset("f").silly()
+        data.reduce(0, max).anything
+        """
+    )
+    assert found == [
+        (5, "tf.data.Dataset.nonsense"),
+        (6, "tf.data.Dataset.absurd"),
+        (7, "tf.data.Dataset.silly"),
+    ]
+
+
+def test_libraries_that_need_tensorflow_are_told_of():
+    (finding,) = migration.check_source("import tensorflow_hub as hub")
+    assert (finding.name, finding.line) == ("tensorflow_hub", 1)
+    assert "Instead:" in finding.message
+
+
+def test_a_file_that_is_no_python_is_told_of():
+    (finding,) = migration.check_source("import tensorflow as tf\nprint tf.lite\n", "old.py")
+    assert finding.place() == "old.py:2"
+    assert "no Python 3" in finding.message
+
+
+def test_cells_of_a_notebook_are_one_program(tmp_path):
+    cells = [
+        {"cell_type": "markdown", "source": ["# tf.lite"]},
+        {
+            "cell_type": "code",
+            "source": ["%matplotlib inline\n", "!pip install x\n", "import tensorflow as tf"],
+        },
+        {"cell_type": "code", "source": ["%%bash\n", "tf.lite"]},
+        {"cell_type": "code", "source": ["if True:\n", "    !ls\n", "tf.abs?\n", "tf.lite.Interpreter"]},
+    ]
+    path = tmp_path / "some" / "notebook.ipynb"
+    path.parent.mkdir()
+    path.write_text(json.dumps({"cells": cells}))
+    (finding,) = migration.check([tmp_path])
+    assert finding.place() == f"{path}:cell 3:4"
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "from tensorflow.python.client import device_lib; device_lib.list_local_devices",
+        "from tensorflow.python.framework import ops, dtypes; ops.convert_to_tensor, dtypes.float32",
+        "from tensorflow.python.ops import array_ops, math_ops; array_ops.concat, math_ops.reduce_sum",
+        "from tensorflow.python.keras.layers import Dense",
+        "from tensorflow.python.keras import backend as K; K.mean",
+        "from tensorflow.python.platform import tf_logging as logging; logging.info",
+        "from tensorflow.python.training import session_run_hook; session_run_hook.SessionRunHook",
+        "from tensorflow.python.util import nest; nest.map_structure",
+        "from tensorflow.contrib.tpu.python.tpu import tpu_config, tpu_estimator; tpu_estimator.TPUEstimator",
+        "import tensorflow.python.keras.layers",
+    ],
+)
+def test_the_private_modules_that_many_name_are_there(statement):
+    assert names(statement) == []
+    exec(statement.replace("tensorflow", "stratax.tf"))
+
+
+def test_other_private_modules_are_refused():
+    ((_, name),) = names("from tensorflow.python.eager.context import context")
+    assert name == "tf.python.eager.context.context"
+    with pytest.raises(ImportError, match="is the inside of TensorFlow"):
+        exec("from stratax.tf.python.tools import freeze_graph")
+
+
+def test_local_devices_are_described():
+    device = migration.list_local_devices()[0]
+    assert (device.name, device.device_type) == ("/device:CPU:0", "CPU")
