@@ -120,11 +120,13 @@ def _hold(model_dir: str) -> held.Hold:
                 raise _busy(model_dir) from None
             time.sleep(_POLL_SECONDS)
         except OSError as error:
+            # What the system said, without another advice than the one given here.
+            said = error.__cause__ if isinstance(error.__cause__, OSError) else error
             raise errors.FileAccessError(
                 "The folder of the model can't be written. Expected: a folder in which this user may make files. "
-                f"Received: model_dir={shown(model_dir)}, which gave {error}. Give the right to write, or another "
+                f"Received: model_dir={shown(model_dir)}, which gave {said}. Give the right to write, or another "
                 "model_dir."
-            ) from error
+            ) from said
     owner = {"host": socket.gethostname(), "pid": os.getpid(), "since": _now()}
     with contextlib.suppress(OSError):
         # Into the same file: a new one in its place would not be locked. For messages only, so it may be cut off.

@@ -262,6 +262,7 @@ class Estimator:
             path = self._trained()
         strategy = self._predicting()
         model = self._model(ModeKeys.PREDICT, strategy, path)
+        model.predict_keys = _prediction.as_keys(predict_keys)
         with self._input(strategy, input_fn, ModeKeys.PREDICT) as given:
             if not given.build(model, may_be_empty=True):
                 return
@@ -270,7 +271,6 @@ class Estimator:
                 model,
                 strategy,
                 given.steps,
-                predict_keys,
                 single=yield_single_examples,
                 replicas=self._batches_in_step(strategy),
                 model_dir=self.model_dir,

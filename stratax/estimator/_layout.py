@@ -152,19 +152,33 @@ class Layout:
         return self._packing.pack(self._computed(inputs, leaves, count))
 
     def _computed(self, inputs: HostInputs, leaves: list[np.ndarray], count: int) -> tuple[Numbers, Given]:
-        made = [inputs.apply(self.batch([leaf[index] for leaf in leaves])) for index in range(count)]
+        joined = {} if count == 1 else self._joined(leaves)
+        at_once, others = inputs.divided(joined)
+        made = [inputs.apply(self.batch([leaf[index] for leaf in leaves]), others) for index in range(count)]
         given: Given = {
             key: {
                 part: _stacked([each[key][part] for each in made], inputs.fill(key, part))
                 for part in made[0][key]
             }
-            for key in made[0]
+            for key in others
         }
+        for key, arrays in inputs.apply(joined, at_once).items():
+            given[key] = {
+                part: _parted(array, count, inputs.fill(key, part)) for part, array in arrays.items()
+            }
         numbers = {slot.name: leaves[slot.start] for slot in self._slots if not slot.is_host}
         for slot in self._slots:
             if slot.is_wide:
                 numbers[slot.name] = self._fitting(slot.name, numbers[slot.name])
         return numbers, given
+
+    def _joined(self, leaves: list[np.ndarray]) -> dict[str, np.ndarray]:
+        """Return the features of stacked elements that have one row for each example, by name, as of one batch."""
+        dense = [slot for slot in self._slots if slot.shape is not None and leaves[slot.start].ndim > 1]
+        lengths = {leaves[slot.start].shape[:2] for slot in dense}
+        if len(lengths) != 1:
+            return {}
+        return {slot.name: leaves[slot.start].reshape(-1, *leaves[slot.start].shape[2:]) for slot in dense}
 
     def _fitting(self, name: str, array: np.ndarray) -> np.ndarray:
         """Return whole numbers that 32 bits hold: others stand for those that only the host reads."""
@@ -174,8 +188,9 @@ class Layout:
             # Here as numbers are read, and in `note_used` as steps are traced: whichever comes second raises.
             self._too_large.setdefault(name, max(int(array.min()), int(array.max()), key=abs))
             self._check_used()
-            return np.zeros_like(array)
-        return array
+            array = np.zeros_like(array)
+        # Here, and not in the thread that dispatches steps: it would look at them once more.
+        return array.astype(jax.dtypes.canonicalize_dtype(array.dtype))
 
     def _check_used(self) -> None:
         for name in self._used.intersection(self._too_large):
@@ -253,11 +268,19 @@ def _slot(name: str, start: int, stop: int, leaf: Any) -> _Slot:
 def _stacked(arrays: list[np.ndarray], fill: float | None) -> Any:
     if fill is None:
         return np.stack(arrays) if len(arrays) > 1 else np.asarray(arrays[0])[None]
+    if len(arrays) == 1:
+        return Padded(np.asarray(arrays[0])[None], fill)
     width = max(array.shape[1] for array in arrays)
     made = np.full((len(arrays), len(arrays[0]), width, *arrays[0].shape[2:]), fill, arrays[0].dtype)
     for row, array in zip(made, arrays, strict=True):
         row[:, : array.shape[1]] = array
     return Padded(made, fill)
+
+
+def _parted(array: np.ndarray, count: int, fill: float | None) -> Any:
+    """Return the rows of joined elements by element."""
+    rows = array.reshape(count, -1, *array.shape[1:])
+    return rows if fill is None else Padded(rows, fill)
 
 
 def _name(path: Iterable[Any]) -> str:

@@ -69,6 +69,7 @@ class Model:
         mode: The mode.
         spec: What `model_fn` returned when it was traced in advance. Its tensors are tracers of that trace.
         scope: The scope of that trace.
+        predict_keys: Which of the predictions are wanted; None for all. Set before the model is built.
     """
 
     def __init__(
@@ -83,6 +84,7 @@ class Model:
         self.mode = mode
         self.spec: Any = None
         self.scope: ModelScope | None = None
+        self.predict_keys: Collection[str] | None = None
         self._latest: ModelScope | None = None
         self._call = call
         self._strategy = strategy
@@ -185,8 +187,17 @@ class Model:
                 # As in TensorFlow, where nobody runs their updates: they would compute, and grow, for nothing.
                 _forget_updates(spec.eval_metric_ops.values())
             if self.mode == ModeKeys.PREDICT:
-                spec = spec._replace(predictions=_as_results(scope, spec.predictions))
+                spec = spec._replace(predictions=self._with_results(scope, spec.predictions))
             return then(scope, spec)
+
+    def _with_results(self, scope: ModelScope, predictions: Any) -> Any:
+        """Return predictions, those that are wanted as results; the strings of others would be kept for nothing."""
+        keys = self.predict_keys
+        if keys is None or not isinstance(predictions, dict):
+            return _as_results(scope, predictions)
+        return {
+            key: _as_results(scope, value) if key in keys else value for key, value in predictions.items()
+        }
 
     def program(
         self, outputs: Callable[[ModelScope, Any], Any], *, of_first: Collection[str] = (), name: str

@@ -1,6 +1,6 @@
 """One call of `Estimator.predict`: the predictions for each example (estimator layer)."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 import jax
@@ -24,7 +24,6 @@ def predictions(
     model: Model,
     strategy: Strategy,
     given: StepInput,
-    keys: str | Sequence[str] | None,
     hooks: Sequence[SessionRunHook],
     *,
     single: bool,
@@ -37,7 +36,6 @@ def predictions(
         model: The model, built, with its variables' values.
         strategy: The strategy.
         given: The input.
-        keys: Which of the predictions to give; None for all.
         hooks: The session hooks of the caller.
         single: Whether to give each example by itself.
         replicas: How many batches a step has: one for each replica, or one.
@@ -46,7 +44,7 @@ def predictions(
     Yields:
         Predictions, as NumPy arrays.
     """
-    chosen = _chosen(model.spec.predictions, keys)
+    chosen = _chosen(model.spec.predictions, model.predict_keys)
 
     def asked(spec: Any) -> Any:
         return spec.predictions if chosen is None else {key: spec.predictions[key] for key in chosen}
@@ -75,6 +73,9 @@ def predictions(
     loop = StepLoop(strategy, program, hooks=[joints])
     step = loop.step = model.global_step()
     iterator = given.open()
+    # Without hooks, which would be a batch ahead of what they print or write about, one dispatch is on its way while
+    # the predictions of the one before are used.
+    runs_ahead = not joints.has_hooks
     ahead: tuple[list[Any], int] | None = None
     try:
         joints.begin(loop)
@@ -82,12 +83,15 @@ def predictions(
             made = loop.dispatch(iterator)[_ROWS]
             # Batches of predictions are no steps of training.
             loop.step = step
-            # One dispatch is on its way while the predictions of the one before are used.
-            if ahead is not None:
-                yield from _given(*ahead, scalars, treedef, single=single)
-            ahead = made, replicas if is_divided else 1
+            before, ahead = ahead, (made, replicas if is_divided else 1)
+            if not runs_ahead:
+                before, ahead = ahead, None
+            if before is not None:
+                for rows in _given(*before, scalars, treedef, single=single):
+                    yield from rows
         if ahead is not None:
-            yield from _given(*ahead, scalars, treedef, single=single)
+            for rows in _given(*ahead, scalars, treedef, single=single):
+                yield from rows
     except BaseException as error:
         joints.on_error(loop, error)
         raise
@@ -102,8 +106,8 @@ def _is_divided(element: Any) -> bool:
 
 def _given(
     made: list[Any], batches: int, scalars: list[bool], treedef: Any, *, single: bool
-) -> Iterator[Any]:
-    """Give a step's predictions, of so many batches behind one another."""
+) -> Iterator[Iterable[Any]]:
+    """Give what is yielded of each of a step's batches."""
     arrays = [np.asarray(array) for array in made]
     for batch in range(batches):
         own = [
@@ -114,13 +118,12 @@ def _given(
             else array[batch * len(array) // batches : (batch + 1) * len(array) // batches]
             for array, is_scalar in zip(arrays, scalars, strict=True)
         ]
-        yield from _of_batch(values_after_step(jax.tree.unflatten(treedef, own)), single=single)
+        yield _of_batch(values_after_step(jax.tree.unflatten(treedef, own)), single=single)
 
 
-def _of_batch(arrays: Any, *, single: bool) -> Iterator[Any]:
+def _of_batch(arrays: Any, *, single: bool) -> Iterable[Any]:
     if not single:
-        yield arrays
-        return
+        return (arrays,)
     leaves = jax.tree.leaves(arrays)
     if len({leaf.shape[0] if leaf.shape else None for leaf in leaves}) != 1:
         raise errors.BadArgumentError(
@@ -131,13 +134,17 @@ def _of_batch(arrays: Any, *, single: bool) -> Iterator[Any]:
     # Once for each example: a tree's functions would take longer than the model of it.
     if isinstance(arrays, dict):
         names = tuple(arrays)
-        for row in zip(*arrays.values(), strict=True):
-            yield dict(zip(names, row, strict=True))
-    else:
-        yield from arrays
+        return (dict(zip(names, row, strict=True)) for row in zip(*arrays.values(), strict=True))
+    rows: Iterable[Any] = arrays
+    return rows
 
 
-def _chosen(predicted: Any, keys: str | Sequence[str] | None) -> list[str] | None:
+def as_keys(keys: str | Sequence[str] | None) -> list[str] | None:
+    """Return the keys of predictions that a caller has asked for; None for all."""
+    return None if not keys else [keys] if isinstance(keys, str) else list(keys)
+
+
+def _chosen(predicted: Any, keys: Collection[str] | None) -> list[str] | None:
     if not isinstance(predicted, dict):
         if keys:
             raise errors.BadArgumentError(
@@ -145,7 +152,7 @@ def _chosen(predicted: Any, keys: str | Sequence[str] | None) -> list[str] | Non
                 f"Received: predict_keys={shown(keys)}."
             )
         return None
-    wanted = list(predicted) if not keys else [keys] if isinstance(keys, str) else list(keys)
+    wanted = list(predicted if keys is None else keys)
     found = [key for key in predicted if key in wanted]
     if not found:
         raise errors.BadArgumentError(

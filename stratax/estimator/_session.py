@@ -127,6 +127,11 @@ class SessionHooks(engine.Hook):
         self._losses: collections.deque[tuple[int, Any]] = collections.deque()
         self._context: Any = None
 
+    @property
+    def has_hooks(self) -> bool:
+        """Whether a hook is called at dispatches."""
+        return bool(self._before or self._after or self._results)
+
     def program(self, steps: int, element: Any) -> Any:
         """Run steps with the program that gives what was asked for."""
         asked = [*self._asked.values(), *((treedef, keys) for _, treedef, keys in self._wanted or ())]
@@ -145,20 +150,20 @@ class SessionHooks(engine.Hook):
 
     def begin(self, loop: StepLoop) -> None:
         self.session.global_step = loop.step
-        for hook in self._hooks:
-            if _has_own(hook, "after_create_session"):
-                with self._reading():
+        with self._reading():
+            for hook in self._hooks:
+                if _has_own(hook, "after_create_session"):
                     hook.after_create_session(self.session, None)
 
     def before_dispatch(self, loop: StepLoop, steps: int) -> None:
         self._asked.clear()
         self.session.global_step, self.session.steps = loop.step, steps
         self._context = SessionRunContext(None, self.session)
-        for hook in self._before:
-            with self._reading():
+        with self._reading():
+            for hook in self._before:
                 arguments = hook.before_run(self._context)
-            if arguments is not None and arguments.fetches is not None:
-                self._asked[id(hook)] = self._keys_of(arguments.fetches)
+                if arguments is not None and arguments.fetches is not None:
+                    self._asked[id(hook)] = self._keys_of(arguments.fetches)
         if self._wanted is None:
             self._wanted = [(hook, *self._keys_of(hook.fetches)) for hook in self._results]
         self._stop_if_asked(loop)
@@ -175,10 +180,9 @@ class SessionHooks(engine.Hook):
         for key, values in outputs[FETCHED].items():
             if key not in self._kept and math.prod(values.shape[1:]) <= _SMALL:
                 self._kept.add(key)
-        for hook in self._after:
-            wanted = self._values(hook, outputs)
-            with self._reading():
-                hook.after_run(self._context, wanted)
+        with self._reading():
+            for hook in self._after:
+                hook.after_run(self._context, self._values(hook, outputs))
         self._stop_if_asked(loop)
 
     @property
@@ -200,9 +204,9 @@ class SessionHooks(engine.Hook):
         for results in self._results:
             results.finish()
         self.session.global_step = loop.step
-        for hook in self._hooks:
-            if _has_own(hook, "end"):
-                with self._reading():
+        with self._reading():
+            for hook in self._hooks:
+                if _has_own(hook, "end"):
                     hook.end(self.session)
 
     def _reading(self) -> contextlib.AbstractContextManager[None]:
@@ -234,8 +238,9 @@ class SessionHooks(engine.Hook):
 
     def _check_loss(self, before: int, losses: Any) -> None:
         values = np.asarray(losses)
-        wrong = np.flatnonzero(np.isnan(values))
-        if wrong.size:
+        # First the question alone, which is asked at every dispatch.
+        if np.isnan(values).any():
+            wrong = np.flatnonzero(np.isnan(values))
             raise errors.NanLossDuringTrainingError(
                 f"NaN loss during training, at step {before + int(wrong[0]) + 1}. The variables are spoilt since; the "
                 "last checkpoint is from before it. Lower the learning rate; or look for a logarithm of 0 in the loss, "

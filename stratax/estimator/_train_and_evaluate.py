@@ -16,7 +16,7 @@ from stratax.estimator import _checkpoints
 from stratax.estimator._estimator import Estimator
 from stratax.estimator._train_eval_spec import EvalSpec, TrainSpec
 from stratax.estimator.hooks import CheckpointSaverListener, Session, closing_writers, written_at
-from stratax.io import write_file
+from stratax.io import make_folder, write_file
 
 _logger = logging.getLogger("stratax")
 
@@ -108,9 +108,10 @@ def _train(estimator: Estimator, train_spec: TrainSpec, listeners: list[Checkpoi
     )
     if is_chief:
         # Not where it failed: it will be started again, and the evaluator waits for it.
-        ended.parent.mkdir(parents=True, exist_ok=True)
-        # Each time something else: an evaluator tells it from what an earlier training has left.
-        ended.write_text(secrets.token_hex(8))
+        make_folder(estimator.model_dir)
+        # Each time something else: an evaluator tells it from what an earlier training has left. Whole, as it reads it
+        # at any time.
+        write_file(str(ended), secrets.token_hex(8).encode())
 
 
 def _read_end(model_dir: str) -> str | None:

@@ -14,7 +14,7 @@ from stratax._typing import DTypeLike
 from stratax.data import VarLenFeature
 from stratax.feature_column._cells import Cells
 from stratax.feature_column._column import CategoricalColumn, checked_categorical, checked_key
-from stratax.feature_column._sources import DeviceFeatures, HostFeatures, num_elements
+from stratax.feature_column._sources import DeviceFeatures, HostFeatures, Known, num_elements
 from stratax.feature_column._vocabulary import Vocabulary, count_lines, read_vocabulary
 from stratax.ops.dtypes import as_dtype, string
 from stratax.ops.fingerprints import hash_buckets
@@ -32,6 +32,22 @@ class _OfOneFeature(CategoricalColumn):
     @property
     def keys_read(self) -> tuple[str, ...]:
         return (self.key,)
+
+    @property
+    def is_by_row(self) -> bool:
+        return True
+
+    def arrays(self, features: HostFeatures) -> dict[str, np.ndarray]:
+        coded = features.coded(self.key)
+        if coded is None:
+            return super().arrays(features)
+        # By identity: a column with a vocabulary takes long to compare.
+        return {"ids": coded.made(("ids", id(self)), lambda strings: self._ids_of(strings, features.known))}
+
+    def _ids_of(self, strings: list[Any], known: Known) -> np.ndarray:
+        values = np.empty((len(strings), 1), object)
+        values[:, 0] = strings
+        return super().arrays(HostFeatures({self.key: values}, known))["ids"].reshape(-1)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -106,7 +122,7 @@ class VocabularyListCategoricalColumn(_OfOneFeature):
 
     def cells(self, features: HostFeatures) -> Cells:
         cells = _cells_of_dtype(self.key, self.dtype, features)
-        return cells.mapped(lambda values: self._vocabulary.lookup(values, features.fingerprints))
+        return cells.mapped(lambda values: self._vocabulary.lookup(values, features.known.fingerprints))
 
     @functools.cached_property
     def _vocabulary(self) -> Vocabulary:
@@ -184,7 +200,7 @@ class VocabularyFileCategoricalColumn(_OfOneFeature):
 
     def cells(self, features: HostFeatures) -> Cells:
         cells = _cells_of_dtype(self.key, self.dtype, features)
-        return cells.mapped(lambda values: self._vocabulary.lookup(values, features.fingerprints))
+        return cells.mapped(lambda values: self._vocabulary.lookup(values, features.known.fingerprints))
 
     @functools.cached_property
     def _vocabulary(self) -> Vocabulary:

@@ -96,6 +96,11 @@ class HostColumn(FeatureColumn):
     def fills(self) -> dict[str, float]:
         """What stands for nothing in the arrays whose second dimension differs between batches, by part."""
 
+    @property
+    def is_by_row(self) -> bool:
+        """Whether what it computes of an example depends on that example alone, and on no function of the user's."""
+        return False
+
     @abc.abstractmethod
     def arrays(self, features: HostFeatures) -> dict[str, np.ndarray]:
         """Return what it computes on the host, by part: numbers, whose first dimension is the batch's."""

@@ -49,13 +49,17 @@ class CrossedColumn(CategoricalColumn):
             key for leaf in self._leaves() for key in ((leaf,) if isinstance(leaf, str) else leaf.keys_read)
         )
 
+    @property
+    def is_by_row(self) -> bool:
+        return all(isinstance(leaf, str) or leaf.is_by_row for leaf in self._leaves())
+
     def cells(self, features: HostFeatures) -> Cells:
         sparse: list[Cells] = []
         dense: list[Cells] = []
         for leaf in self._leaves():
             if isinstance(leaf, str):
-                cells = features.raw(leaf)
-                (sparse if cells.is_sparse else dense).append(self._words(leaf, features))
+                words = self._words(leaf, features)
+                (sparse if words.is_sparse else dense).append(words)
             else:
                 cells = leaf.cells(features)
                 if cells.weights is not None:
@@ -66,7 +70,8 @@ class CrossedColumn(CategoricalColumn):
                 # TensorFlow crosses what a column gives before what is a dense feature itself, in whatever order the
                 # keys are.
                 sparse.append(cells.with_values(cells.values.astype(np.int64).view(np.uint64)))
-        crossed = functools.reduce(_crossed, [*sparse, *dense], self._nothing(len(cells.values)))
+        first, *others = [*sparse, *dense]
+        crossed = functools.reduce(_crossed, others, self._begun(first, None if sparse else features))
         ids = hash_buckets(crossed.values, self.hash_bucket_size)
         return _compact(crossed.with_values(ids))
 
@@ -77,10 +82,21 @@ class CrossedColumn(CategoricalColumn):
             else:
                 yield key
 
-    def _nothing(self, batch: int) -> Cells:
-        return Cells(np.full((batch, 1), self.hash_key or _DEFAULT_HASH_KEY, np.uint64))
+    def _begun(self, first: Cells, features: HostFeatures | None) -> Cells:
+        """Return the hashes after the first leaf; `features` are given where that is a dense feature."""
+        hash_key = np.uint64(self.hash_key or _DEFAULT_HASH_KEY)
+        coded = None if features is None else features.coded(next(self._leaves()))
+        if features is None or coded is None:
+            return first.with_values(fingerprint_cat(hash_key, first.values))
+        words_of = features.words_of
+        return Cells(
+            coded.made(("begun", int(hash_key)), lambda strings: fingerprint_cat(hash_key, words_of(strings)))
+        )
 
     def _words(self, key: str, features: HostFeatures) -> Cells:
+        coded = features.coded(key)
+        if coded is not None:
+            return Cells(coded.made("words", features.words_of))
         cells = features.raw(key)
         if cells.values.dtype.kind == "O":
             return cells.with_values(features.words(key))

@@ -151,6 +151,10 @@ class BucketizedColumn(DenseColumn, CategoricalColumn):
     def dense(self, features: DeviceFeatures, weights: Weights) -> Any:
         return jax.nn.one_hot(self._buckets(features, weights), len(self.boundaries) + 1, dtype=jnp.float32)
 
+    @property
+    def is_by_row(self) -> bool:
+        return self.source_column.normalizer_fn is None
+
     def device_ids(self, features: DeviceFeatures) -> tuple[Any, Any]:
         return self._buckets(features, None) + self._offsets, None
 

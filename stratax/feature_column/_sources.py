@@ -1,6 +1,7 @@
 """Where columns find features: on the host for ids, in the step for everything else (feature_column layer)."""
 
 import abc
+import collections
 import dataclasses
 import math
 from collections.abc import Callable, Iterable, Mapping
@@ -15,8 +16,9 @@ from stratax import errors, v1
 from stratax._shown import shown
 from stratax.data import SparseTensor
 from stratax.feature_column._cells import Cells, cells_of
+from stratax.feature_column._codes import Coded, Codes
 from stratax.ops.fingerprints import Fingerprints, Words
-from stratax.v1 import Compute, HostTensor
+from stratax.v1 import ByRow, Compute, HostTensor
 
 if TYPE_CHECKING:
     from stratax.feature_column._column import CategoricalColumn, HostColumn
@@ -25,22 +27,36 @@ if TYPE_CHECKING:
 ID_PARTS = ("ids", "weights", "lengths")
 
 
+class Known:
+    """What is known of strings of the batches before.
+
+    Attributes:
+        fingerprints: Fingerprints of strings.
+        codes: By feature, its strings, and what columns have made of them.
+    """
+
+    def __init__(self) -> None:
+        self.fingerprints = Fingerprints()
+        self.codes: dict[str, Codes] = collections.defaultdict(Codes)
+
+
 class HostFeatures:
     """The features of a batch, on the host.
 
     Args:
         features: Arrays, nested lists or SparseTensors, by key.
-        fingerprints: Those of batches before.
+        known: What is known of batches before.
 
     Attributes:
-        fingerprints: The fingerprints.
+        known: The same.
     """
 
-    def __init__(self, features: Mapping[str, Any], fingerprints: Fingerprints) -> None:
-        self.fingerprints = fingerprints
+    def __init__(self, features: Mapping[str, Any], known: Known) -> None:
+        self.known = known
         self._features = features
         self._cells: dict[str, Cells] = {}
         self._words: dict[str, Words] = {}
+        self._coded: dict[str, Coded | None] = {}
 
     def raw(self, key: str) -> Cells:
         """Return a feature as cells."""
@@ -52,8 +68,22 @@ class HostFeatures:
         """Return the fingerprints of a feature's values, also where there is none, in the shape of its cells."""
         if key not in self._words:
             values = self.raw(key).values
-            self._words[key] = self.fingerprints.of(values.reshape(-1).tolist()).reshape(values.shape)
+            self._words[key] = self.known.fingerprints.of(values.reshape(-1).tolist()).reshape(values.shape)
         return self._words[key]
+
+    def words_of(self, strings: list[Any]) -> Words:
+        """Return the fingerprints of strings."""
+        return self.known.fingerprints.of(
+            [each.encode() if isinstance(each, str) else each for each in strings]
+        )
+
+    def coded(self, key: str) -> Coded | None:
+        """Return a dense feature of strings as codes, of shape `(batch, width)`; None for another one."""
+        if key not in self._coded:
+            value = feature_of(self._features, key)
+            is_coded = isinstance(value, np.ndarray) and value.dtype.kind == "O" and value.ndim and value.size
+            self._coded[key] = self.known.codes[key].of(value.reshape(len(value), -1)) if is_coded else None
+        return self._coded[key]
 
     def numeric(self, column: "NumericColumn") -> np.ndarray:
         """Return the values of a numeric column, of shape `(batch, *shape)`, normalized, as float32."""
@@ -192,7 +222,7 @@ class Transformation:
         given = list(columns)
         self.columns = tuple(dict.fromkeys(each for column in given for each in column.host_columns))
         self._dense_keys = tuple(dict.fromkeys(key for column in given for key in column.dense_keys))
-        self._fingerprints = Fingerprints()
+        self._known = Known()
         # Asked for once: the names of crosses are made of others.
         self._named = [(column, column.name) for column in self.columns]
         names: dict[str, Any] = {}
@@ -222,7 +252,7 @@ class Transformation:
 
     def ids_on_host(self, features: Mapping[str, Any]) -> dict[str, np.ndarray]:
         """Return the columns' ids only."""
-        host = HostFeatures(features, self._fingerprints)
+        host = HostFeatures(features, self._known)
         made: dict[str, np.ndarray] = {}
         for column, name in self._named:
             made.update({f"{name}/{part}": array for part, array in column.arrays(host).items()})
@@ -338,7 +368,10 @@ def _on_host(columns: list[Any], names: Mapping[str, str | None]) -> tuple[Compu
     def compute(batch: dict[str, Any]) -> dict[str, np.ndarray]:
         return transformation.ids_on_host({key: batch[str(name)] for key, name in names.items()})
 
-    return compute, {f"{each.name}/{part}": fill for each in columns for part, fill in each.fills.items()}
+    is_by_row = all(column.is_by_row for column in columns)
+    return ByRow(compute) if is_by_row else compute, {
+        f"{each.name}/{part}": fill for each in columns for part, fill in each.fills.items()
+    }
 
 
 def num_elements(shape: tuple[int, ...]) -> int:

@@ -62,5 +62,9 @@ def test_a_training_waits_a_moment_for_one_that_is_ending(tmp_path, monkeypatch)
 
 def test_a_folder_that_can_not_be_written_is_named(tmp_path):
     (tmp_path / "file").touch()
-    with pytest.raises(errors.FileAccessError, match="folder of the model can't be written.*gave.*another"):
+    with pytest.raises(
+        errors.FileAccessError, match="folder of the model can't be written.*gave.*another"
+    ) as raised:
         estimator(tmp_path / "file" / "model").train(data, steps=1)
+    # One piece of advice, not that of the function that makes folders, too.
+    assert str(raised.value).count("Give") == 1

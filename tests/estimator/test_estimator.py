@@ -444,3 +444,16 @@ def test_hooks_of_predictions_get_what_they_ask_for(tmp_path, replicas):
             run_context.request_stop()
 
     assert len(list(made.predict(lambda: data(32, repeat=False), hooks=[Stop()]))) == 32 * replicas
+
+    order = []
+
+    class Batches(SessionRunHook):
+        def after_run(self, run_context, run_values):
+            order.append("run")
+
+    for batch in made.predict(
+        lambda: data(32 // replicas, repeat=False), hooks=[Batches()], yield_single_examples=False
+    ):
+        order.append(len(next(iter(batch.values()))))
+    # No batch ahead of what the caller has.
+    assert order == ["run", *[32 // replicas] * replicas] * 3

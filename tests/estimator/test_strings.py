@@ -12,7 +12,8 @@ from stratax import errors
 from stratax.estimator import Estimator, EstimatorSpec, RunConfig, SessionRunArgs, SessionRunHook, tpu
 from stratax.estimator._layout import Layout, example_of, first_rows
 from stratax.feature_column import Transformation
-from stratax.v1 import HostInputs
+from stratax.v1 import ByRow, HostInputs
+from stratax.v1._host import Kept
 from tests.cluster.processes import run_tasks
 from tests.estimator import strings_model
 from tests.golden import strings_cases
@@ -261,6 +262,85 @@ def test_they_are_refused_whether_the_step_is_traced_before_they_are_read_or_beh
         layout.prepared(inputs, [IDS[None, :1]], 1)
         with pytest.raises(errors.BadArgumentError, match="computes with 'id'"):
             layout.prepared(inputs, [IDS[None]], 1)
+
+
+def test_strings_that_nobody_asks_for_are_not_kept(tmp_path, monkeypatch):
+    kept = []
+    put = Kept.put
+    monkeypatch.setattr(Kept, "put", lambda self, batch: kept.append(1) or put(self, batch))
+
+    def model(features, labels, mode):
+        number = tf.get_variable("number", initializer=1.0)
+        step = tf.assign_add(tf.train.get_global_step(), 1)
+        predictions = {"key": features["key"], "n": features["n"] * number}
+        return EstimatorSpec(mode, loss=0.0 * number, train_op=step, predictions=predictions)
+
+    features = {"key": np.array(["a", "b", "c", "d"]), "n": np.arange(4.0, dtype="float32")}
+    made = Estimator(model, str(tmp_path))
+
+    def given():
+        return sx.Dataset.from_tensor_slices(features).batch(2)
+
+    made.train(given, steps=1)
+
+    assert [row["n"] for row in made.predict(given, predict_keys="n")] == [0, 1, 2, 3]
+    assert not kept
+    assert [row["key"] for row in made.predict(given)] == [b"a", b"b", b"c", b"d"]
+    assert kept
+
+
+def _prepared(count, *, is_by_row):
+    """Prepare batches of 3 examples at once and each by itself; return both, and how many examples calls got."""
+    sizes = []
+
+    def lengths(features):
+        sizes.append(len(features["word"]))
+        return {"lengths": np.array([[len(word)] for word in features["word"]], np.int32)}
+
+    words = np.array([b"a" * (place % 7) for place in range(3 * count)], object).reshape(count, 3)
+    numbers = np.arange(6.0 * count, dtype=np.float32).reshape(count, 3, 2)
+    layout = Layout({"number": numbers[0], "word": words[0]})
+    inputs = HostInputs()
+    inputs.register("made", ByRow(lengths) if is_by_row else lengths, ["word"], {"lengths": -1})
+    layout.choose_packing(inputs, {"number": numbers[0], "word": words[0]}, lambda own: [own])
+    sizes.clear()
+    at_once = layout.prepared(inputs, [numbers, words], count)
+    of_calls = list(sizes)
+    each = [
+        layout.prepared(inputs, [numbers[i : i + 1], words[i : i + 1]], 1).unpacked() for i in range(count)
+    ]
+    return at_once.unpacked(), each, of_calls
+
+
+@pytest.mark.parametrize(("is_by_row", "of_calls"), [(True, [12]), (False, [3, 3, 3, 3])])
+def test_batches_that_are_prepared_at_once_are_those_that_are_prepared_one_by_one(is_by_row, of_calls):
+    (numbers, given), each, found = _prepared(4, is_by_row=is_by_row)
+    assert found == of_calls
+    for step, (own_numbers, own_given) in enumerate(each):
+        np.testing.assert_array_equal(numbers["number"][step], own_numbers["number"][0])
+        np.testing.assert_array_equal(given["made"]["lengths"][step], own_given["made"]["lengths"][0])
+
+
+@pytest.mark.parametrize(
+    ("make", "is_by_row"),
+    [
+        (lambda: fc.categorical_column_with_hash_bucket("w", 5), True),
+        (lambda: fc.categorical_column_with_vocabulary_list("w", ["a"]), True),
+        (lambda: fc.categorical_column_with_identity("w", 5), True),
+        (lambda: fc.bucketized_column(fc.numeric_column("n"), [0.0]), True),
+        # What a function of the user's makes of a batch may depend on all of it.
+        (lambda: fc.bucketized_column(fc.numeric_column("n", normalizer_fn=np.mean), [0.0]), False),
+        (lambda: fc.crossed_column(["w", fc.bucketized_column(fc.numeric_column("n"), [0.0])], 9), True),
+        (
+            lambda: fc.crossed_column(
+                ["w", fc.bucketized_column(fc.numeric_column("n", normalizer_fn=np.mean), [0.0])], 9
+            ),
+            False,
+        ),
+    ],
+)
+def test_columns_say_whether_their_ids_of_an_example_depend_on_others(make, is_by_row):
+    assert make().is_by_row == is_by_row
 
 
 def test_a_column_is_looked_up_once_for_all_who_take_it(tmp_path, monkeypatch):
