@@ -4,6 +4,7 @@
 #   make test     the tests                     (ARGS="-k name" is handed to pytest; WORKERS=1 for one process)
 #   make stress   what is done many times because it rarely goes wrong, and the tests of numbers with XLA as users have it
 #   make check    format, lint, types, import contract, doctests
+#   make docs     the documentation as a site, in docs/_build; a link that leads nowhere is an error
 #   make bench    the figures, as a table and as JSON
 #   make api      rewrites tests/public_api.txt after an intended change of the public API
 #   make names    rewrites the table of tf's names in docs/compatibility.md
@@ -24,7 +25,7 @@ export PYTHONDONTWRITEBYTECODE :=
 PIP := -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test stress check format-check lint types contract doctest bench api names format lock clean
+.PHONY: help setup demo test stress check format-check lint types contract doctest docs bench api names format lock clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -69,6 +70,10 @@ contract: setup
 doctest: setup
 	@STRATAX_SIMULATE=cpu:8 $(BIN)/python -m pytest -q --doctest-modules stratax
 
+docs: setup
+	@$(BIN)/python -m sphinx -q -W --keep-going -j 2 docs docs/_build/html
+	@echo "docs: see docs/_build/html/index.html"
+
 bench: setup
 	@$(BIN)/python -m benchmarks $(ARGS)
 
@@ -86,5 +91,5 @@ lock:
 	@tools/lock.sh $(PYTHON) $(VENV)-lock
 
 clean:
-	@rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	@rm -rf $(VENV) build dist docs/_build *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	@find $(CODE) -name __pycache__ -prune -exec rm -rf {} +
