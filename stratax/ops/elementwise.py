@@ -83,7 +83,7 @@ def _of_one_dtype(*operands: Any) -> tuple[Any, ...] | None:
     import keras
 
     dtypes = [each.dtype for each in operands if hasattr(each, "dtype")]
-    if not dtypes or any(isinstance(each, keras.KerasTensor) for each in operands):
+    if not dtypes or any(isinstance(each, keras.KerasTensor) or holds_text(each) for each in operands):
         return None
     kinds = [each.dtype if hasattr(each, "dtype") else type(each) for each in operands]
     if any(kind in (list, tuple) for kind in kinds):

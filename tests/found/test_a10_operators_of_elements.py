@@ -65,7 +65,7 @@ def test_values_and_dtypes_are_tensorflows(element, function, dtype, expected):
         for found in (*mapped, *next(iter(mapped.batch(20)))):
             assert found.dtype == dtype
             np.testing.assert_array_equal(found, np.array(expected, dtype))
-            assert type(found) in (np.ndarray, np.dtype(dtype).type)
+            assert isinstance(found, np.ndarray | np.dtype(dtype).type)
 
 
 @pytest.mark.parametrize(

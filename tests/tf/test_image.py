@@ -8,7 +8,7 @@ from stratax import image
 
 
 def test_every_operation_has_its_name_in_tf_image():
-    names = set(image.__all__) - {"saturate_cast"}
+    names = set(image.__all__) - {"saturate_cast", "CombinedNonMaxSuppression", "SampledBox"}
     assert set(tf.image.__all__) == names
     assert all(getattr(tf.image, name) is getattr(image, name) for name in names)
 
@@ -41,5 +41,5 @@ def test_a_pipeline_as_it_was_written_for_tensorflow():
 
 
 def test_a_missing_name_is_reported():
-    with pytest.raises(AttributeError, match="tf.image has no name 'ssim' here"):
-        _ = tf.image.ssim
+    with pytest.raises(AttributeError, match="tf.image has no name 'sharpness' here"):
+        _ = tf.image.sharpness
