@@ -67,6 +67,10 @@ class _Forms(reprlib.Repr):
         ]
         return "{" + ", ".join([*parts, *["..."][: len(x) - len(parts)]]) + "}"
 
+    def repr_TensorShape(self, x: Any, level: int) -> str:
+        # `reprlib` looks for the class's name. It is shown as the tuple that it is in a program without `stratax.tf`.
+        return str(x)
+
     def repr_ndarray(self, x: Any, level: int) -> str:
         # Byte strings may be long where an array has few elements.
         if x.dtype.kind != "O":

@@ -11,6 +11,7 @@ import pytest
 
 import stratax
 from stratax._shown import MOST_CHARACTERS, cut, shown
+from stratax.data.elements import TensorShape
 
 
 class Loud:
@@ -56,6 +57,10 @@ def test_large_values_are_shortened(value):
 )
 def test_small_values_are_shown_as_repr_shows_them(value):
     assert shown(value) == repr(value)
+
+
+def test_shapes_of_tensors_are_shown_as_tuples():
+    assert shown([TensorShape([2, None]), TensorShape([])]) == "[(2, None), ()]"
 
 
 def test_long_text_tells_its_length_and_a_path_its_end():

@@ -200,7 +200,7 @@ def _checked(cls: type, method: ReduceInReplica) -> ReduceInReplica:
             )
             raise StructureError(
                 f"{cls.__name__}.reduce_in_replica must return a list with one array for each array it was "
-                f"given, of the same shapes: {wanted}. Received: {shown(received)}."
+                f"given, of the same shapes: {shown(wanted)}. Received: {shown(received)}."
             )
         return list(results)
 
