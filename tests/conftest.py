@@ -7,19 +7,17 @@ import signal
 import time
 from collections.abc import Iterator
 
+from tests import quick_xla
+
 # Before anything imports JAX or Keras. A process has one number of devices, so every test gets eight; the tests
 # that need another number or kind start a process of their own.
 os.environ["KERAS_BACKEND"] = "jax"
 os.environ.setdefault("STRATAX_SIMULATE", "cpu:8")
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
-# Most of the time of these tests would be XLA's, which compiles thousands of tiny programs. These settings compile them
-# three to five times faster; that they run slower is not noticed. `make stress` leaves XLA_FLAGS empty, as users have
-# it, for the tests that compare numbers (the marker `exact`). A jaxlib that has lost one of the flags says so and ends.
-os.environ.setdefault(
-    "XLA_FLAGS",
-    "--xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1 --xla_backend_optimization_level=0",
-)
+# Most of the time of these tests would be XLA's, which compiles thousands of tiny programs. `make stress` leaves
+# XLA_FLAGS empty, as users have it, for the tests that compare numbers (the marker `exact`).
+os.environ.setdefault("XLA_FLAGS", quick_xla.FLAGS)
 
 import psutil
 import pytest

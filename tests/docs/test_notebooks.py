@@ -10,6 +10,8 @@ import nbformat
 import pytest
 from jupyter_client import kernelspec, manager
 
+from tests import quick_xla
+
 NOTEBOOKS = pathlib.Path(__file__).parents[2] / "docs" / "notebooks"
 # Steps, ports and how fast others notice a loss differ from run to run.
 VARIES = re.compile(r"PeerLost|exit code|peer ranks|^WARNING")
@@ -38,6 +40,7 @@ def printed(notebook):
     "name", ["first_program", "from_tensorflow", pytest.param("many_workers", marks=pytest.mark.stress)]
 )
 def test_processes_of_a_notebook_print_and_draw_what_it_holds(name, tmp_path, monkeypatch):
+    monkeypatch.setenv("XLA_FLAGS", quick_xla.FLAGS)
     # The commands of a notebook are those of this environment.
     monkeypatch.setenv(
         "PATH", os.pathsep.join([str(pathlib.Path(sys.executable).parent), os.environ["PATH"]])

@@ -25,7 +25,7 @@ def of(golden, kind):
     }
 
 
-@pytest.mark.parametrize("replicas", [1, 4])
+@pytest.mark.parametrize("replicas", [1, pytest.param(4, marks=pytest.mark.stress)])
 def test_training_evaluation_and_prediction_are_tensorflows(tmp_path, golden, replicas):
     v1 = tf.compat.v1
     model_fn, train, evaluation = estimator_cases.cases(v1, tf.estimator, tf.data)

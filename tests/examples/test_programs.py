@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from tests import quick_xla
 from tests.cluster import forks
 
 CHECKOUT = pathlib.Path(__file__).parents[2]
@@ -29,7 +30,7 @@ def run(program, *arguments, simulate="tpu:2", folder=None):
 
 def run_to_end(program, *arguments, simulate="tpu:2", folder=None):
     """How a program has ended: well."""
-    environment = {**os.environ, "STRATAX_SIMULATE": simulate}
+    environment = {**os.environ, "STRATAX_SIMULATE": simulate, "XLA_FLAGS": quick_xla.FLAGS}
     if folder is not None:
         environment["HOME"] = str(folder)
     done = forks.run([CHECKOUT / "examples" / program, *arguments], environment)

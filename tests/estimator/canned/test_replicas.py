@@ -45,6 +45,7 @@ def test_training_and_evaluation_on_eight_replicas_are_one_devices(of_one_device
     check_same(*trained(tmp_path, strategy), of_one_device)
 
 
+@pytest.mark.stress
 def test_sums_of_losses_on_eight_replicas_are_one_devices(tmp_path):
     strategy = sx.distribute.MirroredStrategy([f"/cpu:{index}" for index in range(8)])
     wanted = trained(tmp_path / "one", is_first=True)
