@@ -11,6 +11,7 @@ import numpy as np
 
 from stratax import errors
 from stratax._shown import shown
+from stratax.data import elements
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -25,7 +26,7 @@ class TensorType:
         return tuple(other.shape) == self.shape and other.dtype == self.dtype
 
     def __repr__(self) -> str:
-        return f"TensorSpec(shape={self.shape}, dtype={self.dtype})"
+        return f"TensorSpec(shape={self.shape}, dtype=tf.{self.dtype})"
 
 
 def is_spec(value: object) -> bool:
@@ -48,6 +49,8 @@ def as_declared(name: str, value: Any, spec: Any) -> Any:
     Raises:
         BadTypeError: If a tensor has another dtype or shape.
     """
+    if is_of_text(spec):
+        return _as_text(name, value, spec)
     dtype = jax.dtypes.canonicalize_dtype(spec.dtype)
     value = value.value if isinstance(value, keras.Variable) else value
     given = value
@@ -62,6 +65,26 @@ def as_declared(name: str, value: Any, spec: Any) -> Any:
             f"Received: {shown(given)}. Cast or reshape it, or declare another tf.TensorSpec."
         )
     return value
+
+
+def is_of_text(spec: Any) -> bool:
+    """Return whether a spec describes text, which compiled functions are called with in Python."""
+    return bool(np.dtype(spec.dtype).hasobject)
+
+
+def _as_text(name: str, value: Any, spec: Any) -> Any:
+    # What is no text at all is refused like text of another shape.
+    is_text = (
+        isinstance(value, str | bytes | list | tuple) or getattr(value, "dtype", np.dtype("i")).kind in "OSU"
+    )
+    made = elements.as_array(value) if is_text else np.zeros(0)
+    found = np.dtype(object) if isinstance(made, bytes) else made.dtype
+    if found != np.dtype(object) or not _fits(np.shape(made), spec):
+        raise errors.BadTypeError(
+            f"Argument {shown(name)} of a compiled function does not fit its signature. Expected: {spec}. "
+            f"Received: {shown(value)}. Pass text of this shape, or declare another tf.TensorSpec."
+        )
+    return elements.as_tensor(made)
 
 
 class InputSignature:
@@ -246,6 +269,11 @@ def stand_in(spec: Any) -> np.ndarray:
     Raises:
         BadArgumentError: If a size is not known.
     """
+    if is_of_text(spec):
+        raise errors.BadArgumentError(
+            "What a function of text returns is known when it is called: it runs in Python. Expected: specs of "
+            f"numbers. Received: {spec}. Call the function."
+        )
     if not is_full(spec):
         raise errors.BadArgumentError(
             f"What a compiled function returns is known where all sizes of its arguments are. Received: {spec}. Give "

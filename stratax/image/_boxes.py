@@ -10,6 +10,7 @@ import numpy as np
 from stratax._shown import shown
 from stratax._typing import TensorLike
 from stratax.data.elements import element_uniform
+from stratax.data.vectorise import gives_tensors
 from stratax.errors import BadArgumentError
 from stratax.image._arrays import Namespace, as_image, two_sizes
 
@@ -47,6 +48,7 @@ def check_boxes(boxes: Any, name: str = "boxes", rank: int = 2) -> None:
         )
 
 
+@gives_tensors
 def crop_and_resize(
     image: TensorLike,
     boxes: TensorLike,
@@ -117,6 +119,7 @@ def _within(places: Any, size: int) -> Any:
     return (places >= 0) & (places <= size - 1)
 
 
+@gives_tensors
 def draw_bounding_boxes(
     images: TensorLike, boxes: TensorLike, colors: TensorLike | None, name: str | None = None
 ) -> Any:
@@ -174,6 +177,7 @@ def _palette(colors: TensorLike | None, channels: int, xp: Namespace) -> Any:
     return xp.asarray(table[:, :channels])
 
 
+@gives_tensors
 def extract_patches(
     images: TensorLike, sizes: Any, strides: Any, rates: Any, padding: str, name: str | None = None
 ) -> Any:
@@ -229,6 +233,7 @@ def extract_patches(
     return xp.concatenate(parts, axis=-1)
 
 
+@gives_tensors
 def extract_image_patches(
     images: TensorLike,
     ksizes: Any = None,
@@ -242,6 +247,7 @@ def extract_image_patches(
     return extract_patches(images, ksizes if sizes is None else sizes, strides, rates, padding, name)
 
 
+@gives_tensors
 def extract_glimpse(
     input: TensorLike,
     size: TensorLike,

@@ -10,7 +10,7 @@ import numpy as np
 
 from stratax._shown import shown
 from stratax._typing import TensorLike
-from stratax.data.vectorise import deferrable
+from stratax.data.vectorise import deferrable, gives_tensors
 from stratax.errors import BadArgumentError, BadTypeError
 from stratax.image import _chain, _compiled, _loops
 from stratax.image._arrays import Namespace, as_image, check_channels, is_numpy
@@ -20,6 +20,7 @@ _GRAY = (0.2989, 0.5870, 0.1140)
 
 
 @deferrable(_chain.brightened)
+@gives_tensors
 def adjust_brightness(image: TensorLike, delta: TensorLike) -> Any:
     """Return an image with `delta` added to every value, as `tf.image.adjust_brightness`.
 
@@ -42,6 +43,7 @@ def adjust_brightness(image: TensorLike, delta: TensorLike) -> Any:
 
 
 @deferrable(_chain.stretched)
+@gives_tensors
 def adjust_contrast(images: TensorLike, contrast_factor: TensorLike) -> Any:
     """Return images whose values lie `contrast_factor` times as far from their mean, as `tf.image.adjust_contrast`.
 
@@ -88,6 +90,7 @@ def _stretched(floats: np.ndarray, factor: np.ndarray) -> np.ndarray:
     return stretched
 
 
+@gives_tensors
 def adjust_gamma(image: TensorLike, gamma: Any = 1, gain: TensorLike = 1) -> Any:
     """`gain * image**gamma`, as `tf.image.adjust_gamma`.
 
@@ -109,6 +112,7 @@ def adjust_gamma(image: TensorLike, gamma: Any = 1, gain: TensorLike = 1) -> Any
     return _back(_number(gain, floats, xp) * floats ** _number(gamma, floats, xp), image)
 
 
+@gives_tensors
 def adjust_saturation(image: TensorLike, saturation_factor: TensorLike, name: str | None = None) -> Any:
     """Return an image with more or less color, as `tf.image.adjust_saturation`.
 
@@ -140,6 +144,7 @@ def adjust_saturation(image: TensorLike, saturation_factor: TensorLike, name: st
     )
 
 
+@gives_tensors
 def adjust_hue(image: TensorLike, delta: Any, name: str | None = None) -> Any:
     """Return an image whose colors are turned around the color wheel, as `tf.image.adjust_hue`.
 
@@ -172,6 +177,7 @@ def adjust_hue(image: TensorLike, delta: Any, name: str | None = None) -> Any:
     )
 
 
+@gives_tensors
 def per_image_standardization(image: TensorLike) -> Any:
     """Return images with mean 0 and variance 1, as `tf.image.per_image_standardization`.
 
@@ -195,6 +201,7 @@ def per_image_standardization(image: TensorLike) -> Any:
     return centered / xp.maximum(deviation, least)
 
 
+@gives_tensors
 def rgb_to_grayscale(images: TensorLike, name: str | None = None) -> Any:
     """Return images in gray, as `tf.image.rgb_to_grayscale`.
 
@@ -215,6 +222,7 @@ def rgb_to_grayscale(images: TensorLike, name: str | None = None) -> Any:
     return convert_image_dtype(red + green + blue, images.dtype)
 
 
+@gives_tensors
 def grayscale_to_rgb(images: TensorLike, name: str | None = None) -> Any:
     """Gray images with three equal channels, as `tf.image.grayscale_to_rgb`.
 
@@ -233,6 +241,7 @@ def grayscale_to_rgb(images: TensorLike, name: str | None = None) -> Any:
     return xp.concatenate([images] * 3, axis=-1)
 
 
+@gives_tensors
 def rgb_to_hsv(images: TensorLike, name: str | None = None) -> Any:
     """Hue, saturation and value of colors, as `tf.image.rgb_to_hsv`.
 
@@ -253,6 +262,7 @@ def rgb_to_hsv(images: TensorLike, name: str | None = None) -> Any:
     return xp.stack([hue, _saturation(value, least, xp), value], axis=-1)
 
 
+@gives_tensors
 def hsv_to_rgb(images: TensorLike, name: str | None = None) -> Any:
     """Red, green and blue of colors, as `tf.image.hsv_to_rgb`: the inverse of :func:`rgb_to_hsv`.
 

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from stratax._typing import TensorLike
+from stratax.data.vectorise import gives_tensors
 from stratax.image._arrays import as_image, check_channels
 from stratax.image._dtypes import is_floating
 
@@ -41,7 +42,7 @@ def _conversion(name: str) -> Callable[[TensorLike], Any]:
     Raises:
         BadArgumentError: If the last axis has not three entries.
     """
-    return function
+    return gives_tensors(function)
 
 
 rgb_to_yiq = _conversion("rgb_to_yiq")

@@ -12,7 +12,7 @@ import numpy as np
 from stratax._shown import cut, shown
 from stratax._typing import DTypeLike, TensorLike
 from stratax.data.elements import as_dtype
-from stratax.data.vectorise import gives_elements
+from stratax.data.vectorise import gives_elements, gives_tensors
 from stratax.errors import BadArgumentError
 from stratax.image import _animations, _pillow
 from stratax.image._dtypes import convert_image_dtype
@@ -323,11 +323,13 @@ def decode_image(
     return convert_image_dtype(_decode_any(data, count, own, "decode_image", max_pixels), target)
 
 
+@gives_tensors
 def is_jpeg(contents: bytes | TensorLike, name: str | None = None) -> bool:
     """Return whether bytes begin as those of a JPEG file do, as `tf.io.is_jpeg`."""
     return kind_of(as_bytes(contents)) == "JPEG"
 
 
+@gives_tensors
 def extract_jpeg_shape(
     contents: bytes | TensorLike, output_type: Any = "int32", name: str | None = None
 ) -> np.ndarray:

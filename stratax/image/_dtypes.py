@@ -8,7 +8,7 @@ import numpy as np
 
 from stratax._typing import DTypeLike, TensorLike
 from stratax.data.elements import as_dtype
-from stratax.data.vectorise import deferrable
+from stratax.data.vectorise import deferrable, gives_tensors
 from stratax.errors import BadArgumentError
 from stratax.image import _chain, _compiled, _loops
 from stratax.image._arrays import Namespace, as_image
@@ -27,6 +27,7 @@ def name_of(dtype: np.dtype) -> str:
 
 
 @deferrable(_chain.converted)
+@gives_tensors
 def convert_image_dtype(
     image: TensorLike, dtype: DTypeLike, saturate: bool = False, name: str | None = None
 ) -> Any:
@@ -78,6 +79,7 @@ def _check_kind(which: str, dtype: np.dtype) -> None:
         )
 
 
+@gives_tensors
 def saturate_cast(value: TensorLike, dtype: DTypeLike, name: str | None = None) -> Any:
     """`value` with another dtype; what that can't hold becomes its nearest, as `tf.saturate_cast`."""
     value, xp = as_image(value)

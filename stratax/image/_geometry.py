@@ -9,7 +9,7 @@ import numpy as np
 
 from stratax._shown import shown
 from stratax._typing import TensorLike
-from stratax.data.vectorise import deferrable
+from stratax.data.vectorise import deferrable, gives_tensors
 from stratax.errors import BadArgumentError
 from stratax.image import _chain, _compiled, _loops
 from stratax.image._arrays import as_image, check_image, is_numpy
@@ -17,6 +17,7 @@ from stratax.ops.creation import sizes_of
 
 
 @deferrable(_chain.mirrored)
+@gives_tensors
 def flip_left_right(image: TensorLike) -> Any:
     """Return an image mirrored: its columns in reverse order, as `tf.image.flip_left_right`.
 
@@ -45,6 +46,7 @@ def _mirrored(image: np.ndarray) -> np.ndarray:
     return mirrored
 
 
+@gives_tensors
 def flip_up_down(image: TensorLike) -> Any:
     """Return an image upside down: its rows in reverse order; otherwise as :func:`flip_left_right`."""
     image, _ = as_image(image)
@@ -52,6 +54,7 @@ def flip_up_down(image: TensorLike) -> Any:
     return image[..., ::-1, :, :]
 
 
+@gives_tensors
 def transpose(image: TensorLike, name: str | None = None) -> Any:
     """Return an image mirrored at its diagonal: rows become columns, as `tf.image.transpose`.
 
@@ -70,6 +73,7 @@ def transpose(image: TensorLike, name: str | None = None) -> Any:
     return image.transpose((1, 0, 2) if image.ndim == 3 else (0, 2, 1, 3))
 
 
+@gives_tensors
 def rot90(image: TensorLike, k: int = 1, name: str | None = None) -> Any:
     """Return an image turned by `k` times 90 degrees against the clock, as `tf.image.rot90`.
 
@@ -94,6 +98,7 @@ def rot90(image: TensorLike, k: int = 1, name: str | None = None) -> Any:
 
 
 @deferrable(_chain.cropped_to_box)
+@gives_tensors
 def crop_to_bounding_box(
     image: TensorLike, offset_height: int, offset_width: int, target_height: int, target_width: int
 ) -> Any:
@@ -132,6 +137,7 @@ def crop_to_bounding_box(
     return image[..., top : top + rows, left : left + columns, :]
 
 
+@gives_tensors
 def pad_to_bounding_box(
     image: TensorLike, offset_height: int, offset_width: int, target_height: int, target_width: int
 ) -> Any:
@@ -182,6 +188,7 @@ def _box(
     return top, left, rows, columns
 
 
+@gives_tensors
 def central_crop(image: TensorLike, central_fraction: float) -> Any:
     """Return the middle of an image, as `tf.image.central_crop`.
 
@@ -209,6 +216,7 @@ def central_crop(image: TensorLike, central_fraction: float) -> Any:
     return image[..., top : height - top, left : width - left, :]
 
 
+@gives_tensors
 def resize_with_crop_or_pad(image: TensorLike, target_height: int, target_width: int) -> Any:
     """Return an image cut at its edges, or with zeros around it, to a size, as `tf.image.resize_with_crop_or_pad`.
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from stratax._typing import TensorLike
+from stratax.data.vectorise import gives_tensors
 from stratax.errors import BadArgumentError
 from stratax.image._arrays import Namespace, as_image
 from stratax.image._boxes import common
@@ -28,6 +29,7 @@ def _pair(a: TensorLike, b: TensorLike, max_val: TensorLike) -> tuple[Any, Any, 
     return convert_image_dtype(a, "float32"), convert_image_dtype(b, "float32"), largest, xp
 
 
+@gives_tensors
 def psnr(a: TensorLike, b: TensorLike, max_val: TensorLike, name: str | None = None) -> Any:
     """Return the peak signal-to-noise ratio of pairs of images, in decibels, as `tf.image.psnr`.
 
@@ -77,6 +79,7 @@ def _similarity(
     return (product + c1) / (squares + c1) * structure, structure
 
 
+@gives_tensors
 def ssim(
     img1: TensorLike,
     img2: TensorLike,
@@ -110,6 +113,7 @@ def ssim(
     return xp.mean(similarity, axis=-1 if return_index_map else (-3, -2, -1))
 
 
+@gives_tensors
 def ssim_multiscale(
     img1: TensorLike,
     img2: TensorLike,
@@ -154,6 +158,7 @@ def _halved(images: Any, xp: Namespace) -> Any:
     return (rows[..., ::2, :] + rows[..., 1::2, :]) / 4
 
 
+@gives_tensors
 def sobel_edges(image: TensorLike) -> Any:
     """Return how much values change downwards and to the right, as `tf.image.sobel_edges`.
 
@@ -177,6 +182,7 @@ def sobel_edges(image: TensorLike) -> Any:
     return xp.stack([across[:, 2:] - across[:, :-2], down[:, :, 2:] - down[:, :, :-2]], axis=-1)
 
 
+@gives_tensors
 def image_gradients(image: TensorLike) -> tuple[Any, Any]:
     """Return the differences of each pixel to the ones below and to the right, as `tf.image.image_gradients`.
 
@@ -201,6 +207,7 @@ def image_gradients(image: TensorLike) -> tuple[Any, Any]:
     )
 
 
+@gives_tensors
 def total_variation(images: TensorLike, name: str | None = None) -> Any:
     """Return the sum of the absolute differences of neighbouring pixels, as `tf.image.total_variation`.
 

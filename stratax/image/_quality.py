@@ -6,6 +6,7 @@ import numpy as np
 
 from stratax._shown import shown
 from stratax._typing import TensorLike
+from stratax.data.vectorise import gives_tensors
 from stratax.errors import BadArgumentError, BadTypeError
 from stratax.image._arrays import as_image
 from stratax.image._decode import decode_jpeg
@@ -15,6 +16,7 @@ from stratax.image._encode import encode_jpeg
 from stratax.ops.creation import is_traced
 
 
+@gives_tensors
 def adjust_jpeg_quality(
     image: TensorLike, jpeg_quality: TensorLike, dct_method: str = "", name: str | None = None
 ) -> Any:
@@ -54,6 +56,7 @@ def _drawn(image: TensorLike, least: int, most: int, draw: Draw) -> Any:
     return adjust_jpeg_quality(image, least + int(float(draw(())) * (most - least)))
 
 
+@gives_tensors
 def random_jpeg_quality(
     image: TensorLike, min_jpeg_quality: int, max_jpeg_quality: int, seed: int | None = None
 ) -> Any:
@@ -71,6 +74,7 @@ def random_jpeg_quality(
     return _drawn(image, min_jpeg_quality, max_jpeg_quality, draw_of(as_image(image)[0], seed))
 
 
+@gives_tensors
 def stateless_random_jpeg_quality(
     image: TensorLike, min_jpeg_quality: int, max_jpeg_quality: int, seed: TensorLike
 ) -> Any:

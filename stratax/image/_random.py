@@ -8,13 +8,14 @@ come from the generator that `tf.random.set_seed` seeds, in a compiled function 
 from typing import Any
 
 from stratax._typing import TensorLike
-from stratax.data.vectorise import deferrable
+from stratax.data.vectorise import deferrable, gives_tensors
 from stratax.image import _augment, _chain
 from stratax.image._arrays import as_image
 from stratax.image._draws import draw_of
 
 
 @deferrable(_chain.mirrored_at_random)
+@gives_tensors
 def random_flip_left_right(image: TensorLike, seed: int | None = None) -> Any:
     """Every image mirrored with a chance of one half, as `tf.image.random_flip_left_right`.
 
@@ -40,6 +41,7 @@ def random_flip_left_right(image: TensorLike, seed: int | None = None) -> Any:
     return _augment.flipped_left_right(image, draw_of(image, seed))
 
 
+@gives_tensors
 def random_flip_up_down(image: TensorLike, seed: int | None = None) -> Any:
     """Every image turned upside down with a chance of one half, as `tf.image.random_flip_up_down`.
 
@@ -58,6 +60,7 @@ def random_flip_up_down(image: TensorLike, seed: int | None = None) -> Any:
 
 
 @deferrable(_chain.brightened_at_random)
+@gives_tensors
 def random_brightness(image: TensorLike, max_delta: TensorLike, seed: int | None = None) -> Any:
     """Return an image made brighter or darker, as `tf.image.random_brightness`.
 
@@ -77,6 +80,7 @@ def random_brightness(image: TensorLike, max_delta: TensorLike, seed: int | None
 
 
 @deferrable(_chain.stretched_at_random)
+@gives_tensors
 def random_contrast(image: TensorLike, lower: TensorLike, upper: TensorLike, seed: int | None = None) -> Any:
     """Return images with more or less contrast, as `tf.image.random_contrast`.
 
@@ -96,6 +100,7 @@ def random_contrast(image: TensorLike, lower: TensorLike, upper: TensorLike, see
     return _augment.with_contrast(image, lower, upper, draw_of(image, seed))
 
 
+@gives_tensors
 def random_saturation(
     image: TensorLike, lower: TensorLike, upper: TensorLike, seed: int | None = None
 ) -> Any:
@@ -117,6 +122,7 @@ def random_saturation(
     return _augment.with_saturation(image, lower, upper, draw_of(image, seed))
 
 
+@gives_tensors
 def random_hue(image: TensorLike, max_delta: TensorLike, seed: int | None = None) -> Any:
     """Return an image whose colors are turned around the color wheel, as `tf.image.random_hue`.
 
@@ -136,6 +142,7 @@ def random_hue(image: TensorLike, max_delta: TensorLike, seed: int | None = None
 
 
 @deferrable(_chain.cropped_at_random)
+@gives_tensors
 def random_crop(value: TensorLike, size: TensorLike, seed: int | None = None, name: str | None = None) -> Any:
     """Return a part of an array, all places being equally likely, as `tf.image.random_crop`.
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from stratax._shown import shown
 from stratax._typing import TensorLike
-from stratax.data.vectorise import deferrable
+from stratax.data.vectorise import deferrable, gives_tensors
 from stratax.errors import BadArgumentError
 from stratax.image import _chain, _kernels, _resample
 from stratax.image._arrays import as_image, check_image, two_sizes
@@ -53,6 +53,7 @@ _FEW_PIXELS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
 
 
 @deferrable(_chain.resized)
+@gives_tensors
 def resize(
     images: TensorLike,
     size: TensorLike,
@@ -100,6 +101,7 @@ def resize(
     )
 
 
+@gives_tensors
 def resize_images(
     images: Any,
     size: TensorLike,
@@ -139,6 +141,7 @@ def resize_images(
 
 
 @deferrable(_chain.resized_bilinear)
+@gives_tensors
 def resize_bilinear(
     images: TensorLike,
     size: TensorLike,
@@ -168,6 +171,7 @@ def resize_bilinear(
     )
 
 
+@gives_tensors
 def resize_bicubic(
     images: TensorLike,
     size: TensorLike,
@@ -181,6 +185,7 @@ def resize_bicubic(
     )
 
 
+@gives_tensors
 def resize_nearest_neighbor(
     images: TensorLike,
     size: TensorLike,
@@ -194,6 +199,7 @@ def resize_nearest_neighbor(
     )
 
 
+@gives_tensors
 def resize_area(
     images: TensorLike, size: TensorLike, align_corners: bool = False, name: str | None = None
 ) -> Any:
@@ -202,6 +208,7 @@ def resize_area(
     return _area(images, rows, columns, align=align_corners, xp=xp)
 
 
+@gives_tensors
 def resize_with_pad(
     image: TensorLike,
     target_height: int,

@@ -13,6 +13,7 @@ import numpy as np
 from stratax._shown import shown
 from stratax._typing import TensorLike
 from stratax.data.elements import element_uniform
+from stratax.data.vectorise import gives_tensors
 from stratax.errors import BadArgumentError, BadTypeError
 from stratax.image._draws import stateless_draw_of
 from stratax.ops.creation import is_traced
@@ -34,6 +35,7 @@ class SampledBox(NamedTuple):
     bboxes: np.ndarray
 
 
+@gives_tensors
 def sample_distorted_bounding_box(
     image_size: TensorLike,
     bounding_boxes: TensorLike,
@@ -77,6 +79,7 @@ def sample_distorted_bounding_box(
     )
 
 
+@gives_tensors
 def stateless_sample_distorted_bounding_box(
     image_size: TensorLike,
     bounding_boxes: TensorLike,

@@ -7,11 +7,13 @@ different numbers, and neither are TensorFlow's.
 from typing import Any
 
 from stratax._typing import TensorLike
+from stratax.data.vectorise import gives_tensors
 from stratax.image import _augment
 from stratax.image._arrays import as_image
 from stratax.image._draws import stateless_draw_of
 
 
+@gives_tensors
 def stateless_random_flip_left_right(image: TensorLike, seed: TensorLike) -> Any:
     """Every image mirrored with a chance of one half, as `tf.image.stateless_random_flip_left_right`.
 
@@ -38,6 +40,7 @@ def stateless_random_flip_left_right(image: TensorLike, seed: TensorLike) -> Any
     return _augment.flipped_left_right(image, stateless_draw_of(image, seed))
 
 
+@gives_tensors
 def stateless_random_flip_up_down(image: TensorLike, seed: TensorLike) -> Any:
     """Every image turned upside down with a chance of one half, as `tf.image.stateless_random_flip_up_down`.
 
@@ -56,6 +59,7 @@ def stateless_random_flip_up_down(image: TensorLike, seed: TensorLike) -> Any:
     return _augment.flipped_up_down(image, stateless_draw_of(image, seed))
 
 
+@gives_tensors
 def stateless_random_brightness(image: TensorLike, max_delta: TensorLike, seed: TensorLike) -> Any:
     """Return an image made brighter or darker, as `tf.image.stateless_random_brightness`.
 
@@ -75,6 +79,7 @@ def stateless_random_brightness(image: TensorLike, max_delta: TensorLike, seed: 
     return _augment.with_brightness(image, max_delta, stateless_draw_of(image, seed))
 
 
+@gives_tensors
 def stateless_random_contrast(
     image: TensorLike, lower: TensorLike, upper: TensorLike, seed: TensorLike
 ) -> Any:
@@ -97,6 +102,7 @@ def stateless_random_contrast(
     return _augment.with_contrast(image, lower, upper, stateless_draw_of(image, seed))
 
 
+@gives_tensors
 def stateless_random_saturation(
     image: TensorLike, lower: TensorLike, upper: TensorLike, seed: TensorLike
 ) -> Any:
@@ -119,6 +125,7 @@ def stateless_random_saturation(
     return _augment.with_saturation(image, lower, upper, stateless_draw_of(image, seed))
 
 
+@gives_tensors
 def stateless_random_hue(image: TensorLike, max_delta: TensorLike, seed: TensorLike) -> Any:
     """Return an image whose colors are turned around the color wheel, as `tf.image.stateless_random_hue`.
 
@@ -138,6 +145,7 @@ def stateless_random_hue(image: TensorLike, max_delta: TensorLike, seed: TensorL
     return _augment.with_hue(image, max_delta, stateless_draw_of(image, seed))
 
 
+@gives_tensors
 def stateless_random_crop(
     value: TensorLike, size: TensorLike, seed: TensorLike, name: str | None = None
 ) -> Any:

@@ -10,6 +10,7 @@ import numpy as np
 
 from stratax._shown import shown
 from stratax._typing import TensorLike
+from stratax.data.vectorise import gives_tensors
 from stratax.errors import BadArgumentError, BadTypeError
 from stratax.image._arrays import Namespace
 from stratax.image._boxes import check_boxes, common
@@ -137,6 +138,7 @@ def _cut(places: Any, num: Any) -> slice:
     return slice(0, int(num))
 
 
+@gives_tensors
 def non_max_suppression(
     boxes: TensorLike,
     scores: TensorLike,
@@ -166,6 +168,7 @@ def non_max_suppression(
     return places[_cut(places, num)]
 
 
+@gives_tensors
 def non_max_suppression_with_scores(
     boxes: TensorLike,
     scores: TensorLike,
@@ -186,6 +189,7 @@ def non_max_suppression_with_scores(
     return places[cut], kept[cut]
 
 
+@gives_tensors
 def non_max_suppression_overlaps(
     overlaps: TensorLike,
     scores: TensorLike,
@@ -217,6 +221,7 @@ def non_max_suppression_overlaps(
     return places[_cut(places, num)]
 
 
+@gives_tensors
 def non_max_suppression_padded(
     boxes: TensorLike,
     scores: TensorLike,
@@ -263,6 +268,7 @@ def non_max_suppression_padded(
     return places, xp.stack([num for _, _, num in each]).reshape(batch)
 
 
+@gives_tensors
 def combined_non_max_suppression(
     boxes: TensorLike,
     scores: TensorLike,

@@ -14,6 +14,8 @@ import keras
 import numpy as np
 
 from stratax._shown import shown
+from stratax.data.elements import RaggedTensor, as_array, map_flat
+from stratax.data.vectorise import made_tensors
 from stratax.errors import BadArgumentError, BadTypeError
 from stratax.io import gfile
 from stratax.ops import strings
@@ -39,7 +41,23 @@ class HostLayer(keras.Layer):
                 "of a pipeline, as in dataset.map(lambda x, y: (layer(x), y)). Received: "
                 f"inputs={shown(inputs)}."
             )
-        return self.compute(np.asarray(inputs))
+        if isinstance(inputs, RaggedTensor):
+            return map_flat(self._of_flat, inputs)
+        return made_tensors(self.compute(np.asarray(as_array(inputs))))
+
+    def _of_flat(self, values: Any) -> Any:
+        """Return what becomes of the values of rows, one for each.
+
+        Raises:
+            BadArgumentError: If the layer makes one result of a whole row.
+        """
+        made = self.compute(np.asarray(as_array(values)))
+        if made.shape != np.shape(values):
+            raise BadArgumentError(
+                f"{type(self).__name__} takes rows of different lengths where it makes a number of each value. "
+                f"Expected: output_mode='int', or a dense array. Received: {shown(values)} in rows. Use to_tensor()."
+            )
+        return made
 
     def compute(self, values: np.ndarray) -> np.ndarray:
         """Return what the layer makes of values."""

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 
 from stratax._shown import shown
+from stratax.data.elements import as_array
+from stratax.data.vectorise import made_tensors
 from stratax.errors import BadArgumentError
 from stratax.keras2.lookups import HostLayer, StringLookup, batches_of
 
@@ -124,7 +126,7 @@ class TextVectorization(HostLayer):
 
     def _split(self, texts: np.ndarray) -> list[list[bytes]]:
         if callable(self.standardize):
-            texts = np.asarray(self.standardize(texts))
+            texts = np.asarray(as_array(self.standardize(made_tensors(np.asarray(as_array(texts))))))
         standard = _STANDARDS[None if callable(self.standardize) else self.standardize]
         encoded = (text if isinstance(text, bytes) else str(text).encode() for text in texts.tolist())
         return [self._with_ngrams(_SPLITS[self.split](standard(text))) for text in encoded]
@@ -143,9 +145,9 @@ class TextVectorization(HostLayer):
             raise BadArgumentError(f"Expected texts in one dimension. Received: the shape {values.shape}.")
         rows = [np.array([*terms, None], object)[:-1] for terms in self._split(np.atleast_1d(values).ravel())]
         if self._lookup.output_mode == "int":
-            result = self._padded([self._lookup(row) for row in rows])
+            result = self._padded([self._lookup.compute(row) for row in rows])
         else:
-            result = np.stack([self._lookup(row) for row in rows])
+            result = np.stack([self._lookup.compute(row) for row in rows])
         return result if values.ndim else result[0]
 
     def _padded(self, rows: list[np.ndarray]) -> np.ndarray:

@@ -209,6 +209,8 @@ def pad(
             f"mode must be one of {sorted(_PADDINGS)}. Received: mode={shown(mode)}. Choose one."
         )
     if kind == "constant":
+        if holds_text(tensor) and not holds_text(constant_values):
+            constant_values = b""
         return _library(tensor).pad(tensor, widths, mode=kind, constant_values=constant_values)
     # NumPy would begin from the other edge again.
     longest = [size - (kind == "reflect") for size in sizes]
@@ -387,7 +389,11 @@ def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None)
             "`tf.where` takes two values, or none: then it gives the places where the condition holds. "
             f"Received: x={shown(x)}, y={shown(y)}. Pass both."
         )
-    return _library(condition, x, y).where(condition, x, y)
+    library = _library(condition, x, y)
+    # Without an array among them, numbers of Python have TensorFlow's dtypes.
+    if library is np and not (hasattr(x, "dtype") or hasattr(y, "dtype")):
+        x, y = as_array(x), as_array(y)
+    return library.where(condition, x, y)
 
 
 @nameable

@@ -8,6 +8,7 @@ from stratax import errors
 from stratax._shown import shown
 from stratax._typing import DTypeLike, StrPath
 from stratax.data.elements import as_array
+from stratax.data.vectorise import made_tensors
 from stratax.io import gfile
 from stratax.ops.dtypes import as_dtype, string
 from stratax.ops.fingerprints import Fingerprints, hash_buckets
@@ -195,10 +196,10 @@ class StaticHashTable:
         """What TensorFlow 1 runs to fill the table: nothing."""
         return
 
-    def size(self, name: str | None = None) -> int:
+    def size(self, name: str | None = None) -> Any:
         """Return how many keys there are."""
         del name
-        return len(self._values)
+        return made_tensors(np.int64(len(self._values)))
 
     def lookup(self, keys: Any, name: str | None = None) -> Any:
         """Return the values of keys.
@@ -282,10 +283,10 @@ class StaticVocabularyTable:
         """What TensorFlow 1 runs to fill the table: nothing."""
         return
 
-    def size(self, name: str | None = None) -> int:
+    def size(self, name: str | None = None) -> Any:
         """Return how many ids there are."""
         del name
-        return len(self._ids) + self._num_oov_buckets
+        return made_tensors(np.int64(len(self._ids) + self._num_oov_buckets))
 
     def lookup(self, keys: Any, name: str | None = None) -> Any:
         """Return the ids of keys: see :meth:`StaticHashTable.lookup`.

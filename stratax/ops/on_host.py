@@ -8,7 +8,6 @@ import numpy as np
 from stratax._shown import shown
 from stratax.data import RaggedTensor, SparseTensor
 from stratax.data.elements import as_array, as_element, map_flat
-from stratax.data.vectorise import made_tensors
 from stratax.errors import BadTypeError
 from stratax.ops import labels
 from stratax.ops._host import is_traced
@@ -78,7 +77,7 @@ def as_result(result: Any) -> Any:
     """Return an array as a function of `tf` returns it on the host: one string as `bytes`."""
     if not isinstance(result, np.ndarray):
         return result
-    return made_tensors(result[()] if not result.ndim and result.dtype.hasobject else as_element(result))
+    return as_element(result[()] if not result.ndim and result.dtype.hasobject else result)
 
 
 def each(function: Callable[..., Any], *arrays: np.ndarray, dtype: Any = object) -> np.ndarray:

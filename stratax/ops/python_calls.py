@@ -153,11 +153,11 @@ def _is_compiled(given: list[Any]) -> bool:
 
 
 def _tensor(value: Any) -> Any:
-    return as_text("inp", value)[()] if holds_text(value) else convert_to_tensor(value)
+    return elements.as_tensor(as_text("inp", value)) if holds_text(value) else convert_to_tensor(value)
 
 
 def _array(value: Any) -> Any:
-    return as_text("inp", value) if holds_text(value) else np.array(value)
+    return as_text("inp", value)[()] if holds_text(value) else np.array(value)
 
 
 def _as_list(result: Any, count: int) -> list[Any]:
@@ -220,7 +220,7 @@ def _called_by_program(what: str, func: Callable[..., Any], given: list[Any], ty
     def called(*arrays: Any) -> list[Any]:
         left = iter(arrays)
         # Scalars are NumPy's own, as TensorFlow gives them to a graph's functions.
-        arguments = [texts[place][()] if place in texts else next(left)[()] for place in range(len(given))]
+        arguments = [texts[place] if place in texts else next(left)[()] for place in range(len(given))]
         return _as_list(func(*arguments), len(kinds))
 
     return call_on_host(called, numbers, kinds)

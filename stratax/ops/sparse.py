@@ -9,6 +9,7 @@ from stratax._shown import shown
 from stratax._typing import DTypeLike
 from stratax.data import SparseTensor
 from stratax.data.elements import as_element, empty_value
+from stratax.data.vectorise import gives_tensors
 from stratax.errors import BadArgumentError, BadTypeError
 from stratax.ops.dtypes import as_dtype
 from stratax.ops.on_host import array_of
@@ -30,6 +31,7 @@ def parts_of(name: str, sparse: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray
     return np.asarray(sparse.indices, np.int64).reshape(-1, len(shape)), array_of(sparse.values), shape
 
 
+@gives_tensors
 def from_dense(tensor: Any, name: str | None = None) -> SparseTensor:
     """Return the SparseTensor of the elements that are not 0 or empty, as `tf.sparse.from_dense`.
 
@@ -59,6 +61,7 @@ def _of_places(places: np.ndarray, values: np.ndarray, shape: np.ndarray) -> Spa
     return SparseTensor(indices, values, shape)
 
 
+@gives_tensors
 def reorder(sp_input: SparseTensor, name: str | None = None) -> SparseTensor:
     """Return the same with indices in row-major order, as `tf.sparse.reorder`."""
     indices, values, shape = parts_of("reorder", sp_input)
@@ -66,6 +69,7 @@ def reorder(sp_input: SparseTensor, name: str | None = None) -> SparseTensor:
     return SparseTensor(indices[order], values[order], shape)
 
 
+@gives_tensors
 def reset_shape(sp_input: SparseTensor, new_shape: Any = None) -> SparseTensor:
     """Return the same values in a larger dense shape, or in the smallest one, as `tf.sparse.reset_shape`.
 
@@ -85,6 +89,7 @@ def reset_shape(sp_input: SparseTensor, new_shape: Any = None) -> SparseTensor:
     return SparseTensor(indices, values, wanted)
 
 
+@gives_tensors
 def reshape(sp_input: SparseTensor, shape: Any, name: str | None = None) -> SparseTensor:
     """Return the same values in another dense shape of as many elements, as `tf.sparse.reshape`."""
     indices, values, old = parts_of("reshape", sp_input)
@@ -99,6 +104,7 @@ def reshape(sp_input: SparseTensor, shape: Any, name: str | None = None) -> Spar
     return _of_places(_places(indices, old), values, wanted)
 
 
+@gives_tensors
 def expand_dims(sp_input: SparseTensor, axis: int | None = None, name: str | None = None) -> SparseTensor:
     """Return the same with a new dimension of size 1, the last if `axis` is None; as `tf.sparse.expand_dims`."""
     indices, values, shape = parts_of("expand_dims", sp_input)
@@ -115,6 +121,7 @@ def _axis(axis: Any, rank: int) -> int:
     return place
 
 
+@gives_tensors
 def transpose(sp_input: SparseTensor, perm: Any = None, name: str | None = None) -> SparseTensor:
     """Return the same with dimensions in another order, as `tf.sparse.transpose`."""
     indices, values, shape = parts_of("transpose", sp_input)
@@ -122,6 +129,7 @@ def transpose(sp_input: SparseTensor, perm: Any = None, name: str | None = None)
     return reorder(SparseTensor(indices[:, order], values, shape[order]))
 
 
+@gives_tensors
 def concat(
     axis: int, sp_inputs: Sequence[SparseTensor], expand_nonconcat_dims: bool = False, name: str | None = None
 ) -> SparseTensor:
@@ -157,6 +165,7 @@ def concat(
     return reorder(SparseTensor(np.concatenate(moved), values, made))
 
 
+@gives_tensors
 def slice(sp_input: SparseTensor, start: Any, size: Any, name: str | None = None) -> SparseTensor:
     """Return the part from `start` on of some size, as `tf.sparse.slice`; it ends where the whole does."""
     indices, values, shape = parts_of("slice", sp_input)
@@ -166,6 +175,7 @@ def slice(sp_input: SparseTensor, start: Any, size: Any, name: str | None = None
     return SparseTensor(indices[inside] - first, values[inside], sizes)
 
 
+@gives_tensors
 def split(sp_input: SparseTensor, num_split: int, axis: int, name: str | None = None) -> list[SparseTensor]:
     """Return a SparseTensor cut into parts along a dimension, as `tf.sparse.split`: the first are larger by 1."""
     _, _, shape = parts_of("split", sp_input)
@@ -185,6 +195,7 @@ def split(sp_input: SparseTensor, num_split: int, axis: int, name: str | None = 
     return made
 
 
+@gives_tensors
 def retain(sp_input: SparseTensor, to_retain: Any) -> SparseTensor:
     """Return the values for which booleans hold, as `tf.sparse.retain`."""
     indices, values, shape = parts_of("retain", sp_input)
@@ -196,6 +207,7 @@ def retain(sp_input: SparseTensor, to_retain: Any) -> SparseTensor:
     return SparseTensor(indices[kept], values[kept], shape)
 
 
+@gives_tensors
 def fill_empty_rows(
     sp_input: SparseTensor, default_value: Any, name: str | None = None
 ) -> tuple[SparseTensor, Any]:
@@ -213,6 +225,7 @@ def fill_empty_rows(
     return SparseTensor(joined.indices[order], joined.values[order], shape), as_element(is_empty)
 
 
+@gives_tensors
 def to_indicator(sp_input: SparseTensor, vocab_size: int, name: str | None = None) -> Any:
     """Return booleans that hold at the values, in the place of the last dimension; as `tf.sparse.to_indicator`."""
     indices, values, shape = parts_of("to_indicator", sp_input)
@@ -256,6 +269,7 @@ def _united(name: str, combine: np.ufunc, a: SparseTensor, b: SparseTensor) -> S
     return _of_places(places, combine(left, right).astype(kind), shape)
 
 
+@gives_tensors
 def add(a: Any, b: Any, threshold: Any = 0) -> Any:
     """Return the sum of two SparseTensors, or of one and an array, as `tf.sparse.add`.
 
@@ -286,11 +300,13 @@ def _rows_of(sparse: SparseTensor) -> np.ndarray:
     return _places(indices, shape)
 
 
+@gives_tensors
 def maximum(sp_a: SparseTensor, sp_b: SparseTensor, name: str | None = None) -> SparseTensor:
     """Return the larger values, where one has none 0, as `tf.sparse.maximum`."""
     return _united("maximum", np.maximum, sp_a, sp_b)
 
 
+@gives_tensors
 def minimum(sp_a: SparseTensor, sp_b: SparseTensor, name: str | None = None) -> SparseTensor:
     """Return the smaller values, where one has none 0, as `tf.sparse.minimum`."""
     return _united("minimum", np.minimum, sp_a, sp_b)
@@ -337,10 +353,11 @@ def _reduction(name: str, ufunc: np.ufunc) -> Callable[..., Any]:
     return reduce
 
 
-reduce_sum = _reduction("reduce_sum", np.add)
-reduce_max = _reduction("reduce_max", np.maximum)
+reduce_sum = gives_tensors(_reduction("reduce_sum", np.add))
+reduce_max = gives_tensors(_reduction("reduce_max", np.maximum))
 
 
+@gives_tensors
 def softmax(sp_input: SparseTensor, name: str | None = None) -> SparseTensor:
     """Return the softmax of the values that are there, along the last dimension, as `tf.sparse.softmax`."""
     indices, values, shape = parts_of("softmax", sp_input)
@@ -354,6 +371,7 @@ def softmax(sp_input: SparseTensor, name: str | None = None) -> SparseTensor:
     return SparseTensor(indices, exponents / sums[rows], shape)
 
 
+@gives_tensors
 def sparse_dense_matmul(
     sp_a: Any, b: Any, adjoint_a: bool = False, adjoint_b: bool = False, name: str | None = None
 ) -> Any:
@@ -396,6 +414,7 @@ def sparse_dense_matmul(
     return jax.ops.segment_sum(values.astype(matrix.dtype)[:, None] * matrix[columns], rows, height)
 
 
+@gives_tensors
 def eye(
     num_rows: int, num_columns: int | None = None, dtype: DTypeLike = np.float32, name: str | None = None
 ) -> SparseTensor:
@@ -406,6 +425,7 @@ def eye(
     return SparseTensor(np.stack([places, places], axis=1), values, np.array([num_rows, width], np.int64))
 
 
+@gives_tensors
 def cross(inputs: Sequence[Any], name: str | None = None, separator: str = "_X_") -> SparseTensor:
     """Return all combinations of each row's values, joined, as `tf.sparse.cross`.
 
@@ -423,6 +443,7 @@ def cross(inputs: Sequence[Any], name: str | None = None, separator: str = "_X_"
     return made.to_sparse()
 
 
+@gives_tensors
 def segment_sum(
     data: Any, indices: Any, segment_ids: Any, num_segments: int | None = None, name: str | None = None
 ) -> Any:
@@ -430,6 +451,7 @@ def segment_sum(
     return _segments(data, indices, segment_ids, num_segments, lambda count: np.ones_like(count))
 
 
+@gives_tensors
 def segment_mean(
     data: Any, indices: Any, segment_ids: Any, num_segments: int | None = None, name: str | None = None
 ) -> Any:
@@ -437,6 +459,7 @@ def segment_mean(
     return _segments(data, indices, segment_ids, num_segments, lambda count: count)
 
 
+@gives_tensors
 def segment_sqrt_n(
     data: Any, indices: Any, segment_ids: Any, num_segments: int | None = None, name: str | None = None
 ) -> Any:

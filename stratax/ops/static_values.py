@@ -19,10 +19,10 @@ def get_static_value(tensor: TensorLike, partial: bool = False) -> Any:
         partial: Ignored.
 
     Returns:
-        The value; None of a variable, and of what only a running program knows.
+        The value, one text as `bytes`; None of a variable, and of what only a running program knows.
     """
     if holds_text(tensor):
-        return as_text("tensor", tensor)
+        return as_text("tensor", tensor)[()]
     if is_numpy(tensor) or isinstance(tensor, bool | int | float | complex | list | builtins.tuple):
         return np.asarray(tensor)
     # Arrays of a device have shards; variables, symbolic tensors and tracers don't.

@@ -256,7 +256,7 @@ def unsorted_segment_join(
     between = array_of(separator).item()
     made = np.empty(count * rows.shape[1], object)
     made[:] = [between.join(cell) for row in found for cell in row]
-    return made.reshape((count, *rest))
+    return as_result(made.reshape((count, *rest)))
 
 
 def ngrams(
@@ -311,7 +311,7 @@ def ngrams(
     flat[:] = [gram for row in grams for gram in row]
     if isinstance(array, RaggedTensor):
         return RaggedTensor(flat, splits_of_lengths(np.array([len(row) for row in grams], np.int64)))
-    return flat.reshape((*array.shape[:-1], -1 if not grams else len(grams[0])))
+    return as_result(flat.reshape((*array.shape[:-1], -1 if not grams else len(grams[0]))))
 
 
 def _pair(pad_values: Any) -> Sequence[Any]:
@@ -329,7 +329,7 @@ def _grams(
 
 def format(
     template: str, inputs: Any, placeholder: str = "{}", summarize: int = 3, name: str | None = None
-) -> bytes:
+) -> Any:
     """Return a text with arrays in it, as `tf.strings.format`.
 
     Args:
@@ -351,7 +351,7 @@ def format(
         )
     parts = [_printed(array_of(value), int(summarize)) for value in given]
     made = first + "".join(part + text for part, text in zip(parts, rest, strict=True))
-    return made.encode(errors="surrogateescape")
+    return as_result(np.array(made.encode(errors="surrogateescape"), object))
 
 
 def _printed(array: np.ndarray, count: int) -> str:

@@ -16,6 +16,7 @@ from stratax._typing import DTypeLike, TensorLike
 from stratax.core.growing import Growing, Unallocated, largest_of
 from stratax.core.regions import current_region
 from stratax.data.elements import TensorShape, as_shape
+from stratax.data.vectorise import made_tensors
 from stratax.errors import BadArgumentError, BadTypeError, TracingError
 from stratax.ops import arrays
 from stratax.ops._host import is_numpy, is_traced
@@ -120,7 +121,7 @@ class TensorArray(Growing):
 
     def size(self, name: str | None = None) -> Any:
         """Return how many elements there are, a NumPy scalar."""
-        return np.int32(self._size())
+        return made_tensors(np.int32(self._size()))
 
     def identity(self) -> "TensorArray":
         """Return an array of the same elements."""

@@ -3,6 +3,7 @@
 from typing import Any
 
 from stratax._typing import StrPath
+from stratax.data.elements import as_objects
 from stratax.data.vectorise import gives_tensors
 from stratax.io import gfile
 
@@ -20,3 +21,17 @@ def read_file(filename: StrPath, name: str | None = None) -> Any:
         FileAccessError: If it can't be read.
     """
     return gfile.read_file(filename)
+
+
+@gives_tensors
+def matching_files(pattern: Any, name: str | None = None) -> Any:
+    """Return the paths that fit a pattern, or one of several, sorted, as `tf.io.matching_files`.
+
+    Args:
+        pattern: A pattern such as `folder/*.txt`, or several.
+        name: Ignored.
+
+    Returns:
+        An array of `bytes`.
+    """
+    return as_objects(gfile.matching_files(pattern))

@@ -48,7 +48,6 @@ from stratax.data import parse_tensor as parse_tensor
 from stratax.data import serialize_tensor as serialize_tensor
 from stratax.image import random_crop as random_crop
 from stratax.image import saturate_cast as saturate_cast
-from stratax.io.gfile import matching_files as matching_files
 from stratax.io.gfile import write_file as write_file
 from stratax.ops.arithmetic import accumulate_n as accumulate_n
 from stratax.ops.arithmetic import add_n as add_n
@@ -269,6 +268,7 @@ from stratax.ops.strings import regex_replace as regex_replace
 from stratax.ops.strings import string_to_hash_bucket as string_to_hash_bucket
 from stratax.ops.tensor_array import TensorArray as TensorArray
 from stratax.ops.tensor_class import Tensor as Tensor
+from stratax.ops.whole_files import matching_files as matching_files
 from stratax.ops.whole_files import read_file as read_file
 from stratax.tf._imports import install_as_tensorflow as install_as_tensorflow
 from stratax.tf._imports import load_ipython_extension as load_ipython_extension

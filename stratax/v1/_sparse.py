@@ -7,11 +7,13 @@ import numpy as np
 from stratax import errors
 from stratax._shown import shown
 from stratax.data import SparseTensor, sparse_to_dense
+from stratax.data.vectorise import gives_tensors
 from stratax.v1._current import current_or_none
 from stratax.v1._host import HostTensor
 from stratax.v1._on_host import as_number
 
 
+@gives_tensors
 def to_dense(
     sp_input: Any, default_value: Any = None, validate_indices: bool = True, name: str | None = None
 ) -> Any:

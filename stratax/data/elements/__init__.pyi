@@ -1,9 +1,5 @@
 from ._array import Count as Count
 from ._array import Rank as Rank
-from ._array import as_element as as_element
-from ._array import as_plain as as_plain
-from ._array import as_tensor as as_tensor
-from ._array import as_tensors as as_tensors
 from ._array import check_divisor as check_divisor
 from ._array import define_operators as define_operators
 from ._array import quotient_dtype as quotient_dtype
@@ -60,7 +56,6 @@ from ._structure import leaf_names as leaf_names
 from ._structure import names_of_fields as names_of_fields
 from ._structure import spec_of_row as spec_of_row
 from ._structure import unflatten as unflatten
-from ._structure import without_tensors as without_tensors
 from ._tensor import TensorMethods as TensorMethods
 from ._tensor import check_shape as check_shape
 from ._tensor import tensor_repr as tensor_repr
@@ -68,3 +63,13 @@ from ._tensor import tensor_str as tensor_str
 from ._tensor_shape import Shape as Shape
 from ._tensor_shape import TensorShape as TensorShape
 from ._tensor_shape import as_shape as as_shape
+from ._text import TextArray as TextArray
+from ._text import TextScalar as TextScalar
+from ._text import as_element as as_element
+from ._text import as_plain as as_plain
+from ._text import as_tensor as as_tensor
+from ._text import as_tensors as as_tensors
+from ._text import has_tensors as has_tensors
+from ._text import if_tensors as if_tensors
+from ._text import tell_tensors as tell_tensors
+from ._text import without_tensors as without_tensors

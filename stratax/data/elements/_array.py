@@ -113,7 +113,9 @@ class ElementArray(TensorMethods, np.ndarray):
     """One component of an element: what functions given to `map`, `filter` or their like get."""
 
     def __getitem__(self, key: Any) -> Any:
-        return as_element(super().__getitem__(key))
+        found = np.ndarray.__getitem__(self, key)
+        is_number = isinstance(found, np.generic) and found.dtype.kind not in "USO"
+        return np.asarray(found).view(ElementArray) if is_number else found
 
     def __iter__(self) -> Any:
         if not self.ndim:
@@ -122,6 +124,8 @@ class ElementArray(TensorMethods, np.ndarray):
         return (self[i] for i in range(len(self)))
 
     def __hash__(self) -> int:  # type: ignore[override]  # As NumPy's scalars, for look-ups in tables.
+        if self.size != 1:
+            raise TypeError("An array is unhashable. Use array.ref() as the key.")
         return hash(self.item())
 
     def __round__(self, ndigits: int | None = None) -> Any:
@@ -141,39 +145,7 @@ class ElementArray(TensorMethods, np.ndarray):
         return np.array(self)[()]
 
     def __format__(self, spec: str) -> str:
-        return format(as_plain(self), spec)
-
-    def __str__(self) -> str:
-        return tensor_str(self)
-
-    def __repr__(self) -> str:
-        return tensor_repr(self)
-
-
-class TextArray(ElementArray):
-    """A component of text: `bytes` in an array of objects, each of which is a :class:`TextScalar`."""
-
-    def __getitem__(self, key: Any) -> Any:
-        return as_tensor(np.ndarray.__getitem__(self, key))
-
-    def numpy(self) -> Any:
-        """Return the texts as a NumPy array of `bytes` objects."""
-        return np.array(self)
-
-
-class TextScalar(TensorMethods, bytes):
-    """A component that is one text: `bytes` with the methods of a tensor."""
-
-    shape = TensorShape(())
-    dtype = np.dtype(object)
-    ndim = 0
-
-    def numpy(self) -> bytes:
-        """Return the text as plain `bytes`."""
-        return bytes(self)
-
-    def __format__(self, spec: str) -> str:
-        return format(bytes(self), spec)
+        return format(self.view(np.ndarray)[()], spec)
 
     def __str__(self) -> str:
         return tensor_str(self)
@@ -217,50 +189,3 @@ def define_operators(kind: type, base: type) -> None:
 
 
 define_operators(ElementArray, np.ndarray)
-
-
-def as_element(leaf: object) -> Any:
-    """Return a NumPy array or scalar of numbers as a function gets it; other leaves as they are."""
-    if isinstance(leaf, np.generic):
-        return leaf if leaf.dtype.kind in "USO" else np.asarray(leaf).view(ElementArray)
-    # A view, without a copy.
-    if type(leaf) is np.ndarray and not leaf.dtype.hasobject:
-        return leaf.view(ElementArray)
-    return leaf
-
-
-def as_tensor(leaf: object) -> Any:
-    """Return a component with the methods of TensorFlow's tensors; what is neither an array nor text as it is."""
-    # The usual ones first: this is asked for every element.
-    if type(leaf) is np.ndarray:
-        return leaf.view(TextArray if leaf.dtype.hasobject else ElementArray)
-    return TextScalar(leaf) if isinstance(leaf, bytes) else as_element(leaf)
-
-
-def as_tensors(result: Any) -> Any:
-    """Return what a function of `tf` gives on the host, arrays and text of it as :func:`as_tensor` does.
-
-    Args:
-        result: An array or text, a list, tuple or dict of them; everything else stays as it is, strings of NumPy too.
-    """
-    kind = type(result)
-    if kind is np.ndarray:
-        is_text = result.dtype.hasobject and result.size and isinstance(result.flat[0], bytes)
-        return as_tensor(result) if is_text or result.dtype.kind not in "OSU" else result
-    if kind is bytes or isinstance(result, np.generic):
-        return as_tensor(result)
-    if kind is list or kind is tuple:
-        return kind(as_tensors(part) for part in result)
-    if kind is dict:
-        return {key: as_tensors(part) for key, part in result.items()}
-    # Named tuples, as of tf.unique.
-    if isinstance(result, tuple) and hasattr(kind, "_fields"):
-        return kind(*(as_tensors(part) for part in result))
-    return result
-
-
-def as_plain(leaf: object) -> Any:
-    """Return the value that :func:`as_element` or :func:`as_tensor` was given."""
-    if isinstance(leaf, TextScalar):
-        return bytes(leaf)
-    return leaf.view(np.ndarray)[()] if isinstance(leaf, ElementArray) else leaf

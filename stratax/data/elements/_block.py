@@ -126,7 +126,7 @@ def _stack(parts: list[Any], component: int) -> np.ndarray:
         raise DataError(
             "Elements of one batch need components of one shape. "
             f"Received: component {component} with shapes={shown(sorted(shapes))}. "
-            "Use padded_batch, or make the shapes equal in a map."
+            "Use padded_batch or ragged_batch, or make the shapes equal in a map."
         )
     if isinstance(parts[0], bytes):
         return as_objects(parts)

@@ -10,7 +10,6 @@ import optree
 from stratax import _pytrees
 from stratax._shown import shown
 from stratax._typing import DTypeLike
-from stratax.data.elements._array import as_element
 from stratax.data.elements._ragged_dense import dense
 from stratax.data.elements._ragged_factories import RaggedFactories, as_values, length
 from stratax.data.elements._ragged_index import indexed
@@ -20,6 +19,7 @@ from stratax.data.elements._sparse import SparseTensor
 from stratax.data.elements._spec import as_dtype
 from stratax.data.elements._structure import NAMESPACE
 from stratax.data.elements._tensor_shape import TensorShape
+from stratax.data.elements._text import as_element, if_tensors
 from stratax.errors import BadArgumentError, BadTypeError
 
 
@@ -62,24 +62,24 @@ class RaggedTensor(RaggedFactories):
     @property
     def values(self) -> Any:
         """The values of all rows: an array, or a RaggedTensor."""
-        return self._values
+        return if_tensors(self._values)
 
     @property
     def row_splits(self) -> Any:
         """Where each row begins, and behind them where the last one ends."""
-        return self._row_splits
+        return if_tensors(self._row_splits)
 
     @property
     def flat_values(self) -> Any:
         """The values of the innermost rows: an array."""
         inner = self._values
-        return inner.flat_values if isinstance(inner, RaggedTensor) else inner
+        return inner.flat_values if isinstance(inner, RaggedTensor) else if_tensors(inner)
 
     @property
     def nested_row_splits(self) -> tuple[Any, ...]:
         """Where rows begin, outermost first."""
         inner = self._values.nested_row_splits if isinstance(self._values, RaggedTensor) else ()
-        return (self._row_splits, *inner)
+        return (self.row_splits, *inner)
 
     @property
     def ragged_rank(self) -> int:
@@ -258,7 +258,8 @@ class RaggedTensor(RaggedFactories):
                 [np.repeat(indices, len(places), axis=0), np.tile(places, (len(indices), 1))], axis=1
             )
             flat = flat.reshape(-1)
-        return SparseTensor(indices, flat, np.asarray(self.bounding_shape(), np.int64))
+        shape = np.array(self.bounding_shape(), np.int64)
+        return SparseTensor(if_tensors(indices), if_tensors(flat), if_tensors(shape))
 
     def to_list(self) -> list[Any]:
         """Return nested lists of Python's numbers and `bytes`."""
@@ -313,7 +314,7 @@ _MOST_SHOWN = 500
 
 
 def _to_parts(rows: RaggedTensor) -> tuple[tuple[Any, Any], int | None]:
-    return (rows.values, rows.row_splits), rows.uniform_row_length
+    return (rows._values, rows._row_splits), rows._uniform
 
 
 def _of_parts(uniform: int | None, parts: Sequence[Any]) -> RaggedTensor:

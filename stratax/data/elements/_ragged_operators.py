@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from stratax._shown import shown
-from stratax.data.elements._array import as_element
 from stratax.data.elements._ragged_factories import as_values
 from stratax.data.elements._ragged_splits import lengths_of, row_ids
+from stratax.data.elements._text import as_element
 from stratax.errors import BadArgumentError
 
 

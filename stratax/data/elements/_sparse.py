@@ -7,10 +7,17 @@ import numpy as np
 from stratax._shown import shown
 from stratax.data.elements._structure import as_array
 from stratax.data.elements._tensor_shape import TensorShape
+from stratax.data.elements._text import as_tensor, has_tensors
 from stratax.errors import BadArgumentError, BadTypeError
 
 
-class SparseTensor(NamedTuple):
+class _Parts(NamedTuple):
+    indices: Any
+    values: Any
+    dense_shape: Any
+
+
+class SparseTensor(_Parts):
     """Values and where they stand in an array that is mostly empty, as `tf.sparse.SparseTensor`; NumPy, on the host.
 
     A namedtuple, so it may be (part of) an element of a Dataset. Elements whose numbers of values differ can't be
@@ -29,9 +36,13 @@ class SparseTensor(NamedTuple):
                [6, 0]])
     """
 
-    indices: np.ndarray
-    values: np.ndarray
-    dense_shape: np.ndarray
+    __slots__ = ()
+
+    def __new__(cls, indices: Any, values: Any, dense_shape: Any) -> "SparseTensor":
+        """Make one of its parts; lists become arrays."""
+        return super().__new__(
+            cls, _as_part(indices, np.int64), _as_part(values), _as_part(dense_shape, np.int64)
+        )
 
     @property
     def dtype(self) -> np.dtype:
@@ -39,13 +50,13 @@ class SparseTensor(NamedTuple):
         return np.asarray(self.values).dtype
 
     @property
-    def shape(self) -> tuple[int, ...]:
-        """The dense shape as a tuple."""
-        return tuple(int(size) for size in self.dense_shape)
+    def shape(self) -> TensorShape:
+        """The dense shape."""
+        return TensorShape(int(size) for size in self.dense_shape)
 
     def get_shape(self) -> TensorShape:
         """Return the dense shape."""
-        return TensorShape(self.shape)
+        return self.shape
 
     def with_values(self, new_values: Any) -> "SparseTensor":
         """Return the same indices with other values.
@@ -59,6 +70,15 @@ class SparseTensor(NamedTuple):
                 f"Received: {len(new_values)}."
             )
         return self._replace(values=new_values)
+
+
+def _as_part(part: Any, dtype: Any = None) -> Any:
+    """Return a list as an array, in programs of TensorFlow's with a tensor's methods; everything else as it is."""
+    if not isinstance(part, list):
+        return part
+    made = np.asarray(as_array(part))
+    made = made if dtype is None else made.astype(dtype)
+    return as_tensor(made) if has_tensors() else made
 
 
 def sparse_to_dense(

@@ -43,7 +43,7 @@ class TensorSpec:
     Example:
         >>> from stratax.data import TensorSpec
         >>> TensorSpec((None, 2), "int64")
-        TensorSpec(shape=(None, 2), dtype=int64, name=None)
+        TensorSpec(shape=(None, 2), dtype=tf.int64, name=None)
     """
 
     __slots__ = ("_dtype", "_name", "_shape")
@@ -105,7 +105,8 @@ class TensorSpec:
         return hash((self._shape, self._dtype))
 
     def __repr__(self) -> str:
-        return f"TensorSpec(shape={self._shape}, dtype={self._dtype}, name={self._name!r})"
+        dtype = "string" if self._dtype.hasobject else self._dtype
+        return f"TensorSpec(shape={self._shape}, dtype=tf.{dtype}, name={self._name!r})"
 
 
 class Nested(abc.ABC):

@@ -17,8 +17,9 @@ import optree
 from stratax._shown import cut, shown
 from stratax._tracing import TRACING
 from stratax._typing import PyTree, TensorLike
-from stratax.data.elements._array import ElementArray, TextScalar, as_plain
+from stratax.data.elements._array import Count, ElementArray
 from stratax.data.elements._spec import DatasetSpec, Nested, TensorSpec
+from stratax.data.elements._text import as_plain, encoded, without_tensors
 from stratax.errors import DataError, TracingError
 
 # An `optree.PyTreeSpec`; two are equal if the same leaves stand in the same places (keys of a dict in any order).
@@ -104,12 +105,14 @@ def as_array(value: object) -> Any:
     NumPy, JAX or Keras keep their dtype. Text becomes UTF-8.
     """
     if isinstance(value, bytes):
-        return bytes(value)
+        return value[:]
     # None where an integer does not fit int32.
     if type(value) in _SCALARS and (scalar := _SCALARS[type(value)](value)) is not None:
         return scalar
     if isinstance(value, ElementArray):
         return as_plain(value)
+    if isinstance(value, Count):
+        return value.numpy()
     if isinstance(value, np.ndarray | np.generic):
         return value if value.dtype.kind not in "USO" else _as_strings(value)
     # A Dataset is a component as it is.
@@ -146,16 +149,6 @@ def as_array(value: object) -> Any:
         )
     # NumPy's scalars hash and print as numbers.
     return array if array.ndim else array[()]
-
-
-def without_tensors(value: Any) -> Any:
-    """Return nested lists with plain `bytes` for texts that have a tensor's methods, which NumPy takes for numbers."""
-    if isinstance(value, TextScalar):
-        return bytes(value)
-    kinds = set(map(type, value)) if isinstance(value, list | tuple) else set()
-    if any(issubclass(kind, TextScalar | list | tuple) for kind in kinds):
-        return [without_tensors(part) for part in value]
-    return value
 
 
 def _dtype_in(value: Any) -> np.dtype | None:
@@ -196,21 +189,15 @@ _SCALARS: dict[type, Callable[[Any], Any]] = {bool: np.bool_, float: np.float32,
 def _as_strings(array: TensorLike, value: object = None) -> Any:
     """Return an array of text, byte strings or objects with every string as `bytes`."""
     array = np.asarray(array)
-    # Strings that are bytes already need no copy.
-    if array.ndim and array.dtype.kind == "O" and set(map(type, array.reshape(-1).tolist())) == {bytes}:
-        return array
-    flat = array.astype(object).reshape(-1)
-    for i, part in enumerate(flat):
-        if isinstance(part, str):
-            flat[i] = part.encode()
-        elif not isinstance(part, bytes):
-            value = array if value is None else value
-            raise DataError(
-                "A component of an element has to be an array, a number or a string. Received: "
-                f"component={shown(value)} of "
-                f"type {type(value).__name__}. Convert it to a NumPy array of numbers or strings first."
-            )
-    return flat.reshape(np.shape(array)) if np.ndim(array) else flat[0]
+    texts = encoded(array)
+    if texts is None:
+        value = array if value is None else value
+        raise DataError(
+            "A component of an element has to be an array, a number or a string. Received: "
+            f"component={shown(value)} of "
+            f"type {type(value).__name__}. Convert it to a NumPy array of numbers or strings first."
+        )
+    return texts if texts.ndim else texts[()]
 
 
 def _as_tensorflow_would(array: np.ndarray) -> np.ndarray:

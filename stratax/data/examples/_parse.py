@@ -12,13 +12,13 @@ from google.protobuf.message import DecodeError
 
 from stratax._shown import shown
 from stratax._typing import PyTree
-from stratax.data.elements import SparseTensor, as_objects
+from stratax.data.elements import SparseTensor, TextScalar, as_objects
 from stratax.data.examples._columnar_parse import parse_columns
 from stratax.data.examples._composed import composed
 from stratax.data.examples._example import Example
 from stratax.data.examples._features import FixedLenSequenceFeature, ParsedFeature, VarLenFeature
 from stratax.data.examples._values import BYTES, KINDS, Kind, Ragged, Where, error_about
-from stratax.data.vectorise import BatchToCome, CannotVectorise, Part
+from stratax.data.vectorise import BatchToCome, CannotVectorise, Part, gives_tensors
 from stratax.errors import BadArgumentError, BadTypeError, DataLossError
 
 Parsed = dict[str, Any]
@@ -28,6 +28,7 @@ _FEWEST_COLUMNAR = 24
 _LONGEST_COLUMNAR = 1 << 14
 
 
+@gives_tensors
 def parse_single_example(
     serialized: object,
     features: Mapping[str, ParsedFeature],
@@ -74,6 +75,7 @@ def parse_single_example(
     return parsed
 
 
+@gives_tensors
 def parse_example(
     serialized: Any,
     features: Mapping[str, ParsedFeature],
@@ -309,6 +311,8 @@ def check_features(features: PyTree) -> None:
 def as_record(serialized: object) -> bytes:
     """Return one record as `bytes`."""
     value = serialized[()] if isinstance(serialized, np.ndarray) and serialized.ndim == 0 else serialized
+    if isinstance(value, TextScalar):
+        return value[:]
     if not isinstance(value, bytes) or isinstance(value, np.bytes_):
         raise BadTypeError(
             f"A serialized Example is one `bytes`. Received: serialized={shown(serialized)} of type "
@@ -329,7 +333,8 @@ def as_records(serialized: Any) -> list[bytes]:
         records = serialized.tolist() if isinstance(serialized, np.ndarray) else list(serialized)
     except TypeError:
         records = [serialized]
-    # By `type`: subclasses such as `np.bytes_` have dropped trailing zeros.
+    records = [record[:] if type(record) is TextScalar else record for record in records]
+    # By `type`: other subclasses such as `np.bytes_` have dropped trailing zeros.
     if not set(map(type, records)) <= {bytes}:
         first = next(record for record in records if type(record) is not bytes)
         raise BadTypeError(

@@ -24,6 +24,7 @@ from stratax.data.examples._parse import (
     values_of,
 )
 from stratax.data.examples._values import Where, error_about, places_in_rows
+from stratax.data.vectorise import gives_tensors
 from stratax.errors import BadArgumentError, BadTypeError
 
 Features = Mapping[str, ParsedFeature]
@@ -37,6 +38,7 @@ class _Steps(NamedTuple):
     lengths: np.ndarray
 
 
+@gives_tensors
 def parse_single_sequence_example(
     serialized: object,
     context_features: Features | None = None,
@@ -80,6 +82,7 @@ def parse_single_sequence_example(
     return parsed, lists
 
 
+@gives_tensors
 def parse_sequence_example(
     serialized: object,
     context_features: Features | None = None,

@@ -1,6 +1,5 @@
 """What `iter(dataset)` gives: elements, blocks of elements, and a position that can be saved (data layer)."""
 
-import sys
 import weakref
 from collections.abc import Callable, Hashable
 from concurrent.futures import CancelledError
@@ -8,7 +7,7 @@ from typing import Any
 
 from stratax._shown import shown
 from stratax._tracing import TRACING
-from stratax.data.elements import Block, Structure, as_tensor, concatenate_blocks, unflatten
+from stratax.data.elements import Block, Structure, as_tensor, concatenate_blocks, has_tensors, unflatten
 from stratax.data.iteration._iteration import Epochs, Iteration
 from stratax.data.iteration._stacks import Stacks
 from stratax.data.iteration._stream_elements import described, runs, stacked, tracing_region
@@ -41,7 +40,7 @@ class DatasetIterator(Checkpointable, Stacks):
     ) -> None:
         self._node = node
         # There elements have the methods of TensorFlow's tensors.
-        self._gives_tensors = not as_numpy and "stratax.tf" in sys.modules
+        self._gives_tensors = not as_numpy and has_tensors()
         self._structure: Structure | None = None
         self._signature: Hashable = None
         self._iteration = Iteration(node, epochs, max_threads)

@@ -14,11 +14,16 @@ from stratax.errors import BadArgumentError
 
 
 class RowsSource(Node):
-    """Elements that are at hand as rows: what a window holds."""
+    """Elements that are at hand as rows: what a window holds, or rows of different lengths.
 
-    label = "Window"
+    Args:
+        rows: The elements.
+        spec: Structure of the specs that describe them.
+        label: The name of the operation.
+    """
 
-    def __init__(self, rows: list[Row], spec: PyTree) -> None:
+    def __init__(self, rows: list[Row], spec: PyTree, label: str = "Window") -> None:
+        self.label = label
         self._rows = rows
         self._spec = spec
 

@@ -19,6 +19,7 @@ from stratax.data.elements import (
     as_row,
     as_tensors,
     flatten,
+    has_tensors,
     unflatten,
 )
 from stratax.data.vectorise._batched_element import BatchedElement, CannotVectorise
@@ -58,11 +59,17 @@ def in_pipeline() -> bool:
 def made_tensors(result: Any) -> Any:
     """Return what a function of `tf` gives on the host, with a tensor's methods where the program computes at once.
 
-    That is in programs that have imported `stratax.tf`, outside of what pipelines call and of compiled functions.
+    That is in programs that have imported `stratax.tf`; in compiled functions only text.
     """
-    if "stratax.tf" not in sys.modules or _pipelines.depth or _pipelines.computes or TRACING.depth:
+    if not has_tensors() or _pipelines.computes:
         return result
-    return as_tensors(result)
+    return _text_tensor(result) if TRACING.depth else as_tensors(result)
+
+
+def _text_tensor(result: Any) -> Any:
+    """Return text with a tensor's methods; in compiled functions it is all that stays on the host."""
+    is_text = type(result) is bytes or (type(result) is np.ndarray and result.dtype.hasobject)
+    return as_tensors(result) if is_text else result
 
 
 def gives_tensors(function: Operation) -> Operation:
@@ -74,8 +81,10 @@ def gives_tensors(function: Operation) -> Operation:
 
     @functools.wraps(function)
     def made(*args: Any, **kwargs: Any) -> Any:
-        if "stratax.tf" not in sys.modules or _pipelines.depth or _pipelines.computes or TRACING.depth:
+        if not has_tensors() or _pipelines.computes:
             return function(*args, **kwargs)
+        if TRACING.depth:
+            return _text_tensor(function(*args, **kwargs))
         _pipelines.computes = True
         try:
             result = function(*args, **kwargs)
@@ -106,12 +115,15 @@ def gives_elements(function: Operation) -> Operation:
 @contextlib.contextmanager
 def on_host() -> Iterator[None]:
     """Run a function of a pipeline on the CPU, eagerly, whatever is being traced or taped around it."""
+    # What asks for elements may itself be a function that `gives_tensors`.
+    computes, _pipelines.computes = _pipelines.computes, False
     _pipelines.depth += 1
     try:
         with _jax_on_cpu():
             yield
     finally:
         _pipelines.depth -= 1
+        _pipelines.computes = computes
 
 
 @contextlib.contextmanager

@@ -15,7 +15,7 @@ import cloudpickle
 from loky.process_executor import BrokenProcessPool, ShutdownExecutorError
 
 from stratax._shown import shown
-from stratax.data.elements import Columns, Structure, unflatten
+from stratax.data.elements import Columns, Structure, has_tensors, unflatten
 from stratax.data.workers._interrupts import workers_without_interrupts
 from stratax.data.workers._memory import SMALLEST_BYTES, Memory, can_share
 from stratax.data.workers._processes import reason_of_death, start_executor
@@ -43,7 +43,7 @@ def pickled(function: Callable[..., Any], structure: Structure, name: str) -> by
     """
     template = unflatten(structure, range(structure.num_leaves))
     try:
-        return bytes(cloudpickle.dumps((function, template, name)))
+        return bytes(cloudpickle.dumps((function, template, name, has_tensors())))
     except Exception as e:
         raise BadTypeError(
             f"{name} can't be sent to worker processes: {e}. Expected: a function whose variables can be pickled. "

@@ -26,6 +26,7 @@ from stratax.data.elements import (
     shapes_of,
     spec_of_row,
     stack_rows,
+    tell_tensors,
     unflatten,
 )
 from stratax.data.vectorise import chained, on_host, result_of
@@ -94,7 +95,10 @@ class _Worker:
         """Load the user's function when the first elements come, so that they tell what is wrong with it."""
         if self.function is None:
             # Cloudpickle's pickles are read by the standard pickle.
-            self.function, template, self.name = pickle.loads(self.payload)
+            self.function, template, self.name, gets_tensors = pickle.loads(self.payload)
+            # The program's own process imports `stratax.tf`, which the function need not.
+            if gets_tensors:
+                tell_tensors()
             self.structure = flatten(template)[1]
         return self.function
 
@@ -111,7 +115,8 @@ def set_up(payload: bytes) -> None:
     """Prepare this process.
 
     Args:
-        payload: The pickled function, a value of its elements' structure, and how messages call the function.
+        payload: The pickled function, a value of its elements' structure, how messages call the function, and whether
+            it gets tensors.
     """
     _worker.payload = payload
 

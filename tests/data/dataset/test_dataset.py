@@ -113,7 +113,7 @@ def test_printing_a_dataset_calls_no_function():
     assert repr(dataset) == "<MapDataset element_spec=known when its functions are called>"
     assert not called
     assert repr(Dataset.range(4).batch(2)) == (
-        "<BatchDataset element_spec=TensorSpec(shape=(2,), dtype=int64, name=None)>"
+        "<BatchDataset element_spec=TensorSpec(shape=(2,), dtype=tf.int64, name=None)>"
     )
 
 

@@ -17,7 +17,7 @@ def test_specs_compare_and_print():
     assert hash(spec) == hash(TensorSpec((None, 2), np.int64))
     assert spec != TensorSpec((None, 3), np.int64)
     assert spec != 5
-    assert repr(spec) == "TensorSpec(shape=(None, 2), dtype=int64, name='x')"
+    assert repr(spec) == "TensorSpec(shape=(None, 2), dtype=tf.int64, name='x')"
     assert spec.name == "x"
     assert TensorSpec((3,)).dtype == np.float32
 
