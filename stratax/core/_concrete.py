@@ -11,7 +11,7 @@ import numpy as np
 
 from stratax import errors
 from stratax._shown import shown
-from stratax.data import elements
+from stratax.core import _texts
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -49,8 +49,8 @@ def as_declared(name: str, value: Any, spec: Any) -> Any:
     Raises:
         BadTypeError: If a tensor has another dtype or shape.
     """
-    if is_of_text(spec):
-        return _as_text(name, value, spec)
+    if _texts.is_spec_of_text(spec):
+        return _texts.as_declared(name, value, spec, _fits)
     dtype = jax.dtypes.canonicalize_dtype(spec.dtype)
     value = value.value if isinstance(value, keras.Variable) else value
     given = value
@@ -65,26 +65,6 @@ def as_declared(name: str, value: Any, spec: Any) -> Any:
             f"Received: {shown(given)}. Cast or reshape it, or declare another tf.TensorSpec."
         )
     return value
-
-
-def is_of_text(spec: Any) -> bool:
-    """Return whether a spec describes text, which compiled functions are called with in Python."""
-    return bool(np.dtype(spec.dtype).hasobject)
-
-
-def _as_text(name: str, value: Any, spec: Any) -> Any:
-    # What is no text at all is refused like text of another shape.
-    is_text = (
-        isinstance(value, str | bytes | list | tuple) or getattr(value, "dtype", np.dtype("i")).kind in "OSU"
-    )
-    made = elements.as_array(value) if is_text else np.zeros(0)
-    found = np.dtype(object) if isinstance(made, bytes) else made.dtype
-    if found != np.dtype(object) or not _fits(np.shape(made), spec):
-        raise errors.BadTypeError(
-            f"Argument {shown(name)} of a compiled function does not fit its signature. Expected: {spec}. "
-            f"Received: {shown(value)}. Pass text of this shape, or declare another tf.TensorSpec."
-        )
-    return elements.as_tensor(made)
 
 
 class InputSignature:
@@ -269,7 +249,7 @@ def stand_in(spec: Any) -> np.ndarray:
     Raises:
         BadArgumentError: If a size is not known.
     """
-    if is_of_text(spec):
+    if _texts.is_spec_of_text(spec):
         raise errors.BadArgumentError(
             "What a function of text returns is known when it is called: it runs in Python. Expected: specs of "
             f"numbers. Received: {spec}. Call the function."

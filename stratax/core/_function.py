@@ -32,9 +32,9 @@ from stratax.core import (
     _shared,
     _signature,
     _stages,
+    _texts,
     _tracebacks,
 )
-from stratax.data import elements
 
 # How many programs one function keeps; the oldest goes first.
 MAX_PROGRAMS = 256
@@ -149,8 +149,8 @@ class Function(_signature.Alias):
             if variants is None:
                 # There is no program for text, which stays on the host: what the function does with it, such as
                 # reading a file of that name, is done anew in each call.
-                if self._may_run_eagerly and elements.has_tensors() and any(map(_is_text, arguments.dynamic)):
-                    return jax.tree.map(_as_result, self._run_eagerly(args, kwargs))
+                if self._may_run_eagerly and _texts.is_taken(arguments.dynamic):
+                    return jax.tree.map(_texts.as_result, self._run_eagerly(args, kwargs))
                 variants = self._programs[key] = []
                 # The oldest goes, not the least recently used one: moving an entry would cost every call.
                 while len(self._programs) > MAX_PROGRAMS:
@@ -214,8 +214,8 @@ class Function(_signature.Alias):
         except TypeError as error:
             raise errors.BadTypeError(f"{shown(self)} does not take these arguments: {error}.") from None
         # Traced now, as in TensorFlow, where the sizes are known: variables that it creates are there then.
-        specs = [leaf for leaf in jax.tree.leaves((args, kwargs)) if _concrete.is_spec(leaf)]
-        if all(_concrete.is_full(spec) and not _concrete.is_of_text(spec) for spec in specs):
+        known = [leaf for leaf in jax.tree.leaves((args, kwargs)) if _concrete.is_spec(leaf)]
+        if all(_concrete.is_full(spec) and not _texts.is_spec_of_text(spec) for spec in known):
             self._outputs_for(args, kwargs)
         return concrete
 
@@ -602,22 +602,12 @@ def _sort_outputs(result: object) -> tuple[list[Any], Any]:
         value = leaf.value if isinstance(leaf, keras.Variable) else leaf
         is_number = isinstance(value, (jax.Array, np.ndarray, np.generic, bool, int, float, complex))
         # Text that is returned was known while the function was traced.
-        if is_number and not _is_text(value):
+        if is_number and not _texts.is_text(value):
             places.append(_program.Output(len(arrays)))
             arrays.append(value)
         else:
             places.append(_program.Output(None, value))
     return arrays, jax.tree.unflatten(treedef, places)
-
-
-def _as_result(leaf: Any) -> Any:
-    """Return a part of a result as a compiled function does: a number of Python as a tensor."""
-    is_on_host = isinstance(leaf, bool | int | float | complex | str | bytes | np.ndarray | np.generic)
-    return elements.as_tensor(elements.as_array(leaf)) if is_on_host else leaf
-
-
-def _is_text(leaf: Any) -> bool:
-    return isinstance(leaf, np.ndarray | np.generic) and leaf.dtype.kind in "OSU"
 
 
 def _abstract(value: Any) -> Any:

@@ -128,9 +128,9 @@ def _of_ragged(rows: Any) -> Cells:
 
 
 def _of_sparse(value: SparseTensor) -> Cells:
-    rows, *others = value.shape
+    rows, *others = map(int, value.dense_shape)
     width = int(np.prod(others, dtype=np.int64))
-    indices = np.asarray(value.indices, np.int64).reshape(-1, len(value.shape))
+    indices = np.asarray(value.indices, np.int64).reshape(-1, len(others) + 1)
     columns = (
         np.ravel_multi_index(tuple(indices[:, 1:].T), tuple(others))
         if others

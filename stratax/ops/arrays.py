@@ -209,9 +209,10 @@ def pad(
             f"mode must be one of {sorted(_PADDINGS)}. Received: mode={shown(mode)}. Choose one."
         )
     if kind == "constant":
-        if holds_text(tensor) and not holds_text(constant_values):
-            constant_values = b""
-        return _library(tensor).pad(tensor, widths, mode=kind, constant_values=constant_values)
+        around: Any = constant_values
+        if holds_text(tensor):
+            around = as_text("constant_values", b"" if isinstance(around, int) else around)[()]
+        return _library(tensor).pad(tensor, widths, mode=kind, constant_values=around)
     # NumPy would begin from the other edge again.
     longest = [size - (kind == "reflect") for size in sizes]
     if any(max(width) > limit for width, limit in zip(widths, longest, strict=True)):

@@ -91,7 +91,8 @@ def each(function: Callable[..., Any], *arrays: np.ndarray, dtype: Any = object)
     arrays = tuple(np.broadcast_arrays(*arrays)) if len(arrays) > 1 else arrays
     columns = [array.reshape(-1).tolist() for array in arrays]
     rows = list(zip(*columns, strict=True))
-    made = {row: function(*row) for row in set(rows)}
+    # To look for one that comes again costs as much as a pass over its bytes.
+    made = {row: function(*row) for row in set(rows)} if len(rows) > 1 else None
     result = np.empty(len(rows), dtype)
-    result[:] = [made[row] for row in rows]
+    result[:] = [function(*row) if made is None else made[row] for row in rows]
     return result.reshape(arrays[0].shape)

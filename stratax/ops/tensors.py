@@ -4,7 +4,8 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from stratax.data.elements import TensorMethods, TensorShape
+from stratax.core.texts import take_text
+from stratax.data.elements import TensorMethods, TensorShape, as_array, as_tensor
 from stratax.errors import StrategyError
 from stratax.seams import jax_arrays
 
@@ -58,3 +59,4 @@ def install() -> None:
     methods = {name: vars(TensorMethods)[name] for name in _METHODS}
     jax_arrays.give_attributes({**methods, "numpy": numpy}, {**methods, "numpy": property(_no_value)})
     jax_arrays.give_shapes(TensorShape)
+    take_text(lambda value: as_tensor(as_array(value)))

@@ -16,7 +16,7 @@ import pytest
 
 import stratax as sx
 from stratax import errors
-from stratax.core import _function
+from stratax.core import _function, _texts
 
 Pair = collections.namedtuple("Pair", "left right")
 
@@ -331,7 +331,9 @@ def test_programs_are_bounded_and_hold_no_arguments(monkeypatch):
     assert reference() is None
 
 
-def test_what_is_no_function_or_no_array_is_refused():
+def test_what_is_no_function_or_no_array_is_refused(monkeypatch):
+    # As in a program that does not import `stratax.tf`.
+    monkeypatch.setattr(_texts._taken, "as_tensor", None)
     with pytest.raises(TypeError, match="expects a callable. Received: func=3"):
         sx.function(3)
     with pytest.raises(errors.BadTypeError, match=r"unknown arguments.*Received: \['wrong'\]"):

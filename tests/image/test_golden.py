@@ -50,7 +50,8 @@ def test_conversions_give_tensorflows_numbers(golden, number, library):
     np.testing.assert_allclose(floats, golden[f"{number}_float"], atol=1e-7)
     back = image.convert_image_dtype(ON[library](golden[f"{number}_float"]), "uint8", saturate=True)
     np.testing.assert_array_equal(back, golden[f"{number}_uint8_back"])
-    assert type(floats) is type(back) is type(patch)
+    assert type(floats) is type(back)
+    assert isinstance(floats, np.ndarray) is isinstance(patch, np.ndarray)
 
 
 @pytest.mark.parametrize("library", ON)

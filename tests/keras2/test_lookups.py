@@ -113,3 +113,29 @@ def test_a_vocabulary_can_stand_in_a_file(tmp_path):
 def test_what_can_not_be_is_refused(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+def test_results_are_tensors_of_the_host_and_rows_stay_rows():
+    lookup = tf.keras.layers.StringLookup(vocabulary=["a", "b"])
+    rows = tf.ragged.constant([["a", "z"], [], ["b"]])
+    assert lookup(rows).to_list() == [[1, 0], [], [2]]
+    assert lookup(tf.constant("b")).numpy() == 2
+    inverse = tf.keras.layers.StringLookup(vocabulary=["a", "b"], invert=True)
+    assert (inverse(tf.constant(1)) == "a", (inverse([1, 2]) + "!").numpy().tolist()) == (
+        True,
+        [b"a!", b"b!"],
+    )
+    assert tf.keras.layers.Hashing(3)(["a", "b"]).numpy().shape == (2,)
+    assert tf.keras.layers.TextVectorization(vocabulary=["a"])(tf.constant(["a b"])).numpy().tolist() == [
+        [2, 1]
+    ]
+    with pytest.raises(errors.BadArgumentError, match="output_mode='int', or a dense array.*Use to_tensor"):
+        tf.keras.layers.StringLookup(vocabulary=["a"], output_mode="multi_hot")(rows)
+
+
+def test_text_is_standardised_by_functions_of_tf():
+    def standardize(texts):
+        return tf.strings.regex_replace(tf.strings.lower(texts), "<br />", " ") + " end"
+
+    layer = tf.keras.layers.TextVectorization(standardize=standardize, vocabulary=["good", "end"])
+    assert layer(tf.constant(["Good<br />x"])).numpy().tolist() == [[2, 1, 3]]

@@ -186,7 +186,7 @@ def test_shapes_on_the_host_are_still_sizes():
     assert tf.reduce_sum(x, axis=tf.rank(x) - 1).shape == (2,)
 
 
-def test_host_values_stay_plain_where_tensors_have_no_value_or_are_elements():
+def test_numbers_on_the_host_stay_plain_while_a_function_is_traced():
     kinds = []
 
     def note(x):
@@ -195,7 +195,10 @@ def test_host_values_stay_plain_where_tensors_have_no_value_or_are_elements():
 
     tf.function(note)(tf.ones([2]))
     list(tf.data.Dataset.from_tensors(np.ones(2)).map(note))
-    assert set(kinds) == {(np.ndarray, np.int32, bytes)}
+    text = type(tf.constant("a"))
+    assert kinds == [(np.ndarray, np.int32, text), *kinds[1:]]
+    # In a pipeline, too, numbers have TensorFlow's operators.
+    assert set(kinds[1:]) == {(type(tf.shape(np.ones(2))), type(tf.size(np.ones(2))), text)}
 
 
 def test_functions_that_are_called_back_see_tensors():

@@ -107,7 +107,8 @@ def sparse_to_dense(
             f"to_dense takes a SparseTensor. Received: sp_input={shown(sp_input)}. "
             "Pass what a VarLenFeature was parsed to, or SparseTensor(indices, values, dense_shape)."
         )
-    shape, values = sp_input.shape, np.asarray(as_array(sp_input.values))
+    shape = tuple(int(size) for size in sp_input.dense_shape)
+    values = np.asarray(as_array(sp_input.values))
     indices = np.asarray(sp_input.indices, np.int64)
     # An empty list of indices has lost its second dimension.
     indices = indices if indices.size else indices.reshape(0, len(shape))

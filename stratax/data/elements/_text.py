@@ -166,7 +166,11 @@ class TextArray(ElementArray):
     def __array_finalize__(self, source: Any) -> None:
         # What is computed with text need not be text.
         if not self.dtype.hasobject:
-            self.__class__ = ElementArray
+            self.__class__ = ElementArray  # type: ignore[assignment]
+
+    def __reduce__(self) -> Any:
+        # NumPy would begin with an empty array of numbers.
+        return _of_text, (self.view(np.ndarray),)
 
     def __getitem__(self, key: Any) -> Any:
         found = np.ndarray.__getitem__(self, key)
@@ -184,7 +188,7 @@ class TextScalar(np.bytes_, TensorMethods):  # type: ignore[misc]
     NumPy makes an array of its own strings of it, which end before the first of their last zero bytes.
     """
 
-    shape = TensorShape(())
+    shape = TensorShape(())  # type: ignore[assignment]
     dtype = property(lambda self: _OBJECT)
     # NumPy's arrays leave operators to this class.
     __array_priority__ = 100
@@ -193,7 +197,7 @@ class TextScalar(np.bytes_, TensorMethods):  # type: ignore[misc]
     def __reduce__(self) -> Any:
         return TextScalar, (bytes(self),)
 
-    def item(self) -> bytes:
+    def item(self) -> bytes:  # type: ignore[override]
         """Return the text as plain `bytes`."""
         return bytes(self)
 
@@ -213,11 +217,14 @@ class TextScalar(np.bytes_, TensorMethods):  # type: ignore[misc]
         return tensor_repr(self)
 
 
-for _kind in (TextArray, TextScalar):
-    for _name in ("eq", "ne"):
-        setattr(_kind, f"__{_name}__", _compared(_name))
-    _kind.__add__ = _joined(is_reversed=False)
-    _kind.__radd__ = _joined(is_reversed=True)
+def _define(kind: Any) -> None:
+    for name in ("eq", "ne"):
+        setattr(kind, f"__{name}__", _compared(name))
+    kind.__add__, kind.__radd__ = _joined(is_reversed=False), _joined(is_reversed=True)
+
+
+_define(TextArray)
+_define(TextScalar)
 for _name in _REFUSED:
     for _method in (f"__{_name}__", f"__r{_name}__"):
         setattr(TextArray, _method, _refusing(_method))

@@ -17,6 +17,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from stratax.data.elements import as_tensor, has_tensors
+
 _CALL, _OPERATE = "stratax_call", "stratax_operate"
 _LATER = "_stratax_later"
 _OPERATORS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*"}
@@ -294,8 +296,14 @@ def _called(defers: bool, function: Callable[..., Any], first: Any, /, *args: An
         operation, later = getattr(function, _LATER, _NOT_MARKED)
         found = _attempted(later, first, *args, **options) if operation is function else None
         if found is not None:
-            return found if defers else found.value()
-    return function(first.value() if is_deferred else first, *args, **options)
+            return found if defers else _computed(found)
+    return function(_computed(first) if is_deferred else first, *args, **options)
+
+
+def _computed(deferred: Deferred) -> Any:
+    """Return what a chain gives, as the operations themselves do."""
+    value = deferred.value()
+    return as_tensor(value) if has_tensors() else value
 
 
 def _attempted(later: Callable[..., Deferred | None], *args: Any, **options: Any) -> Deferred | None:
@@ -311,6 +319,6 @@ def _operated(defers: bool, symbol: str, left: Any, right: Any, /) -> Any:
     if isinstance(left, Deferred):
         found = left.operated(symbol, right)
         if found is not None:
-            return found if defers else found.value()
-        left = left.value()
+            return found if defers else _computed(found)
+        left = _computed(left)
     return _APPLIED[symbol](left, right)

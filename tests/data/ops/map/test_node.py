@@ -398,7 +398,7 @@ def test_closing_waits_only_for_elements_that_are_being_made():
     ("function", "message"),
     [
         (lambda x: x if x < 3 else (x, x), "different structure.*Expected.*Received"),
-        (lambda x: x if x < 3 else float(x), r"different dtype.*dtype=int64.*dtype=float32"),
+        (lambda x: x if x < 3 else float(x), r"different dtype.*dtype=tf.int64.*dtype=tf.float32"),
         (lambda x: x if x < 3 else np.array([x]), r"different shape rank.*shape=\(\).*shape=\(1,\)"),
         (lambda x: {"a": x} if x < 3 else {"b": x}, "different structure.*'a'.*'b'"),
     ],

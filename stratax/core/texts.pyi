@@ -1,0 +1,1 @@
+from ._texts import take_text as take_text
