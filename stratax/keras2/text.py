@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from stratax._shown import shown
-from stratax.data.elements import as_array
+from stratax.data.elements import RaggedTensor, as_array, as_objects
 from stratax.data.vectorise import made_tensors
 from stratax.errors import BadArgumentError
 from stratax.keras2.lookups import HostLayer, StringLookup, batches_of
@@ -32,7 +32,7 @@ class TextVectorization(HostLayer):
     Args:
         max_tokens: How many terms there are at most, with special ones.
         standardize: "lower_and_strip_punctuation", "lower", "strip_punctuation", None, or a function of texts.
-        split: "whitespace", "character" or None.
+        split: "whitespace", "character", None, or a function from texts to rows of their parts.
         ngrams: Up to how many neighbouring words make a term, or a tuple of such numbers.
         output_mode: "int", "multi_hot", "count" or "tf_idf".
         output_sequence_length: For "int", the length of each result; None means that of the longest text.
@@ -40,7 +40,7 @@ class TextVectorization(HostLayer):
         vocabulary: The terms, or the path of a file with one in each line; None means that `adapt` learns them.
         idf_weights: For "tf_idf", a weight for each term.
         sparse: False; there are no sparse results.
-        ragged: False; there are no ragged results.
+        ragged: Whether "int" gives a RaggedTensor, without padding.
         encoding: "utf-8".
         name: The layer's name.
         **kwargs: Of `tf.keras.layers.Layer`.
@@ -68,12 +68,16 @@ class TextVectorization(HostLayer):
             raise BadArgumentError(
                 f"standardize is a function or one of {list(_STANDARDS)}. Received: standardize={shown(standardize)}."
             )
-        if split not in _SPLITS:
-            raise BadArgumentError(f"split is one of {list(_SPLITS)}. Received: split={shown(split)}.")
-        if ragged:
+        if not callable(split) and split not in _SPLITS:
             raise BadArgumentError(
-                "There are no ragged results. Expected: ragged=False. Received: ragged=True."
+                f"split is a function or one of {list(_SPLITS)}. Received: split={shown(split)}."
             )
+        if ragged and output_mode != "int":
+            raise BadArgumentError(
+                "Rows of different lengths are made of numbers. Expected: output_mode='int' with ragged=True. "
+                f"Received: output_mode={shown(output_mode)}. Leave ragged out."
+            )
+        self.ragged = ragged
         self.standardize, self.split, self.ngrams = standardize, split, ngrams
         self.output_sequence_length = output_sequence_length
         self._lookup = StringLookup(
@@ -128,8 +132,17 @@ class TextVectorization(HostLayer):
         if callable(self.standardize):
             texts = np.asarray(as_array(self.standardize(made_tensors(np.asarray(as_array(texts))))))
         standard = _STANDARDS[None if callable(self.standardize) else self.standardize]
-        encoded = (text if isinstance(text, bytes) else str(text).encode() for text in texts.tolist())
-        return [self._with_ngrams(_SPLITS[self.split](standard(text))) for text in encoded]
+        encoded = [
+            standard(text if isinstance(text, bytes) else str(text).encode()) for text in texts.tolist()
+        ]
+        if callable(self.split):
+            found = self.split(made_tensors(as_objects(encoded)))
+            rows = (
+                found.to_list() if isinstance(found, RaggedTensor) else np.asarray(as_array(found)).tolist()
+            )
+        else:
+            rows = list(map(_SPLITS[self.split], encoded))
+        return list(map(self._with_ngrams, rows))
 
     def _with_ngrams(self, words: list[bytes]) -> list[bytes]:
         if self.ngrams is None:
@@ -137,7 +150,7 @@ class TextVectorization(HostLayer):
         widths = range(1, self.ngrams + 1) if isinstance(self.ngrams, int) else self.ngrams
         return [b" ".join(words[i : i + width]) for width in widths for i in range(len(words) - width + 1)]
 
-    def compute(self, values: np.ndarray) -> np.ndarray:
+    def compute(self, values: np.ndarray) -> Any:
         """Return the numbers of texts, a row for each; of a single text, one row."""
         if values.ndim > 1 and values.shape[-1] == 1:
             values = values[..., 0]
@@ -145,7 +158,12 @@ class TextVectorization(HostLayer):
             raise BadArgumentError(f"Expected texts in one dimension. Received: the shape {values.shape}.")
         rows = [np.array([*terms, None], object)[:-1] for terms in self._split(np.atleast_1d(values).ravel())]
         if self._lookup.output_mode == "int":
-            result = self._padded([self._lookup.compute(row) for row in rows])
+            ids = [self._lookup.compute(row) for row in rows]
+            if self.ragged and values.ndim:
+                ids = [row[: self.output_sequence_length] for row in ids]
+                flat = np.concatenate([np.zeros(0, np.int64), *ids])
+                return RaggedTensor.from_row_lengths(flat, np.array(list(map(len, ids)), np.int64))
+            result: Any = self._padded(ids)
         else:
             result = np.stack([self._lookup.compute(row) for row in rows])
         return result if values.ndim else result[0]
@@ -169,4 +187,5 @@ class TextVectorization(HostLayer):
             "split": self.split,
             "ngrams": self.ngrams,
             "output_sequence_length": self.output_sequence_length,
+            "ragged": self.ragged,
         }

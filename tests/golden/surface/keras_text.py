@@ -44,5 +44,13 @@ CODES = [
     f"layer = L.TextVectorization(standardize=None, split='character'); {ADAPT}; layer(s(['ab', 'C!']))",
     "L.TextVectorization(vocabulary=['one', 'two'])(s(['one three', 'TWO']))",
     "L.TextVectorization(split='nonsense')",
+    "L.TextVectorization(split=lambda x: tf.strings.split(x, ','), standardize=None, vocabulary=['a', 'b c'])"
+    "(s(['a,b c,d', 'b c']))",
+    "L.TextVectorization(vocabulary=['a', 'b'], ragged=True)(s(['a b c', '', 'b']))",
+    "L.TextVectorization(vocabulary=['a', 'b'], ragged=True)(tf.constant('b a'))",
+    "L.TextVectorization(vocabulary=['a', 'b'], ragged=True, output_sequence_length=2)(s(['a b c', 'b']))",
+    "L.TextVectorization(vocabulary=['a', 'b'], ragged=True)(s(['a b c', 'b'])).to_tensor()",
+    "v = L.StringLookup(vocabulary=['a', 'b']); v(tf.strings.split(['a z', 'b']))",
+    "v = L.StringLookup(vocabulary=['a', 'b'], invert=True); v(tf.ragged.constant([[1, 2], [0]], dtype=tf.int64))",
 ]
 CASES = [Case(L + code, modes=("host",)) for code in CODES]
