@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from stratax._shown import shown
 from stratax._typing import TensorLike
 from stratax.data.elements._tensor import TensorMethods, tensor_repr, tensor_str
 from stratax.data.elements._tensor_shape import TensorShape
-from stratax.errors import BadArgumentError
+from stratax.errors import BadArgumentError, BadTypeError
 
 _OPERATORS = (
     "add", "sub", "mul", "truediv", "floordiv", "mod", "divmod", "pow", "matmul", "and", "or", "xor", "lshift",
@@ -82,10 +83,21 @@ def quotient_dtype(dividend: object, divisor: object) -> np.dtype | None:
     return np.dtype(np.float32) if dtypes and is_small else None
 
 
+def _refuse_text(numbers: Any, other: Any) -> None:
+    """Raise where numbers are compared with text; NumPy finds them different, TensorFlow raises, too."""
+    is_array = isinstance(other, np.ndarray | np.generic)
+    if isinstance(other, str | bytes) or (is_array and other.dtype.kind in "SU"):
+        raise BadTypeError(
+            f"Numbers are not compared with text. Expected: numbers beside an array of dtype {numbers.dtype}. "
+            f"Received: {shown(other)}. Convert text with tf.strings.to_number, or numbers with tf.strings.as_string."
+        )
+
+
 def _operator(base: type, name: str, *, is_reversed: bool) -> Callable[[Any, Any], Any]:
     method = f"__{'r' if is_reversed else ''}{name}__"
     inherited = getattr(base, method)
     is_integer_division, is_quotient = name in _INTEGER_DIVISIONS, name == "truediv"
+    is_equality = name in ("eq", "ne")
 
     def operate(self: Any, other: Any) -> Any:
         # Variables and tracers compute on a device, where tapes see it; NumPy would take a variable's value instead.
@@ -94,6 +106,8 @@ def _operator(base: type, name: str, *, is_reversed: bool) -> Callable[[Any, Any
         # Python's own numbers are weakly typed in NumPy 2, too.
         if type(other) not in _PLAIN:
             other = like_tensor(other, self.dtype)
+            if is_equality and self.dtype.kind in "biufc":
+                _refuse_text(self, other)
         if is_integer_division and self.dtype.kind in "iu" and _is_on_host(other):
             check_divisor(name, *((other, self) if is_reversed else (self, other)))
         if is_quotient and (dtype := quotient_dtype(self, other)) is not None:

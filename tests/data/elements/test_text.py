@@ -46,6 +46,9 @@ def test_numbers_beside_text_are_refused():
         for text in (tf.constant("a"), tf.constant(["a", "b"])):
             with pytest.raises(BadTypeError, match="Text is compared with text.*tf.strings.as_string"):
                 compute(text)
+    for compute in (lambda x: x == "3", lambda x: x != ["3"], lambda x: x == np.array(["3", "4"])):
+        with pytest.raises(BadTypeError, match="Numbers are not compared with text.*tf.strings.to_number"):
+            list(tf.data.Dataset.range(3).map(compute))
     with pytest.raises(BadTypeError, match="Text has no operator `__mul__`.*Use the functions of tf.strings"):
         tf.constant(["a", "b"]) * 2
     with pytest.raises(BadArgumentError, match=r"shapes that fit together. Received: \(2,\) and \(3,\)"):
