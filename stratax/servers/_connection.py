@@ -1,0 +1,190 @@
+"""`Connection`: a task's stream to one parameter server, which outlives the connections that carry it."""
+
+import contextlib
+import json
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from pyarrow import flight
+
+from stratax._shown import shown
+from stratax.errors import AbortedError, ClusterTimeoutError, PeerLostError
+from stratax.servers import _certificates, _protocol, _wire
+from stratax.servers._deadlines import Deadlines
+from stratax.servers._server import MOST_MESSAGE_BYTES
+
+# How long one answer may take where nothing else is said, in seconds.
+DEFAULT_SECONDS = 300.0
+
+# For how long a server that does not answer is tried again, in seconds: it may start after the task.
+RECONNECT_SECONDS = 60.0
+
+_PAUSE_SECONDS = 0.05
+_LONGEST_PAUSE_SECONDS = 1.0
+
+
+class Connection:
+    """Sends messages to a server, one after another, and gets its answers.
+
+    A connection that breaks is made anew and the message sent again; the server does it once. `begin` and `finish` let
+    a task ask several servers before it waits for the first. One thread uses a connection at a time.
+
+    Args:
+        name: The server's name, for messages, such as ``"/job:ps/task:0"``.
+        address: Where it listens, ``"host:port"``.
+        certificates: What this task shows, and asks of the server.
+        deadlines: What ends waits that take too long; one for all connections of a task.
+        task: What tells this start of this task from all others.
+        stream: Which of the task's streams to the server this is.
+        timeout: How long an answer may take, in seconds.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        address: str,
+        certificates: _certificates.Certificates,
+        deadlines: Deadlines,
+        *,
+        task: str,
+        stream: int = 0,
+        timeout: float = DEFAULT_SECONDS,
+    ) -> None:
+        self.name = name
+        self._address = address
+        self._certificates = certificates
+        self._deadlines = deadlines
+        self._greeting = json.dumps({"protocol": _protocol.PROTOCOL, "task": task, "stream": stream}).encode()
+        self._timeout = timeout
+        self._client: flight.FlightClient | None = None
+        self._writer: Any = None
+        self._reader: Any = None
+        self._incarnation: str | None = None
+        self._number = 0
+        # What has been sent and not been answered yet.
+        self._open: tuple[dict[str, Any], Sequence[np.ndarray]] | None = None
+
+    def ask(self, header: dict[str, Any], arrays: Sequence[np.ndarray] = ()) -> _wire.Message:
+        """Send a message and wait for the answer.
+
+        Args:
+            header: What to do.
+            arrays: With what.
+
+        Raises:
+            PeerLostError: The server does not answer any more, or was started anew.
+            ClusterTimeoutError: It does not answer in time.
+            StrataxError: It can't do what it was asked.
+        """
+        self.begin(header, arrays)
+        return self.finish()
+
+    def begin(self, header: dict[str, Any], arrays: Sequence[np.ndarray] = ()) -> None:
+        """Send a message, whose answer `finish` waits for.
+
+        Args:
+            header: What to do.
+            arrays: With what. They stay as they are until `finish` has returned: they may be sent again.
+        """
+        if header["op"] != "pull":
+            self._number += 1
+            header = {**header, "number": self._number}
+        self._open = (header, arrays)
+        # What can't be sent now is sent again by `finish`.
+        with contextlib.suppress(flight.FlightError, StopIteration):
+            if self._writer is not None:
+                _wire.send(self._writer, header, arrays)
+                return
+        self._drop()
+
+    def finish(self) -> _wire.Message:
+        """Wait for the answer to the message of `begin`.
+
+        Raises:
+            PeerLostError: The server does not answer any more, or was started anew.
+            ClusterTimeoutError: It does not answer in time.
+            StrataxError: It can't do what it was asked.
+        """
+        if self._open is None:
+            raise AbortedError(
+                "There is no message that an answer could come to. Expected: begin() before finish()."
+            )
+        message = self._open
+        started = time.monotonic()
+        pause = _PAUSE_SECONDS
+        while True:
+            try:
+                answer = self._answer(message, started)
+                break
+            except (flight.FlightError, StopIteration) as error:
+                self._drop()
+                self._give_up_in_time(started, error)
+                time.sleep(pause)
+                pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
+        self._open = None
+        _protocol.raise_error(answer.header, self.name)
+        return answer
+
+    def close(self) -> None:
+        """End the stream and the connection."""
+        self._drop()
+
+    def _answer(self, message: tuple[dict[str, Any], Sequence[np.ndarray]], started: float) -> _wire.Message:
+        with self._deadlines.within(started + self._timeout, self._cancel):
+            if self._writer is None:
+                self._connect()
+                _wire.send(self._writer, *message)
+            return _wire.receive(self._reader, MOST_MESSAGE_BYTES)
+
+    def _connect(self) -> None:
+        certificates = self._certificates
+        self._client = flight.FlightClient(
+            f"grpc+tls://{self._address}",
+            tls_root_certs=certificates.authority,
+            cert_chain=certificates.own,
+            private_key=certificates.private_key,
+            override_hostname=_certificates.NAME,
+        )
+        writer, reader = self._client.do_exchange(flight.FlightDescriptor.for_command(self._greeting))
+        self._writer, self._reader = writer, reader
+        writer.begin(_wire.SCHEMA)
+        header = _wire.receive(reader, 0).header
+        _protocol.raise_error(header, self.name)
+        if self._incarnation not in (None, header["incarnation"]):
+            raise PeerLostError(
+                f"Parameter server {self.name} was started anew: the variables that it kept are gone. Start the job "
+                "again from its last checkpoint; `stratax launch --restarts` does so."
+            )
+        self._incarnation = header["incarnation"]
+
+    def _cancel(self) -> None:
+        reader = self._reader
+        if reader is not None:
+            reader.cancel()
+
+    def _drop(self) -> None:
+        writer, client = self._writer, self._client
+        self._writer = self._reader = self._client = None
+        # A broken stream can't be ended in good order.
+        with contextlib.suppress(flight.FlightError):
+            if writer is not None:
+                writer.close()
+        with contextlib.suppress(flight.FlightError):
+            if client is not None:
+                client.close()
+
+    def _give_up_in_time(self, started: float, error: BaseException) -> None:
+        waited = time.monotonic() - started
+        if waited >= self._timeout:
+            raise ClusterTimeoutError(
+                f"Parameter server {self.name} at {self._address} did not answer within {self._timeout:g} s. See its "
+                "output; it may be overloaded, or stand still."
+            ) from error
+        if waited >= min(RECONNECT_SECONDS, self._timeout):
+            raise PeerLostError(
+                f"Parameter server {self.name} at {self._address} can't be reached since {waited:.0f} s. Expected: "
+                "that it runs, and has the secret of this cluster. Received: "
+                f"{shown(str(error).partition(chr(10))[0])}. See its output."
+            ) from error

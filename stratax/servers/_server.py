@@ -1,0 +1,205 @@
+"""`ShardServer`: answers tasks that pull arrays and push what changes them, over Arrow Flight."""
+
+import dataclasses
+import json
+import logging
+import threading
+import uuid
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from pyarrow import flight
+
+from stratax._shown import shown
+from stratax.errors import AbortedError, BadArgumentError, ResourceExhaustedError, StrataxError
+from stratax.servers import _certificates, _protocol, _wire
+from stratax.servers._shards import Shards
+
+# How many streams tasks may have open: two for each of a few hundred tasks.
+MOST_STREAMS = 1024
+
+# How many bytes the arrays of one message may have.
+MOST_MESSAGE_BYTES = 4 << 30
+
+_MOST_GREETING_BYTES = 4096
+_logger = logging.getLogger("stratax")
+
+
+@dataclasses.dataclass(slots=True, eq=False)
+class _Sender:
+    """What is remembered of one stream of a task, beyond a broken connection.
+
+    Attributes:
+        lock: Held while a message of it is answered: after a broken connection it may come twice at once.
+        number: The number of the last message that changed something.
+        reply: What was answered.
+    """
+
+    lock: threading.Lock = dataclasses.field(default_factory=threading.Lock)
+    number: int = 0
+    reply: dict[str, Any] = dataclasses.field(default_factory=dict)
+
+
+class ShardServer(flight.FlightServerBase):
+    """Keeps shards of variables and applies updates to them, each exactly once.
+
+    A task sends one message after another over a stream and gets an answer to each. What changes something is numbered:
+    a message that comes again, after a broken connection, is answered as before and not done again.
+
+    Args:
+        host: The address to listen on.
+        port: The port; 0 for a free one, which `port` then tells.
+        certificates: What the server shows, and asks of those who connect.
+        shards: What it keeps; nothing yet by default.
+
+    Raises:
+        ClusterError: Nothing can listen there.
+    """
+
+    def __init__(
+        self,
+        host: str,
+        port: int,
+        certificates: _certificates.Certificates,
+        shards: Shards | None = None,
+    ) -> None:
+        # One start of the server: whoever was told another one knows that what it had is gone.
+        self.incarnation = uuid.uuid4().hex
+        self.shards = shards or Shards()
+        self._senders: dict[tuple[str, int], _Sender] = {}
+        self._lock = threading.Lock()
+        self._num_streams = 0
+        self._answers: dict[str, Callable[[dict[str, Any], Sequence[np.ndarray]], dict[str, Any]]] = {
+            "create": self._create,
+            "assign": self._assign,
+            "define": self._define,
+            "apply": self._apply,
+        }
+        super().__init__(
+            f"grpc+tls://{host}:{port}",
+            tls_certificates=[(certificates.own, certificates.private_key)],
+            verify_client=True,
+            root_certificates=certificates.authority,
+        )
+
+    def close(self) -> None:
+        """Stop listening. Streams that are open end with their tasks, or with this process."""
+        # Flight waits until all streams have ended, and a task may keep one open for as long as it likes.
+        threading.Thread(target=self.shutdown, name="close-shard-server", daemon=True).start()
+
+    def do_exchange(
+        self,
+        context: flight.ServerCallContext,
+        descriptor: flight.FlightDescriptor,
+        reader: flight.MetadataRecordBatchReader,
+        writer: flight.MetadataRecordBatchWriter,
+    ) -> None:
+        """Answer the messages of one stream, until the task ends it."""
+        writer.begin(_wire.SCHEMA)
+        try:
+            sender = self._welcome(descriptor.command)
+        except StrataxError as error:
+            _wire.send(writer, _protocol.error_header(error))
+            return
+        with self._lock:
+            self._num_streams += 1
+            is_full = self._num_streams > MOST_STREAMS
+        try:
+            if is_full:
+                raise ResourceExhaustedError(
+                    f"This server has {MOST_STREAMS} streams open. Expected: two for each task. Received: one more. "
+                    "Start fewer tasks, or more servers."
+                )
+            _wire.send(writer, {"protocol": _protocol.PROTOCOL, "incarnation": self.incarnation})
+            self._converse(sender, reader, writer)
+        except StrataxError as error:
+            _wire.send(writer, _protocol.error_header(error))
+        finally:
+            with self._lock:
+                self._num_streams -= 1
+
+    def _welcome(self, greeting: bytes) -> _Sender:
+        if len(greeting) > _MOST_GREETING_BYTES:
+            raise BadArgumentError(f"A greeting is short. Received: {len(greeting)} bytes.")
+        try:
+            parts = json.loads(greeting)
+            protocol, task, stream = parts["protocol"], str(parts["task"]), int(parts["stream"])
+        except (ValueError, KeyError, TypeError, RecursionError):
+            raise BadArgumentError(
+                "A stream begins with the task's name. Received: something else."
+            ) from None
+        if protocol != _protocol.PROTOCOL:
+            raise BadArgumentError(
+                f"A task and this server speak different protocols. Expected: {_protocol.PROTOCOL}. Received: "
+                f"{shown(protocol)}. Run the same version of Stratax in all tasks."
+            )
+        with self._lock:
+            return self._senders.setdefault((task, stream), _Sender())
+
+    def _converse(self, sender: _Sender, reader: Any, writer: Any) -> None:
+        while True:
+            try:
+                message = _wire.receive(reader, MOST_MESSAGE_BYTES)
+            except StopIteration:
+                return
+            except flight.FlightError as error:
+                # The task has ended, or the connection has; it comes again if it still lives.
+                _logger.debug("A stream to this server has broken: %s.", error)
+                return
+            try:
+                self._answer(sender, message, writer)
+            except StrataxError as error:
+                _wire.send(writer, _protocol.error_header(error))
+
+    def _answer(self, sender: _Sender, message: _wire.Message, writer: Any) -> None:
+        header = message.header
+        if header.get("op") == "pull":
+            self._pull(header, writer)
+        elif header.get("op") in self._answers:
+            _wire.send(writer, self._done_once(sender, header, message.arrays))
+        else:
+            raise BadArgumentError(
+                f"A server does not know what to do. Received: op={shown(header.get('op'))}."
+            )
+
+    def _pull(self, header: dict[str, Any], writer: Any) -> None:
+        with self.shards.reading(header["names"], header["known"]) as (versions, changed):
+            names = list(changed)
+            _wire.send(writer, {"versions": versions, "names": names}, [changed[name] for name in names])
+
+    def _done_once(
+        self, sender: _Sender, header: dict[str, Any], arrays: Sequence[np.ndarray]
+    ) -> dict[str, Any]:
+        number = header["number"]
+        with sender.lock:
+            if number == sender.number:
+                return sender.reply
+            if number < sender.number:
+                raise AbortedError(
+                    f"A message came after one that followed it. Expected: number={sender.number + 1}. Received: "
+                    f"number={number}. It was not done."
+                )
+            try:
+                sender.reply = self._answers[header["op"]](header, arrays)
+            except StrataxError as error:
+                # The answer to this message whenever it comes again.
+                sender.reply = _protocol.error_header(error)
+            sender.number = number
+            return sender.reply
+
+    def _create(self, header: dict[str, Any], arrays: Sequence[np.ndarray]) -> dict[str, Any]:
+        created = [
+            self.shards.create(name, array) for name, array in zip(header["names"], arrays, strict=True)
+        ]
+        return {"created": created}
+
+    def _assign(self, header: dict[str, Any], arrays: Sequence[np.ndarray]) -> dict[str, Any]:
+        return {"versions": self.shards.assign(header["names"], arrays)}
+
+    def _define(self, header: dict[str, Any], arrays: Sequence[np.ndarray]) -> dict[str, Any]:
+        self.shards.define(header["update"], arrays[0].tobytes(), header["replaced"], header["read"])
+        return {}
+
+    def _apply(self, header: dict[str, Any], arrays: Sequence[np.ndarray]) -> dict[str, Any]:
+        return {"versions": self.shards.apply(header["update"], arrays)}

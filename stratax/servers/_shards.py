@@ -1,0 +1,235 @@
+"""`Shards`: the arrays that one parameter server keeps, and the programs that update them.
+
+Arrays are never changed where they lie while somebody reads them: an update makes new ones and puts them in place of
+the old ones in one go, so that whoever reads gets one version of each. Where nobody reads, the old memory is used for
+the new values.
+"""
+
+import collections
+import contextlib
+import dataclasses
+import threading
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+from jax import export
+
+from stratax._shown import shown
+from stratax.errors import BadArgumentError, FailedPreconditionError
+
+
+@dataclasses.dataclass(slots=True, eq=False)
+class _Shard:
+    """One array with how often it has been changed, and how many are sending it now."""
+
+    value: jax.Array
+    version: int = 0
+    num_readers: int = 0
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class _Update:
+    """A compiled update: which arrays it reads and replaces, and the program, with and without reuse of memory."""
+
+    replaced: tuple[str, ...]
+    read: tuple[str, ...]
+    in_place: Any
+    anew: Any
+
+
+class Shards:
+    """Arrays by name, with versions, and the updates that tasks have defined.
+
+    All methods may be called from several threads. Programs run outside of the interpreter's lock.
+
+    Example:
+        >>> shards = Shards()
+        >>> shards.create("w", np.zeros(2, "float32"))
+        True
+        >>> with shards.reading(["w"], {}) as (versions, arrays):
+        ...     print(versions, arrays)
+        {'w': 0} {'w': array([0., 0.], dtype=float32)}
+    """
+
+    def __init__(self) -> None:
+        # Held while references are exchanged and programs are dispatched, not while they run or arrays travel.
+        self._lock = threading.Lock()
+        self._shards: dict[str, _Shard] = {}
+        self._updates: dict[str, _Update] = {}
+        self._num_applied: collections.Counter[str] = collections.Counter()
+
+    @property
+    def names(self) -> list[str]:
+        """The names of all arrays, in the order in which they were created."""
+        with self._lock:
+            return list(self._shards)
+
+    @property
+    def num_bytes(self) -> int:
+        """How many bytes the arrays have."""
+        with self._lock:
+            return sum(shard.value.nbytes for shard in self._shards.values())
+
+    def create(self, name: str, value: Any) -> bool:
+        """Begin to keep an array, unless there is one of that name: a task that starts again creates all anew.
+
+        Args:
+            name: The name of the variable, or of its shard.
+            value: Its first value, which is copied.
+
+        Returns:
+            Whether it was created.
+
+        Raises:
+            BadArgumentError: There is one of that name, of another shape or dtype.
+        """
+        array = jax.numpy.array(value)
+        with self._lock:
+            if name not in self._shards:
+                self._shards[name] = _Shard(array)
+                return True
+            have = self._shards[name].value
+        if (have.shape, have.dtype) != (array.shape, array.dtype):
+            raise BadArgumentError(
+                f"There is a variable {shown(name)} of another kind. Expected: shape={have.shape}, dtype={have.dtype}. "
+                f"Received: shape={array.shape}, dtype={array.dtype}. Rename the new one, or start the job anew."
+            )
+        return False
+
+    @contextlib.contextmanager
+    def reading(
+        self, names: Sequence[str], known: dict[str, int]
+    ) -> Iterator[tuple[dict[str, int], dict[str, np.ndarray]]]:
+        """Give the versions of arrays, and those that changed, which stay as they are during the block.
+
+        Args:
+            names: Which ones.
+            known: Versions that the reader has; arrays of these are left out.
+
+        Raises:
+            FailedPreconditionError: There is none of a name.
+        """
+        with self._lock:
+            shards = {name: self._get(name) for name in names}
+            versions = {name: shard.version for name, shard in shards.items()}
+            changed = {name: shard for name, shard in shards.items() if known.get(name) != shard.version}
+            values = {name: shard.value for name, shard in changed.items()}
+            for shard in changed.values():
+                shard.num_readers += 1
+        try:
+            # Views of the arrays' memory. Outside of the lock: an update that was just dispatched may still run.
+            yield versions, {name: np.asarray(value) for name, value in values.items()}
+        finally:
+            del values
+            with self._lock:
+                for shard in changed.values():
+                    shard.num_readers -= 1
+
+    def assign(self, names: Sequence[str], values: Sequence[np.ndarray]) -> dict[str, int]:
+        """Replace arrays, all in one go.
+
+        Args:
+            names: Which ones.
+            values: Their new values, which are copied.
+
+        Returns:
+            Their new versions.
+
+        Raises:
+            BadArgumentError: A value is of another shape or dtype than the array.
+            FailedPreconditionError: There is none of a name.
+        """
+        arrays = [jax.numpy.array(value) for value in values]
+        with self._lock:
+            shards = [self._get(name) for name in names]
+            for name, shard, array in zip(names, shards, arrays, strict=True):
+                if (shard.value.shape, shard.value.dtype) != (array.shape, array.dtype):
+                    raise BadArgumentError(
+                        f"A value does not fit variable {shown(name)}. Expected: shape={shard.value.shape}, "
+                        f"dtype={shard.value.dtype}. Received: shape={array.shape}, dtype={array.dtype}."
+                    )
+            return self._replace(names, shards, arrays)
+
+    def define(self, update: str, program: bytes, replaced: Sequence[str], read: Sequence[str]) -> None:
+        """Take a program that updates arrays.
+
+        Args:
+            update: The name of the update; an update of that name is kept.
+            program: A function of three lists of arrays, exported by JAX: those that it replaces, others that it reads,
+                and what is sent with each call, gradients for instance. It returns the new values of the first.
+            replaced: The names of the arrays of the first list.
+            read: The names of those of the second.
+
+        Raises:
+            BadArgumentError: The bytes are no exported function.
+        """
+        with self._lock:
+            if update in self._updates:
+                return
+        try:
+            exported = export.deserialize(bytearray(program))
+        except Exception as error:  # JAX says with various errors that bytes are no function.
+            raise BadArgumentError(
+                f"What update {shown(update)} was defined with is no function that JAX of this version exported "
+                f"({type(error).__name__}). Run the same version of JAX in all tasks."
+            ) from error
+        made = _Update(
+            tuple(replaced), tuple(read), jax.jit(exported.call, donate_argnums=0), jax.jit(exported.call)
+        )
+        with self._lock:
+            self._updates.setdefault(update, made)
+
+    def apply(self, update: str, sent: Sequence[np.ndarray]) -> dict[str, int]:
+        """Run an update once.
+
+        Args:
+            update: Its name.
+            sent: The arrays that it is given.
+
+        Returns:
+            The versions of the arrays that it replaced.
+
+        Raises:
+            FailedPreconditionError: There is no such update, or not all of its arrays.
+        """
+        # Before the lock is taken: this may copy.
+        arrays = [jax.numpy.asarray(array) for array in sent]
+        with self._lock:
+            found = self._updates.get(update)
+            if found is None:
+                raise FailedPreconditionError(
+                    f"There is no update {shown(update)}. Define it before it is applied."
+                )
+            shards = [self._get(name) for name in found.replaced]
+            others = [self._get(name).value for name in found.read]
+            values = [shard.value for shard in shards]
+            is_read = any(shard.num_readers for shard in shards)
+            new = (found.anew if is_read else found.in_place)(values, others, arrays)
+            self._num_applied[update] += 1
+            return self._replace(found.replaced, shards, new)
+
+    def num_applied(self, update: str) -> int:
+        """Return how many times an update was applied."""
+        with self._lock:
+            return self._num_applied[update]
+
+    def _get(self, name: str) -> _Shard:
+        try:
+            return self._shards[name]
+        except KeyError:
+            raise FailedPreconditionError(
+                f"This server keeps no variable {shown(name)}. Expected: one that was created, in this start of the "
+                f"server. Received: {len(self._shards)} others."
+            ) from None
+
+    def _replace(
+        self, names: Sequence[str], shards: Sequence[_Shard], values: Sequence[jax.Array]
+    ) -> dict[str, int]:
+        versions = {}
+        for name, old, value in zip(names, shards, values, strict=True):
+            # A new object: who reads the old one counts there.
+            self._shards[name] = _Shard(value, old.version + 1)
+            versions[name] = old.version + 1
+        return versions
