@@ -23,6 +23,7 @@ from typing import Any, TypeVar
 import jax
 
 from stratax import errors
+from stratax._callers import stack_level
 from stratax._shown import shown
 from stratax.core import _capture, _conditions, _iterated, _iterators, _locals, _loops, _transpile
 from stratax.seams.malt import converter, py_builtins
@@ -223,7 +224,7 @@ def _rewritten(function: types.FunctionType) -> types.FunctionType | None:
                 "unrolled. Write it in a file, without match and names that begin with two "
                 "underscores, or mark it with `stratax.core.do_not_convert`.",
                 RuntimeWarning,
-                stacklevel=3,
+                stacklevel=stack_level(),
             )
         return None
     setattr(converted, _CONVERTED, True)

@@ -18,6 +18,7 @@ import jax.tree_util
 import keras
 
 from stratax import errors
+from stratax._callers import stack_level
 from stratax._shown import shown
 from stratax._typing import PyTree
 from stratax.core import (
@@ -397,7 +398,7 @@ class _Loop:
                 f"A loop over a dataset is traced for {len(unique)} shapes of its elements, which is slow. Keep shapes "
                 "equal (`batch(..., drop_remainder=True)`, padding).",
                 RuntimeWarning,
-                stacklevel=2,
+                stacklevel=stack_level(),
             )
         return [
             (

@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import jax
 
+from stratax._callers import stack_level
 from stratax._shown import shown
 from stratax.core import _signature
 
@@ -67,7 +68,7 @@ class History:
             "Pass numbers that change as arrays (`jax.numpy.asarray(n)`), keep shapes equal (`drop_remainder=True`, "
             "padding), and define the function outside of loops.",
             RuntimeWarning,
-            stacklevel=4,
+            stacklevel=stack_level(),
         )
 
     def _callee(self, arguments: _signature.Arguments) -> Hashable:

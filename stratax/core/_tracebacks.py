@@ -5,22 +5,18 @@ AutoGraph. They are taken out of the traceback where an error leaves the library
 and with their own switches.
 """
 
-import functools
-import importlib.util
-import os
 import types
 from collections.abc import Iterator
 
 import jax
 import keras
 
-from stratax import errors
+from stratax import _callers, errors
 
 _NOTE = (
     "Frames of Stratax, JAX and Keras are left out of this traceback. "
     "Set JAX_TRACEBACK_FILTERING=off to see them."
 )
-_LIBRARIES = ("stratax", "jax", "jaxlib", "keras", "malt")
 # Modules of the standard library through which the library calls the user's functions.
 _HELPERS = ("contextlib", "functools")
 
@@ -40,7 +36,7 @@ def shorten(error: BaseException) -> None:
     chain = {id(each): (each, list(_walk(each.__traceback__))) for each in _chain(error)}.values()
     shown = [[frame for frame in frames if not _is_library(_file(frame))] for _, frames in chain]
     about_the_program = isinstance(error, errors.StrataxError) or any(
-        frames and _file(frames[-1]).startswith(_folders("keras")) for _, frames in chain
+        frames and _file(frames[-1]).startswith(_callers.folders("keras")) for _, frames in chain
     )
     # No frame of the user's and no error about the program: a fault in a library, whose frames are needed.
     if not (any(shown) or about_the_program):
@@ -100,15 +96,4 @@ def _file(frame: types.TracebackType) -> str:
 
 
 def _is_library(filename: str) -> bool:
-    return filename.startswith(_folders(*_LIBRARIES)) or filename in _files(*_HELPERS)
-
-
-@functools.cache
-def _folders(*packages: str) -> tuple[str, ...]:
-    return tuple(os.path.join(os.path.dirname(path), "") for path in _files(*packages))
-
-
-@functools.cache
-def _files(*modules: str) -> frozenset[str]:
-    specs = [importlib.util.find_spec(name) for name in modules]
-    return frozenset(spec.origin for spec in specs if spec is not None and spec.origin is not None)
+    return _callers.is_library(filename) or filename in _callers.files(*_HELPERS)

@@ -5,6 +5,7 @@ import warnings
 from typing import Any
 
 from stratax import errors
+from stratax._callers import stack_level
 from stratax._shown import shown
 from stratax.core import OutOfRangeError
 from stratax.data import Dataset
@@ -232,19 +233,15 @@ class StepInput:
         """Return the share of the time since this input was made that was spent waiting for input, 0 to 1."""
         return self.wait_seconds() / max(time.perf_counter() - self._started, 1e-9)
 
-    def warn_if_waiting(self, stacklevel: int) -> None:
-        """Warn where a large part of the time was spent waiting for input.
-
-        Args:
-            stacklevel: Where the warning points to, as `warnings.warn` counts from the caller.
-        """
+    def warn_if_waiting(self) -> None:
+        """Warn where a large part of the time was spent waiting for input."""
         share = self.wait_share()
         if share > _INPUT_BOUND and self.wait_seconds() > _WORTH_A_WARNING_SECONDS:
             warnings.warn(
                 f"Training waited for its input {share:.0%} of the time. Make the pipeline faster "
                 "(`map(num_parallel_calls=...)`, `cache()`, `prefetch()`), or the devices have nothing to do.",
                 RuntimeWarning,
-                stacklevel=stacklevel + 1,
+                stacklevel=stack_level(),
             )
 
     def wait_seconds(self) -> float:

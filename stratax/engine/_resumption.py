@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from stratax import errors
+from stratax._callers import stack_level
 from stratax.checkpoint import random_state, set_random_state
 from stratax.engine._step_iterator import StepIterator
 
@@ -75,7 +76,7 @@ class InputPosition:
                 "is resumed reads as many anew and passes over them, which is right where the input gives the same "
                 f"batches in every run. ({error})",
                 RuntimeWarning,
-                stacklevel=2,
+                stacklevel=stack_level(),
             )
 
 

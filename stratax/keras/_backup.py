@@ -20,6 +20,7 @@ import keras
 import numpy as np
 
 from stratax import engine, errors
+from stratax._callers import stack_level
 from stratax._shown import cut, shown
 from stratax.checkpoint import random_state, set_random_state
 from stratax.distribute import Strategy, keras_hooks
@@ -196,7 +197,7 @@ class Backup:
                 warnings.warn(
                     f"A backup is damaged, and the one before it is restored. Received: {cut(damage[0])}.",
                     RuntimeWarning,
-                    stacklevel=2,
+                    stacklevel=stack_level(),
                 )
             return self._load(weights, metadata)
         if damage:

@@ -15,6 +15,7 @@ from typing import Any
 import keras
 
 from stratax import errors
+from stratax._callers import stack_level
 from stratax._shown import shown
 from stratax.core import creation, dispatches, variable_store
 from stratax.distribute import Strategy, strategies
@@ -107,7 +108,7 @@ def _warn_of_uncompiled_steps(model: keras.Model, where: str, *, jit_compile: ob
             f"{ignored} is ignored {where}, whose steps are always compiled. To step through a model in a "
             "debugger, compile it outside of the scope; to see values in a compiled step, use `stratax.print`.",
             RuntimeWarning,
-            stacklevel=3,
+            stacklevel=stack_level(),
         )
 
 

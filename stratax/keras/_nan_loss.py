@@ -5,6 +5,8 @@ from typing import Any
 
 import keras
 
+from stratax._callers import stack_level
+
 
 class WarnOfNaN(keras.callbacks.Callback):
     """Warns once in a `fit` when its loss becomes NaN.
@@ -48,5 +50,5 @@ class WarnOfNaN(keras.callbacks.Callback):
             "by 0 in the loss; try a smaller learning rate or gradient clipping (`clipnorm=1.0` of the optimizer). "
             "`keras.callbacks.TerminateOnNaN()` ends training at such a loss.",
             RuntimeWarning,
-            stacklevel=2,
+            stacklevel=stack_level(),
         )

@@ -10,6 +10,7 @@ import numpy as np
 from keras import tree
 
 from stratax import errors
+from stratax._callers import stack_level
 from stratax._shown import shown
 from stratax._typing import PyTree
 from stratax.data import Dataset
@@ -91,7 +92,7 @@ def warn_of_lost_position(callbacks: object, x: PyTree) -> None:
                 "Create the model in a scope, `OneDeviceStrategy` for one device, to go on with the next batch, or "
                 "save at epochs.",
                 RuntimeWarning,
-                stacklevel=3,
+                stacklevel=stack_level(),
             )
 
 

@@ -240,7 +240,7 @@ class Trainer:
                 )
         # Beside Keras' own fields, for who tunes a pipeline.
         history.input_wait = steps.wait_share()
-        steps.warn_if_waiting(stacklevel=3)
+        steps.warn_if_waiting()
         return history
 
     def evaluate(

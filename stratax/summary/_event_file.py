@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from stratax import io as files
+from stratax._callers import stack_level
 from stratax._shown import shown
 from stratax.cluster import exits
 from stratax.core import deliveries
@@ -221,7 +222,7 @@ class EventFile:
         warnings.warn(
             f"Summaries in {shown(self.folder)} can't be written: {shown(str(error))}.",
             RuntimeWarning,
-            stacklevel=2,
+            stacklevel=stack_level(),
         )
         with contextlib.suppress(Exception):
             self._events.close()

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from stratax import io as files
+from stratax._callers import stack_level
 from stratax._shown import shown
 from stratax.errors import BadTypeError
 from stratax.io import FileName
@@ -155,7 +156,9 @@ class FileWriter:
     def _warn_if_closed(self) -> None:
         if self._is_closed:
             warnings.warn(
-                "A closed FileWriter writes nothing until `reopen()` is called.", RuntimeWarning, stacklevel=4
+                "A closed FileWriter writes nothing until `reopen()` is called.",
+                RuntimeWarning,
+                stacklevel=stack_level(),
             )
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import jax
 
 from stratax import io as files
+from stratax._callers import stack_level
 from stratax.core import regions
 from stratax.errors import BadArgumentError
 from stratax.io import FileName
@@ -60,7 +61,9 @@ def trace_on(graph: bool = True, profiler: bool = False, profiler_outdir: FileNa
     outdir = None if profiler_outdir is None else files.as_file_name(profiler_outdir)
     with _TRACES.lock:
         if _TRACES.current is not None:
-            warnings.warn("A trace is recorded already: `trace_on` changes nothing.", stacklevel=2)
+            warnings.warn(
+                "A trace is recorded already: `trace_on` changes nothing.", stacklevel=stack_level()
+            )
             return
         folder = tempfile.TemporaryDirectory(prefix="stratax-profile-") if profiler else None
         if folder is not None:
@@ -115,7 +118,9 @@ def trace_off() -> None:
 def _is_eager(name: str) -> bool:
     if regions.executing_eagerly():
         return True
-    warnings.warn(f"`{name}` does nothing inside a compiled function. Call it outside.", stacklevel=3)
+    warnings.warn(
+        f"`{name}` does nothing inside a compiled function. Call it outside.", stacklevel=stack_level()
+    )
     return False
 
 

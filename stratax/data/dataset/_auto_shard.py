@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import cast
 
+from stratax._callers import stack_level
 from stratax._shown import shown
 from stratax.data.dataset._dataset import Dataset
 from stratax.data.dataset._file_shards import FileShards
@@ -216,7 +217,7 @@ class _Division:
         # Once per process, too: a dataset may be divided many times.
         if self._index == 0 and message not in _warned:
             _warned.add(message)
-            warnings.warn(message, UserWarning, stacklevel=5)
+            warnings.warn(message, UserWarning, stacklevel=stack_level())
 
     def _check_files(self, files: FileShards) -> None:
         count = self._fewest(files.counts) if files.counts else 0

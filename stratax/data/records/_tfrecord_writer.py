@@ -8,6 +8,7 @@ import zlib
 from types import TracebackType
 from typing import Any, BinaryIO, Self, cast
 
+from stratax._callers import stack_level
 from stratax._shown import shown
 from stratax.data.records._tfrecord_reader import FOOTER_BYTES, header_of, masked_crc
 from stratax.errors import BadArgumentError, BadTypeError
@@ -293,5 +294,5 @@ def _abandon(file: BinaryIO, name: str) -> None:
         f"A TFRecordWriter was not closed, so its file was not made. Received: path={shown(name)}. Use it in a `with` "
         "block, or call close().",
         RuntimeWarning,
-        stacklevel=2,
+        stacklevel=stack_level(),
     )

@@ -6,6 +6,7 @@ import math
 import numbers
 import warnings
 
+from stratax._callers import stack_level
 from stratax._shown import shown
 from stratax.distribute.collectives._cross_device_ops import NcclAllReduce, RingAllReduce
 from stratax.distribute.collectives._cross_device_ops_base import CrossDeviceOps
@@ -79,7 +80,7 @@ class CommunicationOptions:
                 "CommunicationImplementation.NCCL was asked for and there are no GPUs: what XLA has for these "
                 "devices is used instead, as AUTO would.",
                 RuntimeWarning,
-                stacklevel=4,
+                stacklevel=stack_level(),
             )
         # XLA's own all-reduce, which uses NCCL where there are GPUs.
         return NcclAllReduce(bytes_per_pack=self.bytes_per_pack)

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+from stratax._callers import stack_level
 from stratax.data.elements import Block
 from stratax.data.plan import Run
 from stratax.data.position import Cursor, Feed, Positions, ReadAhead
@@ -123,7 +124,7 @@ class StepFeed(ReadAhead):
             f"The input of an iterator that was closed did not end within {seconds:.0f} s; its thread stays until the "
             "source gives its next element.",
             RuntimeWarning,
-            stacklevel=5,
+            stacklevel=stack_level(),
         )
 
 
