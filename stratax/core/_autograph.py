@@ -9,10 +9,7 @@ import dataclasses
 import dis
 import functools
 import inspect
-import os
-import pathlib
 import sys
-import sysconfig
 import threading
 import types
 import warnings
@@ -25,7 +22,7 @@ import jax
 from stratax import errors
 from stratax._callers import stack_level
 from stratax._shown import shown
-from stratax.core import _capture, _conditions, _iterated, _iterators, _locals, _loops, _transpile
+from stratax.core import _capture, _conditions, _iterated, _iterators, _locals, _loops, _transpile, _users
 from stratax.seams.malt import converter, py_builtins
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -97,7 +94,7 @@ def _converted_call(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
     if isinstance(function, types.MethodType):
         return converted_call(function.__func__, (function.__self__, *args), kwargs, scope)
     if isinstance(function, types.FunctionType):
-        is_users = _is_users(function) and _SKIP not in function.__dict__
+        is_users = _users.is_users(function) and _SKIP not in function.__dict__
         target = _rewritten(function) if is_users and _is_convertible(function) else None
         if is_users and target is None and _CONVERTED not in function.__dict__:
             # Nobody will see what it does with them.
@@ -107,7 +104,7 @@ def _converted_call(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
         return _call_builtin(function, args, kwargs, scope)
     # An object that is called: a layer of the user's own, say.
     method = type(function).__call__
-    if isinstance(method, types.FunctionType) and _is_convertible(method) and _is_users(method):
+    if isinstance(method, types.FunctionType) and _is_convertible(method) and _users.is_users(method):
         return converted_call(method, (function, *args), kwargs, scope)
     return function(*args, **kwargs)
 
@@ -146,55 +143,11 @@ def _is_convertible(function: types.FunctionType) -> bool:
 
 def _leads_to_users(function: types.FunctionType) -> bool:
     """Return whether a function belongs to the user's program, or is a wrapper of ours around one that does."""
-    if _is_users(function):
+    if _users.is_users(function):
         return True
     wrapped = function.__dict__.get("__wrapped__")
     ours = function.__globals__.get("__name__", "").partition(".")[0] == "stratax"
     return ours and isinstance(wrapped, types.FunctionType) and _leads_to_users(wrapped)
-
-
-_PATHS = {name: sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
-# Looked for before the standard library, inside whose folder they lie.
-_INSTALLED = ("site-packages", "dist-packages")
-# Libraries that JAX traces as they are: their loops are not the user's.
-_NEVER = ("keras", "jax", "jaxlib", "numpy", "stratax", "malt")
-
-
-def _is_users(function: types.FunctionType) -> bool:
-    """Return whether a function that is called belongs to the user's program."""
-    return _is_users_module(function.__code__.co_filename, function.__globals__.get("__name__") or "")(
-        function.__globals__
-    )
-
-
-@functools.lru_cache(maxsize=4096)
-def _is_users_module(filename: str, module: str) -> Callable[[dict[str, Any]], bool]:
-    """Return whether functions of a module are the user's, by one rule for all functions of one file."""
-    if module.partition(".")[0] in _NEVER or filename.startswith("<frozen"):
-        return _no
-    parts = pathlib.Path(filename).parts
-    if any(folder in parts for folder in _INSTALLED):
-        return _uses_stratax
-    standard = tuple(os.path.join(_PATHS[name], "") for name in ("stdlib", "platstdlib"))
-    return _no if filename.startswith(standard) else _yes
-
-
-def _yes(_: dict[str, Any]) -> bool:
-    return True
-
-
-def _no(_: dict[str, Any]) -> bool:
-    return False
-
-
-def _uses_stratax(module: dict[str, Any]) -> bool:
-    """Return whether an installed module imports Stratax: then its loops may be meant to be compiled."""
-    # A list, as another thread may import into the module meanwhile.
-    for value in list(module.values()):
-        name = value.__name__ if isinstance(value, types.ModuleType) else getattr(value, "__module__", None)
-        if isinstance(name, str) and name.partition(".")[0] == "stratax":
-            return True
-    return False
 
 
 _lock = threading.Lock()

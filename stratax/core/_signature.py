@@ -17,7 +17,7 @@ import jax
 import numpy as np
 
 from stratax import _pytrees
-from stratax.core import _stream
+from stratax.core import _stream, _users
 
 # RaggedTensors that a pipeline made before JAX was there may be arguments.
 _pytrees.tell_jax()
@@ -98,22 +98,30 @@ def sort_arguments(arguments: object) -> Arguments:
     return Arguments((treedef, tuple(parts)), dynamic, streams, leaves, treedef)
 
 
-def static_key(value: object, seen: frozenset[int] = frozenset()) -> Hashable:
-    """Return a key for a value that a program is specialised on."""
+def static_key(value: object, seen: dict[int, int] | None = None) -> Hashable:
+    """Return a key for a value that a program is specialised on.
+
+    Args:
+        value: The value.
+        seen: The functions whose keys the key already has, by their place in it.
+    """
     if isinstance(value, _BY_VALUE):
         return (type(value), value) if not isinstance(value, slice) else (slice, repr(value))
     if isinstance(value, (float, complex)):
         return (type(value), repr(value))  # 0.0 == -0.0, and nan != nan.
     if isinstance(value, Alias):
         return Ref(value.identity)
-    # A function may close over itself.
-    if id(value) in seen:
-        return "recursion"
+    seen = {} if seen is None else seen
     if isinstance(value, types.FunctionType):
-        return _function_key(value, seen | {id(value)})
+        # Functions may read themselves and one another.
+        if id(value) in seen:
+            return ("seen", seen[id(value)])
+        seen[id(value)] = len(seen)
+        return _function_key(value, seen)
     if isinstance(value, types.MethodType):
         # Every access makes a new bound method; what it is made of stays the same.
-        return (Ref(value.__self__), static_key(value.__func__, seen))
+        function = static_key(value.__func__, seen)
+        return (Ref(value.__self__), function, _attributes_key(value, seen))
     if isinstance(value, functools.partial):
         parts = (value.func, *value.args, *value.keywords.values())
         return (functools.partial, tuple(value.keywords), *(static_key(part, seen) for part in parts))
@@ -124,18 +132,39 @@ def static_key(value: object, seen: frozenset[int] = frozenset()) -> Hashable:
 def closure_key(function: Callable[..., Any]) -> Hashable:
     """Return a key for what a function closes over, empty for one that closes over nothing."""
     cells = getattr(inspect.unwrap(function), "__closure__", None)
-    return tuple(_cell_key(cell, frozenset()) for cell in cells) if cells else ()
+    seen: dict[int, int] = {}
+    return tuple(_cell_key(cell, seen) for cell in cells) if cells else ()
 
 
-def _function_key(function: types.FunctionType, seen: frozenset[int]) -> Hashable:
+def _function_key(function: types.FunctionType, seen: dict[int, int]) -> Hashable:
     cells = tuple(_cell_key(cell, seen) for cell in function.__closure__ or ())
     defaults = tuple(static_key(d, seen) for d in (function.__defaults__ or ()))
     keywords = tuple((k, static_key(d, seen)) for k, d in (function.__kwdefaults__ or {}).items())
     # A lambda in a loop is a new function each time, but with the same code and, often, the same cells.
-    return (function.__code__, cells, defaults, keywords)
+    return (function.__code__, cells, defaults, keywords, _globals_key(function, seen))
 
 
-def _cell_key(cell: types.CellType, seen: frozenset[int]) -> Hashable:
+def _globals_key(function: types.FunctionType, seen: dict[int, int]) -> Hashable:
+    """Return a key for what a function reads of its module: a library does not rebind its names."""
+    if not _users.is_users(function):
+        return ()
+    around = function.__globals__
+    return tuple(
+        static_key(around[name], seen) if name in around else None
+        for name in _users.globals_read(function.__code__)
+    )
+
+
+def _attributes_key(method: types.MethodType, seen: dict[int, int]) -> Hashable:
+    """Return a key for what a method reads of its object, likewise: rebound like a name, it is another value."""
+    function, attributes = method.__func__, getattr(method.__self__, "__dict__", None)
+    if not isinstance(function, types.FunctionType) or not attributes or not _users.is_users(function):
+        return ()
+    names = _users.attributes_read(function.__code__)
+    return tuple(static_key(attributes[name], seen) if name in attributes else None for name in names)
+
+
+def _cell_key(cell: types.CellType, seen: dict[int, int]) -> Hashable:
     try:
         return static_key(cell.cell_contents, seen)
     except ValueError:  # The cell is still empty: a local function that is defined later.

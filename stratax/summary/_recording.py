@@ -170,6 +170,8 @@ def _fetching(value: Any) -> Any:
                 f"sharding {shown(str(value.sharding))}. Gather it first (`strategy.gather`)."
             )
         value = value.addressable_data(0)
+    # A copy: the value of a variable is given to the next program that writes the variable, perhaps before it is here.
+    value = jnp.copy(value)
     value.copy_to_host_async()
     return value
 

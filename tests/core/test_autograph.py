@@ -198,14 +198,6 @@ def test_code_of_libraries_is_not_converted(function):
     assert _autograph.convert(target) is target
 
 
-def test_code_of_an_installed_package_is_converted_if_it_uses_stratax():
-    installed = "/somewhere/site-packages/package/module.py"
-    rule = _autograph._is_users_module(installed, "package.module")
-    assert rule({"helper": core.function})
-    assert not rule({"helper": len})
-    assert _autograph._is_users_module("/home/me/train.py", "train")({})
-
-
 def test_a_function_without_source_runs_as_python_and_warns_once():
     namespace = {"core": core}
     exec("def run(x):\n  for _ in core.range(2):\n    x = x * 2\n  return x", namespace)

@@ -27,6 +27,32 @@ class Thing:
         return 0
 
 
+FACTOR = 2.0
+
+
+def reader(x):
+    return x * FACTOR
+
+
+def even(n):
+    return n == 0 or odd(n - 1)
+
+
+def odd(n):
+    return n != 0 and even(n - 1)
+
+
+class Scaling:
+    def __init__(self, factor):
+        self.factor = factor
+        self.calls = 0
+        self.other = 0
+
+    def scaled(self, x):
+        self.calls = self.calls + 1
+        return x * self.factor
+
+
 def adder(n):
     def add(x, *, scale=2.0):
         return x * scale + n
@@ -100,3 +126,32 @@ def test_arrays_are_described_by_type_and_the_rest_by_value():
     assert _signature.describe(np.zeros((2, 3), "int8")) == "int8[2,3]"
     assert _signature.describe(jnp.asarray(1.0)) == "weakly typed float32[]"
     assert _signature.describe("text") == "'text'"
+
+
+def test_functions_that_read_another_value_of_a_name_differ(monkeypatch):
+    def key():
+        return _signature.static_key(lambda x: reader(x))
+
+    before = key()
+    assert before == key()
+    monkeypatch.setitem(globals(), "FACTOR", 3.0)
+    assert key() != before
+    monkeypatch.undo()
+    assert key() == before
+
+
+def test_functions_that_call_one_another_have_a_key():
+    assert _signature.static_key(even) == _signature.static_key(even)
+    assert _signature.static_key(even) != _signature.static_key(odd)
+
+
+def test_a_method_differs_where_it_reads_another_value_of_its_object():
+    scaling = Scaling(2.0)
+    before = _signature.static_key(scaling.scaled)
+    assert before == _signature.static_key(scaling.scaled)
+    scaling.factor = 3.0
+    assert _signature.static_key(scaling.scaled) != before
+    # What it does not read, or sets itself, is no part of it.
+    before = _signature.static_key(scaling.scaled)
+    scaling.other, scaling.calls = 1, 1
+    assert _signature.static_key(scaling.scaled) == before

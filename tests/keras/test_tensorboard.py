@@ -61,6 +61,15 @@ def test_metrics_weights_and_the_model_are_written(mirrored, train, read, data, 
     assert values(validation["evaluation_loss_vs_iterations"])[1] == [2, 4]
 
 
+def test_evaluations_of_all_epochs_are_written_by_a_model_without_a_strategy(read, data, tmp_path):
+    x, y = data
+    model, written = make(), keras.callbacks.TensorBoard(tmp_path, update_freq=1)
+    model.fit(
+        x[:8], y[:8], batch_size=2, epochs=3, verbose=0, callbacks=[written], validation_data=(x[:8], y[:8])
+    )
+    assert values(read(tmp_path / "validation")["evaluation_loss_vs_iterations"])[1] == [4, 8, 12]
+
+
 class Writing(layers.Layer):
     """Writes the mean of what it sees."""
 

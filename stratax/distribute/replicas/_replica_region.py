@@ -13,6 +13,7 @@ from jax.extend import core as jax_core
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from stratax.core import regions
+from stratax.distribute.replicas._contexts import in_cross_replica_context
 from stratax.distribute.replicas._exchange import sum_over_replicas
 from stratax.distribute.replicas._values import REPLICA_AXIS
 
@@ -74,11 +75,17 @@ class ReplicaRegion(regions.Region, PostponesUpdates):
     def get_current_value(self, variable: keras.Variable) -> Any:
         # Read before it is updated, a variable would have the value of before the optimizer's step.
         self._catch_up(variable)
-        return super().get_current_value(variable)
+        value = super().get_current_value(variable)
+        return sum_over_replicas(value) if _is_one_of_shares(variable) else value
 
     def add_update(self, update: tuple[keras.Variable, Any]) -> None:
-        self._catch_up(update[0])
-        super().add_update(update)
+        variable, value = update
+        self._catch_up(variable)
+        if _is_one_of_shares(variable):
+            # What is assigned for all replicas counts once.
+            whole = jnp.asarray(value)
+            value = jnp.where(jax.lax.axis_index(REPLICA_AXIS) == 0, whole, jnp.zeros_like(whole))
+        super().add_update((variable, value))
 
     def postpone(self, update: PostponedUpdate) -> None:
         self.postponed.append(update)
@@ -174,6 +181,11 @@ def _is_averaged(variable: keras.Variable, dtype: Any) -> bool:
     """Return whether replicas' values become their mean; else, where they are not added up, they become the first's."""
     floating = jnp.issubdtype(dtype, jnp.floating)
     return bool(floating) and variable.aggregation != "only_first_replica" and not is_seed_state(variable)
+
+
+def _is_one_of_shares(variable: keras.Variable) -> bool:
+    """Return whether replicas hold shares of a variable that add up, and all of it is read or written: `merge_call`."""
+    return variable.aggregation == "sum" and in_cross_replica_context()
 
 
 def is_seed_state(variable: keras.Variable) -> bool:

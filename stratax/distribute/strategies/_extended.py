@@ -23,7 +23,6 @@ from stratax.distribute.replicas import (
     in_cross_replica_context,
     in_replica,
     is_default,
-    num_participants,
 )
 from stratax.distribute.strategies import _ownership, _updates
 from stratax.distribute.strategies._execution import Execution
@@ -213,8 +212,7 @@ class StrategyExtended:
         with contextlib.nullcontext() if is_in_force else strategy.scope():
             self.place_program()
             own_args, own_kwargs = _updates.arguments(var, (tuple(args), kwargs))
-            count = num_participants(strategy) or 1
-            result = _updates.updated(var, lambda: fn(var, *own_args, **own_kwargs), count)
+            result = _updates.values_of_variables(fn(var, *own_args, **own_kwargs))
             if self._storage_of(var) is not None and regions.current_region() is None:
                 # An assignment outside of programs leaves a value where it was computed.
                 self._placement.place([var], [var.value])

@@ -1,10 +1,8 @@
 """Values of `StrategyExtended.update` and `reduce_to`: where they go, and what an update gets (distribute layer)."""
 
-from collections.abc import Callable
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import keras
 import numpy as np
 from jax.sharding import NamedSharding, PartitionSpec, Sharding, SingleDeviceSharding
@@ -14,7 +12,7 @@ from stratax._shown import shown
 from stratax.cluster import resolve_device
 from stratax.core import regions, variable_store
 from stratax.core.placement import place
-from stratax.distribute.replicas import REPLICA_AXIS, PerReplica, is_per_replica, sum_over_replicas
+from stratax.distribute.replicas import PerReplica, is_per_replica
 
 
 def sharding_of(destinations: object, storage: Sharding | None) -> Sharding | None:
@@ -95,25 +93,8 @@ def _row(array: Any) -> Any:
     return array[0]
 
 
-def updated(variable: keras.Variable, call: Callable[[], Any], num_replicas: int) -> Any:
-    """Return what an update returns, with values in the place of variables.
-
-    Args:
-        variable: The variable that it updates.
-        call: Makes the update.
-        num_replicas: How many replicas trace it, each for itself, in `merge_call`; 1 outside.
-    """
-    if num_replicas == 1 or variable.aggregation != "sum":
-        return _values(call())
-    # Replicas hold shares that add up. The update is of the whole, and is not to count once for each.
-    variable.assign(sum_over_replicas(variable.value))
-    result = _values(call())
-    whole = jnp.asarray(variable.value)
-    variable.assign(jnp.where(jax.lax.axis_index(REPLICA_AXIS) == 0, whole, jnp.zeros_like(whole)))
-    return result
-
-
-def _values(result: Any) -> Any:
+def values_of_variables(result: Any) -> Any:
+    """Return what an update returns, with values in the place of variables."""
     return jax.tree.map(lambda leaf: leaf.value if isinstance(leaf, keras.Variable) else leaf, result)
 
 

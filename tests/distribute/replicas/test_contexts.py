@@ -8,6 +8,7 @@ import pytest
 
 import stratax as sx
 from stratax import errors
+from stratax.core import functions
 from stratax.distribute import MirroredStrategy, OneDeviceStrategy
 from stratax.distribute.replicas import _contexts
 
@@ -107,3 +108,25 @@ def test_an_axis_is_counted_from_the_front(axis, index):
 def test_an_axis_that_is_none_is_refused(axis, error, message):
     with pytest.raises(error, match=message):
         _contexts.check_axis(axis, 3)
+
+
+@pytest.mark.parametrize("eagerly", [False, True])
+def test_what_merge_call_assigns_to_a_sum_counts_once(two, eagerly):
+    # Numbers of TensorFlow 2.21, MirroredStrategy(["CPU:0", "CPU:1"]).
+    with two.scope():
+        total = sx.Variable(1.0, aggregation="sum")
+
+    def merge(strategy):
+        before = total.read_value()
+        total.assign(5.0)
+        for _ in range(3):
+            total.assign_add(before)
+        return before
+
+    functions.run_functions_eagerly(eagerly)
+    try:
+        seen = two.run(lambda: _contexts.get_replica_context().merge_call(merge))
+    finally:
+        functions.run_functions_eagerly(False)
+    assert float(total.value) == 8.0
+    assert [float(value) for value in two.experimental_local_results(seen)] == [1.0, 1.0]

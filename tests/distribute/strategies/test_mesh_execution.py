@@ -311,3 +311,26 @@ def test_what_the_loop_itself_reads_is_one_value_in_every_iteration(strategy, nu
 def test_values_of_one_replica_are_what_the_function_returns(one):
     marker = object()
     assert one.experimental_distribute_values_from_function(lambda c: marker) is marker
+
+
+RATE = 2.0
+
+
+def times_rate(x):
+    return x * RATE
+
+
+def test_a_rebound_name_is_seen_by_the_next_run(strategy, monkeypatch):
+    def total(fn):
+        return float(strategy.reduce("SUM", strategy.run(fn, args=(jnp.float32(1.0),)), axis=None))
+
+    assert [total(times_rate), total(lambda x: times_rate(x))] == [4.0, 4.0]
+    monkeypatch.setitem(globals(), "RATE", 3.0)
+    assert [total(times_rate), total(lambda x: times_rate(x))] == [6.0, 6.0]
+
+
+def test_new_functions_of_one_code_are_compiled_once(strategy):
+    traces = []
+    for _ in range(3):
+        strategy.run(lambda x: traces.append(1) or x * RATE, args=(jnp.float32(1.0),))
+    assert len(traces) == 1
