@@ -134,7 +134,14 @@ def _with_preparation(original: Callable[..., Any]) -> Callable[..., Any]:
         if given and isinstance(x, keras.utils.PyDataset):
             for name, value in given.items():
                 setattr(x, name, value)
-        return original(self, x, *args, **kwargs)
+        try:
+            return original(self, x, *args, **kwargs)
+        except Exception as error:
+            from stratax.core import dispatches
+
+            # Or this function would be a line of the traceback.
+            dispatches.shorten(error)
+            raise
 
     return method
 
