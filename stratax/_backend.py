@@ -50,43 +50,58 @@ def hook_keras(hooks: str, after: Sequence[str]) -> None:
         after: The modules without which there is no strategy to follow, and those on which `hooks` stands: it can't be
             imported while one of them is.
     """
+    late = _LateHooks(hooks)
 
     def install() -> None:
         # A module that is still being imported lacks the names that the hooks replace.
         if not any(name in _executing for name in after):
-            importlib.import_module(hooks)
+            late.install()
 
     for name in after:
         after_import(name, install)
-    after_import("keras", lambda: _import_before_use(hooks))
+    after_import("keras", late.wait)
 
 
-def _import_before_use(hooks: str) -> None:
-    """Import `hooks` when a model is used, because Keras may just be imported by what they import themselves.
+class _LateHooks:
+    """Imports the hooks when a model is used, because Keras may just be imported by what they import themselves.
 
-    That is when it is compiled, or when it predicts without having been.
+    Args:
+        hooks: The module that puts the hooks in place.
     """
-    from stratax.seams import keras as seam
 
-    for owner, name in ((seam.Trainer, "compile"), (seam.JAXTrainer, "predict")):
-        setattr(owner, name, _importing(hooks, owner, name))
+    def __init__(self, hooks: str) -> None:
+        self._hooks = hooks
+        # What waits at (class, name), and what Keras has there.
+        self._waiting: dict[tuple[type, str], tuple[Callable[..., Any], Callable[..., Any]]] = {}
 
+    def wait(self) -> None:
+        """Have the calls of models import the hooks."""
+        from stratax.seams import keras as seam
 
-def _importing(hooks: str, owner: type, name: str) -> Callable[..., Any]:
-    """Return a method that imports `hooks` before it is called for the first time."""
-    original = getattr(owner, name)
+        for owner, names in ((seam.Trainer, ("compile",)), (seam.JAXTrainer, seam.CALLS)):
+            for name in names:
+                keras_own = getattr(owner, name)
+                waiting = self._waiting[owner, name] = self._importing(owner, name, keras_own), keras_own
+                setattr(owner, name, waiting[0])
 
-    @functools.wraps(original)
-    def method(self: object, *args: object, **kwargs: object) -> Any:
-        # The hooks may have replaced the method meanwhile, while somebody kept this one.
-        if getattr(owner, name) is not method:
-            return original(self, *args, **kwargs)
-        # The original goes back first: the hooks wrap what they find there.
-        setattr(owner, name, original)
-        importlib.import_module(hooks)
-        return getattr(owner, name)(self, *args, **kwargs)
+    def install(self) -> None:
+        """Import the hooks. Keras' own methods go back first: the hooks wrap what they find there."""
+        for (owner, name), (waiting, keras_own) in list(self._waiting.items()):
+            if getattr(owner, name) is waiting:
+                setattr(owner, name, keras_own)
+                del self._waiting[owner, name]
+        importlib.import_module(self._hooks)
 
-    return method
+    def _importing(self, owner: type, name: str, keras_own: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(keras_own)
+        def method(model: object, *args: object, **kwargs: object) -> Any:
+            self.install()
+            # Somebody may have kept this method, or wrapped it, as programs do that log each `fit`. What was put in
+            # its place in the class itself was wrapped by the hooks, and has just come from there.
+            in_place = keras_own if (owner, name) in self._waiting else getattr(owner, name)
+            return in_place(model, *args, **kwargs)
+
+        return method
 
 
 def after_import(name: str, then: Callable[[], object]) -> None:

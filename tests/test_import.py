@@ -137,6 +137,30 @@ def test_keras_models_know_strategies_whatever_was_imported_first(program):
     assert run(f"{program}\nimport json; print(json.dumps({HOOKED}))") is True
 
 
+def test_a_method_of_models_that_was_kept_before_any_strategy_knows_strategies():
+    # As programs do that log each call: `fit` is wrapped when there is no strategy yet.
+    program = """
+import json, numpy as np, stratax as sx, keras
+kept = {name: getattr(keras.Model, name) for name in ("compile", "fit", "evaluate", "predict", "train_on_batch")}
+called = []
+def wrap(name):
+    def method(self, *args, **kwargs):
+        called.append(name)
+        return kept[name](self, *args, **kwargs)
+    setattr(keras.Model, name, method)
+for name in kept:
+    wrap(name)
+with sx.distribute.MirroredStrategy(["/cpu:0", "/cpu:1"]).scope():
+    model = keras.Sequential([keras.layers.Dense(1)])
+    model.compile(loss="mse")
+x = np.ones([4, 1])
+model.fit(x, x, verbose=0), model.evaluate(x, x, verbose=0), model.predict(x, verbose=0), model.train_on_batch(x, x)
+print(json.dumps([called, len(model.layers[0].kernel.value.devices())]))
+"""
+    calls = ["compile", "fit", "evaluate", "predict", "train_on_batch"]
+    assert run(program, STRATAX_SIMULATE="cpu:2") == [calls, 2]
+
+
 def test_asking_whether_keras_is_installed_does_not_import_it():
     program = """
 import importlib.util, json, sys, stratax

@@ -35,7 +35,7 @@ def install() -> None:
         {
             f"{trainer}.__init__": _created_hook,
             f"{trainer}.compile": _compile_hook,
-            **{f"{jax_trainer}.{name}": functools.partial(_call_hook, name=name) for name in _trainer.CALLS},
+            **{f"{jax_trainer}.{name}": functools.partial(_call_hook, name=name) for name in seam.CALLS},
             **{f"{jax_trainer}.{name}": functools.partial(_step_hook, name=name) for name in _steps.STEPS},
         },
     )

@@ -38,11 +38,9 @@ _METHODS = (
     "_get_jax_state",
     "_symbolic_build",
 )
-# What users call, and may override.
-CALLS = ("fit", "evaluate", "predict", "train_on_batch", "test_on_batch", "predict_on_batch")
 # Keras' own: those of `keras.Model` are replaced, and lead here.
 _KERAS: dict[str, Callable[..., Any]] = {
-    name: seam.original(f"keras.src.backend.jax.trainer:JAXTrainer.{name}") for name in CALLS
+    name: seam.original(f"keras.src.backend.jax.trainer:JAXTrainer.{name}") for name in seam.CALLS
 }
 _KERAS_BUILD = seam.JAXTrainer._symbolic_build
 

@@ -40,6 +40,7 @@ from keras.src.utils.naming import to_snake_case
 from keras.src.utils.python_utils import is_default
 
 __all__ = [
+    "CALLS",
     "REPLACED",
     "ArrayDataAdapter",
     "BaseOptimizer",
@@ -247,6 +248,9 @@ _LOGS = "a bare `except` around the wait for the devices swallows Ctrl-C and err
 _REPLICAS = "Keras asks `tf.distribute` on its TensorFlow backend, and does nothing on JAX"
 _SUMMARY = "Keras' TensorBoard callback writes through TensorFlow, which need not be there"
 
+# What users call on a model, and may override.
+CALLS = ("fit", "evaluate", "predict", "train_on_batch", "test_on_batch", "predict_on_batch")
+
 # Every attribute of Keras that is replaced.
 REPLACED = (
     Replaced("keras:Variable.__new__", _AGAIN),
@@ -257,12 +261,7 @@ REPLACED = (
     Replaced(f"{_TRAINER}.__init__", _FOLLOWS),
     Replaced(f"{_TRAINER}.compile", _FOLLOWS),
     Replaced(f"{_TRAINER}._symbolic_build", _LATE),
-    Replaced(f"{_JAX_TRAINER}:JAXTrainer.fit", _FOLLOWS),
-    Replaced(f"{_JAX_TRAINER}:JAXTrainer.evaluate", _FOLLOWS),
-    Replaced(f"{_JAX_TRAINER}:JAXTrainer.predict", _FOLLOWS),
-    Replaced(f"{_JAX_TRAINER}:JAXTrainer.train_on_batch", _FOLLOWS),
-    Replaced(f"{_JAX_TRAINER}:JAXTrainer.test_on_batch", _FOLLOWS),
-    Replaced(f"{_JAX_TRAINER}:JAXTrainer.predict_on_batch", _FOLLOWS),
+    *(Replaced(f"{_JAX_TRAINER}:JAXTrainer.{name}", _FOLLOWS) for name in CALLS),
     Replaced(f"{_JAX_TRAINER}:JAXTrainer.train_step", _STEP),
     Replaced(f"{_JAX_TRAINER}:JAXTrainer.test_step", _STEP),
     Replaced(f"{_JAX_TRAINER}:JAXTrainer.predict_step", _STEP),
