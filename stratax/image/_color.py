@@ -34,8 +34,8 @@ def adjust_brightness(image: TensorLike, delta: TensorLike) -> Any:
     Example:
         >>> import numpy as np
         >>> from stratax import image
-        >>> image.adjust_brightness(np.array([[[10, 250, 0]]], np.uint8), 0.1)
-        array([[[ 35, 255,  25]]], dtype=uint8)
+        >>> image.adjust_brightness(np.array([[[10, 250, 0]]], np.uint8), 0.1).tolist()
+        [[[35, 255, 25]]]
     """
     image, xp = as_image(image)
     floats = to_float(image)

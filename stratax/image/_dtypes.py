@@ -51,8 +51,8 @@ def convert_image_dtype(
     Example:
         >>> import numpy as np
         >>> from stratax import image
-        >>> image.convert_image_dtype(np.array([0, 0.5, 1], np.float32), np.uint8)
-        array([  0, 127, 255], dtype=uint8)
+        >>> image.convert_image_dtype(np.array([0, 0.5, 1], np.float32), np.uint8).tolist()
+        [0, 127, 255]
     """
     image, xp = as_image(image)
     target = as_dtype(dtype)

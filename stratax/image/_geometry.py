@@ -120,9 +120,8 @@ def crop_to_bounding_box(
     Example:
         >>> import numpy as np
         >>> from stratax import image
-        >>> image.crop_to_bounding_box(np.arange(12).reshape(3, 4, 1), 1, 2, 2, 2)[..., 0]
-        array([[ 6,  7],
-               [10, 11]])
+        >>> image.crop_to_bounding_box(np.arange(12).reshape(3, 4, 1), 1, 2, 2, 2)[..., 0].tolist()
+        [[6, 7], [10, 11]]
     """
     image, _ = as_image(image)
     check_image(image)

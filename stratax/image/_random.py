@@ -34,7 +34,7 @@ def random_flip_left_right(image: TensorLike, seed: int | None = None) -> Any:
     Example:
         >>> import numpy as np
         >>> from stratax import image
-        >>> image.random_flip_left_right(np.zeros((8, 4, 6, 3), np.uint8), seed=1).shape
+        >>> tuple(image.random_flip_left_right(np.zeros((8, 4, 6, 3), np.uint8), seed=1).shape)
         (8, 4, 6, 3)
     """
     image, _ = as_image(image)

@@ -83,8 +83,8 @@ def resize(
     Example:
         >>> import numpy as np
         >>> from stratax import image
-        >>> image.resize(np.arange(8, dtype=np.uint8).reshape(2, 4, 1), (1, 2))[..., 0]
-        array([[2.5, 4.5]], dtype=float32)
+        >>> image.resize(np.arange(8, dtype=np.uint8).reshape(2, 4, 1), (1, 2))[..., 0].tolist()
+        [[2.5, 4.5]]
     """
     images, xp, rows, columns = _checked(images, size, preserve_aspect_ratio=preserve_aspect_ratio)
     chosen = _method(method)

@@ -38,9 +38,8 @@ def to_dense(
     Example:
         >>> import numpy as np
         >>> import stratax.tf as tf
-        >>> tf.sparse.to_dense(tf.SparseTensor([[0, 1], [1, 0]], np.array([5, 6]), [2, 2]), -1)
-        array([[-1,  5],
-               [ 6, -1]])
+        >>> tf.sparse.to_dense(tf.SparseTensor([[0, 1], [1, 0]], np.array([5, 6]), [2, 2]), -1).tolist()
+        [[-1, 5], [6, -1]]
     """
     if not isinstance(sp_input, HostTensor):
         return sparse_to_dense(sp_input, default_value, validate_indices, name)

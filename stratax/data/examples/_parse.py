@@ -58,8 +58,8 @@ def parse_single_example(
     Example:
         >>> from stratax.data import Example, Feature, Features, FixedLenFeature, Int64List, parse_single_example
         >>> example = Example(features=Features(feature={"label": Feature(int64_list=Int64List(value=[7]))}))
-        >>> parse_single_example(example.SerializeToString(), {"label": FixedLenFeature([], "int64")})
-        {'label': np.int64(7)}
+        >>> int(parse_single_example(example.SerializeToString(), {"label": FixedLenFeature([], "int64")})["label"])
+        7
     """
     if (parts := composed(features)) is not None:
         return parts[1](parse_single_example(serialized, parts[0], example_names))
@@ -110,8 +110,8 @@ def parse_example(
         ...     Example(features=Features(feature={"n": Feature(int64_list=Int64List(value=[n]))})).SerializeToString()
         ...     for n in range(3)
         ... ]
-        >>> parse_example(records, {"n": FixedLenFeature([], "int64")})
-        {'n': array([0, 1, 2])}
+        >>> parse_example(records, {"n": FixedLenFeature([], "int64")})["n"].tolist()
+        [0, 1, 2]
     """
     if (parts := composed(features)) is not None:
         # What is put together needs the values.
