@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import keras
 
 from stratax import errors
+from stratax._indices import check_indices
 from stratax._shown import shown
 from stratax.core import _capture
 from stratax.core._indexed_slices import IndexedSlices
@@ -97,27 +98,36 @@ class Updated(keras.Variable):
             updates: A value or slice for each.
             name: Ignored.
         """
-        return self._updated("add", _positions(indices), updates)
+        return self._updated("add", self._positions(indices), updates)
 
     def scatter_nd_sub(self, indices: Any, updates: Any, name: str | None = None) -> Any:
         """Subtract elements or slices; see :meth:`scatter_nd_add`."""
-        return self._updated("subtract", _positions(indices), updates)
+        return self._updated("subtract", self._positions(indices), updates)
 
     def scatter_nd_update(self, indices: Any, updates: Any, name: str | None = None) -> Any:
         """Replace elements or slices; see :meth:`scatter_nd_add`."""
-        return self._updated("set", _positions(indices), updates)
+        return self._updated("set", self._positions(indices), updates)
 
     def gather_nd(self, indices: Any, name: str | None = None) -> Any:
         """Return elements or slices by their positions, as `tf.Variable.gather_nd`."""
-        return jnp.asarray(self.value)[_positions(indices)]
+        return jnp.asarray(self.value)[self._positions(indices)]
 
     def sparse_read(self, indices: Any, name: str | None = None) -> Any:
         """Return rows by their indices, as `tf.Variable.sparse_read`."""
-        return jnp.take(jnp.asarray(self.value), jnp.asarray(indices), axis=0)
+        rows = jnp.asarray(indices)
+        check_indices([rows], self.shape)
+        return jnp.take(jnp.asarray(self.value), rows, axis=0)
 
     def _scattered(self, how: str, sparse_delta: Any) -> Any:
         slices = _slices(sparse_delta)
-        return self._updated(how, jnp.asarray(slices.indices), slices.values)
+        rows = jnp.asarray(slices.indices)
+        check_indices([rows], self.shape)
+        return self._updated(how, rows, slices.values)
+
+    def _positions(self, indices: Any) -> tuple[Any, ...]:
+        positions = _positions(indices)
+        check_indices(positions, self.shape)
+        return positions
 
     def _updated(self, how: str, place: Any, values: Any) -> Any:
         values = jnp.asarray(values, self.dtype)

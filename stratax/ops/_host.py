@@ -40,6 +40,11 @@ def is_made_on_host(value: object) -> bool:
     )
 
 
+def is_made_of_numbers(value: object) -> bool:
+    """Return whether a value is a number of Python, or nested lists of such."""
+    return all(isinstance(leaf, _NUMBERS) for leaf in _leaves(value))
+
+
 def host_array(value: Any, dtype: Any = None) -> Any:
     """Return an array of numbers on the host; the default dtypes are TensorFlow's for Python's numbers.
 

@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from stratax._indices import check_indices
 from stratax._shown import shown
 from stratax._typing import Axis, DTypeLike, PyTree, TensorLike
 from stratax.data.elements import Rank, as_array
 from stratax.errors import BadArgumentError, BadTypeError
 from stratax.ops import indexing, labels
-from stratax.ops._host import host_array, is_made_on_host, is_numpy, is_on_host, is_traced
+from stratax.ops._host import is_made_of_numbers, is_made_on_host, is_numpy, is_on_host, is_traced
 from stratax.ops._keras_ops import ops
 from stratax.ops._text import as_text, holds_text, or_text
 from stratax.ops.creation import on_device, sizes_of
@@ -28,6 +29,13 @@ def _library(*operands: object) -> Any:
 def _are_on_host(*operands: object) -> bool:
     # Where one is text, `or_text` has brought the others to the host.
     return is_on_host(*operands) or any(map(holds_text, operands))
+
+
+def _array(value: Any) -> Any:
+    """Return a list of numbers as an array; anything else as it is."""
+    if not isinstance(value, list | tuple) or _are_on_host(value):
+        return value
+    return on_device(value)
 
 
 @nameable
@@ -56,7 +64,10 @@ def cast(x: Any, dtype: Any, name: str | None = None) -> Any:
     if is_numpy(x):
         return x.astype(as_dtype(dtype))
     if is_made_on_host(x):
-        return host_array(x, as_dtype(dtype))
+        return as_array(x).astype(as_dtype(dtype))[()]
+    if isinstance(x, bool | int | float | complex | list | tuple) and is_made_of_numbers(x):
+        # As arrays of numbers are cast, of 64 bits: what does not fit wraps, where Python's numbers would raise.
+        x = np.asarray(x).astype(device_dtype(dtype))
     return of_same_rows(ops.cast(x, device_dtype(dtype)), x)
 
 
@@ -163,7 +174,7 @@ def broadcast_to(input: TensorLike, shape: TensorLike, name: str | None = None) 
 @or_text("input")
 def tile(input: TensorLike, multiples: TensorLike, name: str | None = None) -> Any:
     """`input` repeated `multiples[i]` times along dimension i, as `tf.tile`."""
-    return _library(input).tile(input, sizes_of("multiples", multiples))
+    return _library(input).tile(_array(input), sizes_of("multiples", multiples))
 
 
 @nameable
@@ -212,7 +223,7 @@ def pad(
         around: Any = constant_values
         if holds_text(tensor):
             around = as_text("constant_values", b"" if isinstance(around, int) else around)[()]
-        return _library(tensor).pad(tensor, widths, mode=kind, constant_values=around)
+        return _library(tensor).pad(_array(tensor), widths, mode=kind, constant_values=around)
     # NumPy would begin from the other edge again.
     longest = [size - (kind == "reflect") for size in sizes]
     if any(max(width) > limit for width, limit in zip(widths, longest, strict=True)):
@@ -220,7 +231,7 @@ def pad(
             f"An array of shape {sizes} has too few values to mirror. Expected: at most {longest} on each side. "
             f"Received: paddings={shown(paddings)}, mode={shown(mode)}. Use smaller paddings, or CONSTANT."
         )
-    return _library(tensor).pad(tensor, widths, mode=kind)
+    return _library(tensor).pad(_array(tensor), widths, mode=kind)
 
 
 @nameable
@@ -228,7 +239,7 @@ def pad(
 def reverse(tensor: TensorLike, axis: Axis, name: str | None = None) -> Any:
     """`tensor` back to front along the dimensions `axis`, as `tf.reverse`."""
     axes = sizes_of("axis", axis)
-    return _library(tensor).flip(tensor, axis=axes[0] if len(axes) == 1 else axes)
+    return _library(tensor).flip(_array(tensor), axis=axes[0] if len(axes) == 1 else axes)
 
 
 @nameable
@@ -317,8 +328,8 @@ def gather(
     Args:
         params: An array, on a device or on the host.
         indices: Whole numbers of any shape.
-        validate_indices: Ignored. On a device an index out of range gives NaN, or the smallest whole number;
-            TensorFlow gives 0 on a GPU and raises on a CPU.
+        validate_indices: Ignored. In a compiled function an index out of range gives NaN, or the smallest whole
+            number; TensorFlow gives 0 on a GPU and raises on a CPU.
         axis: The dimension of `params` that the indices count; 0 if None.
         batch_dims: How many leading dimensions both have in common, and are gone through together; then the default
             of `axis` is the first dimension behind them.
@@ -329,7 +340,7 @@ def gather(
         a `model_fn` looks up by its results is known after the step: what is returned can be a prediction.
 
     Raises:
-        BadArgumentError: If shapes do not fit `batch_dims`, or an index on the host is out of range.
+        BadArgumentError: If shapes do not fit `batch_dims`, or a known index is out of range.
         BadTypeError: If traced indices look up text outside of a `model_fn`.
     """
     if batch_dims:
@@ -344,24 +355,9 @@ def gather(
 
 @or_text("params")
 def _gather(params: Any, indices: Any, axis: int) -> Any:
-    library = _library(params, indices)
-    if library is np:
-        # A compiled program cannot raise for an index out of range; on the host it can be refused.
-        _check_range(indices, np.shape(params)[axis])
-    return library.take(params, indices, axis=axis)
-
-
-def _check_range(indices: TensorLike, size: int) -> None:
-    """Raise for what NumPy would count from the end, and TensorFlow refuses."""
-    known = (
-        np.asarray(indices)
-        if isinstance(indices, np.ndarray | np.generic | int | list | tuple)
-        else np.zeros(0)
-    )
-    if known.size and (known.min() < 0 or known.max() >= size):
-        raise BadArgumentError(
-            f"`tf.gather` takes indices from 0 to {size - 1} here. Received: indices={shown(indices)}."
-        )
+    # A compiled program can't raise for an index out of range; what is known can be refused.
+    check_indices([indices], [np.shape(params)[axis]])
+    return _library(params, indices).take(params, indices, axis=axis)
 
 
 @nameable
@@ -394,7 +390,7 @@ def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None)
     # Without an array among them, numbers of Python have TensorFlow's dtypes.
     if library is np and not (hasattr(x, "dtype") or hasattr(y, "dtype")):
         x, y = as_array(x), as_array(y)
-    return library.where(condition, x, y)
+    return library.where(*map(_array, (condition, x, y)))
 
 
 @nameable

@@ -206,7 +206,7 @@ def zeros_like(input: Any, dtype: Any = None, name: str | None = None) -> Any:
         return np.full(as_text("input", input).shape, b"", object)[()]
     if is_on_host(input):
         return np.zeros_like(input, dtype=dtype)
-    return ops.zeros_like(input, dtype=None if dtype is None else device_dtype(dtype))
+    return _like(ops.zeros_like, input, dtype)
 
 
 @nameable
@@ -214,7 +214,13 @@ def ones_like(input: Any, dtype: Any = None, name: str | None = None) -> Any:
     """Return ones of the shape and, unless `dtype` says otherwise, the dtype of `input`, where it is."""
     if is_on_host(input):
         return np.ones_like(input, dtype=dtype)
-    return ops.ones_like(input, dtype=None if dtype is None else device_dtype(dtype))
+    return _like(ops.ones_like, input, dtype)
+
+
+def _like(make: Any, value: Any, dtype: Any) -> Any:
+    # Neither lists nor variables, of which Keras' functions read no dtype.
+    array = value if hasattr(value, "_keras_history") else on_device(value)
+    return make(array, dtype=None if dtype is None else device_dtype(dtype))
 
 
 def is_tensor(x: TensorLike) -> bool:

@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from stratax._indices import check_indices
 from stratax._shown import shown
 from stratax._typing import TensorLike
 from stratax.errors import BadArgumentError
@@ -63,6 +64,7 @@ def rows_of(params: Any, ids: Any, max_norm: float | None, partition_strategy: s
         begins = np.cumsum([0, *(np.shape(part)[0] for part in parts[:-1])])
         numbers = jnp.asarray(begins)[numbers % len(parts)] + numbers // len(parts)
     whole = on_device(parts[0]) if len(parts) == 1 else jnp.concatenate([on_device(part) for part in parts])
+    check_indices([numbers], whole.shape)
     rows = jnp.take(whole, numbers, axis=0)
     return rows if max_norm is None else _shortened(rows, max_norm, numbers.ndim)
 

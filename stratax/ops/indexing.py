@@ -1,7 +1,7 @@
 """Functions of `tf` that take parts of arrays, or put parts into them, by index (ops layer).
 
-NumPy arrays stay on the host, where an index out of range raises as TensorFlow's does on a CPU. A compiled program
-can't raise: there a gathered element is NaN or the smallest whole number, and what is scattered is left out.
+An index out of range raises, as TensorFlow's does on a CPU. A compiled program can't raise: there a gathered element is
+NaN or the smallest whole number, and what is scattered is left out.
 """
 
 import builtins
@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from stratax._indices import check_indices
 from stratax._shown import shown
 from stratax._typing import TensorLike
 from stratax.errors import BadArgumentError, BadTypeError
@@ -176,7 +177,7 @@ def gather_nd(
         An array of shape `indices.shape[:-1] + params.shape[k:]`, where `params` is.
 
     Raises:
-        BadArgumentError: If the vectors are too long, or on the host an index is out of range.
+        BadArgumentError: If the vectors are too long, or a known index is out of range.
     """
     return computed(_gather_nd, params, indices, batch_dims=int(batch_dims))
 
@@ -206,24 +207,8 @@ def _counter(xp: Any, shape: Sequence[int], dim: int) -> Any:
 
 
 def _taken(xp: Any, params: Any, index: tuple[Any, ...]) -> Any:
-    if xp is not np:
-        return params.at[index].get(mode="fill", wrap_negative_indices=False)
     check_indices(index, params.shape)
-    return params[index]
-
-
-def check_indices(index: Sequence[Any], shape: Sequence[int]) -> None:
-    """Raise for indices on the host that are not in an array: NumPy counts negative ones from the end.
-
-    Raises:
-        BadArgumentError: If one is out of range.
-    """
-    for part, size in zip(index, shape, strict=False):
-        if part.size and (part.min() < 0 or part.max() >= size):
-            raise BadArgumentError(
-                f"An index is out of range. Expected: from 0 to {size - 1} for an array of shape {tuple(shape)}. "
-                f"Received: {shown(part)}."
-            )
+    return params[index] if xp is np else params.at[index].get(mode="fill", wrap_negative_indices=False)
 
 
 def gather_batches(params: Any, indices: Any, axis: int, batch_dims: int) -> Any:
@@ -301,7 +286,7 @@ def scatter_nd(
         An array of that shape and the dtype of `updates`; on the host if the operands are.
 
     Raises:
-        BadArgumentError: If the shapes do not fit, or on the host an index is out of range.
+        BadArgumentError: If the shapes do not fit, or a known index is out of range.
     """
     sizes = sizes_of("shape", shape)
 
@@ -320,8 +305,7 @@ def _scatter_nd(xp: Any, tensor: Any, indices: Any, updates: Any, *, how: str) -
             f"array of shape {tuple(tensor.shape)}. Received: updates of shape {tuple(updates.shape)}."
         )
     index = tuple(indices[..., part] for part in range(depth))
-    if xp is np:
-        check_indices(index, tensor.shape)
+    check_indices(index, tensor.shape)
     return scattered(xp, tensor, index or Ellipsis, updates, how)
 
 
@@ -360,7 +344,7 @@ Returns:
     An array of the shape and dtype of `tensor`; on the host if all operands are.
 
 Raises:
-    BadArgumentError: If the shapes do not fit, or on the host an index is out of range."""
+    BadArgumentError: If the shapes do not fit, or a known index is out of range."""
 
 tensor_scatter_nd_update = _tensor_scatter("tensor_scatter_nd_update", "set", "elements replaced")
 tensor_scatter_nd_add = _tensor_scatter("tensor_scatter_nd_add", "add", "`updates` added to elements")
@@ -386,13 +370,12 @@ def unravel_index(indices: TensorLike, dims: TensorLike, name: str | None = None
         Whole numbers, shape `[len(dims), number of indices]`; on the host if `indices` is.
 
     Raises:
-        BadArgumentError: If on the host an index is out of range.
+        BadArgumentError: If a known index is out of range.
     """
     sizes = sizes_of("dims", dims)
 
     def unravel(xp: Any, indices: Any) -> Any:
-        if xp is np:
-            check_indices([indices], [int(np.prod(sizes))])
+        check_indices([indices], [int(np.prod(sizes))])
         found = xp.stack(xp.unravel_index(indices, sizes))
         return found.astype(indices.dtype)
 

@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 from keras import random
 
+from stratax._indices import is_known
+from stratax._shown import shown
 from stratax._typing import PyTree, TensorLike
 from stratax.core.generators import generator_of
 from stratax.errors import BadArgumentError
@@ -53,10 +55,30 @@ def sparse_softmax_cross_entropy_with_logits(
 
     Returns:
         The losses, shape `(...)`, of the logits' dtype.
+
+    Raises:
+        BadArgumentError: If a label that is known is not the number of a class.
     """
     log_probabilities = ops.log_softmax(on_device(logits), axis=-1)
-    indices = ops.expand_dims(ops.cast(labels, "int32"), -1)
-    return -ops.squeeze(ops.take_along_axis(log_probabilities, indices, axis=-1), -1)
+    numbers = ops.cast(on_device(labels), "int32")
+    _check_labels(numbers, log_probabilities.shape[-1])
+    indices = ops.expand_dims(numbers, -1)
+    losses = -ops.squeeze(ops.take_along_axis(log_probabilities, indices, axis=-1), -1)
+    # A compiled program can't raise. There a label out of range gives NaN, as in TensorFlow on a GPU; JAX counts
+    # negative ones from the end.
+    return ops.where(numbers < 0, np.nan, losses)
+
+
+def _check_labels(labels: Any, count: Any) -> None:
+    if not is_known(labels):
+        return
+    numbers = np.asarray(labels)
+    if numbers.size and (numbers.min() < 0 or numbers.max() >= count):
+        wrong = numbers[(numbers < 0) | (numbers >= count)][0]
+        raise BadArgumentError(
+            f"Received a label value of {wrong} which is outside the valid range of [0, {count}). Label values: "
+            f"{shown(numbers)}. Give the logits a number for each class."
+        )
 
 
 @nameable

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from stratax._indices import is_known
 from stratax._shown import shown
 from stratax._typing import TensorLike
 from stratax.errors import BadArgumentError
@@ -98,15 +99,38 @@ def inv(input: TensorLike, adjoint: bool = False, name: str | None = None) -> An
         name: By which hooks find the result, in a `model_fn`.
 
     Raises:
-        BadArgumentError: If they are not square or, on the host, have no inverse.
+        BadArgumentError: If they are not square or are known to have no inverse.
     """
 
     def compute(library: Any, matrix: Any) -> Any:
         check_matrices(matrix, is_square=True)
         with _solvable("inv"):
-            return library.linalg.inv(_adjoint(library, matrix) if adjoint else matrix)
+            result = library.linalg.inv(_adjoint(library, matrix) if adjoint else matrix)
+        _check_invertible(library, result, matrix)
+        return result
 
     return computed(compute, input)
+
+
+def _check_invertible(library: Any, result: Any, matrix: Any) -> None:
+    """Raise for matrices that have no inverse, where that is known: NumPy raises by itself, JAX gives infinite numbers.
+
+    Raises:
+        BadArgumentError: As TensorFlow on a CPU.
+    """
+    if library is np or not is_known(result) or bool(library.isfinite(result).all()):
+        return
+    import jax
+
+    _check_pivots(jax.lax.linalg.lu(matrix)[0])
+
+
+def _check_pivots(factors: Any) -> None:
+    if is_known(factors) and not (np.abs(np.diagonal(np.asarray(factors), axis1=-2, axis2=-1)) > 0).all():
+        raise BadArgumentError(
+            "Input is not invertible. Expected: matrices that have an inverse. Received: a matrix whose determinant is "
+            "0, or that has a NaN. Use tf.linalg.pinv or tf.linalg.lstsq."
+        )
 
 
 def _check_system(matrix: Any, rhs: Any, *, is_square: bool = True) -> None:
@@ -130,13 +154,15 @@ def solve(matrix: TensorLike, rhs: TensorLike, adjoint: bool = False, name: str 
         name: By which hooks find the result, in a `model_fn`.
 
     Raises:
-        BadArgumentError: If shapes don't fit or, on the host, a matrix has no inverse.
+        BadArgumentError: If shapes don't fit or a matrix is known to have no inverse.
     """
 
     def compute(library: Any, left: Any, right: Any) -> Any:
         _check_system(left, right)
         with _solvable("solve"):
-            return library.linalg.solve(_adjoint(library, left) if adjoint else left, right)
+            result = library.linalg.solve(_adjoint(library, left) if adjoint else left, right)
+        _check_invertible(library, result, left)
+        return result
 
     return computed_alike(compute, matrix, rhs)
 
@@ -298,6 +324,7 @@ def lu(input: TensorLike, output_idx_type: Any = "int32", name: str | None = Non
             import jax
 
             factors, _, order = jax.lax.linalg.lu(matrix)
+            _check_pivots(factors)
             return factors, order.astype(device_dtype(output_idx_type))
         return np.vectorize(_lu_of_one, signature="(n,n)->(n,n),(n)")(matrix)
 

@@ -1,5 +1,6 @@
 """What JAX' arrays are given in programs that import `stratax.tf`: the methods of TensorFlow's tensors (ops layer)."""
 
+import functools
 from typing import Any, NoReturn
 
 import numpy as np
@@ -7,6 +8,7 @@ import numpy as np
 from stratax.core.texts import take_text
 from stratax.data.elements import TensorMethods, TensorShape, as_array, as_tensor
 from stratax.errors import StrategyError
+from stratax.ops import operators
 from stratax.seams import jax_arrays
 
 _METHODS = ("get_shape", "set_shape", "ref", "experimental_ref", "eval", "consumers", "name", "op", "graph")
@@ -55,8 +57,15 @@ def install_in_keras() -> None:
 
 
 def install() -> None:
-    """Give JAX' arrays the methods, and shapes that are `TensorShape`s."""
+    """Give JAX' arrays the methods, the operators, and shapes that are `TensorShape`s."""
     methods = {name: vars(TensorMethods)[name] for name in _METHODS}
     jax_arrays.give_attributes({**methods, "numpy": numpy}, {**methods, "numpy": property(_no_value)})
     jax_arrays.give_shapes(TensorShape)
+    jax_arrays.give_operators(
+        {
+            "getitem": operators.getitem,
+            **{name: functools.partial(operators.operator, name) for name in operators.OPERATORS},
+        },
+        operators.__file__,
+    )
     take_text(lambda value: as_tensor(as_array(value)))

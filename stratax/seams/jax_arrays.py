@@ -6,6 +6,7 @@ its arrays; this uses its own:
 - Values are of the class `ArrayImpl`, to which JAX itself sets its methods one by one.
 - Tracers look for what they don't have in the type of their value, `ShapedArray`, where `aval_method` and
   `aval_property` mark what is called with the tracer.
+- Operators of values are methods of that class, too; tracers call those of `ShapedArray` with one underscore.
 - `shape` is a property of both classes. It gives a tuple, and so does what takes its place.
 """
 
@@ -13,10 +14,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from jax import tree_util
-from jax._src import core
+from jax._src import core, source_info_util
 from jax._src.array import ArrayImpl
 
-__all__ = ["give_attributes", "give_shapes"]
+__all__ = ["give_attributes", "give_operators", "give_shapes"]
 
 
 def give_attributes(to_arrays: Mapping[str, Any], to_tracers: Mapping[str, Any]) -> None:
@@ -35,6 +36,20 @@ def give_attributes(to_arrays: Mapping[str, Any], to_tracers: Mapping[str, Any])
             name,
             core.aval_property(attribute.fget) if is_property else core.aval_method(attribute),
         )
+
+
+def give_operators(operators: Mapping[str, Callable[[Any], Any]], file: str) -> None:
+    """Have JAX' arrays compute otherwise with operators.
+
+    Args:
+        operators: By their names without underscores, functions that get what JAX computes and return what takes its
+            place.
+        file: Where these are defined. An operation comes from the line that has the operator, not from there.
+    """
+    source_info_util.register_exclusion(file)
+    for name, made_of in operators.items():
+        setattr(ArrayImpl, f"__{name}__", made_of(getattr(ArrayImpl, f"__{name}__")))
+        setattr(core.ShapedArray, f"_{name}", staticmethod(made_of(getattr(core.ShapedArray, f"_{name}"))))
 
 
 def give_shapes(kind: type[tuple[Any, ...]]) -> None:

@@ -270,3 +270,46 @@ def test_older_names_of_tensorflow_are_there():
     assert tf.lin_space(0.0, 1.0, 3).tolist() == [0.0, 0.5, 1.0]
     assert tf.tensor_scatter_add is tf.tensor_scatter_nd_add
     assert tf.segment_sum is tf.math.segment_sum
+
+
+@pytest.mark.parametrize(
+    ("make", "expected"),
+    [
+        (lambda: tf.ones_like([1, 2]), [1, 1]),
+        (lambda: tf.zeros_like([1.0, 2]), [0.0, 0.0]),
+        (lambda: tf.ones_like(tf.Variable([1, 2])), [1, 1]),
+        (lambda: tf.tile([1, 2], [2]), [1, 2, 1, 2]),
+        (lambda: tf.reverse([[1, 2]], axis=[1]), [[2, 1]]),
+        (lambda: tf.pad([[1]], [[1, 1], [1, 1]], constant_values=9), [[9, 9, 9], [9, 1, 9], [9, 9, 9]]),
+        (lambda: tf.pad([1, 2, 3], [[1, 1]], "REFLECT"), [2, 1, 2, 3, 2]),
+        (lambda: tf.where([True, False], [1, 2], [3, 4]), [1, 4]),
+        (lambda: tf.where([True, False], 1, 0), [1, 0]),
+        (lambda: tf.cast(300, tf.uint8), 44),
+        (lambda: tf.cast([300, -1], tf.uint8), [44, 255]),
+        (lambda: tf.cast(2**40, tf.int32), 0),
+        (lambda: tf.cast(-1, tf.uint32), 2**32 - 1),
+    ],
+)
+def test_lists_numbers_and_variables_are_taken_as_arrays(make, expected):
+    # Numbers of TensorFlow 2.21.
+    assert make().tolist() == expected
+
+
+@pytest.mark.parametrize(
+    "look_up",
+    [
+        lambda x, i: tf.gather(x, i),
+        lambda x, i: tf.nn.embedding_lookup(x[:, None], i),
+        lambda x, i: tf.gather_nd(x, i[:, None]),
+        lambda x, i: tf.scatter_nd(i[:, None], [1.0], [2]),
+        lambda x, i: tf.tensor_scatter_nd_add(x, i[:, None], [1.0]),
+        lambda x, i: tf.Variable(x).sparse_read(i),
+        lambda x, i: tf.Variable(x).gather_nd(i[:, None]),
+        lambda x, i: tf.Variable(x).scatter_nd_update(i[:, None], [1.0]),
+        lambda x, i: tf.Variable(x).scatter_update(tf.IndexedSlices(tf.constant([1.0]), i)),
+    ],
+)
+@pytest.mark.parametrize("index", [2, -1])
+def test_indices_out_of_range_raise_where_they_are_known(look_up, index):
+    with pytest.raises(tf.errors.InvalidArgumentError, match=rf"indices\[0\] = {index} is not in \[0, 2\)"):
+        look_up(tf.constant([1.0, 2.0]), tf.constant([index]))
