@@ -1,5 +1,6 @@
 """Whether a compiled function is being traced, for code that must not import JAX to find out (lowest layer)."""
 
+import sys
 import threading
 
 
@@ -10,3 +11,10 @@ class _Tracing(threading.local):
 
 
 TRACING = _Tracing()
+
+
+def is_symbolic_size(size: object) -> bool:
+    """Return whether it is JAX' symbol for a size, which a layer of Keras meets when its output's shape is found."""
+    # Who has such a size has imported it.
+    export = sys.modules.get("jax.export")
+    return type(size) is not int and export is not None and bool(export.is_symbolic_dim(size))

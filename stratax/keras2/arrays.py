@@ -8,6 +8,7 @@ import numpy as np
 from keras import ops
 
 from stratax._shown import shown
+from stratax.core.generators import generator_of
 from stratax.errors import BadArgumentError
 
 _FIRST, _LAST = "channels_first", "channels_last"
@@ -321,33 +322,33 @@ def normalize_batch_in_training(
 
 def dropout(x: Any, level: float, noise_shape: Any = None, seed: Any = None) -> Any:
     """Set a share of the elements to 0 and enlarge the others to keep the sum."""
-    return keras.random.dropout(x, level, noise_shape=noise_shape, seed=seed)
+    return keras.random.dropout(x, level, noise_shape=noise_shape, seed=generator_of(seed))
 
 
 def random_normal(
     shape: Sequence[int], mean: float = 0.0, stddev: float = 1.0, dtype: Any = None, seed: Any = None
 ) -> Any:
     """Draw from a normal distribution."""
-    return keras.random.normal(shape, mean, stddev, dtype=dtype, seed=seed)
+    return keras.random.normal(shape, mean, stddev, dtype=dtype, seed=generator_of(seed))
 
 
 def random_uniform(
     shape: Sequence[int], minval: float = 0.0, maxval: float = 1.0, dtype: Any = None, seed: Any = None
 ) -> Any:
     """Draw from a uniform distribution."""
-    return keras.random.uniform(shape, minval, maxval, dtype=dtype, seed=seed)
+    return keras.random.uniform(shape, minval, maxval, dtype=dtype, seed=generator_of(seed))
 
 
 def truncated_normal(
     shape: Sequence[int], mean: float = 0.0, stddev: float = 1.0, dtype: Any = None, seed: Any = None
 ) -> Any:
     """Draw from a normal distribution, and again what is over two standard deviations away."""
-    return keras.random.truncated_normal(shape, mean, stddev, dtype=dtype, seed=seed)
+    return keras.random.truncated_normal(shape, mean, stddev, dtype=dtype, seed=generator_of(seed))
 
 
 def random_bernoulli(shape: Sequence[int], p: float = 0.0, dtype: Any = None, seed: Any = None) -> Any:
     """Draw 1 with a probability, else 0."""
-    drawn = keras.random.uniform(shape, seed=seed) < p
+    drawn = keras.random.uniform(shape, seed=generator_of(seed)) < p
     return ops.cast(drawn, dtype or keras.backend.floatx())
 
 

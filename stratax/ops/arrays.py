@@ -10,6 +10,7 @@ import numpy as np
 
 from stratax._indices import check_indices
 from stratax._shown import shown
+from stratax._tracing import is_symbolic_size
 from stratax._typing import Axis, DTypeLike, PyTree, TensorLike
 from stratax.data.elements import Rank, as_array
 from stratax.errors import BadArgumentError, BadTypeError
@@ -100,11 +101,14 @@ def shape(input: Any, out_type: DTypeLike = "int32", name: str | None = None) ->
 
     Returns:
         A NumPy array on the host, since shapes are always known; of a symbolic Keras tensor a tuple, with None for
-        sizes that are not.
+        sizes that are not. Where Keras asks a layer's `call` what it gives for batches of any size, an array with
+        JAX' symbol for that size, which computes and makes shapes as a number does.
     """
     sizes = tuple(input.shape) if hasattr(input, "shape") else np.shape(input)
     # Symbolic tensors of Keras have open sizes, which no array of integers can hold.
-    return sizes if None in sizes else np.asarray(sizes, as_dtype(out_type))
+    if None in sizes:
+        return sizes
+    return np.asarray(sizes, object if any(map(is_symbolic_size, sizes)) else as_dtype(out_type))
 
 
 @nameable

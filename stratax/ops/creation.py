@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from stratax._shown import shown
+from stratax._tracing import is_symbolic_size
 from stratax._typing import DTypeLike, TensorLike
 from stratax.data.elements import TensorMethods
 from stratax.errors import BadArgumentError, BadTypeError
@@ -30,10 +31,13 @@ def sizes_of(name: str, shape: TensorLike) -> tuple[int, ...]:
     if type(shape) is tuple and all(type(size) is int for size in shape):
         return shape
     parts = shape if isinstance(shape, (tuple, list)) else np.atleast_1d(_known(name, shape))
-    return tuple(int(_known(name, size)) for size in parts)
+    return tuple(size if is_symbolic_size(size) else int(_known(name, size)) for size in parts)
 
 
 def _known(name: str, value: object) -> Any:
+    # `tf.shape` of an array with a symbolic size, and what is computed from it.
+    if is_symbolic_size(value) or (isinstance(value, np.ndarray) and any(map(is_symbolic_size, value.flat))):
+        return np.asarray(value, object)
     # Shapes are part of a program: a traced value comes too late.
     array = None if is_traced(value) or value is None else np.asarray(value)
     if array is None or (array.dtype.kind not in "iu" and array.size):

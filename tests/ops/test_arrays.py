@@ -313,3 +313,27 @@ def test_lists_numbers_and_variables_are_taken_as_arrays(make, expected):
 def test_indices_out_of_range_raise_where_they_are_known(look_up, index):
     with pytest.raises(tf.errors.InvalidArgumentError, match=rf"indices\[0\] = {index} is not in \[0, 2\)"):
         look_up(tf.constant([1.0, 2.0]), tf.constant([index]))
+
+
+@pytest.mark.parametrize(
+    "added",
+    [
+        lambda batch, size: tf.random.normal(shape=(batch, size)) * 0 + 1,
+        lambda batch, size: tf.ones([batch, size]),
+        lambda batch, size: tf.zeros((batch, size)) + 1,
+        lambda batch, size: tf.fill((batch, size), 1.0),
+        lambda batch, size: tf.tile(tf.ones((1, 2)), [batch, 1]),
+        lambda batch, size: tf.reshape(tf.ones(batch * size), (batch, size)),
+        lambda batch, size: tf.keras.backend.random_normal(shape=(batch, size)) * 0 + 1,
+    ],
+)
+def test_a_layer_of_a_functional_model_asks_for_the_size_of_its_batch(added):
+    class Layer(keras.layers.Layer):
+        def call(self, x):
+            # Keras asks with a batch of any size, whose size is a symbol of JAX.
+            return x * added(tf.shape(x)[0], tf.shape(x)[1])
+
+    inputs = keras.Input((2,))
+    outputs = Layer()(inputs)
+    assert outputs.shape == (None, 2)
+    np.testing.assert_allclose(keras.Model(inputs, outputs)(np.ones((3, 2), np.float32)), np.ones((3, 2)))

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from stratax._shown import shown
+from stratax._tracing import is_symbolic_size
 from stratax.errors import BadArgumentError, BadTypeError
 
 Shape = tuple[int | None, ...]
@@ -16,17 +17,24 @@ def as_shape(shape: Any) -> Shape | None:
     if shape is None or getattr(shape, "rank", 0) is None:
         return None
     try:
-        sizes = tuple(None if size is None or size == -1 else int(size) for size in shape)
+        sizes = tuple(map(_size_of, shape))
     except TypeError as e:
         raise BadTypeError(
             f"A shape is a sequence of sizes (None where a size is not known). Received: shape={shown(shape)}. "
             "Pass a tuple such as (None, 28, 28)."
         ) from e
-    if any(size is not None and size < 0 for size in sizes):
+    if any(isinstance(size, int) and size < 0 for size in sizes):
         raise BadArgumentError(
             f"The sizes of a shape are not negative. Received: shape={shown(shape)}. Use None for an unknown size."
         )
     return sizes
+
+
+def _size_of(size: Any) -> Any:
+    # A symbol of JAX stays: what is computed from it is the shape of something else.
+    if is_symbolic_size(size):
+        return size
+    return None if size is None or size == -1 else int(size)
 
 
 class TensorShape(tuple[int | None, ...]):
