@@ -13,7 +13,7 @@ _PLACES = {
     "distribute": "stratax.tf.distribute",
     "eager.backprop": "stratax.tf",
     "eager.def_function": "stratax.tf",
-    "estimator.estimator": "stratax.tf.estimator",
+    "estimator.estimator": "stratax.tf._estimator_inside",
     "estimator.export.export": "stratax.tf.estimator.export",
     "estimator.model_fn": "stratax.tf.estimator",
     "estimator.run_config": "stratax.tf.estimator",

@@ -44,6 +44,19 @@ def test_the_articles_session_runs_unchanged():
     assert doubled == [(str(i % 8), str(2 * i)) for i in range(16)]
 
 
+@pytest.mark.parametrize("program", ["mnist_tpu_estimator.py", "flowers_tpu_estimator.py"])
+def test_programs_with_flags_explain_them_unchanged(program):
+    # `--help` ends with an error code, after everything was imported.
+    done = subprocess.run(
+        [sys.executable, "-m", "stratax", "run", str(ORIGINALS / program), "--help"],
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+    assert "--[no]use_tpu: Whether to train on a TPU." in done.stdout, done.stderr
+
+
 @pytest.mark.stress
 def test_the_guide_runs_unchanged():
     printed = run(ORIGINALS / "distributed_training_guide.py", simulate="gpu:2")
