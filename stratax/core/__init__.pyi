@@ -1,6 +1,7 @@
 from stratax.errors import OutOfRangeError as OutOfRangeError
 
 from ._autograph import do_not_convert as do_not_convert
+from ._autograph import set_loop_options as set_loop_options
 from ._function import Function as Function
 from ._function import function as function
 from ._gradients import value_and_grad as value_and_grad

@@ -53,6 +53,30 @@ def do_not_convert(function: _F) -> _F:
     return function
 
 
+def set_loop_options(
+    parallel_iterations: object = None,
+    swap_memory: object = None,
+    maximum_iterations: object = None,
+    shape_invariants: object = None,
+) -> None:
+    """Say how the loop around it is compiled, as `tf.autograph.experimental.set_loop_options`.
+
+    Args:
+        parallel_iterations: Ignored: XLA orders operations.
+        swap_memory: Ignored: arrays stay on their device.
+        maximum_iterations: Must be None.
+        shape_invariants: Ignored: what a loop carries keeps its shape, and another one raises.
+
+    Raises:
+        BadArgumentError: If `maximum_iterations` is given, which would end the loop.
+    """
+    if maximum_iterations is not None:
+        raise errors.BadArgumentError(
+            "A loop has no number of iterations of its own at which it ends. Received: "
+            f"maximum_iterations={shown(maximum_iterations)}. Write it into the loop's condition, or use tf.while_loop."
+        )
+
+
 def convert(function: Callable[..., Any]) -> Callable[..., Any]:
     """Make a function's loops and conditions on arrays, and those of the user's functions it calls, traceable.
 

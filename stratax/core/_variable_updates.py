@@ -11,6 +11,7 @@ from stratax._indices import check_indices
 from stratax._shown import shown
 from stratax.core import _capture
 from stratax.core._indexed_slices import IndexedSlices
+from stratax.core._slices import note_part
 
 
 class Reference:
@@ -37,6 +38,9 @@ class Reference:
 
 class Updated(keras.Variable):
     """A variable with TensorFlow's methods. Updates return the variable's new value."""
+
+    def __getitem__(self, index: Any) -> Any:
+        return note_part(super().__getitem__(index), self, index)
 
     def scatter_add(self, sparse_delta: Any, use_locking: bool = False, name: str | None = None) -> Any:
         """Add rows, as `tf.Variable.scatter_add`; those of one index add up.

@@ -1,4 +1,5 @@
 from ._reads import has_listeners as has_listeners
+from ._slices import assign_part as assign_part
 from ._variable_store import VariableStore as VariableStore
 from ._variable_store import has_value as has_value
 from ._variable_store import keep as keep

@@ -16,8 +16,10 @@ from stratax.image._png import check_whole
 # Where the header of a BMP file says where its pixels begin, how high it is (below zero: the first row comes first),
 # how many bits a pixel has, and how pixels are stored.
 _BMP_PIXELS_AT, _BMP_HEIGHT_AT, _BMP_DEPTH_AT, _BMP_STORAGE_AT = 10, 22, 28, 30
-# Those of libpng for red, green and blue, in parts of 2**15.
-_GRAY_WEIGHTS = (6968, 23434, 2366)
+# Those that TensorFlow gives libpng for red, green and blue, in parts of 2**15.
+_GRAY_WEIGHTS = (9797, 19234, 3737)
+# The gamma of sRGB in a PNG file, and how near to 1 libpng takes one for none.
+_SRGB_GAMMA, _NO_GAMMA = 0.45455, 0.05
 _MODES = {1: "L", 2: "LA", 3: "RGB", 4: "RGBA"}
 
 
@@ -84,9 +86,9 @@ def decode(data: bytes, channels: int, who: str, max_pixels: int = MAX_PIXELS) -
             upper = (np.asarray(picture) >> 8).astype(np.uint8)
         return _spread_gray(upper, count)
     with errors_of(data, who):
-        # Pillow's own weights for gray are not those of libpng, which TensorFlow uses.
+        # Pillow's own weights for gray are not those of TensorFlow.
         if picture.format == "PNG" and count == 1 and picture.mode not in ("1", "L", "LA"):
-            return gray_of(np.asarray(picture.convert("RGB")))
+            return gray_of(np.asarray(picture.convert("RGB")), _gamma_of(picture))
         array = np.array(picture.convert(_MODES[count]))
     return array.reshape(*array.shape[:2], count)
 
@@ -156,9 +158,37 @@ def _own_channels(picture: Any) -> int:
     return (1 if is_gray else 3) + has_opacity
 
 
-def gray_of(colors: np.ndarray) -> np.ndarray:
-    """Return the gray of colors as libpng makes it, rounded down, with a dimension of one channel."""
-    return (colors @ np.array(_GRAY_WEIGHTS, np.uint32) >> 15).astype(np.uint8)[..., None]
+def gray_of(colors: np.ndarray, gamma: float = 1.0) -> np.ndarray:
+    """Return the gray of colors as libpng makes it, with a dimension of one channel.
+
+    Args:
+        colors: uint8, shape `[height, width, 3]`.
+        gamma: How the file says that light was encoded. Where it is not 1, the mean is that of light, and rounded.
+    """
+    weights = np.array(_GRAY_WEIGHTS, np.uint32)
+    if not _is_gamma(gamma) and not _is_gamma(1 / gamma):
+        gray = (colors @ weights >> 15).astype(np.uint8)
+    else:
+        light = _powers(1 / gamma)[colors]
+        gray = _powers(gamma)[light @ weights + (1 << 14) >> 15]
+        is_gray = (colors == colors[..., :1]).all(-1)
+        gray = np.where(is_gray, colors[..., 0], gray)
+    return gray[..., None]
+
+
+def _is_gamma(exponent: float) -> bool:
+    return abs(exponent - 1) > _NO_GAMMA
+
+
+def _powers(exponent: float) -> np.ndarray:
+    if not _is_gamma(exponent):
+        return np.arange(256, dtype=np.uint8)
+    return np.floor(255 * (np.arange(256) / 255) ** exponent + 0.5).astype(np.uint8)
+
+
+def _gamma_of(picture: Any) -> float:
+    """Return the gamma of a PNG file; sRGB has one of its own."""
+    return _SRGB_GAMMA if "srgb" in picture.info else float(picture.info.get("gamma", 1.0))
 
 
 def _spread_gray(array: np.ndarray, channels: int) -> np.ndarray:

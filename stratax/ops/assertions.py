@@ -21,6 +21,7 @@ from stratax.ops._text import as_text, holds_text
 _NUM_SHOWN = 3
 # Of `tf.debugging.assert_near`: so many times the smallest difference of the dtype from 1.
 _NUM_EPSILONS = 10
+_ENDS = tuple(".!?:;")
 
 
 def _pairwise(name: str, symbol: str, compare: Callable[[Any, Any], Any]) -> Any:
@@ -128,7 +129,8 @@ def _check_elements(
     shape = np.shape(holds)
     if 0 in shape:
         return
-    prefix = f"{message}. " if message else ""
+    # A sentence of its own, also where it has an end already.
+    prefix = f"{message}{'' if message[-1:] in _ENDS else '.'} " if message else ""
 
     def describe(count: Any, index: Any, *elements: Any) -> str:
         place = tuple(int(position) for position in np.unravel_index(int(index), shape))

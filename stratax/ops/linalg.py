@@ -7,7 +7,7 @@ import numpy as np
 
 from stratax._shown import shown
 from stratax._typing import TensorLike
-from stratax.errors import BadArgumentError
+from stratax.errors import BadArgumentError, BadTypeError
 from stratax.ops._computed import computed
 from stratax.ops._keras_ops import ops
 from stratax.ops.creation import on_device
@@ -113,8 +113,46 @@ def tensordot(a: TensorLike, b: TensorLike, axes: object, name: str | None = Non
 
 
 def einsum(equation: str, *inputs: TensorLike) -> Any:
-    """Sum of products by Einstein's notation, on a device, as `tf.einsum`."""
-    return ops.einsum(equation, *(on_device(operand) for operand in inputs))
+    """Return a sum of products by Einstein's notation, on a device, as `tf.einsum`.
+
+    Args:
+        equation: As `"ij,jk->ik"`.
+        *inputs: An array for each part of it.
+
+    Raises:
+        BadArgumentError: If the arrays do not fit it: JAX repeats dimensions of size 1.
+    """
+    arrays = [on_device(operand) for operand in inputs]
+    _check_terms(equation, arrays)
+    return ops.einsum(equation, *arrays)
+
+
+def _check_terms(equation: Any, arrays: Sequence[Any]) -> None:
+    if not isinstance(equation, str):
+        raise BadTypeError(f"An equation is text, such as 'ij,jk->ik'. Received: equation={shown(equation)}.")
+    terms = equation.replace(" ", "").partition("->")[0].split(",")
+    if len(terms) != len(arrays):
+        raise BadArgumentError(
+            f"An equation has a part for each array. Expected: {len(terms)} for {equation!r}. Received: {len(arrays)}."
+        )
+    sizes: dict[str, int | None] = {}
+    for place, (term, array) in enumerate(zip(terms, arrays, strict=True)):
+        before, dots, behind = term.partition("...")
+        labels, rank = len(before) + len(behind), len(array.shape)
+        if rank < labels or (not dots and rank != labels):
+            more = " at least" if dots else ""
+            raise BadArgumentError(
+                f"Expected input {place} to have rank {labels}{more} but got: {rank}. Received: equation={equation!r}, "
+                f"an array of shape {tuple(array.shape)}."
+            )
+        shape = (*array.shape[: len(before)], *array.shape[rank - len(behind) :])
+        for label, size in zip(before + behind, shape, strict=True):
+            known = sizes.setdefault(label, size)
+            if size is not None and known is not None and known != size:
+                raise BadArgumentError(
+                    f"Expected dimension {known} for {label!r} of {equation!r} but got dimension {size}. Received: "
+                    f"input {place} of shape {tuple(array.shape)}."
+                )
 
 
 @nameable

@@ -14,6 +14,12 @@ from stratax.seams import jax_arrays
 _METHODS = ("get_shape", "set_shape", "ref", "experimental_ref", "eval", "consumers", "name", "op", "graph")
 
 
+def _assign(self: Any) -> Any:
+    from stratax.core.variable_store import assign_part
+
+    return assign_part(self)
+
+
 def numpy(self: Any) -> Any:
     """Return the values as a NumPy array of their own, or as a scalar of NumPy.
 
@@ -59,6 +65,7 @@ def install_in_keras() -> None:
 def install() -> None:
     """Give JAX' arrays the methods, the operators, and shapes that are `TensorShape`s."""
     methods = {name: vars(TensorMethods)[name] for name in _METHODS}
+    methods["assign"] = property(_assign)
     jax_arrays.give_attributes({**methods, "numpy": numpy}, {**methods, "numpy": property(_no_value)})
     jax_arrays.give_shapes(TensorShape)
     jax_arrays.give_operators(

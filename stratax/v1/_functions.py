@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from stratax import errors
 from stratax._typing import TensorLike
 from stratax.ops import (
@@ -342,3 +344,30 @@ def _pooling(function: Callable[..., Any], name: str) -> Callable[..., Any]:
 
 avg_pool = _pooling(pooling.avg_pool, "avg_pool")
 max_pool = _pooling(pooling.max_pool, "max_pool")
+
+
+@nameable
+def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Any:
+    """Return `x` where `condition` holds, else `y`; or without them where it holds; as `tf.compat.v1.where`.
+
+    Args:
+        condition: Booleans: of the shape of `x`, one for each of its rows, or a single one.
+        x: An array.
+        y: Another, of the same shape.
+        name: By which hooks find the result, in a `model_fn`.
+
+    Raises:
+        BadArgumentError: If the shapes do not fit, or only one of `x` and `y` is there.
+    """
+    if x is not None and y is not None:
+        shapes = [np.shape(each) for each in (condition, x, y)]
+        rank = len(shapes[1])
+        if shapes[1] != shapes[2] or shapes[0] not in ((), shapes[1][:1], shapes[1]):
+            raise errors.BadArgumentError(
+                "x and y have one shape, and the condition has it too, or is a vector of as many elements as they have "
+                f"rows. Received: condition of shape {shapes[0]}, x of shape {shapes[1]}, y of shape {shapes[2]}. Use "
+                "tf.compat.v2.where, which broadcasts."
+            )
+        if len(shapes[0]) == 1 < rank:
+            condition = arrays.reshape(condition, (-1, *[1] * (rank - 1)))
+    return arrays.where(condition, x, y)

@@ -30,3 +30,4 @@ from ._functions import reduce_sum as reduce_sum
 from ._functions import shape as shape
 from ._functions import size as size
 from ._functions import squeeze as squeeze
+from ._functions import where as where

@@ -290,3 +290,9 @@ def test_locals_and_globals_are_those_of_the_function():
         return x * locals()["value"] * globals()["SCALE"] * eval("value")
 
     assert float(run(jnp.float32(1.0))) == 12.0
+
+
+def test_options_of_a_loop_are_taken_but_for_an_end_of_its_own():
+    core.set_loop_options(parallel_iterations=1, shape_invariants=[])
+    with pytest.raises(ValueError, match="maximum_iterations=3"):
+        core.set_loop_options(maximum_iterations=3)

@@ -107,3 +107,25 @@ def test_rows_of_something_else_are_refused():
         v.scatter_add([1.0])
     with pytest.raises(errors.BadTypeError, match="Positions are whole numbers"):
         v.gather_nd(0.5)
+
+
+@pytest.mark.parametrize("run", [lambda f: f(), lambda f: tf.function(f)()])
+def test_a_part_of_a_variable_is_assigned(run):
+    # Values of TensorFlow 2.21.
+    variable = tf.Variable([[1.0, 2, 3], [4, 5, 6]])
+
+    def step():
+        variable[0].assign([7.0, 8, 9])
+        variable[1, 2].assign(1.0)
+        variable[:, 0].assign([1, 2])
+        return variable[0, 0]
+
+    assert float(run(step)) == 1.0
+    assert variable.numpy().tolist() == [[1, 8, 9], [2, 5, 1]]
+    assert variable[..., 1].assign([0.0, 0.0]) is variable
+
+
+def test_what_is_no_part_of_a_variable_has_no_assign():
+    assert not hasattr(tf.constant([1.0]), "assign")
+    with pytest.raises(AttributeError, match="its values do not change"):
+        _ = tf.constant([1.0])[0].assign

@@ -1,6 +1,7 @@
 """Images come out of the bytes of files, and bytes that are none are refused with what they look like."""
 
 import io
+import struct
 import zlib
 
 import numpy as np
@@ -254,3 +255,19 @@ def test_contents_have_to_be_bytes(contents):
 def test_arguments_have_to_be_one_of_their_values(call, name):
     with pytest.raises(BadArgumentError, match=f"{name} has to be one of"):
         call()
+
+
+@pytest.mark.parametrize(
+    ("kind", "content", "total"),
+    [(None, b"", 3662), (b"sRGB", b"\0", 4048), (b"gAMA", struct.pack(">I", 30000), 4285)],
+)
+def test_colors_of_a_png_file_become_tensorflows_gray(kind, content, total):
+    # Sums of TensorFlow 2.21 (libpng): a file that tells its gamma is averaged in linear light.
+    random = np.random.RandomState(0)
+    random.randint(0, 256, (64, 64, 3))
+    plain = saved(random.randint(0, 256, (5, 6, 3)).astype(np.uint8), "PNG")
+    chunk = b"" if kind is None else kind + content
+    if chunk:
+        chunk = struct.pack(">I", len(content)) + chunk + struct.pack(">I", zlib.crc32(chunk))
+    # Behind the signature and the header.
+    assert image.decode_png(plain[:33] + chunk + plain[33:], channels=1).astype(int).sum() == total

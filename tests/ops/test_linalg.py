@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import stratax.tf as tf
-from stratax.errors import BadArgumentError
+from stratax.errors import BadArgumentError, BadTypeError
 
 MATRICES = np.array([[[4.0, 1.0], [1.0, 3.0]], [[2.0, 0.0], [1.0, 1.0]]], np.float32)
 SQUARE = MATRICES[0]
@@ -66,3 +66,24 @@ def test_what_does_not_fit_is_refused_with_a_sentence(function, what):
 def test_products_of_small_integers_can_have_a_wider_dtype():
     product = tf.matmul(np.full((1, 4), 100, np.int8), np.full((4, 1), 100, np.int8), output_type=tf.int32)
     assert product.tolist() == [[40000]]
+
+
+@pytest.mark.parametrize(
+    ("equation", "shapes", "message"),
+    [
+        ("ij,jk->ik", [(1, 2), (1, 2)], "Expected dimension 2 for 'j' of 'ij,jk->ik' but got dimension 1"),
+        ("ij,jk->ik", [(2,), (1, 2)], "Expected input 0 to have rank 2 but got: 1"),
+        ("...ij,jk", [(2,), (2, 2)], "Expected input 0 to have rank 2 at least but got: 1"),
+        ("ii", [(2, 3)], "Expected dimension 2 for 'i'"),
+        ("ij,jk->ik", [(2, 2)], "Expected: 2 for 'ij,jk->ik'. Received: 1"),
+    ],
+)
+def test_arrays_that_do_not_fit_an_equation_raise(equation, shapes, message):
+    with pytest.raises(tf.errors.InvalidArgumentError, match=message):
+        tf.einsum(equation, *map(tf.ones, shapes))
+
+
+def test_an_equation_may_have_any_dimensions_before_the_named_ones():
+    assert tf.einsum("...ij,...jk->...ik", tf.ones([4, 1, 2, 3]), tf.ones([5, 3, 1])).shape == (4, 5, 2, 1)
+    with pytest.raises(BadTypeError, match="An equation is text"):
+        tf.einsum(tf.ones([2]), tf.ones([2]))

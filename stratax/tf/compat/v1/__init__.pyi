@@ -30,6 +30,7 @@ del summary
 del strings
 del argmax
 del argmin
+del where
 del expand_dims
 del gather
 del norm
