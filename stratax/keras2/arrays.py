@@ -10,6 +10,7 @@ from keras import ops
 from stratax._shown import shown
 from stratax.core.generators import generator_of
 from stratax.errors import BadArgumentError
+from stratax.ops.linalg import tensordot
 
 _FIRST, _LAST = "channels_first", "channels_last"
 
@@ -107,7 +108,11 @@ def switch(condition: Any, then_expression: Any, else_expression: Any) -> Any:
 
 def dot(x: Any, y: Any) -> Any:
     """Multiply matrices; with more dimensions, the last of `x` with the last but one of `y`."""
-    return ops.dot(x, y)
+    ranks = np.ndim(x), np.ndim(y)
+    if 0 in ranks:
+        return ops.dot(x, y)
+    # Ours: in a pipeline's function it stays on the host.
+    return tensordot(x, y, [[ranks[0] - 1], [max(ranks[1] - 2, 0)]])
 
 
 def batch_dot(x: Any, y: Any, axes: int | Sequence[int] | None = None) -> Any:

@@ -12,6 +12,7 @@ from keras import ops
 
 from stratax._shown import shown
 from stratax.errors import BadArgumentError, BadTypeError
+from stratax.ops import arrays, elementwise
 from stratax.seams import keras2 as seam
 
 _MISSING = object()
@@ -102,6 +103,8 @@ def relu(x: Any, alpha: float = 0.0, max_value: float | None = None, threshold: 
 
 def clip(x: Any, min_value: Any, max_value: Any) -> Any:
     """Limit values; a bound of None is none."""
+    if min_value is not None and max_value is not None:
+        return elementwise.clip_by_value(x, min_value, max_value)
     low, high = -np.inf if min_value is None else min_value, np.inf if max_value is None else max_value
     return ops.clip(x, low, ops.maximum(low, high) if ops.is_tensor(high) else np.maximum(low, high))
 
@@ -113,7 +116,7 @@ def l2_normalize(x: Any, axis: int | None = None) -> Any:
 
 def cast(x: Any, dtype: Any) -> Any:
     """Convert to a dtype."""
-    return ops.cast(x, keras.backend.standardize_dtype(dtype))
+    return arrays.cast(x, keras.backend.standardize_dtype(dtype))
 
 
 def cast_to_floatx(x: Any) -> Any:

@@ -1,4 +1,7 @@
-"""Products of matrices, norms and clipping by them (ops layer). Products and clipping compute on a device."""
+"""Products of matrices, norms and clipping by them (ops layer). Products and clipping compute on a device.
+
+Products of what a pipeline's function has on the host stay there.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,6 +12,7 @@ from stratax._shown import shown
 from stratax._typing import TensorLike
 from stratax.errors import BadArgumentError, BadTypeError
 from stratax.ops._computed import computed
+from stratax.ops._host import host_array, is_made_on_host, is_numpy
 from stratax.ops._keras_ops import ops
 from stratax.ops.creation import on_device
 from stratax.ops.dtypes import device_dtype
@@ -61,21 +65,27 @@ def matmul(
     """
     left = _operand(a, "a", transpose_a, adjoint_a)
     right = _operand(b, "b", transpose_b, adjoint_b)
+    if is_numpy(left) and is_numpy(right):
+        product = np.matmul(left, right)
+        return product if output_type is None else product.astype(output_type)
+    left, right = on_device(left), on_device(right)
     if output_type is not None:
         left, right = ops.cast(left, device_dtype(output_type)), ops.cast(right, device_dtype(output_type))
     return ops.matmul(left, right)
 
 
 def _operand(value: TensorLike, name: str, is_transposed: bool, is_adjoint: bool) -> Any:
-    matrix = on_device(value)
+    is_host = is_made_on_host(value)
+    matrix = host_array(value) if is_host else on_device(value)
     if len(matrix.shape) < 2 or (is_transposed and is_adjoint):
         raise BadArgumentError(
             f"Operands have two dimensions at least, and are transposed or adjoint, not both. Received: {name} of "
             f"shape {tuple(matrix.shape)}. For vectors use tf.linalg.matvec or tf.tensordot."
         )
+    library: Any = np if is_host else ops
     if is_transposed or is_adjoint:
-        matrix = ops.swapaxes(matrix, -1, -2)
-    return ops.conj(matrix) if is_adjoint else matrix
+        matrix = library.swapaxes(matrix, -1, -2)
+    return library.conj(matrix) if is_adjoint else matrix
 
 
 @nameable
@@ -107,8 +117,10 @@ def matvec(
 
 
 @nameable
-def tensordot(a: TensorLike, b: TensorLike, axes: object, name: str | None = None) -> Any:
+def tensordot(a: TensorLike, b: TensorLike, axes: Any, name: str | None = None) -> Any:
     """Return the product of `a` and `b` summed over `axes`, on a device, as `tf.tensordot`."""
+    if is_made_on_host([a, b]):
+        return np.tensordot(host_array(a), host_array(b), axes=axes)
     return ops.tensordot(on_device(a), on_device(b), axes=axes)
 
 

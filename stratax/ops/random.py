@@ -4,7 +4,9 @@ The numbers are other ones than TensorFlow's. Without a seed they follow from th
 compiled function too, and every replica draws its own.
 """
 
-from typing import Any
+import functools
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
 
 import keras
 import numpy as np
@@ -12,12 +14,36 @@ import numpy as np
 from stratax._shown import shown
 from stratax._typing import DTypeLike, TensorLike
 from stratax.core.generators import generator_of, reset
+from stratax.data.elements import as_element
 from stratax.errors import BadArgumentError
 from stratax.ops import stateless
+from stratax.ops._host import in_pipeline, is_traced
 from stratax.ops._keras_ops import ops
 from stratax.ops.creation import on_device, sizes_of
 from stratax.ops.dtypes import as_dtype, device_dtype
 from stratax.ops.naming import nameable
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+def _beside_elements(function: _Function) -> _Function:
+    """Have a function that draws numbers give them on the host where a `Dataset` calls it.
+
+    What is computed with them there would otherwise be sent to a device, one small operation after another.
+    """
+
+    @functools.wraps(function)
+    def drawn(*args: Any, **kwargs: Any) -> Any:
+        numbers = function(*args, **kwargs)
+        return as_element(np.asarray(numbers)) if in_pipeline() and not is_traced(numbers) else numbers
+
+    return cast(_Function, drawn)
+
+
+_normal = _beside_elements(keras.random.normal)
+_truncated_normal = _beside_elements(keras.random.truncated_normal)
+_uniform = _beside_elements(keras.random.uniform)
+_whole_numbers = _beside_elements(keras.random.randint)
 
 
 def set_seed(seed: int) -> None:
@@ -65,8 +91,7 @@ def normal(
     sizes = sizes_of("shape", shape)
     return (
         # Scaled here, so that mean and deviation may be traced values or arrays that broadcast.
-        keras.random.normal(sizes, 0.0, 1.0, dtype=device_dtype(dtype), seed=generator_of(seed)) * stddev
-        + mean
+        _normal(sizes, 0.0, 1.0, dtype=device_dtype(dtype), seed=generator_of(seed)) * stddev + mean
     )
 
 
@@ -82,9 +107,7 @@ def truncated_normal(
     """Normally distributed numbers at most two standard deviations away; arguments as for :func:`normal`."""
     sizes = sizes_of("shape", shape)
     return (
-        keras.random.truncated_normal(sizes, 0.0, 1.0, dtype=device_dtype(dtype), seed=generator_of(seed))
-        * stddev
-        + mean
+        _truncated_normal(sizes, 0.0, 1.0, dtype=device_dtype(dtype), seed=generator_of(seed)) * stddev + mean
     )
 
 
@@ -119,20 +142,20 @@ def uniform(
             raise BadArgumentError(
                 f"Random whole numbers need an upper end. Received: maxval=None, dtype={shown(dtype)}. Pass maxval."
             )
-        return keras.random.randint(sizes, minval, maxval, dtype=kind, seed=generator_of(seed))
+        return _whole_numbers(sizes, minval, maxval, dtype=kind, seed=generator_of(seed))
     top = 1 if maxval is None else maxval
-    return (
-        keras.random.uniform(sizes, 0.0, 1.0, dtype=kind, seed=generator_of(seed)) * (top - minval) + minval
-    )
+    return _uniform(sizes, 0.0, 1.0, dtype=kind, seed=generator_of(seed)) * (top - minval) + minval
 
 
 @nameable
+@_beside_elements
 def shuffle(value: object, seed: int | TensorLike | None = None, name: str | None = None) -> Any:
     """`value` with its first dimension in random order, as `tf.random.shuffle`; `seed` as for :func:`normal`."""
     return keras.random.shuffle(on_device(value), seed=generator_of(seed))
 
 
 @nameable
+@_beside_elements
 def categorical(
     logits: Any, num_samples: int, dtype: Any = None, seed: Any = None, name: str | None = None
 ) -> Any:
@@ -161,6 +184,7 @@ def _seed_of(seed: Any) -> Any:
 
 
 @nameable
+@_beside_elements
 def gamma(
     shape: Any,
     alpha: Any,
@@ -189,6 +213,7 @@ def gamma(
 
 
 @nameable
+@_beside_elements
 def poisson(
     shape: Any, lam: Any, dtype: DTypeLike = "float32", seed: Any = None, name: str | None = None
 ) -> Any:

@@ -87,3 +87,30 @@ def test_an_equation_may_have_any_dimensions_before_the_named_ones():
     assert tf.einsum("...ij,...jk->...ik", tf.ones([4, 1, 2, 3]), tf.ones([5, 3, 1])).shape == (4, 5, 2, 1)
     with pytest.raises(BadTypeError, match="An equation is text"):
         tf.einsum(tf.ones([2]), tf.ones([2]))
+
+
+def test_products_and_random_numbers_of_a_pipeline_stay_on_the_host():
+    left, right = np.arange(6.0).reshape(2, 3), np.arange(12.0).reshape(3, 4)
+    kinds = []
+
+    def compute(a):
+        drawn = tf.random.normal([3])
+        products = (
+            tf.matmul(a, right),
+            tf.matmul(right, a, transpose_a=True, transpose_b=True),
+            tf.tensordot(a, right, 1),
+            tf.keras.backend.dot(a, right),
+            tf.keras.backend.clip(tf.keras.backend.cast(a, "float32"), 1, 4),
+        )
+        kinds.extend(isinstance(value, np.ndarray) for value in (drawn, *products))
+        return (*products, drawn)
+
+    tf.random.set_seed(0)
+    found = list(tf.data.Dataset.from_tensors(left).repeat(2).map(compute))
+    assert kinds
+    assert all(kinds)
+    wanted = (left @ right, (left @ right).T, left @ right, left @ right, np.clip(left, 1, 4))
+    for value, expected in zip(found[0], wanted, strict=False):
+        np.testing.assert_array_equal(value, expected)
+    assert [value.dtype for value in found[0]] == [*["float64"] * 4, "float32", "float32"]
+    assert set(found[0][-1].numpy()).isdisjoint(found[1][-1].numpy())
