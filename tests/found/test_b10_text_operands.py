@@ -140,9 +140,9 @@ class TestWhatTensorFlowRefuses:
 
     def test_indices_out_of_range_on_the_host(self):
         for index in (-1, 2):
-            with pytest.raises(BadArgumentError, match="indices from 0 to 1"):
+            with pytest.raises(BadArgumentError, match=r"is not in \[0, 2\)"):
                 tf.gather(np.array([1, 2]), [0, index])
-            with pytest.raises(BadArgumentError, match="indices from 0 to 1"):
+            with pytest.raises(BadArgumentError, match=r"is not in \[0, 2\)"):
                 tf.gather(["a", "b"], index)
 
     def test_text_chosen_by_a_compiled_program(self):
