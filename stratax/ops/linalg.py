@@ -145,7 +145,8 @@ def _check_terms(equation: Any, arrays: Sequence[Any]) -> None:
     terms = equation.replace(" ", "").partition("->")[0].split(",")
     if len(terms) != len(arrays):
         raise BadArgumentError(
-            f"An equation has a part for each array. Expected: {len(terms)} for {equation!r}. Received: {len(arrays)}."
+            f"An equation has a part for each array. Expected: {len(terms)} for {shown(equation)}. Received: "
+            f"{len(arrays)}."
         )
     sizes: dict[str, int | None] = {}
     for place, (term, array) in enumerate(zip(terms, arrays, strict=True)):
@@ -154,16 +155,16 @@ def _check_terms(equation: Any, arrays: Sequence[Any]) -> None:
         if rank < labels or (not dots and rank != labels):
             more = " at least" if dots else ""
             raise BadArgumentError(
-                f"Expected input {place} to have rank {labels}{more} but got: {rank}. Received: equation={equation!r}, "
-                f"an array of shape {tuple(array.shape)}."
+                f"Expected input {place} to have rank {labels}{more} but got: {rank}. Received: "
+                f"equation={shown(equation)}, an array of shape {tuple(array.shape)}."
             )
         shape = (*array.shape[: len(before)], *array.shape[rank - len(behind) :])
         for label, size in zip(before + behind, shape, strict=True):
             known = sizes.setdefault(label, size)
             if size is not None and known is not None and known != size:
                 raise BadArgumentError(
-                    f"Expected dimension {known} for {label!r} of {equation!r} but got dimension {size}. Received: "
-                    f"input {place} of shape {tuple(array.shape)}."
+                    f"Expected dimension {known} for {shown(label)} of {shown(equation)} but got dimension {size}. "
+                    f"Received: input {place} of shape {tuple(array.shape)}."
                 )
 
 
