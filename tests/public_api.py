@@ -93,7 +93,8 @@ def _is_of_keras(value: Any) -> bool:
 def public_members(cls: type) -> dict[str, Any]:
     """The public members that `cls` or a base class of Stratax's own defines, by name."""
     members: dict[str, Any] = {}
-    if _is_of_keras(cls):
+    # A message of protobuf gets an attribute for each value of its enums when that is first asked for.
+    if _is_of_keras(cls) or any(base.__module__ == "google.protobuf.message" for base in cls.__mro__):
         return members
     for base in reversed(cls.__mro__):
         if base.__module__.split(".")[0] == cls.__module__.split(".")[0]:

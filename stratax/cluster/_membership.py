@@ -82,9 +82,21 @@ def make_membership(cluster: ClusterSpec, task_type: str, task_id: int) -> Membe
         names=tuple(task_name(job, index) for job, index in tasks),
         addresses=tuple(cluster.task_address(job, index) for job, index in tasks),
         index=tasks.index((task_type, task_id)),
-        credentials=read_credentials(cluster, job_id),
+        credentials=credentials(cluster),
         job_id=job_id,
     )
+
+
+def credentials(cluster: ClusterSpec) -> Credentials:
+    """Return what this task shows the others, whatever its job.
+
+    Args:
+        cluster: The cluster.
+
+    Raises:
+        ClusterError: If the cluster's secret can't be read.
+    """
+    return read_credentials(cluster, os.environ.get(JOB_ID_VARIABLE, ""))
 
 
 def task_name(job: str, index: int) -> str:

@@ -398,6 +398,19 @@ class HostValue:
     fits: Callable[[], bool]
 
 
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class HandedOn:
+    """Arrays that a program gives to whoever runs it, besides its results.
+
+    Attributes:
+        purpose: What they are for, as whoever builds the program knows it.
+        arrays: The arrays.
+    """
+
+    purpose: Any
+    arrays: list[Any]
+
+
 class ProgramRegion(Region):
     """The region of a whole compiled function: variables and streams become inputs of the program.
 
@@ -412,6 +425,9 @@ class ProgramRegion(Region):
         structures: The structures of elements that loops were traced for, by path; shared by a program's traces.
         hints: Structures of elements to trace a loop for, besides the first one, by path.
         notes: What other packages note about the program while it is traced, by the name of a host value.
+        handed_on: What the program gives besides its results.
+        builder: Makes the program of what was traced, where it is not to be run here as it is:
+            ``builder(closed, region, outputs, name)``.
     """
 
     def __init__(self, known: Sequence[Any] = ()) -> None:
@@ -433,6 +449,13 @@ class ProgramRegion(Region):
         self._taken: dict[int, int] = {}
         self._host_values: dict[str, Any] = {}
         self.notes: dict[str, Any] = {}
+        self.handed_on: list[HandedOn] = []
+        self.builder: Callable[..., Any] | None = None
+
+    @property
+    def num_handed_on(self) -> int:
+        """How many arrays the program gives besides its results."""
+        return sum(len(part.arrays) for part in self.handed_on)
 
     def host_value(self, name: str, make: Callable[[], HostValue]) -> Any:
         """Return the tracer of an input whose value is looked up whenever the program is dispatched.

@@ -285,7 +285,7 @@ class Function(_signature.Alias):
         # Filled by `body`: what is no array can't be returned through JAX.
         outputs: list[Any] = []
 
-        def body(*dynamic: object) -> tuple[list[Any], list[Any]]:
+        def body(*dynamic: object) -> tuple[list[Any], list[Any], list[Any]]:
             # So that a loop over `range(n)` is known to be as long as the argument n: it may then take input from
             # streams.
             region.arguments = {id(tracer): index for index, tracer in enumerate(dynamic)}
@@ -297,7 +297,8 @@ class Function(_signature.Alias):
                 arrays, structure = _sort_outputs(result)
                 outputs.append(structure)
                 written = list(region.writes.values())
-                return [region.final_value(variable) for variable in written], arrays
+                handed = [array for part in region.handed_on for array in part.arrays]
+                return [region.final_value(variable) for variable in written], arrays, handed
 
         body.__name__ = getattr(self.python_function, "__name__", "function")
         try:
@@ -343,7 +344,7 @@ class Function(_signature.Alias):
         _log_placement.note(name, region.placement)
         program.result_types = [
             _concrete.TensorType(tuple(aval.shape), aval.dtype)
-            for aval in closed.out_avals[len(region.writes) :]
+            for aval in closed.out_avals[len(region.writes) : len(closed.out_avals) - region.num_handed_on]
         ]
         if self._compiled is not None:
             program.share(self._compiled, (*closed.in_avals, *closed.out_avals))
@@ -487,6 +488,8 @@ def build_program(
     donate: bool,
 ) -> _program.Program:
     """Compile what was traced. JAX compiles for real on the first call."""
+    if region.builder is not None:
+        return region.builder(closed, region, outputs, name)
     can_fail = _program.calls_back(closed.jaxpr)
     sites = _program.sites_of(closed.jaxpr) if can_fail else []
     if region.loops or region.passes:

@@ -1,5 +1,6 @@
 from ._body import BranchRegion as BranchRegion
 from ._body import LoopRegion as LoopRegion
+from ._capture import HandedOn as HandedOn
 from ._capture import ProgramRegion as ProgramRegion
 from ._capture import Region as Region
 from ._capture import Spread as Spread
@@ -9,5 +10,6 @@ from ._capture import current_trace as current_trace
 from ._capture import equal_on_all_replicas as equal_on_all_replicas
 from ._capture import executing_eagerly as executing_eagerly
 from ._capture import initialize as initialize
+from ._capture import initialize_pending as initialize_pending
 from ._capture import outside_scopes as outside_scopes
 from ._mesh_types import without_mesh as without_mesh

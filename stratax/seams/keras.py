@@ -273,6 +273,10 @@ REPLACED = (
     Replaced(
         f"{_OPTIMIZERS}.base_optimizer:BaseOptimizer.apply_gradients", "in a model_fn it is an operation"
     ),
+    Replaced(
+        f"{_OPTIMIZERS}.base_optimizer:BaseOptimizer.add_variable_from_reference",
+        "slots lie beside their variable on parameter servers",
+    ),
     Replaced(f"{_OPTIMIZERS}.loss_scale_optimizer:LossScaleOptimizer.apply", _REPLICAS),
     Replaced(f"{_LOSS}:scale_loss_for_distribution", _REPLICAS),
     Replaced(f"{_LOSS}:unscale_loss_for_distribution", _REPLICAS),

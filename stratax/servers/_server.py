@@ -72,6 +72,7 @@ class ShardServer(flight.FlightServerBase):
         self._num_streams = 0
         self._answers: dict[str, Callable[[dict[str, Any], Sequence[np.ndarray]], dict[str, Any]]] = {
             "create": self._create,
+            "make": self._make,
             "assign": self._assign,
             "define": self._define,
             "apply": self._apply,
@@ -193,6 +194,9 @@ class ShardServer(flight.FlightServerBase):
             self.shards.create(name, array) for name, array in zip(header["names"], arrays, strict=True)
         ]
         return {"created": created}
+
+    def _make(self, header: dict[str, Any], arrays: Sequence[np.ndarray]) -> dict[str, Any]:
+        return {"created": [self.shards.make(header["name"], arrays[0].tobytes())]}
 
     def _assign(self, header: dict[str, Any], arrays: Sequence[np.ndarray]) -> dict[str, Any]:
         return {"versions": self.shards.assign(header["names"], arrays)}

@@ -98,6 +98,27 @@ class Shards:
             )
         return False
 
+    def make(self, name: str, program: bytes) -> bool:
+        """Begin to keep an array that is computed here, unless there is one of that name.
+
+        Args:
+            name: The name of the variable, or of its shard.
+            program: A function without arguments that gives its first value, exported by JAX.
+
+        Returns:
+            Whether it was created.
+
+        Raises:
+            BadArgumentError: The bytes are no exported function.
+        """
+        with self._lock:
+            if name in self._shards:
+                return False
+        array = jax.jit(_exported(program, name).call)()
+        with self._lock:
+            # Two tasks may have begun at once; both would compute the same.
+            return self._shards.setdefault(name, _Shard(array)).value is array
+
     @contextlib.contextmanager
     def reading(
         self, names: Sequence[str], known: dict[str, int]
@@ -168,13 +189,7 @@ class Shards:
         with self._lock:
             if update in self._updates:
                 return
-        try:
-            exported = export.deserialize(bytearray(program))
-        except Exception as error:  # JAX says with various errors that bytes are no function.
-            raise BadArgumentError(
-                f"What update {shown(update)} was defined with is no function that JAX of this version exported "
-                f"({type(error).__name__}). Run the same version of JAX in all tasks."
-            ) from error
+        exported = _exported(program, update)
         made = _Update(
             tuple(replaced), tuple(read), jax.jit(exported.call, donate_argnums=0), jax.jit(exported.call)
         )
@@ -233,3 +248,13 @@ class Shards:
             self._shards[name] = _Shard(value, old.version + 1)
             versions[name] = old.version + 1
         return versions
+
+
+def _exported(program: bytes, name: str) -> Any:
+    try:
+        return export.deserialize(bytearray(program))
+    except Exception as error:  # JAX says with various errors that bytes are no function.
+        raise BadArgumentError(
+            f"The program of {shown(name)} is no function that JAX of this version exported "
+            f"({type(error).__name__}). Run the same version of JAX in all tasks."
+        ) from error

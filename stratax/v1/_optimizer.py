@@ -11,6 +11,7 @@ from stratax._shown import shown
 from stratax._typing import TensorLike
 from stratax.distribute import ReduceOp
 from stratax.distribute.keras_hooks import apply_once, reduce_gradients
+from stratax.distribute.remote import beside
 from stratax.distribute.replicas import get_replica_context, syncing_replicas
 from stratax.errors import BadArgumentError, BadTypeError
 from stratax.ops.creation import on_device
@@ -316,7 +317,8 @@ def make_slot(
     while scope.is_used(full):
         number += 1
         full = f"{name}_{number}"
-    return scope.make_variable(full, tuple(variable.shape), variable.dtype, initializer)
+    with beside(variable):
+        return scope.make_variable(full, tuple(variable.shape), variable.dtype, initializer)
 
 
 def _change(

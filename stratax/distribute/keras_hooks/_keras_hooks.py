@@ -20,6 +20,7 @@ from stratax._typing import PyTree
 from stratax.core import regions
 from stratax.distribute import strategies
 from stratax.distribute.keras_hooks import _accumulation
+from stratax.distribute.remote import beside
 from stratax.distribute.replicas import (
     PostponedUpdate,
     PostponesUpdates,
@@ -48,6 +49,7 @@ def install() -> None:
         {
             "keras.src.optimizers.base_optimizer:BaseOptimizer.apply": _apply_hook,
             "keras.src.optimizers.loss_scale_optimizer:LossScaleOptimizer.apply": _apply_hook,
+            "keras.src.optimizers.base_optimizer:BaseOptimizer.add_variable_from_reference": _slot_hook,
             "keras.src.backend.jax.core:JaxVariable._initialize_layout": strategies.noting,
             "keras.src.backend.jax.core:JaxVariable._initialize_with_initializer": strategies.creating,
             "keras:layers.BatchNormalization.__init__": _synchronized_init,
@@ -108,6 +110,8 @@ def _apply_hook(original: Callable[..., None]) -> Callable[..., None]:
         if region is None or _applying.depth:
             original(self, grads, trainable_variables)
             return
+        # Some of Keras' optimizers make variables of values, which a scope without state refuses.
+        _build(self, trainable_variables)
         # Before clipping, scaling and accumulation, all of which need the whole batch's gradient.
         reduced = reduce_gradients(grads)
         if _postpones(region):
@@ -117,6 +121,25 @@ def _apply_hook(original: Callable[..., None]) -> Callable[..., None]:
             _apply(self, original, reduced, trainable_variables)
 
     return apply
+
+
+def _slot_hook(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def add_variable_from_reference(
+        self: object, reference_variable: Any, name: str | None = None, initializer: object = "zeros"
+    ) -> Any:
+        with beside(reference_variable):
+            return original(self, reference_variable, name, initializer)
+
+    return add_variable_from_reference
+
+
+def _build(optimizer: Any, variables: Any) -> None:
+    """Make an optimizer's variables for real, also while a program is traced: only shapes are needed for it."""
+    if variables is not None and not optimizer.built and isinstance(variables, list | tuple):
+        with regions.outside_scopes(), keras.name_scope(optimizer.name):
+            optimizer.build(list(variables))
+        optimizer.built = True
 
 
 def apply_once(

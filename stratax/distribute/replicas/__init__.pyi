@@ -20,6 +20,7 @@ from ._replica_region import PostponedUpdate as PostponedUpdate
 from ._replica_region import PostponesUpdates as PostponesUpdates
 from ._replica_region import ReplicaRegion as ReplicaRegion
 from ._replica_region import ReplicaSpread as ReplicaSpread
+from ._replica_region import is_seed_state as is_seed_state
 from ._share import Share as Share
 from ._turns import TurnRegion as TurnRegion
 from ._turns import Turns as Turns

@@ -11,6 +11,7 @@ from ._ownership import creating as creating
 from ._ownership import noting as noting
 from ._ownership import own as own
 from ._ownership import owner as owner
+from ._parameter_server import ParameterServerStrategy as ParameterServerStrategy
 from ._placement import UpdatesOnce as UpdatesOnce
 from ._strategy import Strategy as Strategy
 from ._tpu import TPUStrategy as TPUStrategy

@@ -1,0 +1,10 @@
+from ._layout import Layouts as Layouts
+from ._layout import beside as beside
+from ._partitioners import FixedShardsPartitioner as FixedShardsPartitioner
+from ._partitioners import MaxSizePartitioner as MaxSizePartitioner
+from ._partitioners import MinSizePartitioner as MinSizePartitioner
+from ._partitioners import Partitioner as Partitioner
+from ._program import build as build
+from ._region import PushingRegion as PushingRegion
+from ._servers import Servers as Servers
+from ._store import ServerStore as ServerStore

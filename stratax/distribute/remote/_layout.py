@@ -1,0 +1,226 @@
+"""Where variables are: which server keeps which rows of them (distribute layer)."""
+
+import contextlib
+import dataclasses
+import math
+import threading
+import weakref
+from collections.abc import Iterator
+from typing import Any, Generic, TypeVar
+
+import jax
+import keras
+import numpy as np
+
+from stratax.distribute.remote._partitioners import num_shards_of
+from stratax.errors import InternalError
+
+T = TypeVar("T")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Shard:
+    """Some rows of a variable, or all of it, on a server.
+
+    Attributes:
+        server: The server's number.
+        name: What the server knows it by.
+        start: The first row; 0 for a variable without rows.
+        stop: The row behind the last one; None for all that there is.
+    """
+
+    server: int
+    name: str
+    start: int = 0
+    stop: int | None = None
+
+    @property
+    def rows(self) -> slice:
+        """Which rows they are."""
+        return slice(self.start, self.stop)
+
+    def of(self, array: Any) -> Any:
+        """Return the shard's part of an array with the variable's shape."""
+        return array if self.stop is None else array[self.start : self.stop]
+
+    def shape_of(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        """Return the shape of the part of an array of a shape."""
+        return shape if self.stop is None else (self.stop - self.start, *shape[1:])
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Layout:
+    """Where a variable is.
+
+    Attributes:
+        name: The variable's name in the cluster.
+        shards: Its shards, which together have each row once, in order.
+        copies: Copies of a scalar that every server's updates need, one for each server; `shards` has the one that is
+            read.
+    """
+
+    name: str
+    shards: tuple[Shard, ...]
+    copies: tuple[Shard, ...] = ()
+
+    @property
+    def all(self) -> tuple[Shard, ...]:
+        """Everything that an assignment changes."""
+        return self.copies or self.shards
+
+    def on(self, server: int) -> list[Shard]:
+        """Return what a server has of the variable."""
+        return [shard for shard in self.all if shard.server == server]
+
+    def is_like(self, other: "Layout") -> bool:
+        """Return whether the same rows of another variable are on the same servers."""
+        return [(shard.server, shard.rows) for shard in self.shards] == [
+            (shard.server, shard.rows) for shard in other.shards
+        ]
+
+
+class ByVariable(Generic[T]):
+    """What belongs to variables, for as long as they live: variables compare element by element, and are no keys."""
+
+    def __init__(self) -> None:
+        self._found: dict[int, tuple[weakref.ref[keras.Variable], T]] = {}
+
+    def get(self, variable: keras.Variable) -> T | None:
+        """Return what belongs to a variable, if anything does."""
+        entry = self._found.get(id(variable))
+        return None if entry is None else entry[1]
+
+    def put(self, variable: keras.Variable, value: T) -> None:
+        """Say what belongs to a variable from now on."""
+        key = id(variable)
+        # Another variable may get the place in memory of one that is gone.
+        reference = weakref.ref(variable, lambda gone: self._forget(key, gone))
+        self._found[key] = reference, value
+
+    def _forget(self, key: int, gone: Any) -> None:
+        entry = self._found.get(key)
+        if entry is not None and entry[0] is gone:
+            del self._found[key]
+
+
+class _Beside(threading.local):
+    variable: keras.Variable | None = None
+
+
+_beside = _Beside()
+
+
+@contextlib.contextmanager
+def beside(variable: keras.Variable) -> Iterator[None]:
+    """Have variables that are created in a block lie where another one does: an optimizer's slots beside its variable.
+
+    Args:
+        variable: The other one.
+    """
+    before, _beside.variable = _beside.variable, variable
+    try:
+        yield
+    finally:
+        _beside.variable = before
+
+
+class Layouts:
+    """Decides where each new variable goes: to the server that has the fewest bytes so far, or beside another variable.
+
+    All tasks that create the same variables in the same order decide alike.
+
+    Args:
+        num_servers: How many servers there are.
+        partitioner: Says into how many shards a variable is divided; None: into one.
+    """
+
+    def __init__(self, num_servers: int, partitioner: Any = None) -> None:
+        self._num_servers = num_servers
+        self._partitioner = partitioner
+        self._num_bytes = [0] * num_servers
+        self._layouts: ByVariable[Layout] = ByVariable()
+        self._names: dict[str, int] = {}
+
+    def of(self, variable: keras.Variable) -> Layout:
+        """Return where a variable is that has been given a place."""
+        layout = self._layouts.get(variable)
+        if layout is None:
+            raise InternalError(f"No parameter server keeps {variable.path}.")
+        return layout
+
+    def put(self, variable: keras.Variable, layout: Layout) -> None:
+        """Say where a variable is from now on."""
+        self._layouts.put(variable, layout)
+
+    def place(self, variable: keras.Variable) -> Layout:
+        """Decide where a variable goes, and remember it."""
+        layout = self._layouts.get(variable)
+        if layout is None:
+            name = self._unique(variable.path)
+            neighbour = _beside.variable
+            known = None if neighbour is None else self._layouts.get(neighbour)
+            if _is_copied(variable):
+                layout = self._copied(name)
+            elif known is not None and neighbour is not None:
+                layout = self._next_to(name, variable, neighbour, known)
+            else:
+                layout = self._divided(name, variable)
+            self._layouts.put(variable, layout)
+            for shard in layout.all:
+                shape = shard.shape_of(tuple(variable.shape))
+                self._num_bytes[shard.server] += math.prod(shape) * _dtype_of(variable).itemsize
+        return layout
+
+    def _unique(self, path: str) -> str:
+        number = self._names.get(path, 0)
+        self._names[path] = number + 1
+        return f"{path}#{number}" if number else path
+
+    def _copied(self, name: str) -> Layout:
+        copies = tuple(Shard(server, name) for server in range(self._num_servers))
+        return Layout(name, copies[:1], copies)
+
+    def _next_to(
+        self, name: str, variable: keras.Variable, neighbour: keras.Variable, known: Layout
+    ) -> Layout:
+        if tuple(variable.shape) == tuple(neighbour.shape):
+            shards = tuple(
+                dataclasses.replace(shard, name=_shard_name(name, index, len(known.shards)))
+                for index, shard in enumerate(known.shards)
+            )
+            return Layout(name, shards)
+        # Of another shape, Adafactor's means over rows for instance: whole, with the first shard.
+        return Layout(name, (Shard(known.shards[0].server, name),))
+
+    def _divided(self, name: str, variable: keras.Variable) -> Layout:
+        shape = tuple(variable.shape)
+        count = 1 if self._partitioner is None else num_shards_of(self._partitioner, shape, variable.dtype)
+        loads = list(self._num_bytes)
+        if count == 1:
+            return Layout(name, (Shard(loads.index(min(loads)), name),))
+        # As TensorFlow divides: the first ones have a row more where it does not come out even.
+        each, more = divmod(shape[0], count)
+        stops = np.cumsum([each + (index < more) for index in range(count)]).tolist()
+        row_bytes = math.prod(shape[1:]) * _dtype_of(variable).itemsize
+        shards = []
+        for index, (start, stop) in enumerate(zip([0, *stops], stops, strict=False)):
+            server = loads.index(min(loads))
+            loads[server] += (stop - start) * row_bytes
+            shards.append(Shard(server, _shard_name(name, index, count), start, stop))
+        return Layout(name, tuple(shards))
+
+
+def _shard_name(name: str, index: int, count: int) -> str:
+    return name if count == 1 else f"{name}/part_{index}"
+
+
+def _is_copied(variable: keras.Variable) -> bool:
+    """Return whether each server's updates may need a variable: numbers of an optimizer, such as its learning rate.
+
+    What replicas add up, such as a metric's count, no update needs.
+    """
+    return not tuple(variable.shape) and variable.aggregation != "sum"
+
+
+def _dtype_of(variable: keras.Variable) -> np.dtype:
+    return np.dtype(jax.dtypes.canonicalize_dtype(variable.dtype))

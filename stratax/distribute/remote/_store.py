@@ -1,0 +1,153 @@
+"""`ServerStore`: the values of variables, on parameter servers (distribute layer)."""
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import keras
+import numpy as np
+
+from stratax.core.variable_store import VariableStore
+from stratax.distribute.remote._layout import ByVariable, Layout, Layouts, Shard
+from stratax.distribute.remote._servers import Request, Servers, by_server
+
+# A variable of more bytes is initialised where it will be.
+_MOST_BYTES_MADE_HERE = 1 << 20
+
+
+@dataclasses.dataclass(slots=True, eq=False)
+class _Known:
+    """What this task knows of a shard: an array of the server, and its version."""
+
+    version: int
+    array: np.ndarray
+
+
+class ServerStore(VariableStore):
+    """Keeps variables on parameter servers, by shards.
+
+    What has not changed since it was last asked for does not travel again.
+
+    Args:
+        servers: The servers.
+        layouts: Where each variable is.
+    """
+
+    def __init__(self, servers: Servers, layouts: Layouts) -> None:
+        self.servers = servers
+        self.layouts = layouts
+        self._known: dict[tuple[int, str], _Known] = {}
+        # The values that were made of shards, with the versions of those.
+        self._values: ByVariable[tuple[tuple[int, ...], jax.Array]] = ByVariable()
+
+    def create(self, variable: keras.Variable, value: object) -> None:
+        layout = self.layouts.place(variable)
+        array = np.asarray(value)
+        self._ask_for_each(
+            layout.all,
+            lambda shards: Request(
+                {"op": "create", "names": [shard.name for shard in shards]},
+                [shard.of(array) for shard in shards],
+            ),
+        )
+
+    def initialize(self, variable: keras.Variable, make: Callable[[], Any]) -> None:
+        dtype = np.dtype(jax.dtypes.canonicalize_dtype(variable.dtype))
+        shape = tuple(variable.shape)
+        if int(np.prod(shape)) * dtype.itemsize <= _MOST_BYTES_MADE_HERE:
+            self.create(variable, make())
+            return
+        layout = self.layouts.place(variable)
+        programs = {shard: _exported(make, shard, shape, dtype) for shard in layout.all}
+        if None in programs.values():
+            # An initialiser in NumPy, for instance.
+            self.create(variable, make())
+            return
+        for shard, program in programs.items():
+            self.servers.ask(
+                {
+                    shard.server: Request(
+                        {"op": "make", "name": shard.name}, [np.frombuffer(program or b"", np.uint8)]
+                    )
+                }
+            )
+
+    def read(self, variables: Sequence[keras.Variable]) -> list[jax.Array]:
+        # A copy: whoever reads may have the memory reused.
+        return [value.copy() for value in self.pull(variables)]
+
+    def pull(self, variables: Sequence[keras.Variable]) -> list[jax.Array]:
+        """Return the values of variables, as :meth:`read` does, as arrays that are not to be changed."""
+        layouts = [self.layouts.of(variable) for variable in variables]
+        self._refresh([shard for layout in layouts for shard in layout.shards])
+        return [self._value(variable, layout) for variable, layout in zip(variables, layouts, strict=True)]
+
+    def write(self, variables: Sequence[keras.Variable], values: Sequence[Any]) -> None:
+        parts = []
+        for variable, value in zip(variables, values, strict=True):
+            array = np.asarray(value, jax.dtypes.canonicalize_dtype(variable.dtype))
+            parts += [(shard, shard.of(array)) for shard in self.layouts.of(variable).all]
+        grouped = by_server((shard.server, (shard.name, part)) for shard, part in parts)
+        self.servers.ask(
+            {
+                server: Request(
+                    {"op": "assign", "names": [name for name, _ in found]}, [part for _, part in found]
+                )
+                for server, found in grouped.items()
+            }
+        )
+
+    def move(self, variable: keras.Variable, server: int) -> None:
+        """Keep all of a variable on one server from now on; every task that defines the same updates does the same.
+
+        Args:
+            variable: The variable.
+            server: The server's number.
+        """
+        (value,) = self.pull([variable])
+        layout = self.layouts.of(variable)
+        self.layouts.put(variable, Layout(layout.name, (Shard(server, f"{layout.name}/whole"),)))
+        # The first task that does it moves the value; to the others there is a variable of the name already.
+        self.create(variable, value)
+
+    def _ask_for_each(self, shards: Sequence[Shard], request: Callable[[list[Shard]], Request]) -> None:
+        grouped = by_server((shard.server, shard) for shard in shards)
+        self.servers.ask({server: request(own) for server, own in grouped.items()})
+
+    def _refresh(self, shards: Sequence[Shard]) -> None:
+        """Ask for what has changed of shards."""
+        requests = {}
+        for server, own in by_server((shard.server, shard.name) for shard in shards).items():
+            names = list(dict.fromkeys(own))
+            known = {
+                name: self._known[server, name].version for name in names if (server, name) in self._known
+            }
+            requests[server] = Request({"op": "pull", "names": names, "known": known})
+        for server, answer in self.servers.ask(requests).items():
+            versions = answer.header["versions"]
+            for name, array in zip(answer.header["names"], answer.arrays, strict=True):
+                self._known[server, name] = _Known(versions[name], array)
+
+    def _value(self, variable: keras.Variable, layout: Layout) -> jax.Array:
+        known = [self._known[shard.server, shard.name] for shard in layout.shards]
+        versions = tuple(each.version for each in known)
+        before = self._values.get(variable)
+        if before is not None and before[0] == versions:
+            return before[1]
+        parts = [each.array for each in known]
+        value = jax.numpy.array(parts[0] if len(parts) == 1 else np.concatenate(parts))
+        self._values.put(variable, (versions, value))
+        return value
+
+
+def _exported(make: Callable[[], Any], shard: Shard, shape: tuple[int, ...], dtype: np.dtype) -> bytes | None:
+    """Return a program that makes a shard's first value; None where its initialiser can't be traced."""
+
+    def part() -> Any:
+        return shard.of(jax.numpy.asarray(make(), dtype).reshape(shape))
+
+    try:
+        return bytes(jax.export.export(jax.jit(part), platforms=("cpu",))().serialize())
+    except (jax.errors.JAXTypeError, TypeError, ValueError):
+        return None

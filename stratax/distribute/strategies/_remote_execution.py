@@ -1,0 +1,85 @@
+"""How a function runs where variables are on servers: one replica, which waits for nobody (distribute layer)."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import jax
+import jax.numpy as jnp
+import keras
+
+from stratax import errors
+from stratax._typing import PyTree, TensorLike
+from stratax.core import Function, functions, regions
+from stratax.distribute.input import ValueContext
+from stratax.distribute.remote import PushingRegion
+from stratax.distribute.replicas import ReduceOp, ReplicaContext, entered
+from stratax.distribute.strategies._execution import Execution
+
+if TYPE_CHECKING:
+    from stratax.distribute.strategies._strategy import Strategy
+
+
+class RemoteExecution(Execution):
+    """Runs a function in this process on the values that variables have on the servers, and pushes what changes them.
+
+    Args:
+        strategy: The strategy.
+    """
+
+    def __init__(self, strategy: "Strategy") -> None:
+        self._strategy = strategy
+        self._compiled = Function(self.call_for_each_replica, autograph=False, calls_argument=True)
+
+    @property
+    def num_replicas(self) -> int:
+        return 1
+
+    def run(self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        # Around the trace as well: what a step creates gets its first value at the end of it.
+        with entered(self._strategy, None):
+            return self._compiled(fn, args, kwargs)
+
+    def call_for_each_replica(
+        self,
+        fn: Callable[..., Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        *,
+        averages_gradients: bool = False,
+    ) -> Any:
+        region = regions.current_region()
+        if not isinstance(region, regions.ProgramRegion):
+            raise errors.StrategyError(
+                "A step of a ParameterServerStrategy was run inside a loop or condition of a compiled function. "
+                "Expected: one step for each call, so that it sees what other workers have done, and they its "
+                "gradients. Call strategy.run outside of the loop, or have the loop in Python."
+            )
+        self._strategy.extended.place_program()
+        replica_fn = fn if isinstance(fn, Function) else functions.convert(fn)
+        context = ReplicaContext(self._strategy, 1, averages_gradients=averages_gradients)
+        with PushingRegion(region) as pushing, entered(self._strategy, context):
+            result = replica_fn(*args, **kwargs)
+            result = jax.tree.map(_value_of, result)
+        for variable in pushing.writes.values():
+            region.take_over(variable, pushing.final_value(variable), pushing)
+        region.handed_on += [regions.HandedOn(update.make, update.arrays) for update in pushing.postponed]
+        return result
+
+    def reduce(self, op: ReduceOp, value: PyTree, axis: int | None) -> Any:
+        if axis is None:
+            return value
+        combine = jnp.sum if op is ReduceOp.SUM else jnp.mean
+        return jax.tree.map(lambda leaf: combine(leaf, axis), value)
+
+    def gather(self, value: PyTree, axis: int) -> Any:
+        return value
+
+    def values_from_function(self, value_fn: Callable[[Any], Any]) -> Any:
+        return value_fn(ValueContext())
+
+    def to_all(self, array: TensorLike) -> Any:
+        return array
+
+
+def _value_of(leaf: Any) -> Any:
+    return leaf.value if isinstance(leaf, keras.Variable) else leaf
