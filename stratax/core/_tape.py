@@ -7,6 +7,7 @@ when, nested structures, persistence, unconnected gradients, Jacobians.
 import contextlib
 import enum
 import functools
+import logging
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -20,9 +21,12 @@ from stratax import errors
 from stratax._shown import shown
 from stratax._typing import PyTree, TensorLike
 from stratax.core import _capture, _reads
+from stratax.core import _tape_host as _host
 from stratax.core._tape_scope import WatchingScope
 from stratax.core._tape_trace import Node, Record, TapeTrace, play_back, touched_rows
 from stratax.seams.keras import get_stateless_scope
+
+_logger = logging.getLogger("stratax")
 
 
 class UnconnectedGradients(enum.Enum):
@@ -43,8 +47,7 @@ class GradientTape:
     Differences from TensorFlow: there are no `IndexedSlices`, the gradient of an embedding table is dense. A
     jitted function, scan or cond counts as one operation. Inside a compiled function, a variable that is
     assigned under the tape and then read again passes its gradient on to what was assigned; eagerly it does
-    not, as in TensorFlow. A gradient whose target was not recorded at all raises instead of giving None.
-    `parallel_iterations` has no effect.
+    not, as in TensorFlow. `parallel_iterations` has no effect.
 
     Args:
         persistent: Whether gradients can be taken more than once. A persistent tape keeps what it recorded until
@@ -118,21 +121,24 @@ class GradientTape:
     def watch(self, tensor: TensorLike) -> None:
         """Follow arrays or variables from here on, also variables that are not trainable.
 
+        What is not of a floating point dtype has no derivative: a warning is logged, as TensorFlow does, and its
+        gradient is None.
+
         Args:
-            tensor: A floating point array or variable, or a nested structure of them.
+            tensor: An array or variable, or a nested structure of them.
 
         Raises:
             TapeError: The tape is not recording.
-            BadTypeError: Something in `tensor` is neither an array nor a variable, or not floating point.
+            BadTypeError: Something in `tensor` is neither an array nor a variable.
         """
         trace = self._recording_trace("watch")
         for leaf in jax.tree.leaves(_plain(tensor)):
-            _check_watchable(leaf)
+            is_watchable = _is_watchable(leaf)
             if isinstance(leaf, keras.Variable):
                 # Its value is followed when it is read, as it may be assigned before.
                 self._variables.setdefault(id(leaf), (leaf, {}))
-            else:
-                trace.follow(leaf)
+            elif is_watchable:
+                trace.follow(_host.followed(leaf) if _host.is_tensor(leaf) else leaf)
 
     @contextlib.contextmanager
     def stop_recording(self) -> Iterator[None]:
@@ -170,7 +176,8 @@ class GradientTape:
         """Return the gradient of the sum of `target` with respect to `sources`.
 
         Args:
-            target: An array or variable of any shape, or a nested structure of them, whose gradients are added up.
+            target: An array or variable of any shape, or a nested structure of them, whose gradients are added up. An
+                array that was not recorded depends on nothing.
             sources: A watched array or variable, or a nested structure of them.
             output_gradients: The gradient that flows into each element of `target`: the same structure and shapes,
                 None standing for ones.
@@ -181,9 +188,8 @@ class GradientTape:
             The structure of `sources` with gradients of the sources' shapes and dtypes, or None.
 
         Raises:
-            TapeError: The tape is not persistent and has given its gradients already; nothing in `target` was
-                recorded (with `unconnected_gradients="zero"` the gradients are zero then); or an operation between the
-                sources and the target has no derivative.
+            TapeError: The tape is not persistent and has given its gradients already; it never recorded; or an
+                operation between the sources and the target has no derivative.
             BadTypeError: A target or source is neither an array nor a variable.
             BadArgumentError: `unconnected_gradients` is unknown.
             StructureError: `output_gradients` does not match `target`.
@@ -191,21 +197,24 @@ class GradientTape:
         # Arguments are checked first, so that a mistake does not spend the tape.
         mode = _unconnected(unconnected_gradients)
         self._check_not_spent()
-        leaves, treedef = jax.tree.flatten(_plain(sources))
+        if target is None:
+            raise errors.BadTypeError(
+                "A GradientTape has nothing to differentiate. Expected: target to be an array or variable, or a nested "
+                "structure of them. Received: target=None. Return the target from the function that computes it."
+            )
+        leaves, treedef = _flat(sources)
         nodes = [self._source_nodes(leaf) for leaf in leaves]
-        seeds = self._seeds(target, output_gradients, required=mode is UnconnectedGradients.NONE)
+        seeds = self._seeds(target, output_gradients, leaves)
         # The gradient's own operations are for the tapes around this one to record, not for itself.
         with self._playing():
-            flat = [node for group in nodes for node in group]
-            cotangents = play_back(self._records, seeds, flat, consume=not self._persistent)
-            results = [_total(cotangents, group) for group in nodes]
+            results = self._played_back(seeds, nodes, leaves, consume=not self._persistent)
             return jax.tree.unflatten(
                 treedef, [_connected(r, s, mode) for r, s in zip(results, leaves, strict=True)]
             )
 
     def jacobian(
         self,
-        target: object,
+        target: Any,
         sources: object,
         unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
         parallel_iterations: int | None = None,
@@ -235,7 +244,7 @@ class GradientTape:
             >>> tape.jacobian(y, x).tolist()
             [[2.0, 0.0], [0.0, 4.0]]
         """
-        target = _array(target, "target")
+        given, target = target, _array(target, "target")
         # One cotangent for each element of the target, which selects that element.
         basis = jnp.eye(target.size, dtype=target.dtype).reshape(target.size, *target.shape)
 
@@ -243,13 +252,13 @@ class GradientTape:
             return rows.reshape(*target.shape, *source.shape)
 
         return self._rows(
-            target, sources, basis, unconnected_gradients, at_once=experimental_use_pfor, shaped=shaped
+            given, sources, basis, unconnected_gradients, at_once=experimental_use_pfor, shaped=shaped
         )
 
     def batch_jacobian(
         self,
-        target: object,
-        source: object,
+        target: Any,
+        source: Any,
         unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
         parallel_iterations: int | None = None,
         experimental_use_pfor: bool = True,
@@ -264,12 +273,13 @@ class GradientTape:
             experimental_use_pfor: As for :meth:`jacobian`.
 
         Returns:
-            An array of shape `[batch, *t, *s]`, or None.
+            An array of shape `[batch, *t, *s]`; zeros if nothing connects the two, as TensorFlow gives in either mode.
 
         Raises:
             StructureError: `target` and `source` have no equal leading dimension.
             TapeError, BadTypeError, BadArgumentError: As :meth:`gradient` does.
         """
+        given = target, source
         target, source = _array(target, "target"), _array(source, "source")
         if not target.ndim or not source.ndim or target.shape[0] != source.shape[0]:
             raise errors.StructureError(
@@ -287,13 +297,12 @@ class GradientTape:
         def shaped(rows: jax.Array, source: jax.Array) -> jax.Array:
             return jnp.moveaxis(rows, 0, 1).reshape(batch, *inner, *source.shape[1:])
 
-        return self._rows(
-            target, source, basis, unconnected_gradients, at_once=experimental_use_pfor, shaped=shaped
-        )
+        mode = _unconnected(unconnected_gradients) and UnconnectedGradients.ZERO
+        return self._rows(*given, basis, mode, at_once=experimental_use_pfor, shaped=shaped)
 
     def _rows(
         self,
-        target: jax.Array,
+        target: object,
         sources: object,
         basis: jax.Array,
         unconnected_gradients: UnconnectedGradients | str,
@@ -304,14 +313,12 @@ class GradientTape:
         """Play the tape back once for each row of `basis`, a batch of cotangents of the target."""
         mode = _unconnected(unconnected_gradients)
         self._check_not_spent()
-        leaves, treedef = jax.tree.flatten(_plain(sources))
+        leaves, treedef = _flat(sources)
         nodes = [self._source_nodes(leaf) for leaf in leaves]
-        flat = [node for group in nodes for node in group]
-        seeds = self._seeds(target, None, required=mode is UnconnectedGradients.NONE)
+        seeds = self._seeds(target, None, leaves)
 
         def row(seed: jax.Array) -> list[Any]:
-            cotangents = play_back(self._records, [(node, seed) for node, _ in seeds], flat, consume=False)
-            return [_total(cotangents, group) for group in nodes]
+            return self._played_back([(seeded, seed) for seeded, _ in seeds], nodes, leaves, consume=False)
 
         with self._playing():
             # `row` keeps the records, as it is traced once for all rows; they are dropped behind.
@@ -358,30 +365,46 @@ class GradientTape:
                 masks += found
             return functools.reduce(jnp.logical_or, masks) if masks else None
 
-    def _seeds(self, target: object, output_gradients: object, *, required: bool) -> list[tuple[Node, Any]]:
-        leaves, treedef = jax.tree.flatten(_plain(target))
+    def _seeds(
+        self, target: object, output_gradients: object, sources: Sequence[Any]
+    ) -> list[tuple[Any, Any]]:
+        """Return where gradients begin, and the first ones: at nodes, and at sources that were not recorded."""
+        leaves, treedef = _flat(target)
         given = _output_gradients(output_gradients, leaves, treedef)
-        seeds = []
+        seeds: list[tuple[Any, Any]] = []
         for leaf, gradient in zip(leaves, given, strict=True):
             value = _array(leaf, "target")
             node = None if self._trace is None else self._trace.node_of(value)
-            if node is not None:
-                seeds.append((node, jnp.ones_like(value) if gradient is None else gradient))
-        if required and not seeds:
-            raise errors.TapeError(
-                "The target of `tape.gradient` was not recorded by this tape. Expected: a floating point array that "
-                "was computed inside the `with` block from something watched (a trainable variable that was read "
-                f"there, or an array given to `tape.watch`). Received: target={shown(target)}. Compute the "
-                "target inside "
-                "the `with` block and watch its inputs, or pass unconnected_gradients='zero' if zeros are meant."
-            )
+            # A variable depends on itself, also if nothing read it. Of arrays no more is known: what a function gives
+            # may be the very array that it was given.
+            is_source = isinstance(leaf, keras.Variable) and any(leaf is source for source in sources)
+            seeded = leaf if node is None and is_source else node
+            if seeded is not None:
+                seeds.append((seeded, jnp.ones_like(value) if gradient is None else gradient))
         return seeds
+
+    def _played_back(
+        self, seeds: list[tuple[Any, Any]], nodes: list[list[Node]], sources: list[Any], *, consume: bool
+    ) -> list[Any]:
+        """Return the gradients of sources, None for those that nothing connects with a seed."""
+        recorded = [(seeded, gradient) for seeded, gradient in seeds if isinstance(seeded, Node)]
+        flat = [node for group in nodes for node in group]
+        cotangents = play_back(self._records, recorded, flat, consume=consume)
+        return [
+            _total(
+                [cotangents[node] for node in group if node in cotangents]
+                + [gradient for seeded, gradient in seeds if seeded is source]
+            )
+            for group, source in zip(nodes, sources, strict=True)
+        ]
 
     def _source_nodes(self, source: object) -> list[Node]:
         if isinstance(source, keras.Variable):
             _, nodes = self._variables.get(id(source), (source, {}))
             return list(nodes)
         if not isinstance(source, jax.Array):
+            if _host.is_tensor(source):
+                return []
             raise errors.BadTypeError(
                 "A source of a GradientTape is neither an array nor a variable. Expected: the very jax.Array that was "
                 f"watched or computed under the tape, or a keras.Variable. Received: source={shown(source)} of type "
@@ -406,6 +429,11 @@ class GradientTape:
         return node is not None and node not in self._variables.get(id(variable), (variable, {}))[1]
 
     def _check_not_spent(self) -> None:
+        if self._trace is None:
+            raise errors.TapeError(
+                "A GradientTape that has recorded nothing has no gradients. Expected: `with GradientTape() as tape:` "
+                f"before. Received: tape={shown(self)}, which was never entered. Compute the target in such a block."
+            )
         if self._spent:
             raise errors.TapeError(
                 "A non-persistent GradientTape can compute only one set of gradients. Expected: one call of "
@@ -428,9 +456,15 @@ def _plain(structure: PyTree) -> Any:
     return list(structure) if isinstance(structure, list) else structure
 
 
-def _array(value: object, what: str) -> jax.Array:
-    value = value.value if isinstance(value, keras.Variable) else value
-    if not isinstance(value, jax.Array):
+def _flat(structure: PyTree) -> tuple[list[Any], Any]:
+    """Return what is in a structure, arrays of devices in place of tensors of the host that a tape follows."""
+    leaves, treedef = jax.tree.flatten(_plain(structure))
+    return [_host.if_followed(leaf) for leaf in leaves], treedef
+
+
+def _array(value: Any, what: str) -> Any:
+    value = value.value if isinstance(value, keras.Variable) else _host.if_followed(value)
+    if not isinstance(value, jax.Array) and not _host.is_tensor(value):
         raise errors.BadTypeError(
             f"The {what} of a GradientTape's derivative is not an array. Expected: a jax.Array that was computed under "
             f"the tape, or a keras.Variable. Received: {what}={shown(value)} of type {type(value).__name__}. "
@@ -440,19 +474,19 @@ def _array(value: object, what: str) -> jax.Array:
     return value
 
 
-def _check_watchable(leaf: object) -> None:
-    if not isinstance(leaf, jax.Array | keras.Variable):
+def _is_watchable(leaf: Any) -> bool:
+    """Return whether something has a derivative."""
+    if not isinstance(leaf, jax.Array | keras.Variable) and not _host.is_tensor(leaf):
         raise errors.BadTypeError(
             "`tape.watch` got something that it can't follow. Expected: jax.Array or keras.Variable. "
             f"Received: {shown(leaf)} of type {type(leaf).__name__}. Convert it with `jnp.asarray` and go on with the "
             "result: the tape follows that object."
         )
     dtype = leaf._dtype if isinstance(leaf, keras.Variable) else leaf.dtype
-    if not jnp.issubdtype(dtype, jnp.inexact):
-        raise errors.BadTypeError(
-            "`tape.watch` got something without a derivative. Expected: a floating point dtype. "
-            f"Received: dtype={dtype}. Cast it first, for example with `keras.ops.cast(x, 'float32')`."
-        )
+    if jnp.issubdtype(dtype, jnp.inexact):
+        return True
+    _logger.warning("The dtype of the watched tensor must be floating (e.g. tf.float32), got %s", dtype)
+    return False
 
 
 def _unconnected(value: UnconnectedGradients | str) -> UnconnectedGradients:
@@ -489,9 +523,8 @@ def _has_structure(value: object, treedef: jax.tree_util.PyTreeDef) -> bool:
     return True
 
 
-def _total(cotangents: dict[Node, Any], nodes: Sequence[Node]) -> Any:
-    """Return a variable's gradient: the sum over the values that were read of it."""
-    found = [cotangents[node] for node in nodes if node in cotangents]
+def _total(found: list[Any]) -> Any:
+    """Return the sum of what flows into a source, of a variable into each value that was read; None of nothing."""
     return sum(found[1:], found[0]) if found else None
 
 

@@ -56,8 +56,12 @@ def host_array(value: Any, dtype: Any = None) -> Any:
 
 def is_numpy(value: object) -> bool:
     """Return whether `value` is a NumPy array or scalar, or poses as an array."""
-    # By protocol: what stands for an array while a function is examined counts as NumPy's.
-    return isinstance(value, np.generic) or hasattr(type(value), "__array_ufunc__")
+    # By protocol: what stands for an array while a function is examined counts as NumPy's. What a tape follows computes
+    # on a device.
+    kind = type(value)
+    return isinstance(value, np.generic) or (
+        hasattr(kind, "__array_ufunc__") and not hasattr(kind, "__jax_array__")
+    )
 
 
 def is_traced(value: object) -> bool:

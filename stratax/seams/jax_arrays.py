@@ -14,10 +14,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from jax import tree_util
-from jax._src import core, source_info_util
+from jax._src import core, dtypes, source_info_util
 from jax._src.array import ArrayImpl
 
-__all__ = ["give_attributes", "give_operators", "give_shapes"]
+__all__ = ["give_attributes", "give_conversion", "give_operators", "give_shapes"]
 
 
 def give_attributes(to_arrays: Mapping[str, Any], to_tracers: Mapping[str, Any]) -> None:
@@ -36,6 +36,16 @@ def give_attributes(to_arrays: Mapping[str, Any], to_tracers: Mapping[str, Any])
             name,
             core.aval_property(attribute.fget) if is_property else core.aval_method(attribute),
         )
+
+
+def give_conversion(kind: type, convert: Callable[[Any], Any]) -> None:
+    """Say what JAX' functions compute with if they are given a value of a class.
+
+    Args:
+        kind: The class, which may be one of NumPy arrays.
+        convert: Takes a value of it and returns an array of JAX.
+    """
+    dtypes.register_canonicalize_value_handler(kind, convert)
 
 
 def give_operators(operators: Mapping[str, Callable[[Any], Any]], file: str) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 import stratax.keras
 from stratax.checkpoint import _keras_hooks as checkpoint_hooks
-from stratax.core import _arrivals, _creation
+from stratax.core import _arrivals, _creation, _tape_host
 from stratax.distribute.keras_hooks import _keras_hooks as distribute_hooks
 from stratax.keras import _compile
 from stratax.seams import keras as seam
@@ -27,6 +27,7 @@ def install_all():
     _arrivals._count_variables()
     _keras_optimizers.install()
     _creation.install()
+    _tape_host.install()
 
 
 def present(replaced):

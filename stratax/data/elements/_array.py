@@ -15,11 +15,11 @@ from stratax.data.elements._tensor import TensorMethods, tensor_repr, tensor_str
 from stratax.data.elements._tensor_shape import TensorShape
 from stratax.errors import BadArgumentError, BadTypeError
 
-_OPERATORS = (
+OPERATORS = (
     "add", "sub", "mul", "truediv", "floordiv", "mod", "divmod", "pow", "matmul", "and", "or", "xor", "lshift",
     "rshift",
 )  # fmt: skip
-_COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
+COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
 # NumPy gives 0 and a warning for these.
 _INTEGER_DIVISIONS = {"floordiv", "mod", "divmod"}
 # Bytes: TensorFlow divides integers of 8 and 16 bits in float32, larger ones in float64.
@@ -158,6 +158,12 @@ class ElementArray(TensorMethods, np.ndarray):
         """Return the values as a NumPy array of their own, or as a scalar."""
         return np.array(self)[()]
 
+    def follow_as(self, on_device: Any) -> None:
+        """Have an array of a device compute in this one's place from now on, which a tape follows."""
+        from stratax.data.elements._followed import follow
+
+        follow(self, on_device)
+
     def __format__(self, spec: str) -> str:
         return format(self.view(np.ndarray)[()], spec)
 
@@ -193,12 +199,12 @@ def define_operators(kind: type, base: type) -> None:
         kind: The class, whose values have a `dtype` and `astype`.
         base: Where it has NumPy's from.
     """
-    for name in _OPERATORS:
+    for name in OPERATORS:
         setattr(kind, f"__{name}__", _operator(base, name, is_reversed=False))
         setattr(kind, f"__r{name}__", _operator(base, name, is_reversed=True))
         # An element's array may stand for others' memory: `x += 1` makes a new one, as in TensorFlow.
         setattr(kind, f"__i{name}__", _not_in_place)
-    for name in _COMPARISONS:
+    for name in COMPARISONS:
         setattr(kind, f"__{name}__", _operator(base, name, is_reversed=False))
 
 
