@@ -34,6 +34,7 @@ def test_json_is_for_programs(program, capsys):
         "file": str(program),
         "cell": None,
         "line": 2,
+        "kind": "missing",
         "name": "tf.lite",
         "message": "",
     }
@@ -41,4 +42,13 @@ def test_json_is_for_programs(program, capsys):
 
 def test_a_file_that_is_not_there_is_a_wrong_call(capsys):
     assert _main.run(["check", "nowhere.py"]) == 2
-    assert "does not exist" in capsys.readouterr().err
+    assert "no such file" in capsys.readouterr().err
+
+
+def test_a_file_that_is_no_program_fails_and_the_others_are_read(program, capsys):
+    broken = program.with_name("broken.py")
+    broken.write_text("print 'Python 2'\n")
+    assert _main.run(["check", str(program.parent)]) == 1
+    told = capsys.readouterr().out
+    assert f"{broken}:1: This is no Python 3 that can be read" in told
+    assert f"{program}:2: tf.lite" in told

@@ -5,6 +5,7 @@ import textwrap
 
 import pytest
 
+from stratax import errors
 from stratax.tf import migration
 
 
@@ -93,6 +94,40 @@ def test_arguments_are_checked():
     assert found[1].message == "tf.reduce_sum has no argument nonsense here."
 
 
+def test_models_of_tensors_and_what_a_class_takes_by_other_names_are_no_findings():
+    assert (
+        names(
+            """
+            import tensorflow as tf
+            tf.keras.Model(inputs=[], outputs=[], name="m")
+            tf.keras.callbacks.LambdaCallback(on_epoch_end=print)
+            tf.keras.layers.Embedding(2, 3, input_length=4)
+            tf.data.Options(deterministic=True)
+            if hasattr(tf, "lite"):
+                tf.lite
+            tf.__name__
+            [tf for tf in ()]
+            class Own:
+                from tensorflow.keras import layers
+            layers.CuDNNLSTM
+            """
+        )
+        == []
+    )
+
+
+def test_methods_of_objects_are_known_by_their_class():
+    found = names(
+        """
+        import tensorflow as tf
+        optimizer = tf.keras.mixed_precision.LossScaleOptimizer(tf.keras.optimizers.Adam())
+        optimizer.get_scaled_loss(1)
+        optimizer.nonsense
+        """
+    )
+    assert found == [(4, "tf.keras.mixed_precision.LossScaleOptimizer.get_scaled_loss")]
+
+
 def test_methods_of_datasets_are_checked():
     found = names(
         """
@@ -120,8 +155,24 @@ def test_libraries_that_need_tensorflow_are_told_of():
 
 def test_a_file_that_is_no_python_is_told_of():
     (finding,) = migration.check_source("import tensorflow as tf\nprint tf.lite\n", "old.py")
-    assert finding.place() == "old.py:2"
+    assert (finding.place(), finding.kind) == ("old.py:2", "unreadable")
     assert "no Python 3" in finding.message
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"cells": 1}', '{"cells": [{"cell_type": "code"}]}', '{"a":\n{'])
+def test_a_notebook_that_is_none_is_told_of(tmp_path, text):
+    path = tmp_path / "broken.ipynb"
+    path.write_text(text)
+    (finding,) = migration.check([path])
+    assert (finding.file, finding.kind) == (str(path), "unreadable")
+    assert "no notebook" in finding.message
+
+
+def test_paths_without_a_program_are_refused(tmp_path):
+    with pytest.raises(errors.BadArgumentError, match="no such file"):
+        migration.check([tmp_path / "absent.py"])
+    with pytest.raises(errors.BadArgumentError, match="neither Python files nor notebooks"):
+        migration.check([tmp_path])
 
 
 def test_cells_of_a_notebook_are_one_program(tmp_path):
