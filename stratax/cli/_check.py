@@ -1,4 +1,4 @@
-"""`stratax check`: what of a TensorFlow program is not there, without running it (cli layer)."""
+"""`stratax check`: what of a TensorFlow program is not there or different, without running it (cli layer)."""
 
 import dataclasses
 import json
@@ -15,32 +15,63 @@ if TYPE_CHECKING:
 @click.argument("paths", nargs=-1, required=True, type=click.Path(), metavar="PATH...")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
 def check(paths: tuple[str, ...], as_json: bool) -> int:
-    r"""List what programs for TensorFlow use that Stratax does not have, with what to write instead.
+    r"""List what programs for TensorFlow use that Stratax lacks or does differently, with what to write instead.
 
-    PATH is a Python file, a notebook or a folder of them. They are read and not run.
+    PATH is a Python file, a notebook or a folder of them. They are read and not run. Of what is different only what a
+    program may notice is listed; docs/compatibility.md has it all.
 
     \b
     The exit code is
-      0  if all that they use is there,
-      1  if something is not, or a file can't be read as a program,
+      0  if all that the programs use is there, also where something is different,
+      1  if something is not there, or a file can't be read as a program,
       2  if there is no such file.
     """
     from stratax.tf.migration import check as find
 
     findings = find(paths)
+    works = all(finding.kind == "different" for finding in findings)
     if as_json:
         found = [dataclasses.asdict(finding) for finding in findings]
-        click.echo(json.dumps({"works": not findings, "findings": found}, indent=2))
+        click.echo(json.dumps({"works": works, "findings": found}, indent=2))
     else:
-        for finding in findings:
-            click.echo(f"{finding.place()}: {finding.message}")
+        _tell("Not there", [finding for finding in findings if finding.kind != "different"])
+        _tell("Different", [finding for finding in findings if finding.kind == "different"])
         click.echo(_verdict(findings))
-    return 1 if findings else 0
+    return 0 if works else 1
+
+
+def _tell(title: str, findings: "Sequence[Finding]") -> None:
+    """Print what was found, what is said of several lines of a file once."""
+    if not findings:
+        return
+    click.echo(f"{title}:")
+    said: dict[tuple[str, str], list[Finding]] = {}
+    for finding in findings:
+        said.setdefault((finding.file, finding.message), []).append(finding)
+    for (_, message), (first, *others) in said.items():
+        lines = dict.fromkeys(finding.place().removeprefix(f"{finding.file}:") for finding in others)
+        also = f" (Also in {', '.join(lines)}.)" if lines else ""
+        click.echo(f"  {first.place()}: {first.name}\n      {message}{also}")
+    click.echo()
 
 
 def _verdict(findings: "Sequence[Finding]") -> str:
-    if not findings:
-        return "All that is used is there: run it with `stratax run`."
-    num_files = len({finding.file for finding in findings})
-    lines = "1 line needs" if len(findings) == 1 else f"{len(findings)} lines need"
-    return f"{lines} another way to write it, in {num_files} file{'s' if num_files > 1 else ''}."
+    missing = [finding for finding in findings if finding.kind != "different"]
+    num_different = len(findings) - len(missing)
+    if missing:
+        return f"{_lines(len(missing), 'needs', 'need')} another way to write it, in {_files(missing)}."
+    if num_different:
+        return (
+            f"All that is used is there, and {_lines(num_different, 'does', 'do')} something different. Run it with "
+            "`stratax run`."
+        )
+    return "All that is used is there, and nothing of it is known to differ. Run it with `stratax run`."
+
+
+def _lines(number: int, one: str, several: str) -> str:
+    return f"1 line {one}" if number == 1 else f"{number} lines {several}"
+
+
+def _files(findings: "Sequence[Finding]") -> str:
+    number = len({finding.file for finding in findings})
+    return "1 file" if number == 1 else f"{number} files"

@@ -18,7 +18,7 @@ def run(program: tuple[str, ...]) -> None:
     program on standard input. All else is as there: arguments, exit code, tracebacks, Ctrl-C.
 
     A TensorFlow that is installed is hidden from the program and from the Python processes that it starts.
-    `stratax check` tells what a program uses that Stratax does not have.
+    `stratax check` tells what a program uses that Stratax does not have, or does differently.
     """
     from stratax.tf.migration import environment_as_tensorflow
 

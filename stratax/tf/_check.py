@@ -1,4 +1,4 @@
-"""What a program for TensorFlow uses that Stratax does not have, read from its text (tf layer)."""
+"""What a program for TensorFlow uses that Stratax does not have or does differently, read from its text (tf layer)."""
 
 import ast
 import dataclasses
@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 
 from stratax._shown import shown
 from stratax.errors import BadArgumentError
-from stratax.tf import _reader
+from stratax.tf import _different, _reader
 
 _NOTEBOOK = ".ipynb"
 # Copies that notebooks' servers keep, and installed packages.
@@ -24,15 +24,16 @@ class Finding:
         file: The program's file.
         cell: Of a notebook, the number of the cell among those with code, from 1; else None.
         line: The line in the file or cell, from 1.
-        kind: "missing" if the program uses something that Stratax does not have, "unreadable" if it could not be read.
-        name: What is not there, in full, such as `tf.lite` or `tf.nn.lrn(alpha=)`.
+        kind: "missing" if the program uses something that Stratax does not have or refuses, "different" if it uses
+            something that behaves differently, "unreadable" if it could not be read.
+        name: What it uses, in full, such as `tf.lite` or `tf.nn.lrn(alpha=)`.
         message: What is said about it, with what to write instead.
     """
 
     file: str
     cell: int | None
     line: int
-    kind: Literal["missing", "unreadable"]
+    kind: Literal["missing", "different", "unreadable"]
     name: str
     message: str
 
@@ -50,7 +51,7 @@ class _Text(NamedTuple):
 
 
 def check(paths: Sequence[str | pathlib.Path]) -> list[Finding]:
-    """Return what programs use that Stratax does not have.
+    """Return what programs use that Stratax does not have, or does differently.
 
     Args:
         paths: Python files, notebooks, and folders of them.
@@ -92,7 +93,7 @@ def programs(path: pathlib.Path) -> list[pathlib.Path]:
 
 
 def check_source(text: str, file: str = "<program>") -> list[Finding]:
-    """Return what the text of a program uses that Stratax does not have.
+    """Return what the text of a program uses that Stratax does not have, or does differently.
 
     Args:
         text: The program.
@@ -146,18 +147,22 @@ def _check_texts(texts: Sequence[_Text], file: str) -> list[Finding]:
         reader = _reader.Reader(space)
         reader.visit(tree)
         for use in dict.fromkeys(reader.uses):
-            if use.complaint is not None:
+            if judged := _judge(use):
+                kind, message = judged
                 findings.append(
                     Finding(
-                        file=file,
-                        cell=text.cell,
-                        line=use.line,
-                        kind="missing",
-                        name=use.name,
-                        message=use.complaint,
+                        file=file, cell=text.cell, line=use.line, kind=kind, name=use.name, message=message
                     )
                 )
     return findings
+
+
+def _judge(use: _reader.Use) -> tuple[Literal["missing", "different"], str] | None:
+    for name in (use.name, *use.others):
+        found = _different.find(name)
+        if found is not None and (found.is_refused or use.complaint is None):
+            return "missing" if found.is_refused else "different", found.row.sentence()
+    return None if use.complaint is None else ("missing", use.complaint)
 
 
 def _unreadable(file: str, cell: int | None, line: int, message: str) -> Finding:

@@ -38,15 +38,21 @@ def find(name: str) -> Missing | None:
         name: A name of TensorFlow's, in full, such as `tf.lite.Interpreter`.
     """
     rows = read()
-    for candidate in (
-        name,
-        *("tf." + name.removeprefix(version) for version in _VERSIONS if version in name),
-    ):
-        parts = candidate.split(".")
+    for spelling in spellings(name):
+        parts = spelling.split(".")
         for length in range(len(parts), 0, -1):
             if row := rows.get(".".join(parts[:length])):
                 return row
     return None
+
+
+def spellings(name: str) -> list[str]:
+    """Return a name, and how it is called without the version of TensorFlow in it.
+
+    Args:
+        name: A name of TensorFlow's, in full, such as `tf.compat.v1.lite`.
+    """
+    return [name, *(f"tf.{name.removeprefix(version)}" for version in _VERSIONS if name.startswith(version))]
 
 
 def sentence(name: str) -> str | None:

@@ -191,13 +191,18 @@ class Reader(ast.NodeVisitor):
         if known is None or known.is_instance:
             return
         accepted = _arguments(known.what)
+        bases = []
+        if isinstance(node.func, ast.Attribute) and (owner := self._infer(node.func.value)):
+            bases = [f"{base}.{node.func.attr}" for base in _bases(owner)]
         for keyword in node.keywords:
             if keyword.arg:
                 name = f"{known.path}({keyword.arg}=)"
                 said = None
                 if accepted is not None and keyword.arg not in accepted:
                     said = _missing.sentence(name) or f"{known.path} has no argument {keyword.arg} here."
-                self._note(node, name, said)
+                # None and False are what an argument is without being given.
+                if said or not (isinstance(keyword.value, ast.Constant) and not keyword.value.value):
+                    self._note(node, name, said, tuple(f"{base}({keyword.arg}=)" for base in bases))
 
     def _infer(self, node: ast.expr) -> Known | None:
         match node:

@@ -15,9 +15,27 @@ def program(tmp_path):
 def test_each_line_is_told_with_its_remedy(program, capsys):
     assert _main.run(["check", str(program)]) == 1
     lines = capsys.readouterr().out.splitlines()
-    assert [line.split(": ")[0] for line in lines[:2]] == [f"{program}:2", f"{program}:4"]
-    assert "Instead:" in lines[0]
-    assert lines[2] == "2 lines need another way to write it, in 1 file."
+    assert lines[:2] == ["Not there:", f"  {program}:2: tf.lite"]
+    assert "Instead:" in lines[2]
+    assert lines[3] == f"  {program}:4: tf.Graph"
+    assert lines[-1] == "2 lines need another way to write it, in 1 file."
+
+
+def test_what_is_different_is_told_once_for_all_lines_and_is_no_failure(program, capsys):
+    program.write_text(
+        "import tensorflow as tf\ntf.Print(1, [1], first_n=2)\ntf.abs(1)\ntf.Print(1, [1], first_n=3)\n"
+    )
+    assert _main.run(["check", str(program)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[:2] == ["Different:", f"  {program}:2: tf.Print(first_n=)"]
+    assert lines[2].endswith("(Also in 4.)")
+    assert (
+        lines[-1]
+        == "All that is used is there, and 2 lines do something different. Run it with `stratax run`."
+    )
+    assert _main.run(["check", "--json", str(program)]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["works"], [finding["line"] for finding in told["findings"]]) == (True, [2, 4])
 
 
 def test_a_program_of_which_all_is_there_succeeds(program, capsys):
@@ -50,5 +68,5 @@ def test_a_file_that_is_no_program_fails_and_the_others_are_read(program, capsys
     broken.write_text("print 'Python 2'\n")
     assert _main.run(["check", str(program.parent)]) == 1
     told = capsys.readouterr().out
-    assert f"{broken}:1: This is no Python 3 that can be read" in told
+    assert f"{broken}:1: syntax\n      This is no Python 3 that can be read" in told
     assert f"{program}:2: tf.lite" in told

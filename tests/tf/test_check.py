@@ -102,7 +102,7 @@ def test_models_of_tensors_and_what_a_class_takes_by_other_names_are_no_findings
             tf.keras.Model(inputs=[], outputs=[], name="m")
             tf.keras.callbacks.LambdaCallback(on_epoch_end=print)
             tf.keras.layers.Embedding(2, 3, input_length=4)
-            tf.data.Options(deterministic=True)
+            tf.io.FixedLenFeature(shape=[], dtype=tf.int64)
             if hasattr(tf, "lite"):
                 tf.lite
             tf.__name__

@@ -19,7 +19,8 @@ def test_the_page_lists_every_name_there_is():
 def test_a_page_without_a_name_or_table_gets_it():
     page = compatibility.PAGE.read_text("utf-8")
     assert compatibility.page(page.replace("`abs`, ", "")) == page
-    assert compatibility.page("Before.\n").startswith("Before.\n## What to write instead\n\n")
+    assert compatibility.page("Before.\n").startswith("Before.\n## What is different\n\n")
+    assert "\n## What to write instead\n\n" in compatibility.page("Before.\n")
     assert "\n## Which names there are\n\n| module |" in compatibility.page("Before.\n")
 
 
