@@ -1,6 +1,7 @@
 """`stratax.range`: the numbers that a compiled loop counts through (core layer)."""
 
 import builtins
+import contextlib
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,6 +13,7 @@ import numpy as np
 from stratax import errors
 from stratax._shown import shown
 from stratax._typing import DTypeLike
+from stratax.core import _constants
 
 
 class Range:
@@ -180,6 +182,10 @@ def range(start: Any, stop: Any = None, delta: Any = 1, dtype: object = None) ->
 def _checked(name: str, value: object) -> Any:
     """Return a bound as an int, or as it is where it is traced."""
     value = value.value if isinstance(value, keras.Variable) else value
+    if isinstance(value, jax.core.Tracer):
+        # What follows from constants is known.
+        with contextlib.suppress(LookupError):
+            value = _constants.constant_of(value)
     # `bool` is an `int` for Python, but no bound.
     if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
         return int(value)

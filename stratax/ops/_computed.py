@@ -14,7 +14,7 @@ from stratax._shown import shown
 from stratax._typing import DTypeLike, TensorLike
 from stratax.data.elements import as_array
 from stratax.errors import BadArgumentError, BadTypeError
-from stratax.ops._host import is_made_on_host, is_on_host, is_traced
+from stratax.ops._host import if_constant, is_made_on_host, is_on_host, is_traced
 from stratax.ops._text import holds_text
 from stratax.ops.creation import on_device
 from stratax.ops.dtypes import as_dtype, device_dtype
@@ -150,6 +150,7 @@ def known(name: str, value: TensorLike, remedy: str) -> np.ndarray:
     Raises:
         BadTypeError: If it is known only when a compiled program runs.
     """
+    value = if_constant(value)
     if is_traced(value) or hasattr(value, "_keras_history"):
         raise BadTypeError(
             f"The shape of the result depends on the values of `{name}`, which are known only when the compiled "

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from stratax._tracing import is_symbolic_size
 from stratax._typing import TensorLike
 from stratax.data.elements import as_array
 from stratax.data.vectorise import in_pipeline
@@ -72,6 +73,31 @@ def is_traced(value: object) -> bool:
     from jax.core import Tracer
 
     return isinstance(value, Tracer)
+
+
+def if_constant(value: Any) -> Any:
+    """Return the value of something traced that follows from constants alone; everything else as it is.
+
+    Of a list of such, the list of their values.
+    """
+    if isinstance(value, list | tuple):
+        return type(value)(map(if_constant, value)) if type(value) in (list, tuple) else value
+    if not is_traced(value):
+        return value
+    from stratax.core.known import constant_of
+
+    try:
+        return constant_of(value)
+    except LookupError:
+        return value
+
+
+def is_of_sizes(*operands: object) -> bool:
+    """Return whether operands are made of sizes, with one at least that is JAX' symbol."""
+    leaves = [leaf for operand in operands for leaf in _leaves(operand)]
+    return any(map(is_symbolic_size, leaves)) and all(
+        isinstance(leaf, int | np.integer | np.ndarray) or is_symbolic_size(leaf) for leaf in leaves
+    )
 
 
 def _leaves(operand: TensorLike) -> list[Any]:

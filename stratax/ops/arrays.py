@@ -4,6 +4,7 @@ NumPy arrays stay on the host (see `stratax.ops._host`), except in `top_k`; func
 (see `stratax.ops._text`).
 """
 
+import math
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,15 @@ from stratax._typing import Axis, DTypeLike, PyTree, TensorLike
 from stratax.data.elements import Rank, as_array
 from stratax.errors import BadArgumentError, BadTypeError
 from stratax.ops import indexing, labels
-from stratax.ops._host import is_made_of_numbers, is_made_on_host, is_numpy, is_on_host, is_traced
+from stratax.ops._host import (
+    if_constant,
+    is_made_of_numbers,
+    is_made_on_host,
+    is_numpy,
+    is_of_sizes,
+    is_on_host,
+    is_traced,
+)
 from stratax.ops._keras_ops import ops
 from stratax.ops._text import as_text, holds_text, or_text
 from stratax.ops.creation import on_device, sizes_of
@@ -120,7 +129,10 @@ def rank(input: Any, name: str | None = None) -> int:
 @nameable
 def size(input: TensorLike, out_type: DTypeLike = "int32", name: str | None = None) -> Any:
     """Return the number of elements of `input`, a NumPy scalar, as `tf.size`."""
-    return as_dtype(out_type).type(np.prod(shape(input), dtype=np.int64))
+    sizes = shape(input)
+    if any(map(is_symbolic_size, sizes)):
+        return math.prod(sizes)
+    return as_dtype(out_type).type(np.prod(sizes, dtype=np.int64))
 
 
 @nameable
@@ -146,7 +158,7 @@ def reshape(tensor: TensorLike, shape: TensorLike, name: str | None = None) -> A
 @or_text("input")
 def expand_dims(input: TensorLike, axis: int, name: str | None = None) -> Any:
     """`input` with a dimension of size 1 at `axis`, as `tf.expand_dims`."""
-    return _library(input).expand_dims(input, axis)
+    return _library(input).expand_dims(input, int(if_constant(axis)))
 
 
 @nameable
@@ -185,7 +197,8 @@ def tile(input: TensorLike, multiples: TensorLike, name: str | None = None) -> A
 @or_text("input")
 def repeat(input: TensorLike, repeats: TensorLike, axis: int | None = None, name: str | None = None) -> Any:
     """Every element (or slice along `axis`) of `input` `repeats` times, as `tf.repeat`."""
-    times = repeats if is_traced(repeats) else np.asarray(repeats)
+    repeats = if_constant(repeats)
+    times = repeats if is_traced(repeats) or is_symbolic_size(repeats) else np.asarray(repeats)
     return _library(input).repeat(input, times, axis=axis)
 
 
@@ -213,7 +226,7 @@ def pad(
         BadArgumentError: If `paddings` does not fit the array, or `mode` is another one.
     """
     sizes = np.shape(tensor)
-    widths = [sizes_of("paddings", width) for width in np.asarray(paddings)]
+    widths = [sizes_of("paddings", width) for width in np.asarray(if_constant(paddings))]
     if len(widths) != len(sizes) or any(len(width) != 2 or min(width) < 0 for width in widths):
         raise BadArgumentError(
             "paddings has two numbers for each dimension, none of them negative. Received: "
@@ -250,7 +263,7 @@ def reverse(tensor: TensorLike, axis: Axis, name: str | None = None) -> Any:
 @or_text("values")
 def stack(values: PyTree, axis: int = 0, name: str = "stack") -> Any:
     """Return arrays of one shape side by side on a new dimension, as `tf.stack`; on the host if all are."""
-    return _library(values).stack(list(values), axis=axis)
+    return (np if is_of_sizes(values) else _library(values)).stack(list(values), axis=axis)
 
 
 @nameable
@@ -280,7 +293,7 @@ def unstack(value: Any, num: int | None = None, axis: int = 0, name: str = "unst
 @or_text("values")
 def concat(values: PyTree, axis: int, name: str = "concat") -> Any:
     """Return arrays one after another along a dimension, as `tf.concat`; on the host if all are."""
-    return _library(values).concatenate(list(values), axis=int(axis))
+    return _library(values).concatenate(list(values), axis=int(if_constant(axis)))
 
 
 @nameable
@@ -425,7 +438,7 @@ def one_hot(
         # As the values say: whole numbers without a dtype are int32.
         given = [value for value in (on_value, off_value) if value is not None]
         dtype = as_array(given[0]).dtype if given else "float32"
-    kind = as_dtype(dtype)
+    kind, depth = as_dtype(dtype), if_constant(depth)
     on, off = (1 if on_value is None else on_value), (0 if off_value is None else off_value)
     if is_on_host(indices):
         indices = np.asarray(indices) if isinstance(indices, (list, tuple)) else indices

@@ -13,7 +13,7 @@ from stratax._tracing import is_symbolic_size
 from stratax._typing import DTypeLike, TensorLike
 from stratax.data.elements import TensorMethods
 from stratax.errors import BadArgumentError, BadTypeError
-from stratax.ops._host import host_array, in_pipeline, is_made_on_host, is_on_host
+from stratax.ops._host import host_array, if_constant, in_pipeline, is_made_on_host, is_on_host
 from stratax.ops._host import is_traced as is_traced
 from stratax.ops._keras_ops import ops
 from stratax.ops._text import as_text, holds_text
@@ -38,7 +38,8 @@ def _known(name: str, value: object) -> Any:
     # `tf.shape` of an array with a symbolic size, and what is computed from it.
     if is_symbolic_size(value) or (isinstance(value, np.ndarray) and any(map(is_symbolic_size, value.flat))):
         return np.asarray(value, object)
-    # Shapes are part of a program: a traced value comes too late.
+    # Shapes are part of a program: what is computed of its arguments comes too late.
+    value = if_constant(value)
     array = None if is_traced(value) or value is None else np.asarray(value)
     if array is None or (array.dtype.kind not in "iu" and array.size):
         raise BadTypeError(

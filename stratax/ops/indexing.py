@@ -15,7 +15,7 @@ from stratax._shown import shown
 from stratax._typing import TensorLike
 from stratax.errors import BadArgumentError, BadTypeError
 from stratax.ops._computed import computed, dtype_in, is_host_call, known, scattered
-from stratax.ops._host import is_traced
+from stratax.ops._host import if_constant, is_traced
 from stratax.ops._text import or_text
 from stratax.ops.creation import on_device, sizes_of
 from stratax.ops.naming import nameable
@@ -127,7 +127,7 @@ def strided_slice(
             "A slice can't be assigned through `var` here. Received: var. Use `tf.tensor_scatter_nd_update`."
         )
     array = input_ if hasattr(input_, "shape") else _array(input_)
-    starts, ends = _parts(begin), sizes_of("end", end)
+    starts, ends = _parts(if_constant(begin)), sizes_of("end", end)
     steps = (1,) * len(starts) if strides is None else sizes_of("strides", strides)
     if 0 in steps:
         raise BadArgumentError(f"A stride is not 0. Received: strides={shown(strides)}.")

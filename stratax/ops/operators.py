@@ -12,6 +12,7 @@ import numpy as np
 from stratax._indices import is_known
 from stratax._shown import shown
 from stratax.errors import BadArgumentError
+from stratax.ops._host import if_constant
 from stratax.ops.creation import on_device
 from stratax.ops.dtypes import device_dtype
 
@@ -144,10 +145,18 @@ def getitem(compute: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     def __getitem__(self: Any, index: Any) -> Any:
         # A list is what a tuple is, as in TensorFlow.
         index = tuple(index) if type(index) is list else index
+        index = tuple(map(_known_slice, index)) if type(index) is tuple else _known_slice(index)
         _check_index(self.shape, index if type(index) is tuple else (index,))
         return compute(self, index)
 
     return __getitem__
+
+
+def _known_slice(part: Any) -> Any:
+    """Return a slice whose bounds are known, if they follow from constants."""
+    if type(part) is not slice:
+        return part
+    return slice(if_constant(part.start), if_constant(part.stop), if_constant(part.step))
 
 
 def _check_index(shape: Any, parts: tuple[Any, ...]) -> None:

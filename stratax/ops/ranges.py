@@ -6,13 +6,14 @@ from typing import Any
 import numpy as np
 
 from stratax._shown import shown
+from stratax._tracing import is_symbolic_size
 from stratax._typing import DTypeLike, TensorLike
 from stratax.data.elements import as_element
 from stratax.errors import BadArgumentError
 from stratax.ops._computed import computed, known
 from stratax.ops._host import is_made_on_host
 from stratax.ops.creation import on_device
-from stratax.ops.dtypes import as_dtype
+from stratax.ops.dtypes import as_dtype, device_dtype
 from stratax.ops.naming import nameable
 
 
@@ -41,6 +42,8 @@ def range(
     bounds = [first, last, delta]
     if is_made_on_host(bounds):
         return as_element(_numbers(bounds, dtype))
+    if any(map(is_symbolic_size, bounds)):
+        return _of_symbols(bounds, dtype)
     if _is_floating(bounds, dtype):
         remedy = "Use bounds that are known, or compute them: tf.range(n) * step."
         return on_device(_numbers([_plain(known("start", bound, remedy), bound) for bound in bounds], dtype))
@@ -48,6 +51,13 @@ def range(
     from stratax import core
 
     return core.range(first, last, delta, dtype)
+
+
+def _of_symbols(bounds: list[Any], dtype: DTypeLike | None) -> Any:
+    import jax.numpy as jnp
+
+    first, last, step = bounds
+    return jnp.arange(first, last, step, dtype=None if dtype is None else device_dtype(dtype))
 
 
 def _plain(array: np.ndarray, bound: Any) -> Any:

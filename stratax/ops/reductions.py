@@ -11,7 +11,7 @@ import numpy as np
 
 from stratax._typing import Axis, DTypeLike, TensorLike
 from stratax.ops._computed import checked_axis, computed, dtype_in
-from stratax.ops._host import is_on_host
+from stratax.ops._host import if_constant, is_on_host
 from stratax.ops._keras_ops import ops
 from stratax.ops._text import as_text, holds_text
 from stratax.ops.creation import on_device
@@ -57,7 +57,7 @@ def axes_of(axis: Axis) -> Any:
     """Return the dimensions to reduce as an int or a tuple of ints; None stays."""
     if axis is None or isinstance(axis, int):
         return axis
-    axes = np.asarray(axis)
+    axes = np.asarray(if_constant(axis))
     # Plain integers: an axis is part of a program, not an input of it.
     return int(axes) if axes.ndim == 0 else tuple(int(one) for one in axes)
 

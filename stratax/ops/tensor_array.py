@@ -19,7 +19,7 @@ from stratax.data.elements import TensorShape, as_shape
 from stratax.data.vectorise import made_tensors
 from stratax.errors import BadArgumentError, BadTypeError, TracingError
 from stratax.ops import arrays
-from stratax.ops._host import is_numpy, is_traced
+from stratax.ops._host import if_constant, is_numpy, is_traced
 from stratax.ops._text import holds_text
 from stratax.ops.creation import convert_to_tensor
 from stratax.ops.dtypes import as_dtype, device_dtype
@@ -368,6 +368,7 @@ class TensorArray(Growing):
 
 
 def _known(name: str, value: Any) -> int:
+    value = if_constant(value)
     if is_traced(value):
         raise BadTypeError(
             f"A compiled function has to know the {name} of a TensorArray before it runs. Expected: a Python or NumPy "

@@ -8,13 +8,15 @@
 - `lower_as_delivery`: JAX' own callbacks copy what they are given to a device of the host, and one that waits for the
   copy of a large array may wait for the very thread that it keeps.
 - `lower_as_call`: for the same reason, where the function on the host gives results.
+- `Operation`, `operation_of`: a value that is traced may follow from constants alone; JAX knows how it came about, and
+  asks nobody.
 - `lowering_for_cpus`: a lowering that is registered for a primitive takes the place of JAX's, which it can't ask for.
 """
 
 import contextlib
 import functools
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax.extend.core
 from jax._src import callback, config, core, debugging, distributed, sharding_impls, xla_bridge
@@ -25,6 +27,7 @@ from jax.interpreters import mlir
 make_gloo_tcp_collectives = _jax.make_gloo_tcp_collectives
 
 __all__ = [
+    "Operation",
     "ad",
     "core",
     "distributed",
@@ -33,6 +36,7 @@ __all__ = [
     "lower_as_delivery",
     "lowering_for_cpus",
     "make_gloo_tcp_collectives",
+    "operation_of",
     "outside_axes",
     "partial_eval",
     "xla_bridge",
@@ -56,6 +60,35 @@ def outside_axes() -> Iterator[None]:
         yield
     finally:
         core.trace_ctx.set_axis_env(before)
+
+
+class Operation(NamedTuple):
+    """An operation of a program that is being traced.
+
+    Attributes:
+        primitive: What it is.
+        operands: Its operands, constants and traced values.
+        params: Its parameters.
+        position: Which of its results is meant.
+        has_effects: Whether it does more than to compute its results.
+    """
+
+    primitive: jax.extend.core.Primitive
+    operands: list[Any]
+    params: dict[str, Any]
+    position: int
+    has_effects: bool
+
+
+def operation_of(value: Any) -> Operation | None:
+    """Return what computes a value; None of arguments, and of what is no value of a program that is traced."""
+    if not isinstance(value, partial_eval.DynamicJaxprTracer) or value.parent is None:
+        return None
+    made = value.parent
+    # Of operands that are constants, the constants.
+    operands = [core.full_lower(operand) for operand in made.in_tracers]
+    position = next(index for index, result in enumerate(made.outvars) if result is value.val)
+    return Operation(made.primitive, operands, made.params, position, bool(made.effects))
 
 
 def lowering_for_cpus(primitive: jax.extend.core.Primitive) -> Callable[..., Any]:

@@ -337,3 +337,28 @@ def test_a_layer_of_a_functional_model_asks_for_the_size_of_its_batch(added):
     outputs = Layer()(inputs)
     assert outputs.shape == (None, 2)
     np.testing.assert_allclose(keras.Model(inputs, outputs)(np.ones((3, 2), np.float32)), np.ones((3, 2)))
+
+
+# In a layer of a functional model, where the size of a batch is a symbol.
+@pytest.mark.parametrize(
+    ("compute", "expected"),
+    [
+        (lambda x, n: x + tf.zeros(tf.stack([n, 2])), (None, 2)),
+        (lambda x, n: tf.reshape(x, tf.stack([n, 1, -1])), (None, 1, 2)),
+        (lambda x, n: tf.tile(tf.ones((1, 3)), tf.stack([n, 1])), (None, 3)),
+        (lambda x, n: tf.repeat(tf.ones((1, 3)), n, axis=0), (None, 3)),
+        (lambda x, n: tf.gather(x, tf.range(n)), (None, 2)),
+        (lambda x, n: tf.one_hot(tf.range(0, n) % 2, 3), (None, 3)),
+        (lambda x, n: tf.stack([tf.range(n), tf.zeros(n, tf.int32)], 1), (None, 2)),
+        (lambda x, n: tf.reshape(x, [tf.size(x) // 2, 2]), (None, 2)),
+    ],
+)
+def test_layers_make_shapes_and_ranges_of_the_size_of_a_batch(compute, expected):
+    class Layer(keras.layers.Layer):
+        def call(self, x):
+            return compute(x, tf.shape(x)[0])
+
+    inputs = keras.Input((2,))
+    outputs = Layer()(inputs)
+    assert outputs.shape == expected
+    assert keras.Model(inputs, outputs)(np.ones((3, 2), np.float32)).shape == (3, *expected[1:])

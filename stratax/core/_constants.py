@@ -1,0 +1,56 @@
+"""Values of a program that is being traced and follow from constants alone (core layer).
+
+`tf.zeros([tf.constant(2) * 3])` makes a shape of such a value. JAX traces what is computed of constants, too. By what
+it notes of each operation the value is computed at once; the program computes it, too, as it did.
+"""
+
+from typing import Any
+
+import jax
+import jax.extend.core
+
+from stratax.core import _capture
+from stratax.seams.jax import Operation, core, operation_of
+
+
+def constant_of(value: Any) -> Any:
+    """Return the value of something traced, if it is the same in every run of the program.
+
+    Args:
+        value: A traced value, or any other, which stays as it is.
+
+    Raises:
+        LookupError: If it depends on an argument, a variable, a replica, or what the host computes.
+    """
+    known: dict[int, Any] = {}
+    with _capture.outside_scopes():
+        return _computed(value, known)
+
+
+def _computed(value: Any, known: dict[int, Any]) -> Any:
+    value = core.full_lower(value)
+    if not isinstance(value, jax.core.Tracer):
+        return value
+    if id(value) not in known:
+        known[id(value)] = _result(value, known)
+    return known[id(value)]
+
+
+def _result(value: jax.core.Tracer, known: dict[int, Any]) -> Any:
+    made = operation_of(value)
+    # What asks the host may be answered otherwise in another run.
+    if made is None or made.has_effects or made.primitive is _capture.input_p or _calls_back(made):
+        raise LookupError
+    operands = [_computed(operand, known) for operand in made.operands]
+    results = made.primitive.bind(*operands, **made.params)
+    return results[made.position] if made.primitive.multiple_results else results
+
+
+def _calls_back(made: Operation) -> bool:
+    return "callback" in made.primitive.name or any(map(_has_callbacks, core.jaxprs_in_params(made.params)))
+
+
+def _has_callbacks(jaxpr: jax.extend.core.Jaxpr) -> bool:
+    return any("callback" in equation.primitive.name for equation in jaxpr.eqns) or any(
+        map(_has_callbacks, core.subjaxprs(jaxpr))
+    )
