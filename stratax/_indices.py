@@ -1,5 +1,6 @@
-"""Which indices are out of range, where their values are known (the lowest layer)."""
+"""Which indices and dimensions are out of range, where their values are known (a low layer)."""
 
+import operator
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from stratax._shown import shown
-from stratax.errors import BadArgumentError
+from stratax.errors import BadArgumentError, BadTypeError
 
 
 def is_known(value: Any) -> bool:
@@ -22,6 +23,29 @@ def is_known(value: Any) -> bool:
     if jax is None or not isinstance(value, jax.Array) or isinstance(value, jax.core.Tracer):
         return False
     return bool(value.is_fully_addressable)
+
+
+def dim_of(axis: Any, rank: int, name: str = "axis") -> int:
+    """Return a dimension's number, counted from the first.
+
+    Args:
+        axis: The number; a negative one counts from the end.
+        rank: How many dimensions there are.
+        name: The argument's name.
+
+    Raises:
+        BadTypeError: If it is no whole number.
+        BadArgumentError: If there is no such dimension.
+    """
+    try:
+        number = operator.index(axis)
+    except TypeError as e:
+        raise BadTypeError(f"{name} must be a whole number. Received: {name}={shown(axis)}.") from e
+    if not -rank <= number < rank:
+        raise BadArgumentError(
+            f"There is no such dimension. Expected: {name} from {-rank} to {rank - 1}. Received: {name}={number}."
+        )
+    return number % rank
 
 
 def check_indices(index: Sequence[Any], shape: Sequence[int]) -> None:

@@ -6,6 +6,8 @@
     ├── BackendError(ImportError)          Keras runs on another backend than JAX
     ├── MissingPackageError(ImportError)   a package that is not installed with Stratax
     ├── BadArgumentError(ValueError)       an argument's value is wrong
+    │   ├── BadTypeError(TypeError)        an argument's type is wrong
+    │   │   └── OperandError               a function can't compute with what it was given
     │   ├── ClusterError                   TF_CONFIG or another description of a cluster that can't be right
     │   ├── DeviceError                    a device that does not exist
     │   ├── NoTPUError                     no TPU, real or simulated
@@ -21,7 +23,6 @@
     ├── FileMissingError(FileNotFoundError) a file that is not there, or a pattern that fits none
     ├── AlreadyExistsError(FileExistsError) a file or another thing that was to be made and is there
     ├── CheckpointError(RuntimeError)      a checkpoint that could not be written
-    ├── BadTypeError(TypeError)            an argument's type is wrong
     ├── PeerLostError(RuntimeError)        another task of the cluster died, failed, left or stands still
     ├── StrategyError(RuntimeError)        a strategy, scope or context used where it can't be
     ├── ModelScopeError(RuntimeError)      a function of TensorFlow 1's graphs used outside of a model_fn
@@ -119,6 +120,18 @@ class BadArgumentError(StrataxError, ValueError):
     """An argument has a value that can't work."""
 
     error_code = INVALID_ARGUMENT
+
+
+class BadTypeError(BadArgumentError, TypeError):
+    """An argument has a type or a dtype that can't work.
+
+    TensorFlow raises an `InvalidArgumentError`, a `ValueError` or a `TypeError` for the same mistake, as it is compiled
+    or not: this is all of them.
+    """
+
+
+class OperandError(BadTypeError):
+    """A function can't compute with what it was given: shapes or dtypes that do not fit, a missing dimension."""
 
 
 class ClusterError(BadArgumentError):
@@ -260,12 +273,6 @@ class AlreadyExistsError(_FileError, FileExistsError):
 
 class CheckpointError(StrataxError, RuntimeError):
     """A checkpoint could not be written. What was there before it still is."""
-
-
-class BadTypeError(StrataxError, TypeError):
-    """An argument has a type that can't work."""
-
-    error_code = INVALID_ARGUMENT
 
 
 class ClusterTimeoutError(StrataxError, TimeoutError):

@@ -10,10 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from stratax._indices import dim_of
 from stratax._shown import shown
+from stratax._tracing import is_symbolic_size
 from stratax._typing import DTypeLike, TensorLike
 from stratax.data.elements import as_array
-from stratax.errors import BadArgumentError, BadTypeError
+from stratax.errors import BadTypeError
 from stratax.ops._host import if_constant, is_made_on_host, is_on_host, is_traced
 from stratax.ops._text import holds_text
 from stratax.ops.creation import on_device
@@ -36,7 +38,9 @@ def computed(function: Callable[..., Any], *operands: Any, **options: Any) -> An
     """
     given = [operand for operand in operands if operand is not None]
     if is_host_call(*given):
-        return function(np, *map(_host, operands), **options)
+        # Infinite and undefined numbers are results, of which TensorFlow does not warn.
+        with np.errstate(all="ignore"):
+            return function(np, *map(_host, operands), **options)
     import jax.numpy as jnp
     import keras
 
@@ -135,7 +139,15 @@ def array_function(
 
 
 def dtype_in(library: Any, dtype: DTypeLike) -> Any:
-    """Return what a dtype is called in a library: devices have none of 64 bits."""
+    """Return what a dtype is called in a library: devices have none of 64 bits.
+
+    Raises:
+        BadTypeError: It is that of text, which numbers do not become by themselves.
+    """
+    if as_dtype(dtype).hasobject:
+        raise BadTypeError(
+            f"Numbers do not become text. Received: dtype={shown(dtype)}. Use tf.strings.as_string."
+        )
     return as_dtype(dtype) if library is np else device_dtype(dtype)
 
 
@@ -159,18 +171,28 @@ def known(name: str, value: TensorLike, remedy: str) -> np.ndarray:
     return np.asarray(value)
 
 
+def whole_number(name: str, value: Any, remedy: str = "Pass an int.") -> int:
+    """Return a whole number that a result's shape depends on, or JAX' symbol for one; see :func:`known`.
+
+    Raises:
+        BadTypeError: If it is none, or is known only when a compiled program runs.
+    """
+    if is_symbolic_size(value):
+        return value  # type: ignore[no-any-return]
+    array = known(name, value, remedy)
+    if array.dtype.kind not in "iub" or array.ndim:
+        raise BadTypeError(f"{name} must be a whole number. Received: {name}={shown(value)}.")
+    return int(array)
+
+
 def checked_axis(axis: Any, rank: int, name: str = "axis") -> int:
     """Return a dimension's number, counted from the first.
 
     Raises:
+        BadTypeError: If it is no whole number, or is known only when a compiled program runs.
         BadArgumentError: If there is no such dimension.
     """
-    number = int(known(name, axis, "Pass an int."))
-    if not -rank <= number < rank:
-        raise BadArgumentError(
-            f"There is no such dimension. Expected: {name} from {-rank} to {rank - 1}. Received: {name}={number}."
-        )
-    return number % rank
+    return dim_of(whole_number(name, axis), rank, name)
 
 
 def scattered(library: Any, array: Any, index: Sequence[Any] | Any, updates: Any, how: str = "set") -> Any:

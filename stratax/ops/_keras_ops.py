@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from stratax._shown import shown
-from stratax.errors import BadArgumentError, BadTypeError, StrataxError
+from stratax.errors import BadTypeError, StrataxError
 from stratax.ops._text import holds_text
 
 # What may change a number's kind: whether it fits depends on what it becomes.
@@ -23,6 +23,9 @@ class _KerasOps:
 
             from stratax.core.placement import check_fits
 
+            # It would be read as numbers.
+            if name in _CONVERSIONS and holds_text(args[0]):
+                raise _no_numbers(args[0])
             # Numbers that 32 bits cannot hold would be cut off without a word.
             if name not in _CONVERSIONS:
                 check_fits(args)
@@ -30,22 +33,23 @@ class _KerasOps:
                 return getattr(ops, name)(*args, **kwargs)
             except StrataxError:
                 raise
-            except (TypeError, ValueError) as error:
+            except (TypeError, ValueError):
                 # JAX' own message would show the whole of what was received.
                 text = next(filter(holds_text, args), None)
                 if text is None:
-                    # What derives from these tells of tracing.
-                    if type(error) not in (TypeError, ValueError):
-                        raise
-                    raise BadArgumentError(f"`keras.ops.{name}` does not take this. {error}") from error
-            raise BadTypeError(
-                f"`keras.ops.{name}` computes with numbers, and text is none. Received: {shown(text)}. Leave text out "
-                "of what is computed, or convert it to numbers on the host."
-            )
+                    raise
+            raise _no_numbers(text)
 
         # The next access finds the function in the instance.
         setattr(self, name, call)
         return call
+
+
+def _no_numbers(text: object) -> BadTypeError:
+    return BadTypeError(
+        f"Numbers are computed with, and text is none. Received: {shown(text)}. Leave text out of what is computed, or "
+        "convert it to numbers with tf.strings.to_number."
+    )
 
 
 ops = _KerasOps()

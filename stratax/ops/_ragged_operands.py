@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from stratax._indices import check_indices, dim_of
 from stratax._shown import shown
 from stratax.data import RaggedTensor
 from stratax.data.elements import as_element, as_values, lengths_of, map_flat, row_ids
-from stratax.errors import BadTypeError
+from stratax.errors import BadArgumentError, BadTypeError
 from stratax.ops import ragged
 
 # Beside those of `stratax.ops.elementwise`.
@@ -94,7 +95,10 @@ def _reduction(ufunc: np.ufunc, empty: Callable[[np.dtype], Any], dtype: Any = N
     ) -> Any:
         keeps = keepdims or bool(older.get("keep_dims"))
         axes = range(input_tensor.ndim) if axis is None else np.atleast_1d(np.asarray(axis)).tolist()
-        wanted = sorted({each + input_tensor.ndim if each < 0 else each for each in axes}, reverse=True)
+        dims = [dim_of(each, input_tensor.ndim) for each in axes]
+        if len(set(dims)) < len(dims):
+            raise BadArgumentError(f"A dimension is reduced once. Received: axis={shown(axis)}.")
+        wanted = sorted(dims, reverse=True)
         made = (
             input_tensor
             if dtype is None
@@ -210,9 +214,9 @@ def _gather(
     if axis:
         return ragged.stack([_gather(row, indices, axis=axis - 1) for row in params])
     chosen = np.asarray(indices)
+    check_indices([chosen], [len(params)])
     if chosen.ndim == 0:
         return params[int(chosen)]
-    arrays.gather(np.arange(len(params)), chosen.reshape(-1))
     made: Any = ragged.take_rows(params, chosen.reshape(-1))
     for size in reversed(chosen.shape[1:]):
         made = RaggedTensor.from_uniform_row_length(made, size)
@@ -220,7 +224,7 @@ def _gather(
 
 
 def _concat(values: Any, axis: int = 0, name: str | None = None) -> Any:
-    made = ragged.concat(values, int(axis))
+    made = ragged.concat(values, axis)
     return made if isinstance(made, RaggedTensor) else as_element(made)
 
 
@@ -235,7 +239,7 @@ def _tile(input: RaggedTensor, multiples: Any, name: str | None = None) -> Any:
 def _reverse(tensor: RaggedTensor, axis: Any, name: str | None = None) -> Any:
     made: Any = tensor
     for each in np.atleast_1d(np.asarray(axis)).tolist():
-        place = each + tensor.ndim if each < 0 else each
+        place = dim_of(each, tensor.ndim)
         made = made[(*[slice(None)] * place, slice(None, None, -1))]
     return made
 

@@ -5,8 +5,10 @@ from typing import Any
 
 import numpy as np
 
+from stratax._indices import is_known
 from stratax._shown import shown
 from stratax._typing import DTypeLike, TensorLike
+from stratax.data.elements import check_divisor
 from stratax.errors import BadArgumentError, BadTypeError
 from stratax.ops._computed import array_function, computed, computed_alike
 from stratax.ops.dtypes import as_dtype
@@ -25,10 +27,22 @@ def _reciprocal_no_nan(xp: Any, x: Any) -> Any:
     return xp.where(is_zero, xp.zeros_like(x), 1 / xp.where(is_zero, xp.ones_like(x), x)).astype(x.dtype)
 
 
+def _check_divisor(name: str, x: Any, y: Any) -> None:
+    # XLA gives any number for a whole number divided by zero.
+    if is_known(x) and is_known(y):
+        check_divisor(name, x, y)
+
+
 def _truncated_quotient(xp: Any, x: Any, y: Any) -> Any:
+    _check_divisor("truncatediv", x, y)
     if np.dtype(x.dtype).kind not in "iu":
         return xp.trunc(x / y)
     return (x - xp.fmod(x, y)) // y
+
+
+def _truncated_remainder(xp: Any, x: Any, y: Any) -> Any:
+    _check_divisor("truncatemod", x, y)
+    return xp.fmod(x, y)
 
 
 def _log_sigmoid(xp: Any, x: Any) -> Any:
@@ -49,7 +63,7 @@ truncatediv = array_function("truncatediv", "x y", _truncated_quotient, "x / y, 
 truncatemod = array_function(
     "truncatemod",
     "x y",
-    lambda xp, x, y: xp.fmod(x, y),
+    _truncated_remainder,
     "The remainder of truncatediv(x, y), with the sign of x",
 )
 log_sigmoid = array_function("math.log_sigmoid", "x", _log_sigmoid, "log(sigmoid(x)), without overflow")

@@ -16,6 +16,7 @@ from stratax._typing import Axis, DTypeLike, PyTree, TensorLike
 from stratax.data.elements import Rank, as_array
 from stratax.errors import BadArgumentError, BadTypeError
 from stratax.ops import indexing, labels
+from stratax.ops._computed import whole_number
 from stratax.ops._host import (
     if_constant,
     is_made_of_numbers,
@@ -27,7 +28,7 @@ from stratax.ops._host import (
 )
 from stratax.ops._keras_ops import ops
 from stratax.ops._text import as_text, holds_text, or_text
-from stratax.ops.creation import on_device, sizes_of
+from stratax.ops.creation import lengths_of, on_device, sizes_of
 from stratax.ops.dtypes import as_dtype, device_dtype
 from stratax.ops.naming import nameable, of_same_rows
 
@@ -72,13 +73,21 @@ def cast(x: Any, dtype: Any, name: str | None = None) -> Any:
     if holds_text(x) or as_dtype(dtype).hasobject:
         return _text_as(x, dtype)
     if is_numpy(x):
-        return x.astype(as_dtype(dtype))
+        return _converted(x, as_dtype(dtype))
     if is_made_on_host(x):
-        return as_array(x).astype(as_dtype(dtype))[()]
+        return _converted(as_array(x), as_dtype(dtype))[()]
     if isinstance(x, bool | int | float | complex | list | tuple) and is_made_of_numbers(x):
         # As arrays of numbers are cast, of 64 bits: what does not fit wraps, where Python's numbers would raise.
         x = np.asarray(x).astype(device_dtype(dtype))
     return of_same_rows(ops.cast(x, device_dtype(dtype)), x)
+
+
+def _converted(array: Any, dtype: np.dtype) -> Any:
+    if array.dtype.kind != "f" or dtype.kind not in "iu":
+        return array.astype(dtype)
+    # What no whole number is becomes one without a warning, as in TensorFlow.
+    with np.errstate(invalid="ignore"):
+        return array.astype(dtype)
 
 
 def _text_as(x: TensorLike, dtype: DTypeLike) -> Any:
@@ -150,8 +159,13 @@ def reshape(tensor: TensorLike, shape: TensorLike, name: str | None = None) -> A
 
     Raises:
         BadTypeError: If `shape` is not known while a program is traced.
+        BadArgumentError: If it does not fit.
     """
-    return _library(tensor).reshape(tensor, sizes_of("shape", shape))
+    sizes = sizes_of("shape", shape)
+    # NumPy takes every negative size for one that is open.
+    if any(type(size) is int and size < -1 for size in sizes):
+        raise BadArgumentError(f"A size is -1 or not negative. Received: shape={shown(sizes)}.")
+    return _library(tensor).reshape(tensor, sizes)
 
 
 @nameable
@@ -189,8 +203,18 @@ def broadcast_to(input: TensorLike, shape: TensorLike, name: str | None = None) 
 @nameable
 @or_text("input")
 def tile(input: TensorLike, multiples: TensorLike, name: str | None = None) -> Any:
-    """`input` repeated `multiples[i]` times along dimension i, as `tf.tile`."""
-    return _library(input).tile(_array(input), sizes_of("multiples", multiples))
+    """`input` repeated `multiples[i]` times along dimension i, as `tf.tile`.
+
+    Raises:
+        BadArgumentError: If there is not a number for each dimension, or one is negative.
+    """
+    times, sizes = lengths_of("multiples", multiples), np.shape(input)
+    if len(times) != len(sizes):
+        raise BadArgumentError(
+            f"multiples has a number for each dimension. Received: multiples={shown(multiples)} for an array of shape "
+            f"{tuple(sizes)}."
+        )
+    return _library(input).tile(_array(input), times)
 
 
 @nameable
@@ -238,6 +262,8 @@ def pad(
         )
     if kind == "constant":
         around: Any = constant_values
+        if np.ndim(around):
+            raise BadArgumentError(f"constant_values is a scalar. Received: constant_values={shown(around)}.")
         if holds_text(tensor):
             around = as_text("constant_values", b"" if isinstance(around, int) else around)[()]
         return _library(tensor).pad(_array(tensor), widths, mode=kind, constant_values=around)
@@ -293,7 +319,7 @@ def unstack(value: Any, num: int | None = None, axis: int = 0, name: str = "unst
 @or_text("values")
 def concat(values: PyTree, axis: int, name: str = "concat") -> Any:
     """Return arrays one after another along a dimension, as `tf.concat`; on the host if all are."""
-    return _library(values).concatenate(list(values), axis=int(if_constant(axis)))
+    return _library(values).concatenate(list(values), axis=whole_number("axis", axis))
 
 
 @nameable
@@ -318,7 +344,8 @@ def split(
     """
     library = _library(value)
     if np.ndim(num_or_size_splits) == 0:
-        return list(library.split(value, int(num_or_size_splits), axis=axis))
+        count = whole_number("num_or_size_splits", num_or_size_splits)
+        return list(library.split(value, count, axis=axis))
     parts, total = list(sizes_of("num_or_size_splits", num_or_size_splits)), np.shape(value)[axis]
     # One size may be left open, as in TensorFlow; the 1 takes the -1 out of the sum.
     if parts.count(-1) == 1:
@@ -433,6 +460,9 @@ def one_hot(
 
     Returns:
         An array with one dimension more; on the host if `indices` is.
+
+    Raises:
+        BadArgumentError: If `depth` is negative.
     """
     if dtype is None:
         # As the values say: whole numbers without a dtype are int32.
@@ -440,10 +470,12 @@ def one_hot(
         dtype = as_array(given[0]).dtype if given else "float32"
     kind, depth = as_dtype(dtype), if_constant(depth)
     on, off = (1 if on_value is None else on_value), (0 if off_value is None else off_value)
+    if (length := whole_number("depth", depth)) < 0:
+        raise BadArgumentError(f"depth must be non-negative. Received: depth={length}.")
     if is_on_host(indices):
         indices = np.asarray(indices) if isinstance(indices, (list, tuple)) else indices
-        hot = np.where(indices[..., None] == np.arange(depth), kind.type(on), kind.type(off))
+        hot = np.where(indices[..., None] == np.arange(length), kind.type(on), kind.type(off))
         return hot if axis in (None, -1) else np.moveaxis(hot, -1, axis)
     # As booleans first: any two values of any dtype can be chosen by them.
-    hot = ops.one_hot(indices, depth, axis=-1 if axis is None else axis, dtype="bool")
+    hot = ops.one_hot(indices, length, axis=-1 if axis is None else axis, dtype="bool")
     return ops.where(hot, ops.cast(on, device_dtype(kind)), ops.cast(off, device_dtype(kind)))

@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import keras
 import numpy as np
 
+from stratax._refusals import raises_named
 from stratax._shown import shown
 from stratax._typing import TensorLike
 from stratax.core.generators import generator_of
@@ -205,6 +206,7 @@ def all_candidate_sampler(
     return CandidateSamples(classes, jnp.ones(true.shape), jnp.ones(classes.shape))
 
 
+@raises_named
 def compute_accidental_hits(
     true_classes: TensorLike,
     sampled_candidates: TensorLike,

@@ -34,6 +34,21 @@ def sizes_of(name: str, shape: TensorLike) -> tuple[int, ...]:
     return tuple(size if is_symbolic_size(size) else int(_known(name, size)) for size in parts)
 
 
+def lengths_of(name: str, shape: TensorLike) -> tuple[int, ...]:
+    """Return the shape of what is to be made; see :func:`sizes_of`.
+
+    Raises:
+        BadArgumentError: A size is negative.
+    """
+    sizes = sizes_of(name, shape)
+    # A symbolic size is never negative.
+    if any(type(size) is int and size < 0 for size in sizes):
+        raise BadArgumentError(
+            f"An array has no negative sizes. Received: {name}={shown(sizes)}. Pass sizes of at least 0."
+        )
+    return sizes
+
+
 def _known(name: str, value: object) -> Any:
     # `tf.shape` of an array with a symbolic size, and what is computed from it.
     if is_symbolic_size(value) or (isinstance(value, np.ndarray) and any(map(is_symbolic_size, value.flat))):
@@ -123,8 +138,7 @@ def constant(value: Any, dtype: object = None, shape: Any = None, name: str = "C
         :func:`convert_to_tensor` gives.
 
     Raises:
-        BadTypeError: If `value` can't be converted to `dtype`.
-        BadArgumentError: If `value` has neither one element nor as many as `shape`.
+        BadTypeError: If `value` can't be converted to `dtype`, or has neither one element nor as many as `shape`.
 
     Example:
         >>> import stratax.tf as tf
@@ -134,14 +148,14 @@ def constant(value: Any, dtype: object = None, shape: Any = None, name: str = "C
     array = convert_to_tensor(value, dtype)
     if shape is None:
         return array
-    sizes, count = sizes_of("shape", shape), np.size(array)
+    sizes, count = lengths_of("shape", shape), np.size(array)
     library: Any = np if holds_text(array) or is_on_host(array) else ops
     array = as_text("value", array) if holds_text(array) else array
     # A single value fills the shape, as in TensorFlow.
     if count == 1:
         return library.broadcast_to(library.reshape(array, ()), sizes)
     if count != int(np.prod(sizes, dtype=np.int64)):
-        raise BadArgumentError(
+        raise BadTypeError(
             f"The values do not fill the shape. Expected: one value, or as many as shape={shown(sizes)} has. "
             f"Received: {count} values."
         )
@@ -149,13 +163,21 @@ def constant(value: Any, dtype: object = None, shape: Any = None, name: str = "C
 
 
 @nameable
-def fill(dims: TensorLike, value: object, name: str | None = None) -> Any:
-    """Return an array of shape `dims` filled with a scalar, as `tf.fill`; on a device if it is a number."""
+def fill(dims: TensorLike, value: Any, name: str | None = None) -> Any:
+    """Return an array of shape `dims` filled with a scalar, as `tf.fill`; on a device if it is a number.
+
+    Raises:
+        BadArgumentError: If `value` has dimensions.
+    """
+    if np.ndim(value):
+        raise BadArgumentError(
+            f"Only a scalar fills an array. Received: value={shown(value)}. Use tf.broadcast_to, or tf.tile."
+        )
     if holds_text(value):
-        return np.broadcast_to(as_text("value", value), sizes_of("dims", dims)).copy()
+        return np.broadcast_to(as_text("value", value), lengths_of("dims", dims)).copy()
     if is_made_on_host(value):
-        return np.broadcast_to(host_array(value), sizes_of("dims", dims)).copy()
-    return ops.broadcast_to(on_device(value), sizes_of("dims", dims))
+        return np.broadcast_to(host_array(value), lengths_of("dims", dims)).copy()
+    return ops.broadcast_to(on_device(value), lengths_of("dims", dims))
 
 
 @nameable
@@ -163,18 +185,18 @@ def zeros(shape: TensorLike, dtype: DTypeLike = "float32", name: str | None = No
     """Return zeros on a device, as `tf.zeros`; empty strings on the host where `dtype` is `tf.string`."""
     if as_dtype(dtype).hasobject:
         # Text lives on the host: devices hold numbers only.
-        return np.full(sizes_of("shape", shape), b"", object)
+        return np.full(lengths_of("shape", shape), b"", object)
     if in_pipeline():
-        return np.zeros(sizes_of("shape", shape), as_dtype(dtype))
-    return ops.zeros(sizes_of("shape", shape), dtype=device_dtype(dtype))
+        return np.zeros(lengths_of("shape", shape), as_dtype(dtype))
+    return ops.zeros(lengths_of("shape", shape), dtype=device_dtype(dtype))
 
 
 @nameable
 def ones(shape: TensorLike, dtype: DTypeLike = "float32", name: str | None = None) -> Any:
     """Return an array of ones on a device, as `tf.ones`."""
     if in_pipeline():
-        return np.ones(sizes_of("shape", shape), as_dtype(dtype))
-    return ops.ones(sizes_of("shape", shape), dtype=device_dtype(dtype))
+        return np.ones(lengths_of("shape", shape), as_dtype(dtype))
+    return ops.ones(lengths_of("shape", shape), dtype=device_dtype(dtype))
 
 
 @nameable
@@ -195,10 +217,10 @@ def eye(
         name: By which hooks find the result, in a `model_fn`.
     """
     sizes = (
-        *sizes_of("num_rows", num_rows),
-        *sizes_of("num_columns", num_rows if num_columns is None else num_columns),
+        *lengths_of("num_rows", num_rows),
+        *lengths_of("num_columns", num_rows if num_columns is None else num_columns),
     )
-    before = () if batch_shape is None else sizes_of("batch_shape", batch_shape)
+    before = () if batch_shape is None else lengths_of("batch_shape", batch_shape)
     if in_pipeline():
         return np.broadcast_to(np.eye(*sizes, dtype=as_dtype(dtype)), (*before, *sizes)).copy()
     return ops.broadcast_to(ops.eye(*sizes, dtype=device_dtype(dtype)), (*before, *sizes))

@@ -20,8 +20,19 @@ from stratax.ops._text import as_text, holds_text
 from stratax.ops.labels import TextSymbol
 from stratax.ops.naming import nameable, of_same_rows
 
+# What gives infinite or undefined numbers, of which NumPy warns and TensorFlow does not.
+_UNDEFINED = {
+    "acos", "acosh", "asin", "atanh", "cos", "cosh", "divide", "divide_no_nan", "exp", "expm1", "floordiv", "log",
+    "log1p", "mod", "pow", "reciprocal", "rsqrt", "sigmoid", "sin", "sinh", "sqrt", "tan",
+}  # fmt: skip
+
+
+def _silent(name: str, numpy_function: Callable[..., Any]) -> Callable[..., Any]:
+    return np.errstate(all="ignore")(numpy_function) if name in _UNDEFINED else numpy_function
+
 
 def _unary(name: str, numpy_function: Callable[..., Any], what: str, keras_name: str = "") -> Any:
+    numpy_function = _silent(name, numpy_function)
     device_function = getattr(ops, keras_name or name)
 
     def function(x: TensorLike, name: str | None = None) -> Any:
@@ -31,6 +42,7 @@ def _unary(name: str, numpy_function: Callable[..., Any], what: str, keras_name:
 
 
 def _binary(name: str, numpy_function: Callable[..., Any], what: str, keras_name: str = "") -> Any:
+    numpy_function = _silent(name, numpy_function)
     device_function = getattr(ops, keras_name or name)
 
     def function(x: TensorLike, y: TensorLike, name: str | None = None) -> Any:

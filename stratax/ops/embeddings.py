@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from stratax._indices import check_indices
+from stratax._refusals import raises_named
 from stratax._shown import shown
 from stratax._typing import TensorLike
 from stratax.errors import BadArgumentError
@@ -76,6 +77,7 @@ def _shortened(rows: Any, max_norm: float, first: int) -> Any:
     return rows * (max_norm / jnp.maximum(length, max_norm))
 
 
+@raises_named
 def embedding_lookup_sparse(
     params: Any,
     sp_ids: Any,
@@ -146,6 +148,7 @@ def _combined(rows: Any, segments: Any, weights: Any, num_rows: int, combiner: s
     )
 
 
+@raises_named
 def safe_embedding_lookup_sparse(
     embedding_weights: Any,
     sparse_ids: Any,

@@ -5,6 +5,7 @@ import binascii
 import zlib
 from typing import Any
 
+from stratax._refusals import raises_named
 from stratax._shown import shown
 from stratax.errors import BadArgumentError
 from stratax.ops.on_host import each, on_host
@@ -13,6 +14,7 @@ from stratax.ops.on_host import each, on_host
 _WINDOWS = {"ZLIB": zlib.MAX_WBITS, "GZIP": zlib.MAX_WBITS | 16}
 
 
+@raises_named
 def encode_base64(input: Any, pad: bool = False, name: str | None = None) -> Any:
     """Return strings in base64 for web addresses, as `tf.io.encode_base64`.
 
@@ -34,6 +36,7 @@ def encode_base64(input: Any, pad: bool = False, name: str | None = None) -> Any
     return on_host(lambda texts: each(encoded, texts), input, name="encode_base64")
 
 
+@raises_named
 def decode_base64(input: Any, name: str | None = None) -> Any:
     """Return what strings in base64 for web addresses stand for, as `tf.io.decode_base64`.
 
@@ -58,6 +61,7 @@ def decode_base64(input: Any, name: str | None = None) -> Any:
     return on_host(lambda texts: each(decoded, texts), input, name="decode_base64")
 
 
+@raises_named
 def decode_compressed(bytes: Any, compression_type: str = "", name: str | None = None) -> Any:
     """Return strings that were compressed, as `tf.io.decode_compressed`.
 

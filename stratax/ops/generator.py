@@ -13,7 +13,7 @@ from stratax._typing import DTypeLike
 from stratax.core.generators import generator_of, replace
 from stratax.errors import BadArgumentError, BadTypeError
 from stratax.ops import stateless
-from stratax.ops.creation import sizes_of
+from stratax.ops.creation import lengths_of
 from stratax.ops.dtypes import as_dtype
 
 _WORD = 2**32 - 1
@@ -199,7 +199,7 @@ class Generator(keras.random.SeedGenerator):
     ) -> Any:
         """Draw how many of `counts` trials succeed with probabilities `probs`."""
         return stateless.stateless_binomial(
-            sizes_of("shape", shape), self._seed(), counts, probs, dtype, name
+            lengths_of("shape", shape), self._seed(), counts, probs, dtype, name
         )
 
     def _seed(self) -> Any:

@@ -10,11 +10,19 @@ from typing import Any
 
 import numpy as np
 
-from stratax._indices import check_indices
+from stratax._indices import check_indices, dim_of, is_known
 from stratax._shown import shown
 from stratax._typing import TensorLike
 from stratax.errors import BadArgumentError, BadTypeError
-from stratax.ops._computed import computed, dtype_in, is_host_call, known, scattered
+from stratax.ops._computed import (
+    checked_axis,
+    computed,
+    dtype_in,
+    is_host_call,
+    known,
+    scattered,
+    whole_number,
+)
 from stratax.ops._host import if_constant, is_traced
 from stratax.ops._text import or_text
 from stratax.ops.creation import on_device, sizes_of
@@ -42,7 +50,7 @@ def slice(input_: Any, begin: Any, size: Any, name: str | None = None) -> Any:
     """
     array = input_ if hasattr(input_, "shape") else _array(input_)
     starts, sizes = _parts(begin), list(sizes_of("size", size))
-    if len(starts) != array.ndim or len(sizes) != array.ndim:
+    if not (np.ndim(begin) and np.ndim(size)) or len(starts) != array.ndim or len(sizes) != array.ndim:
         raise BadArgumentError(
             f"begin and size need a number for each of the {array.ndim} dimensions. Received: begin={shown(begin)}, "
             f"size={shown(size)}."
@@ -129,6 +137,11 @@ def strided_slice(
     array = input_ if hasattr(input_, "shape") else _array(input_)
     starts, ends = _parts(if_constant(begin)), sizes_of("end", end)
     steps = (1,) * len(starts) if strides is None else sizes_of("strides", strides)
+    if not len(starts) == len(ends) == len(steps):
+        raise BadArgumentError(
+            f"begin, end and strides have as many numbers. Received: begin={shown(begin)}, end={shown(end)}, strides="
+            f"{shown(strides)}."
+        )
     if 0 in steps:
         raise BadArgumentError(f"A stride is not 0. Received: strides={shown(strides)}.")
 
@@ -254,7 +267,7 @@ def boolean_mask(tensor: Any, mask: TensorLike, axis: int | None = None, name: s
     remedy = "Use tf.where(mask, tensor, 0) or weights, which keep the shape."
     kept = known("mask", mask, remedy).astype(bool)
     array = tensor if hasattr(tensor, "shape") else _array(tensor)
-    first = 0 if axis is None else int(known("axis", axis, "Pass an int.")) % max(array.ndim, 1)
+    first = 0 if axis is None else checked_axis(axis, max(array.ndim, 1))
     last = first + kept.ndim
     if not kept.ndim or tuple(array.shape[first:last]) != kept.shape:
         raise BadArgumentError(
@@ -299,7 +312,7 @@ def scatter_nd(
 def _scatter_nd(xp: Any, tensor: Any, indices: Any, updates: Any, *, how: str) -> Any:
     depth = indices.shape[-1]
     wanted = (*indices.shape[:-1], *tensor.shape[depth:])
-    if depth > tensor.ndim or tuple(updates.shape) not in (wanted, ()):
+    if depth > tensor.ndim or tuple(updates.shape) != wanted:
         raise BadArgumentError(
             f"The updates do not fit. Expected: shape {wanted} for indices of shape {tuple(indices.shape)} and an "
             f"array of shape {tuple(tensor.shape)}. Received: updates of shape {tuple(updates.shape)}."
@@ -397,11 +410,14 @@ def sequence_mask(lengths: Any, maxlen: Any = None, dtype: Any = "bool", name: s
 
     Raises:
         BadTypeError: If `maxlen` is not known while a program is traced.
+        BadArgumentError: If it is negative.
     """
     if maxlen is None:
         longest = int(known("lengths", lengths, "Pass maxlen.").max(initial=0))
     else:
-        longest = int(known("maxlen", maxlen, "Compute it from shapes, which are always known."))
+        longest = whole_number("maxlen", maxlen, "Compute it from shapes, which are always known.")
+        if longest < 0:
+            raise BadArgumentError(f"A mask has no negative length. Received: maxlen={longest}.")
 
     def mask(xp: Any, lengths: Any) -> Any:
         return (xp.arange(max(longest, 0)) < lengths[..., None].astype("int32")).astype(dtype_in(xp, dtype))
@@ -496,7 +512,12 @@ def reverse_sequence(
     batch = batch_axis or 0
 
     def turned(xp: Any, input: Any, seq_lengths: Any) -> Any:
-        along, over = seq_axis % input.ndim, batch % input.ndim
+        along, over = dim_of(seq_axis, input.ndim, "seq_axis"), dim_of(batch, input.ndim, "batch_axis")
+        if is_known(seq_lengths) and not ((seq_lengths >= 0) & (seq_lengths <= input.shape[along])).all():
+            raise BadArgumentError(
+                f"A sequence is at most as long as dimension {along}, {input.shape[along]}. Received: seq_lengths="
+                f"{shown(seq_lengths)}."
+            )
         if along == over or tuple(seq_lengths.shape) != (input.shape[over],):
             raise BadArgumentError(
                 "seq_axis and batch_axis are two dimensions, and each example has a length. Received: "

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from stratax._refusals import raises_named
 from stratax._shown import shown
 from stratax._typing import TensorLike
 from stratax.errors import BadArgumentError, BadTypeError
-from stratax.ops._computed import computed
+from stratax.ops._computed import computed, whole_number
 from stratax.ops._host import host_array, is_made_on_host, is_numpy
 from stratax.ops._keras_ops import ops
 from stratax.ops.creation import on_device
@@ -118,12 +119,19 @@ def matvec(
 
 @nameable
 def tensordot(a: TensorLike, b: TensorLike, axes: Any, name: str | None = None) -> Any:
-    """Return the product of `a` and `b` summed over `axes`, on a device, as `tf.tensordot`."""
+    """Return the product of `a` and `b` summed over `axes`, on a device, as `tf.tensordot`.
+
+    Raises:
+        BadArgumentError: If `axes` is a negative number.
+    """
+    if not isinstance(axes, list | tuple) and np.ndim(axes) == 0 and whole_number("axes", axes) < 0:
+        raise BadArgumentError(f"`axes` must be at least 0. Received: {shown(axes)}.")
     if is_made_on_host([a, b]):
         return np.tensordot(host_array(a), host_array(b), axes=axes)
     return ops.tensordot(on_device(a), on_device(b), axes=axes)
 
 
+@raises_named
 def einsum(equation: str, *inputs: TensorLike) -> Any:
     """Return a sum of products by Einstein's notation, on a device, as `tf.einsum`.
 
@@ -222,6 +230,7 @@ def _norm(library: Any, array: Any, ord: Any, axes: Any, keepdims: bool) -> Any:
     return library.sum(sizes**ord, axis=axes, keepdims=keepdims) ** (1 / ord)
 
 
+@raises_named
 def normalize(
     tensor: Any, ord: Any = "euclidean", axis: Any = None, name: str | None = None
 ) -> tuple[Any, Any]:
@@ -247,7 +256,8 @@ def clip_by_norm(t: TensorLike, clip_norm: TensorLike, axes: object = None, name
     squares = ops.sum(ops.square(array), axis=axes, keepdims=True)
     # A norm of 0 has no gradient; its own square root is never used.
     norm = ops.sqrt(ops.where(squares > 0, squares, 1.0))
-    return of_same_rows(array * (clip_norm / ops.maximum(norm, clip_norm)), t)
+    most = ops.maximum(clip_norm, 0)
+    return of_same_rows(array * (most / ops.maximum(norm, most)), t)
 
 
 @nameable
@@ -271,7 +281,14 @@ def clip_by_global_norm(
 
     Returns:
         The arrays, and the norm they had.
+
+    Raises:
+        BadTypeError: If `t_list` is no list.
     """
+    if not isinstance(t_list, list | tuple):
+        raise BadTypeError(
+            f"t_list must be a list of arrays. Received: t_list={shown(t_list)}. Put it into a list."
+        )
     norm = global_norm(t_list) if use_norm is None else use_norm
     # 1 where the norm is small enough, without a division by zero.
     scale = clip_norm / ops.maximum(norm, clip_norm)

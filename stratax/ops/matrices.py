@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from stratax._indices import is_known
 from stratax._shown import shown
 from stratax._typing import TensorLike
 from stratax.errors import BadArgumentError
@@ -69,11 +70,13 @@ def band_part(
         name: By which hooks find the result, in a `model_fn`.
 
     Raises:
-        BadArgumentError: If `input` has less than two dimensions.
+        BadArgumentError: If `input` has less than two dimensions, or not as many diagonals.
     """
 
     def compute(library: Any, matrix: Any) -> Any:
         check_matrices(matrix)
+        _check_band("num_lower", num_lower, matrix.shape[-2])
+        _check_band("num_upper", num_upper, matrix.shape[-1])
         above = library.arange(matrix.shape[-1]) - library.arange(matrix.shape[-2])[:, None]
         is_low = library.asarray(num_lower) < 0
         is_high = library.asarray(num_upper) < 0
@@ -81,6 +84,14 @@ def band_part(
         return library.where(is_kept, matrix, library.zeros((), matrix.dtype))
 
     return computed(compute, input)
+
+
+def _check_band(name: str, count: Any, size: int) -> None:
+    if is_known(count) and int(np.asarray(count)) > size:
+        raise BadArgumentError(
+            f"{name} must be negative or at most the matrix' size, {size}. Received: {name}={shown(count)}. Pass -1 "
+            "for all diagonals."
+        )
 
 
 class _Band:

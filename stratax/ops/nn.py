@@ -6,12 +6,13 @@ from typing import Any
 import numpy as np
 from keras import random
 
-from stratax._indices import is_known
+from stratax._refusals import raises_named
 from stratax._shown import shown
 from stratax._typing import PyTree, TensorLike
 from stratax.core.generators import generator_of
 from stratax.errors import BadArgumentError
 from stratax.ops._keras_ops import ops
+from stratax.ops.classes import check_labels
 from stratax.ops.creation import on_device, sizes_of
 from stratax.ops.naming import nameable
 
@@ -57,28 +58,21 @@ def sparse_softmax_cross_entropy_with_logits(
         The losses, shape `(...)`, of the logits' dtype.
 
     Raises:
-        BadArgumentError: If a label that is known is not the number of a class.
+        BadArgumentError: If shapes do not fit, or a label that is known is not the number of a class.
     """
     log_probabilities = ops.log_softmax(on_device(logits), axis=-1)
     numbers = ops.cast(on_device(labels), "int32")
-    _check_labels(numbers, log_probabilities.shape[-1])
+    if numbers.shape != log_probabilities.shape[:-1]:
+        raise BadArgumentError(
+            "`labels.shape` must equal `logits.shape` except for the last dimension. Received: "
+            f"labels.shape={tuple(numbers.shape)} and logits.shape={tuple(log_probabilities.shape)}."
+        )
+    check_labels(numbers, log_probabilities.shape[-1])
     indices = ops.expand_dims(numbers, -1)
     losses = -ops.squeeze(ops.take_along_axis(log_probabilities, indices, axis=-1), -1)
     # A compiled program can't raise. There a label out of range gives NaN, as in TensorFlow on a GPU; JAX counts
     # negative ones from the end.
     return ops.where(numbers < 0, np.nan, losses)
-
-
-def _check_labels(labels: Any, count: Any) -> None:
-    if not is_known(labels):
-        return
-    numbers = np.asarray(labels)
-    if numbers.size and (numbers.min() < 0 or numbers.max() >= count):
-        wrong = numbers[(numbers < 0) | (numbers >= count)][0]
-        raise BadArgumentError(
-            f"Received a label value of {wrong} which is outside the valid range of [0, {count}). Label values: "
-            f"{shown(numbers)}. Give the logits a number for each class."
-        )
 
 
 @nameable
@@ -94,12 +88,16 @@ def sigmoid_cross_entropy_with_logits(
 
     Returns:
         The losses, of that shape and the logits' dtype.
+
+    Raises:
+        BadArgumentError: If the shapes are different.
     """
-    x = on_device(logits)
+    x, truth = on_device(logits), on_device(labels)
+    _check_same_shape(truth, x)
     # In this form no exponential overflows, however large a logit is, and the gradient is right where it is 0: relu and
     # abs have one of 0 there.
     is_positive = x >= 0
-    lost = ops.where(is_positive, x, 0) - x * ops.cast(labels, x.dtype)
+    lost = ops.where(is_positive, x, 0) - x * ops.cast(truth, x.dtype)
     return lost + ops.log1p(ops.exp(ops.where(is_positive, -x, x)))
 
 
@@ -139,6 +137,7 @@ def gelu(features: PyTree, approximate: bool = False, name: str | None = None) -
     return ops.gelu(features, approximate=approximate)
 
 
+@raises_named
 def silu(features: PyTree, beta: float = 1.0) -> Any:
     """X * sigmoid(beta * x), as `tf.nn.silu` and `tf.nn.swish`."""
     features = on_device(features)
@@ -191,7 +190,12 @@ def dropout(
 
     Returns:
         An array of x's shape. Replicas make different decisions.
+
+    Raises:
+        BadArgumentError: If `rate` is out of its range.
     """
+    if isinstance(rate, int | float) and not 0 <= rate < 1:
+        raise BadArgumentError(f"The rate is from 0 up to but not 1. Received: rate={shown(rate)}.")
     shape = None if noise_shape is None else sizes_of("noise_shape", noise_shape)
     return random.dropout(on_device(x), rate, noise_shape=shape, seed=generator_of(seed))
 
@@ -280,5 +284,10 @@ def _check_same_shape(labels: Any, logits: Any) -> None:
 def in_top_k(targets: TensorLike, predictions: TensorLike, k: int, name: str | None = None) -> Any:
     """Return whether each target is among the `k` largest predictions, ties included, as `tf.math.in_top_k`."""
     scores, classes = on_device(predictions), on_device(targets)
+    if classes.shape != scores.shape[:1]:
+        raise BadArgumentError(
+            f"There must be a target for each row of predictions. Received: targets of shape {tuple(classes.shape)}, "
+            f"predictions of shape {tuple(scores.shape)}."
+        )
     own = ops.take_along_axis(scores, classes[:, None], axis=1)
     return ops.isfinite(own[:, 0]) & (ops.sum(scores > own, axis=1) < k)

@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from stratax._refusals import raises_named
 from stratax._shown import shown
 from stratax._typing import Axis, TensorLike
 from stratax.errors import BadArgumentError
@@ -49,6 +50,7 @@ def bias_add(
     return array + (numbers.reshape([-1, *[1] * (array.ndim - 2)]) if is_first else numbers)
 
 
+@raises_named
 def moments(
     x: TensorLike, axes: Axis, shift: object = None, keepdims: bool = False, name: str | None = None
 ) -> tuple[Any, Any]:
@@ -72,6 +74,7 @@ def _wide(array: Any) -> Any:
     return array.astype("float32") if array.dtype == "float16" else array
 
 
+@raises_named
 def weighted_moments(
     x: TensorLike,
     axes: Axis,
@@ -99,6 +102,7 @@ def weighted_moments(
     return mean.astype(array.dtype), variance.astype(array.dtype)
 
 
+@raises_named
 def sufficient_statistics(
     x: TensorLike,
     axes: Axis,
@@ -122,6 +126,7 @@ def sufficient_statistics(
     return count, *sums, None if shift is None else on_device(shift)
 
 
+@raises_named
 def normalize_moments(
     counts: TensorLike,
     mean_ss: TensorLike,

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from stratax._indices import is_known
-from stratax._shown import shown
-from stratax.errors import BadArgumentError
+from stratax._shown import cut, shown
+from stratax.errors import BadArgumentError, BadTypeError, OperandError
 from stratax.ops._host import if_constant
 from stratax.ops.creation import on_device
 from stratax.ops.dtypes import device_dtype
@@ -59,7 +59,7 @@ def operator(name: str, compute: Callable[[Any, Any], Any]) -> Callable[[Any, An
         compute: What JAX computes.
     """
     symbol, divides, is_reflected = _SYMBOLS[name], name.removeprefix("r") in _DIVISIONS, name in _REFLECTED
-    compares = name in ("eq", "ne")
+    compares, is_product = name in ("eq", "ne"), name.endswith("matmul")
 
     def function(self: Any, other: Any) -> Any:
         if type(other) is list or type(other) is tuple:
@@ -69,17 +69,26 @@ def operator(name: str, compute: Callable[[Any, Any], Any]) -> Callable[[Any, An
                 if compares:
                     return NotImplemented
                 raise
+        elif compares and isinstance(other, str | bytes):
+            raise BadTypeError(
+                f"Numbers are not compared with text. Received: {shown(other)} beside an array of dtype {self.dtype}. "
+                "Convert text with tf.strings.to_number."
+            )
         if divides:
             check_divisor(*((self, other) if is_reflected else (other, self)))
         try:
             return compute(self, other)
-        except TypeError as error:
-            shape = getattr(other, "shape", None)
-            if shape is None or name.endswith("matmul") or _broadcast(self.shape, shape):
-                # Of matrices no more is known than that JAX does not multiply them.
-                if shape is not None and name.endswith("matmul") and type(error) is TypeError:
-                    raise BadArgumentError(_message(symbol, self, other, is_reflected)) from error
+        except (TypeError, ValueError) as error:
+            # What derives from them tells of tracing.
+            if type(error) not in (TypeError, ValueError):
                 raise
+            shape = getattr(other, "shape", ())
+            # Of matrices no more is known than that JAX does not multiply them.
+            if not is_product and _broadcast(self.shape, shape):
+                raise OperandError(
+                    f"Operands of {symbol} do not fit. {cut(str(error))} Received: an array of {self.dtype} and "
+                    f"{_what(other)}. Convert one of them with tf.cast."
+                ) from error
             if compares:
                 return on_device(name == "ne")
             raise BadArgumentError(_message(symbol, self, other, is_reflected)) from error
@@ -89,6 +98,10 @@ def operator(name: str, compute: Callable[[Any, Any], Any]) -> Callable[[Any, An
 
 
 _REFLECTED = tuple(name for name in _SYMBOLS if name.startswith("r") and name[1:] in _SYMBOLS)
+
+
+def _what(operand: Any) -> str:
+    return f"one of {operand.dtype}" if hasattr(operand, "dtype") else shown(operand)
 
 
 def _message(symbol: str, self: Any, other: Any, is_reflected: bool) -> str:

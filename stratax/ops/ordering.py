@@ -4,10 +4,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from stratax._indices import is_known
 from stratax._shown import shown
 from stratax._typing import DTypeLike, TensorLike
 from stratax.errors import BadArgumentError
-from stratax.ops._computed import checked_axis, computed, dtype_in, is_host_call, known
+from stratax.ops._computed import checked_axis, computed, dtype_in, is_host_call, known, whole_number
 from stratax.ops._text import or_text
 from stratax.ops.creation import on_device
 from stratax.ops.dtypes import as_dtype
@@ -146,7 +147,7 @@ def top_k(
     Raises:
         BadArgumentError: If there are fewer than `k`.
     """
-    count = int(known("k", k, "Pass an int."))
+    count = whole_number("k", k)
 
     def largest(xp: Any, input: Any) -> TopKV2:
         if not input.ndim or not 0 <= count <= input.shape[-1]:
@@ -334,11 +335,11 @@ def invert_permutation(x: TensorLike, name: str | None = None) -> Any:
         name: By which hooks find the result, in a `model_fn`.
 
     Raises:
-        BadArgumentError: If on the host a number is missing.
+        BadArgumentError: If a number is known to be missing.
     """
 
     def inverse(xp: Any, x: Any) -> Any:
-        if xp is np and not np.array_equal(np.sort(x), np.arange(x.size)):
+        if is_known(x) and not np.array_equal(np.sort(np.asarray(x)), np.arange(x.size)):
             raise BadArgumentError(f"Expected: each of 0 to {x.size - 1} once. Received: x={shown(x)}.")
         return xp.argsort(x).astype(x.dtype)
 

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from stratax._indices import dim_of
+from stratax._refusals import raises_named
 from stratax._shown import shown
 from stratax._typing import DTypeLike
 from stratax.data import RaggedTensor, SparseTensor
@@ -24,6 +26,7 @@ from stratax.data.elements import take_rows as take_rows
 from stratax.errors import BadArgumentError, BadTypeError
 
 
+@raises_named
 def constant(
     pylist: Any,
     dtype: DTypeLike | None = None,
@@ -105,6 +108,7 @@ def _depths(nested: Any) -> tuple[int, int | None]:
     return depth, 1 + min(found) if found else None
 
 
+@raises_named
 def range(
     starts: Any,
     limits: Any = None,
@@ -148,12 +152,14 @@ def range(
     return RaggedTensor(np.concatenate(rows) if rows else np.zeros(0, kind), splits_of_lengths(lengths))
 
 
+@raises_named
 def row_splits_to_segment_ids(splits: Any, name: str | None = None, out_type: DTypeLike | None = None) -> Any:
     """Return the number of each value's row, as `tf.ragged.row_splits_to_segment_ids`."""
     ids = row_ids(as_splits("splits", splits))
     return as_element(ids if out_type is None else ids.astype(as_dtype(out_type)))
 
 
+@raises_named
 def segment_ids_to_row_splits(
     segment_ids: Any, num_segments: Any = None, out_type: DTypeLike | None = None, name: str | None = None
 ) -> Any:
@@ -192,6 +198,7 @@ def map_flat_values(op: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     return first.with_flat_values(made)
 
 
+@raises_named
 def boolean_mask(data: Any, mask: Any, name: str | None = None) -> Any:
     """Return the values at which a mask holds, in their rows, as `tf.ragged.boolean_mask`.
 
@@ -232,6 +239,7 @@ def segment(function: np.ufunc, values: np.ndarray, splits: np.ndarray, empty: A
     return made
 
 
+@raises_named
 def stack(values: Sequence[Any], axis: int = 0, name: str | None = None) -> Any:
     """Return arrays or RaggedTensors, of different sizes, one beside the other, as `tf.ragged.stack`.
 
@@ -239,10 +247,15 @@ def stack(values: Sequence[Any], axis: int = 0, name: str | None = None) -> Any:
         values: Arrays or RaggedTensors of one rank.
         axis: The new dimension.
         name: Ignored.
+
+    Raises:
+        BadArgumentError: There are no values, or no such dimension.
     """
     parts: list[Any] = [each if isinstance(each, RaggedTensor) else as_values(each) for each in values]
+    if not parts:
+        raise BadArgumentError("There is nothing to stack. Received: values=[].")
     rank = max(len(part.shape) for part in parts)
-    axis = axis + rank + 1 if axis < 0 else axis
+    axis = dim_of(axis, rank + 1)
     if rank <= axis and not any(isinstance(part, RaggedTensor) for part in parts):
         return as_element(np.stack(parts, axis))
     if axis == 0:
@@ -256,10 +269,9 @@ def stack(values: Sequence[Any], axis: int = 0, name: str | None = None) -> Any:
 
 def expand_dims(input: Any, axis: int, name: str | None = None) -> Any:
     """Return rows with a new dimension of size 1, as `tf.expand_dims`."""
-    place = int(axis)
     if not isinstance(input, RaggedTensor):
-        return np.expand_dims(input, place)
-    place = place + input.ndim + 1 if place < 0 else place
+        return np.expand_dims(input, int(axis))
+    place = dim_of(axis, input.ndim + 1)
     if place == 0:
         return input[None]
     if place == 1:
@@ -294,7 +306,7 @@ def concat(values: Sequence[Any], axis: int, name: str | None = None) -> Any:
         BadArgumentError: They have different numbers of rows.
     """
     parts: list[Any] = [each if isinstance(each, RaggedTensor) else as_values(each) for each in values]
-    axis = axis + len(parts[0].shape) if axis < 0 else axis
+    axis = dim_of(axis, len(parts[0].shape))
     if axis == 0:
         return concat_rows(parts)
     if not any(isinstance(part, RaggedTensor) for part in parts):
@@ -327,6 +339,7 @@ def _refuse(rows: Sequence[RaggedTensor]) -> Any:
     )
 
 
+@raises_named
 def cross(inputs: Sequence[Any], name: str | None = None) -> RaggedTensor:
     """Return all combinations of each row's values, joined by ``_X_``, as `tf.ragged.cross`.
 
@@ -358,6 +371,7 @@ def _cells(column: Any) -> list[list[bytes]]:
     return [[cell if isinstance(cell, bytes) else str(cell).encode() for cell in row] for row in listed]
 
 
+@raises_named
 def stack_dynamic_partitions(data: Any, partitions: Any, num_partitions: int, name: str | None = None) -> Any:
     """Return a row for each number of a part, with the values that have it, as `tf.ragged.stack_dynamic_partitions`.
 
@@ -377,6 +391,11 @@ def stack_dynamic_partitions(data: Any, partitions: Any, num_partitions: int, na
             f"partitions are numbers from 0 to {count - 1}. Received: partitions={shown(numbers)}."
         )
     values: Any = data if isinstance(data, RaggedTensor) else as_values(data)
+    if tuple(values.shape[: numbers.ndim]) != numbers.shape:
+        raise BadArgumentError(
+            "There must be a number for each value. Received: data of shape "
+            f"{tuple(values.shape)}, partitions of shape {numbers.shape}."
+        )
     if numbers.ndim > 1:
         values = values.reshape((-1, *values.shape[numbers.ndim :]))
         numbers = numbers.reshape(-1)

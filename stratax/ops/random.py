@@ -19,7 +19,7 @@ from stratax.errors import BadArgumentError
 from stratax.ops import stateless
 from stratax.ops._host import in_pipeline, is_traced
 from stratax.ops._keras_ops import ops
-from stratax.ops.creation import on_device, sizes_of
+from stratax.ops.creation import lengths_of, on_device
 from stratax.ops.dtypes import as_dtype, device_dtype
 from stratax.ops.naming import nameable
 
@@ -88,7 +88,7 @@ def normal(
         >>> tf.random.normal((2, 3)).shape
         TensorShape([2, 3])
     """
-    sizes = sizes_of("shape", shape)
+    sizes = lengths_of("shape", shape)
     return (
         # Scaled here, so that mean and deviation may be traced values or arrays that broadcast.
         _normal(sizes, 0.0, 1.0, dtype=device_dtype(dtype), seed=generator_of(seed)) * stddev + mean
@@ -105,7 +105,7 @@ def truncated_normal(
     name: str | None = None,
 ) -> Any:
     """Normally distributed numbers at most two standard deviations away; arguments as for :func:`normal`."""
-    sizes = sizes_of("shape", shape)
+    sizes = lengths_of("shape", shape)
     return (
         _truncated_normal(sizes, 0.0, 1.0, dtype=device_dtype(dtype), seed=generator_of(seed)) * stddev + mean
     )
@@ -134,14 +134,15 @@ def uniform(
         A `jax.Array`.
 
     Raises:
-        BadArgumentError: If whole numbers are asked for without `maxval`.
+        BadArgumentError: If whole numbers are asked for without `maxval`, or there are none between the ends.
     """
-    sizes, kind = sizes_of("shape", shape), device_dtype(dtype)
+    sizes, kind = lengths_of("shape", shape), device_dtype(dtype)
     if as_dtype(dtype).kind in "iu":
         if maxval is None:
             raise BadArgumentError(
                 f"Random whole numbers need an upper end. Received: maxval=None, dtype={shown(dtype)}. Pass maxval."
             )
+        stateless.check_ends(minval, maxval)
         return _whole_numbers(sizes, minval, maxval, dtype=kind, seed=generator_of(seed))
     top = 1 if maxval is None else maxval
     return _uniform(sizes, 0.0, 1.0, dtype=kind, seed=generator_of(seed)) * (top - minval) + minval
@@ -151,7 +152,9 @@ def uniform(
 @_beside_elements
 def shuffle(value: object, seed: int | TensorLike | None = None, name: str | None = None) -> Any:
     """`value` with its first dimension in random order, as `tf.random.shuffle`; `seed` as for :func:`normal`."""
-    return keras.random.shuffle(on_device(value), seed=generator_of(seed))
+    array = on_device(value)
+    # One number has one order.
+    return keras.random.shuffle(array, seed=generator_of(seed)) if array.ndim else array
 
 
 @nameable
@@ -208,7 +211,7 @@ def gamma(
     """
     concentration = on_device(alpha, dtype)
     rate = on_device(1.0 if beta is None else beta, dtype)
-    sizes = (*sizes_of("shape", shape), *np.broadcast_shapes(concentration.shape, rate.shape))
+    sizes = (*lengths_of("shape", shape), *np.broadcast_shapes(concentration.shape, rate.shape))
     return stateless.stateless_gamma(sizes, _seed_of(seed), concentration, rate, dtype)
 
 
@@ -231,5 +234,5 @@ def poisson(
     """
     rates = on_device(lam, "float32")
     return stateless.stateless_poisson(
-        (*sizes_of("shape", shape), *rates.shape), _seed_of(seed), rates, dtype
+        (*lengths_of("shape", shape), *rates.shape), _seed_of(seed), rates, dtype
     )

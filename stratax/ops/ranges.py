@@ -5,12 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from stratax._shown import shown
 from stratax._tracing import is_symbolic_size
 from stratax._typing import DTypeLike, TensorLike
 from stratax.data.elements import as_element
 from stratax.errors import BadArgumentError
-from stratax.ops._computed import computed, known
+from stratax.ops._computed import computed, known, whole_number
 from stratax.ops._host import is_made_on_host
 from stratax.ops.creation import on_device
 from stratax.ops.dtypes import as_dtype, device_dtype
@@ -35,7 +34,7 @@ def range(
         device. In a function that a `Dataset` calls an array on the host.
 
     Raises:
-        BadArgumentError: If `delta` is zero.
+        BadArgumentError: If `delta` is zero, or is known to lead away from `limit`.
         BadTypeError: If bounds that are fractions are known only when a compiled program runs.
     """
     first, last = (0, start) if limit is None else (start, limit)
@@ -50,7 +49,21 @@ def range(
     # It needs JAX, which a pipeline does not.
     from stratax import core
 
-    return core.range(first, last, delta, dtype)
+    numbers = core.range(first, last, delta, dtype)
+    if numbers.is_static:
+        _check_bounds(int(numbers.start), int(numbers.stop), int(numbers.delta))
+    return numbers
+
+
+def _check_bounds(first: Any, last: Any, step: Any) -> None:
+    if step == 0:
+        raise BadArgumentError(f"The range would never end. Received: delta={step}. Leave it out.")
+    if first != last and (first < last) != (step > 0):
+        raise BadArgumentError(
+            f"The range leads away from its end. Expected: start {'<=' if step > 0 else '>='} limit where delta "
+            f"{'>' if step > 0 else '<'} 0. Received: start={first}, limit={last}, delta={step}. Swap the ends, or "
+            "limit them with tf.maximum."
+        )
 
 
 def _of_symbols(bounds: list[Any], dtype: DTypeLike | None) -> Any:
@@ -78,10 +91,7 @@ def _numbers(bounds: list[Any], dtype: DTypeLike | None) -> np.ndarray:
     default = np.float32 if any(isinstance(bound, float) for bound in bounds) else np.int32
     kind = as_dtype(dtype) if dtype is not None else np.result_type(*dtypes) if dtypes else np.dtype(default)
     first, last, step = (np.asarray(bound).astype(kind)[()] for bound in bounds)
-    if step == 0:
-        raise BadArgumentError(
-            f"The range would never end. Received: delta={shown(bounds[2])}. Leave it out."
-        )
+    _check_bounds(first, last, step)
     # In the dtype, as TensorFlow counts: of fractions rounding decides whether the last one belongs to it.
     count = max(0, math.ceil((last - first) / step))
     return (first + np.arange(count, dtype=kind) * step).astype(kind)
@@ -104,7 +114,7 @@ def linspace(start: TensorLike, stop: TensorLike, num: Any, name: str | None = N
     Raises:
         BadArgumentError: If `num` is negative.
     """
-    count = int(known("num", num, "Pass an int."))
+    count = whole_number("num", num)
     if count < 0:
         raise BadArgumentError(f"num must not be negative. Received: num={count}.")
 

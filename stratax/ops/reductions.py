@@ -4,12 +4,16 @@ All keep NumPy arrays on the host (see `stratax.ops._host`). As in TensorFlow, s
 is summed: a mean of whole numbers is a whole number, rounded towards zero.
 """
 
+import functools
+import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from stratax._shown import shown
 from stratax._typing import Axis, DTypeLike, TensorLike
+from stratax.errors import BadTypeError
 from stratax.ops._computed import checked_axis, computed, dtype_in
 from stratax.ops._host import if_constant, is_on_host
 from stratax.ops._keras_ops import ops
@@ -54,10 +58,16 @@ def _on_device(value: object) -> Any:
 
 
 def axes_of(axis: Axis) -> Any:
-    """Return the dimensions to reduce as an int or a tuple of ints; None stays."""
+    """Return the dimensions to reduce as an int or a tuple of ints; None stays.
+
+    Raises:
+        BadTypeError: If they are no whole numbers.
+    """
     if axis is None or isinstance(axis, int):
         return axis
     axes = np.asarray(if_constant(axis))
+    if axes.dtype.kind not in "iu" and axes.size:
+        raise BadTypeError(f"Dimensions are whole numbers. Received: axis={shown(axis)}.")
     # Plain integers: an axis is part of a program, not an input of it.
     return int(axes) if axes.ndim == 0 else tuple(int(one) for one in axes)
 
@@ -73,7 +83,16 @@ def _prod_on_host(x: Any, axis: Any, keepdims: bool) -> Any:
 
 def _mean_on_host(x: Any, axis: Any, keepdims: bool) -> Any:
     # Cast at the end: the mean of integers is computed in floats and rounded towards zero.
-    return np.mean(x, axis=axis, keepdims=keepdims).astype(x.dtype)
+    return _of_some(np.mean, x, axis, keepdims).astype(x.dtype)
+
+
+def _of_some(function: Callable[..., Any], x: Any, axis: Any, keepdims: bool) -> Any:
+    """Return a mean or what follows from one; NaN of no elements, of which NumPy warns and TensorFlow does not."""
+    if 0 not in x.shape:
+        return function(x, axis=axis, keepdims=keepdims)
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore", RuntimeWarning)
+        return function(x, axis=axis, keepdims=keepdims)
 
 
 def _sum_on_device(x: TensorLike, axis: Axis, keepdims: bool) -> Any:
@@ -119,7 +138,7 @@ reduce_all = _reduction("reduce_all", np.all, ops.all, "Whether all elements are
 reduce_any = _reduction("reduce_any", np.any, ops.any, "Whether any element is True")
 reduce_logsumexp = _reduction(
     "reduce_logsumexp",
-    lambda x, axis, keepdims: np.logaddexp.reduce(x, axis=axis, keepdims=keepdims),
+    np.errstate(all="ignore")(lambda x, axis, keepdims: np.logaddexp.reduce(x, axis=axis, keepdims=keepdims)),
     ops.logsumexp,
     "log(sum(exp(elements))), without overflow",
 )
@@ -131,9 +150,13 @@ reduce_min = _reduction(
     "reduce_min", _or_limit(np.min, "max"), _or_limit(ops.min, "max"), "The smallest elements"
 )
 reduce_prod = _reduction("reduce_prod", _prod_on_host, _prod_on_device, "Products of elements")
-reduce_std = _reduction("reduce_std", np.std, ops.std, "Standard deviations of elements")
+reduce_std = _reduction(
+    "reduce_std", functools.partial(_of_some, np.std), ops.std, "Standard deviations of elements"
+)
 reduce_sum = _reduction("reduce_sum", _sum_on_host, _sum_on_device, "Sums of elements")
-reduce_variance = _reduction("reduce_variance", np.var, ops.var, "Variances of elements")
+reduce_variance = _reduction(
+    "reduce_variance", functools.partial(_of_some, np.var), ops.var, "Variances of elements"
+)
 
 
 @nameable
@@ -201,6 +224,11 @@ Returns:
     return nameable(function)
 
 
+@np.errstate(all="ignore")
+def _accumulated_logsumexp(x: Any, axis: int) -> Any:
+    return np.logaddexp.accumulate(x, axis=axis)
+
+
 def _cumulative_logsumexp(x: Any, axis: int) -> Any:
     from jax import lax
 
@@ -215,7 +243,7 @@ cumsum = _cumulative(
     "cumsum", lambda x, axis: np.cumsum(x, axis=axis), lambda x, axis: ops.cumsum(x, axis=axis), 0, "Sum", "sum"
 )  # fmt: skip
 cumulative_logsumexp = _cumulative(
-    "cumulative_logsumexp", lambda x, axis: np.logaddexp.accumulate(x, axis=axis), _cumulative_logsumexp,
+    "cumulative_logsumexp", _accumulated_logsumexp, _cumulative_logsumexp,
     float("-inf"), "log(sum(exp()))", "sum",
 )  # fmt: skip
 

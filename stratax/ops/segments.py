@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from stratax._indices import is_known
 from stratax._shown import shown
 from stratax._typing import DTypeLike
 from stratax.errors import BadArgumentError
-from stratax.ops._computed import computed, dtype_in, known, scattered
+from stratax.ops._computed import computed, dtype_in, known, scattered, whole_number
 from stratax.ops._host import is_traced
 from stratax.ops.dtypes import as_dtype
 from stratax.ops.naming import nameable
@@ -83,7 +84,7 @@ def _sizes(xp: Any, ids: Any, count: int) -> Any:
 
 def _unsorted(name: str, how: str, what: str) -> Any:
     def function(data: Any, segment_ids: Any, num_segments: Any, name: str | None = None) -> Any:
-        count = int(known("num_segments", num_segments, "Pass an int."))
+        count = whole_number("num_segments", num_segments)
 
         def combine(xp: Any, data: Any, ids: Any) -> Any:
             if tuple(data.shape[: ids.ndim]) != tuple(ids.shape):
@@ -91,7 +92,7 @@ def _unsorted(name: str, how: str, what: str) -> Any:
                     "The shape of data must begin with that of segment_ids. Received: data of shape "
                     f"{tuple(data.shape)}, segment_ids of shape {tuple(ids.shape)}."
                 )
-            if xp is np and ids.size and ids.max() >= count:
+            if is_known(ids) and ids.size and ids.max() >= count:
                 raise BadArgumentError(
                     f"A segment's number is out of range. Expected: below {count}. Received: "
                     f"segment_ids={shown(ids)}."
@@ -115,8 +116,8 @@ Returns:
     An array whose first dimension counts the segments; on the host if the operands are.
 
 Raises:
-    BadArgumentError: If the shapes do not fit, or on the host a number is out of range; on a device its slice is left
-        out."""
+    BadArgumentError: If the shapes do not fit, or a known number is out of range; in a compiled function its slice is
+        left out."""
 
 
 def _sorted_segments(name: str, how: str, what: str) -> Any:
@@ -229,8 +230,8 @@ def bincount(
 
 
 def _num_bins(arr: Any, minlength: Any, maxlength: Any) -> int:
-    least = 0 if minlength is None else int(known("minlength", minlength, "Pass an int."))
-    most = None if maxlength is None else int(known("maxlength", maxlength, "Pass an int."))
+    least = 0 if minlength is None else whole_number("minlength", minlength)
+    most = None if maxlength is None else whole_number("maxlength", maxlength)
     if most is not None and (most == least or (is_traced(arr) and least >= most)):
         return most
     numbers = known("arr", arr, "Pass the number of bins as minlength and as maxlength.")
@@ -266,6 +267,10 @@ def confusion_matrix(
         BadTypeError: Without `num_classes`, if the numbers are known only when a compiled program runs.
         BadArgumentError: If a number that is known is out of range.
     """
+    if np.shape(labels) != np.shape(predictions):
+        raise BadArgumentError(
+            f"Shapes of labels and predictions must be equal. Received: {np.shape(labels)} and {np.shape(predictions)}."
+        )
     both = [each for each in (labels, predictions) if not is_traced(each)]
     largest = max((int(np.asarray(each).max(initial=-1)) for each in both), default=-1)
     if num_classes is None:
@@ -305,11 +310,15 @@ def histogram_fixed_width_bins(
         Whole numbers of the shape of `values`, where it is.
 
     Raises:
-        BadArgumentError: If there are no bins.
+        BadArgumentError: If there are no bins, or the ends are not in order.
     """
-    count = int(known("nbins", nbins, "Pass an int."))
+    count = whole_number("nbins", nbins)
     if count <= 0:
         raise BadArgumentError(f"nbins must be positive. Received: nbins={count}.")
+    if is_known(value_range) and not np.asarray(value_range)[0] < np.asarray(value_range)[1]:
+        raise BadArgumentError(
+            f"value_range must be two numbers in order. Received: value_range={shown(value_range)}."
+        )
 
     def bins(xp: Any, values: Any, ends: Any) -> Any:
         low, high = ends[0], ends[1]

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from stratax._refusals import raises_named
 from stratax._shown import shown
 from stratax._typing import TensorLike
 from stratax.data.elements import SparseTensor
@@ -98,6 +99,7 @@ def _sparse(rows: list[list[int]]) -> SparseTensor:
     )
 
 
+@raises_named
 def ctc_greedy_decoder(
     inputs: TensorLike,
     sequence_length: TensorLike,
@@ -144,6 +146,7 @@ def _check_lengths(logits: np.ndarray, lengths: np.ndarray) -> None:
         )
 
 
+@raises_named
 def ctc_beam_search_decoder(
     inputs: TensorLike, sequence_length: TensorLike, beam_width: int = 100, top_paths: int = 1
 ) -> tuple[list[SparseTensor], Any]:

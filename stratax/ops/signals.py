@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from stratax._refusals import raises_named
 from stratax._shown import shown
 from stratax._typing import DTypeLike, TensorLike
 from stratax.errors import BadArgumentError
@@ -116,6 +117,7 @@ def _times(library: Any, frames: Any, window: Any) -> Any:
     return frames * window
 
 
+@raises_named
 def stft(
     signals: TensorLike,
     frame_length: TensorLike,
@@ -148,6 +150,7 @@ def _transform_size(frame_length: Any, fft_length: Any) -> int:
     return 1 << (length - 1).bit_length() if fft_length is None else _one("fft_length", fft_length)
 
 
+@raises_named
 def inverse_stft(
     stfts: TensorLike,
     frame_length: TensorLike,
@@ -176,6 +179,7 @@ def _cut_or_filled(library: Any, frames: Any, size: int) -> Any:
     return library.pad(frames[..., :size], [(0, 0)] * (frames.ndim - 1) + [(0, more)])
 
 
+@raises_named
 def mdct(
     signals: TensorLike,
     frame_length: TensorLike,
@@ -213,6 +217,7 @@ def _folded(library: Any, frames: Any, factor: float) -> Any:
     return library.concatenate(halves, axis=-1) * frames.dtype.type(factor)
 
 
+@raises_named
 def inverse_mdct(
     mdcts: TensorLike, window_fn: Window = vorbis_window, norm: str | None = None, name: str | None = None
 ) -> Any:
@@ -236,6 +241,7 @@ def _unfolded(library: Any, halves: Any, factor: float) -> Any:
     return library.concatenate(parts, axis=-1) * halves.dtype.type(factor)
 
 
+@raises_named
 def linear_to_mel_weight_matrix(
     num_mel_bins: int = 20,
     num_spectrogram_bins: int = 129,
@@ -282,6 +288,7 @@ def _mel(hertz: Any) -> Any:
     return 1127.0 * np.log1p(hertz / 700.0)
 
 
+@raises_named
 def mfccs_from_log_mel_spectrograms(log_mel_spectrograms: TensorLike, name: str | None = None) -> Any:
     """Return cepstral coefficients of mel bands, as `tf.signal.mfccs_from_log_mel_spectrograms`.
 

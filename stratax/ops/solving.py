@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from stratax._indices import is_known
+from stratax._refusals import raises_named
 from stratax._shown import shown
 from stratax._typing import TensorLike
 from stratax.errors import BadArgumentError
@@ -79,6 +80,7 @@ slogdet = _of_squares(
 )
 
 
+@raises_named
 def logdet(matrix: TensorLike, name: str | None = None) -> Any:
     """Return logarithms of determinants of positive definite matrices, as `tf.linalg.logdet`."""
     return computed(
@@ -202,11 +204,13 @@ def triangular_solve(
     return computed_alike(lambda *given: _triangular(*given, lower=lower, adjoint=adjoint), matrix, rhs)
 
 
+@raises_named
 def cholesky_solve(chol: TensorLike, rhs: TensorLike, name: str | None = None) -> Any:
     """Solve equations of matrices whose factors `cholesky` gave, as `tf.linalg.cholesky_solve`."""
     return triangular_solve(chol, triangular_solve(chol, rhs), adjoint=True, name=name)
 
 
+@raises_named
 def banded_triangular_solve(
     bands: TensorLike, rhs: TensorLike, lower: bool = True, adjoint: bool = False, name: str | None = None
 ) -> Any:
@@ -226,6 +230,7 @@ def banded_triangular_solve(
     return triangular_solve(matrix, rhs, lower, adjoint)
 
 
+@raises_named
 def lstsq(
     matrix: TensorLike, rhs: TensorLike, l2_regularizer: Any = 0.0, fast: bool = True, name: str | None = None
 ) -> Any:
@@ -271,6 +276,7 @@ def _pinv(library: Any, matrix: Any, rcond: Any) -> Any:
     return (_adjoint(library, vh) * inverses[..., None, :]) @ _adjoint(library, u)
 
 
+@raises_named
 def pinv(a: TensorLike, rcond: Any = None, validate_args: bool = False, name: str | None = None) -> Any:
     """Return the pseudo-inverses of matrices, as `tf.linalg.pinv`.
 
@@ -286,6 +292,7 @@ def pinv(a: TensorLike, rcond: Any = None, validate_args: bool = False, name: st
     return computed(_pinv, a, rcond=rcond)
 
 
+@raises_named
 def matrix_rank(a: TensorLike, tol: Any = None, validate_args: bool = False, name: str | None = None) -> Any:
     """Return how many singular values of matrices are not 0, int32, as `tf.linalg.matrix_rank`.
 
@@ -305,6 +312,7 @@ def matrix_rank(a: TensorLike, tol: Any = None, validate_args: bool = False, nam
     return computed(compute, a)
 
 
+@raises_named
 def lu(input: TensorLike, output_idx_type: Any = "int32", name: str | None = None) -> tuple[Any, Any]:
     """Return both triangular factors of matrices in one, and the order of rows, as `tf.linalg.lu`.
 
@@ -341,6 +349,7 @@ def _lu_of_one(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return factors, order
 
 
+@raises_named
 def lu_solve(
     lower_upper: TensorLike,
     perm: TensorLike,
@@ -369,6 +378,7 @@ def lu_solve(
     return computed(compute, lower_upper, perm, rhs)
 
 
+@raises_named
 def lu_matrix_inverse(
     lower_upper: TensorLike, perm: TensorLike, validate_args: bool = False, name: str | None = None
 ) -> Any:
@@ -382,6 +392,7 @@ def lu_matrix_inverse(
     return lu_solve(lower_upper, perm, identity)
 
 
+@raises_named
 def lu_reconstruct(
     lower_upper: TensorLike, perm: TensorLike, validate_args: bool = False, name: str | None = None
 ) -> Any:
@@ -436,6 +447,7 @@ def _together(diagonals: Any, form: str) -> Any:
     return computed_alike(compute, *diagonals)
 
 
+@raises_named
 def tridiagonal_matmul(
     diagonals: Any, rhs: TensorLike, diagonals_format: str = "compact", name: str | None = None
 ) -> Any:
@@ -459,6 +471,7 @@ def tridiagonal_matmul(
     return computed_alike(compute, _together(diagonals, diagonals_format), rhs)
 
 
+@raises_named
 def tridiagonal_solve(
     diagonals: Any,
     rhs: TensorLike,

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from stratax._indices import check_indices, is_known
 from stratax._shown import shown
 from stratax._typing import DTypeLike
 from stratax.data import SparseTensor
@@ -405,6 +406,7 @@ def sparse_dense_matmul(
             f"A matrix of {width} rows is needed for a SparseTensor of {width} columns. Received: shape "
             f"{tuple(matrix.shape)}."
         )
+    check_indices([rows, columns], [height, width])
     if is_on_host:
         product = np.zeros((height, matrix.shape[1]), matrix.dtype)
         np.add.at(product, rows, values[:, None] * matrix[columns])
@@ -477,6 +479,12 @@ def _segments(
     counts = np.maximum(np.bincount(numbers, minlength=count)[:count], 1)
     is_on_host = isinstance(data, np.ndarray | list | tuple)
     matrix: Any = array_of(data) if is_on_host else data
+    check_indices([np.asarray(indices)], np.shape(matrix)[:1])
+    if is_known(numbers) and len(numbers) and (numbers[0] < 0 or numbers[-1] >= count):
+        raise BadArgumentError(
+            f"A segment's number is out of range. Expected: from 0 to {count - 1}. Received: segment_ids="
+            f"{shown(numbers)}."
+        )
     rows = matrix[np.asarray(indices)]
     by = divisor(counts).reshape((-1,) + (1,) * (rows.ndim - 1)).astype(matrix.dtype)
     if is_on_host:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from stratax._indices import is_known
 from stratax._shown import shown
 from stratax._typing import TensorLike
 from stratax.errors import BadArgumentError
@@ -17,6 +18,7 @@ from stratax.ops.matrices import check_matrices
 from stratax.ops.naming import nameable
 
 
+@nameable
 def svd(
     tensor: TensorLike, full_matrices: bool = False, compute_uv: bool = True, name: str | None = None
 ) -> Any:
@@ -26,7 +28,7 @@ def svd(
         tensor: Matrices, shape `(..., m, n)`.
         full_matrices: Whether there are as many vectors as rows, and as columns.
         compute_uv: Whether there are vectors.
-        name: Ignored.
+        name: By which hooks find the result, in a `model_fn`.
 
     Returns:
         `s, u, v`, such that `tensor = u @ diag(s) @ adjoint(v)`; not in NumPy's order, and `v` not as NumPy has it.
@@ -43,13 +45,14 @@ def svd(
     return computed(compute, tensor)
 
 
+@nameable
 def qr(input: TensorLike, full_matrices: bool = False, name: str | None = None) -> tuple[Any, Any]:
     """Return the orthogonal and the upper triangular factor of matrices, as `tf.linalg.qr`.
 
     Args:
         input: Matrices, shape `(..., m, n)`.
         full_matrices: Whether the first one is square.
-        name: Ignored.
+        name: By which hooks find the result, in a `model_fn`.
     """
 
     def compute(library: Any, matrix: Any) -> Any:
@@ -62,6 +65,7 @@ def qr(input: TensorLike, full_matrices: bool = False, name: str | None = None) 
 def _values(name: str, what: str, compute: Callable[..., Any]) -> Callable[..., Any]:
     def checked(library: Any, matrix: Any) -> Any:
         check_matrices(matrix, "tensor", is_square=True)
+        _check_finite(name, matrix)
         return compute(library, matrix)
 
     def function(tensor: TensorLike, name: str | None = None) -> Any:
@@ -72,12 +76,21 @@ def _values(name: str, what: str, compute: Callable[..., Any]) -> Callable[..., 
 
     Args:
         tensor: Square matrices, shape `(..., n, n)`.
-        name: Ignored.
+        name: By which hooks find the result, in a `model_fn`.
 
     Raises:
-        BadArgumentError: If they are not square.
+        BadArgumentError: If they are not square, or are known to hold NaN or infinite numbers.
     """
-    return function
+    return nameable(function)
+
+
+def _check_finite(name: str, matrix: Any) -> None:
+    if is_known(matrix) and not np.isfinite(np.asarray(matrix)).all():
+        raise BadArgumentError(
+            f"tf.linalg.{name} was not successful. The input might not be valid: it has NaN or infinite numbers. "
+            f"Received: matrices of shape {tuple(matrix.shape)}. Find where they come from with tf.debugging."
+            "check_numerics."
+        )
 
 
 def _complex(array: Any) -> Any:
@@ -116,6 +129,7 @@ eigvalsh = _values(
 )
 
 
+@nameable
 def eigh_tridiagonal(
     alpha: TensorLike,
     beta: TensorLike,
@@ -134,7 +148,7 @@ def eigh_tridiagonal(
         select: `"a"` for all, `"i"` for those from the first to the second number of `select_range`.
         select_range: The numbers.
         tol: Ignored: results are as precise as they can be.
-        name: Ignored.
+        name: By which hooks find the result, in a `model_fn`.
 
     Raises:
         BadArgumentError: If `select` is another: how many values lie in a range depends on them.

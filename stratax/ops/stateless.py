@@ -9,12 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from stratax._indices import is_known
+from stratax._refusals import raises_named
 from stratax._shown import shown
 from stratax._typing import DTypeLike, TensorLike
 from stratax.data.elements import generator
 from stratax.errors import BadArgumentError, BadTypeError
 from stratax.ops._host import is_made_on_host
-from stratax.ops.creation import on_device, sizes_of
+from stratax.ops.creation import lengths_of, on_device
 from stratax.ops.dtypes import as_dtype, device_dtype
 from stratax.ops.naming import nameable
 from stratax.ops.special import library_function
@@ -91,7 +93,7 @@ def stateless_uniform(
     Raises:
         BadArgumentError: If whole numbers are asked for with one end only, or the seed is not two numbers.
     """
-    sizes, kind = sizes_of("shape", shape), as_dtype(dtype)
+    sizes, kind = lengths_of("shape", shape), as_dtype(dtype)
     if kind.kind in "iu":
         return _whole_numbers(sizes, seed, minval, maxval, kind)
     _float_dtype(dtype)
@@ -108,6 +110,18 @@ def stateless_uniform(
     return _drawn(seed, host, device, minval, maxval)
 
 
+def check_ends(minval: Any, maxval: Any) -> None:
+    """Raise where there are no whole numbers from `minval` up to but not `maxval`, as far as the ends are known.
+
+    Raises:
+        BadArgumentError: As TensorFlow.
+    """
+    if is_known(minval) and is_known(maxval) and not np.all(np.asarray(minval) < np.asarray(maxval)):
+        raise BadArgumentError(
+            f"Need minval < maxval. Received: minval={shown(minval)}, maxval={shown(maxval)}, which is not drawn."
+        )
+
+
 def _whole_numbers(sizes: tuple[int, ...], seed: Any, minval: Any, maxval: Any, kind: np.dtype) -> Any:
     is_full = minval is None and maxval is None
     if not is_full and (maxval is None or minval is None):
@@ -115,6 +129,8 @@ def _whole_numbers(sizes: tuple[int, ...], seed: Any, minval: Any, maxval: Any, 
             f"Random whole numbers need an upper end. Received: minval={shown(minval)}, maxval={shown(maxval)}. Pass "
             "maxval, or None for both: all numbers of the dtype."
         )
+    if not is_full:
+        check_ends(minval, maxval)
 
     def host(numbers: np.random.Generator) -> Any:
         limits = np.iinfo(kind)
@@ -154,7 +170,7 @@ def stateless_normal(
         name: By which hooks find the result, in a `model_fn`.
         alg: Ignored.
     """
-    sizes, kind = sizes_of("shape", shape), _float_dtype(dtype)
+    sizes, kind = lengths_of("shape", shape), _float_dtype(dtype)
 
     def host(numbers: np.random.Generator) -> Any:
         return np.asarray(numbers.standard_normal(sizes) * stddev + mean).astype(kind)[()]
@@ -178,7 +194,7 @@ def stateless_truncated_normal(
     alg: object = "auto_select",
 ) -> Any:
     """Return normally distributed numbers at most two deviations away; arguments as for :func:`stateless_normal`."""
-    sizes, kind = sizes_of("shape", shape), _float_dtype(dtype)
+    sizes, kind = lengths_of("shape", shape), _float_dtype(dtype)
     drawn = stateless_parameterized_truncated_normal(sizes, seed)
     return (
         drawn.astype(kind if isinstance(drawn, np.ndarray | np.generic) else device_dtype(kind)) * stddev
@@ -207,7 +223,7 @@ def stateless_parameterized_truncated_normal(
         maxvals: The upper limits.
         name: By which hooks find the result, in a `model_fn`.
     """
-    sizes = sizes_of("shape", shape)
+    sizes = lengths_of("shape", shape)
 
     def host(numbers: np.random.Generator) -> Any:
         ends = [
@@ -247,7 +263,7 @@ def stateless_gamma(
         dtype: A floating-point dtype.
         name: By which hooks find the result, in a `model_fn`.
     """
-    sizes, kind = sizes_of("shape", shape), _float_dtype(dtype)
+    sizes, kind = lengths_of("shape", shape), _float_dtype(dtype)
     rate = 1.0 if beta is None else beta
 
     def host(numbers: np.random.Generator) -> Any:
@@ -276,7 +292,7 @@ def stateless_poisson(
         dtype: The dtype.
         name: By which hooks find the result, in a `model_fn`.
     """
-    sizes, kind = sizes_of("shape", shape), as_dtype(dtype)
+    sizes, kind = lengths_of("shape", shape), as_dtype(dtype)
 
     def device(key: Any) -> Any:
         import jax
@@ -300,7 +316,7 @@ def stateless_binomial(
         output_dtype: The dtype.
         name: By which hooks find the result, in a `model_fn`.
     """
-    sizes, kind = sizes_of("shape", shape), as_dtype(output_dtype)
+    sizes, kind = lengths_of("shape", shape), as_dtype(output_dtype)
 
     def host(numbers: np.random.Generator) -> Any:
         return np.asarray(numbers.binomial(np.asarray(counts).astype(np.int64), probs, sizes)).astype(kind)[
@@ -361,6 +377,7 @@ def stateless_shuffle(value: Any, seed: Any, alg: object = "auto_select", name: 
     return _drawn(seed, lambda numbers: numbers.permutation(np.asarray(value)), device, value)
 
 
+@raises_named
 def index_shuffle(index: Any, seed: Any, max_index: int) -> Any:
     """Return where an order that `seed` says puts an index, as `tf.random.experimental.index_shuffle`.
 
@@ -381,6 +398,7 @@ def index_shuffle(index: Any, seed: Any, max_index: int) -> Any:
     return _drawn(pair, lambda numbers: numbers.permutation(order).astype(np.int32)[index], device, index)
 
 
+@raises_named
 def split(seed: Any, num: int = 2, alg: object = "auto_select") -> Any:
     """Return new seeds made of one, as `tf.random.split`.
 
@@ -392,16 +410,18 @@ def split(seed: Any, num: int = 2, alg: object = "auto_select") -> Any:
     Returns:
         Whole numbers, int32, shape `(num, 2)`.
     """
+    (count,) = lengths_of("num", num)
 
     def device(key: Any) -> Any:
         import jax
 
-        words = jax.random.key_data(jax.random.split(key, int(num)))
+        words = jax.random.key_data(jax.random.split(key, count))
         return jax.lax.bitcast_convert_type(words, "int32")
 
-    return _drawn(seed, lambda numbers: _host_words(numbers, (int(num), 2)), device)
+    return _drawn(seed, lambda numbers: _host_words(numbers, (count, 2)), device)
 
 
+@raises_named
 def fold_in(seed: Any, data: Any, alg: object = "auto_select") -> Any:
     """Return the seed that one and a number make, as `tf.random.fold_in`.
 

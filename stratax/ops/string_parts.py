@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from stratax import errors
+from stratax._refusals import raises_named
 from stratax._shown import shown
 from stratax.data import RaggedTensor, SparseTensor
 from stratax.data.elements import splits_of_lengths
@@ -45,6 +46,7 @@ def each_apart(function: Callable[[Any], Sequence[Any]], input: Any, name: str, 
     return made
 
 
+@raises_named
 def split(input: Any, sep: Any = None, maxsplit: int = -1, name: str | None = None) -> Any:
     """Return the parts of strings between separators, as `tf.strings.split`.
 
@@ -127,6 +129,7 @@ def string_split(
     return made if result_type == "RaggedTensor" else made.to_sparse()
 
 
+@raises_named
 def bytes_split(input: Any, name: str | None = None) -> Any:
     """Return the bytes of strings, as `tf.strings.bytes_split`.
 
@@ -137,6 +140,7 @@ def bytes_split(input: Any, name: str | None = None) -> Any:
     return each_apart(lambda text: [text[i : i + 1] for i in range(len(text))], input, "bytes_split")
 
 
+@raises_named
 def reduce_join(
     inputs: Any,
     axis: Any = None,
@@ -226,6 +230,7 @@ def _inner_joined(rows: RaggedTensor, axis: int, between: bytes) -> Any:
     return made
 
 
+@raises_named
 def unsorted_segment_join(
     inputs: Any, segment_ids: Any, num_segments: int, separator: str = "", name: str | None = None
 ) -> Any:
@@ -259,6 +264,7 @@ def unsorted_segment_join(
     return as_result(made.reshape((count, *rest)))
 
 
+@raises_named
 def ngrams(
     data: Any,
     ngram_width: Any,
@@ -327,6 +333,7 @@ def _grams(
     return [between.join(row[i : i + width]) for i in range(len(row) - width + 1)]
 
 
+@raises_named
 def format(
     template: str, inputs: Any, placeholder: str = "{}", summarize: int = 3, name: str | None = None
 ) -> Any:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from stratax import errors
+from stratax._refusals import raises_named
 from stratax._shown import shown
 from stratax._typing import DTypeLike
 from stratax.ops.dtypes import as_dtype
@@ -16,6 +17,7 @@ from stratax.ops.regular_expressions import matching, replacing
 _KEY_WORDS = 2
 
 
+@raises_named
 def to_hash_bucket_fast(input: Any, num_buckets: int, name: str | None = None) -> Any:
     """Return strings' hashes, as `tf.strings.to_hash_bucket_fast`.
 
@@ -45,6 +47,7 @@ def to_hash_bucket_fast(input: Any, num_buckets: int, name: str | None = None) -
     return on_host(compute, input, name="to_hash_bucket_fast", gives=np.int64)
 
 
+@raises_named
 def to_hash_bucket_strong(input: Any, num_buckets: int, key: Sequence[int], name: str | None = None) -> Any:
     """Return strings' keyed hashes, as `tf.strings.to_hash_bucket_strong`.
 
@@ -67,6 +70,7 @@ def to_hash_bucket_strong(input: Any, num_buckets: int, key: Sequence[int], name
     return _hashed(lambda text: sip_hash64(text, words) % num_buckets, input, "to_hash_bucket_strong")
 
 
+@raises_named
 def to_hash_bucket(input: Any, num_buckets: int, name: str | None = None) -> Any:
     """Return strings' hashes, as `tf.strings.to_hash_bucket`.
 
@@ -96,6 +100,7 @@ def string_to_hash_bucket(string_tensor: Any, num_buckets: int, name: str | None
     return to_hash_bucket(string_tensor, num_buckets, name)
 
 
+@raises_named
 def as_string(
     input: Any,
     precision: int = -1,
@@ -150,13 +155,17 @@ def as_string(
     return on_host(compute, input, name="as_string")
 
 
+@raises_named
 def join(inputs: Sequence[Any], separator: str = "", name: str | None = None) -> Any:
     """Return strings put together element by element, as `tf.strings.join`.
 
     Args:
-        inputs: Strings of shapes that fit together.
+        inputs: Strings of one shape, or single ones.
         separator: What stands between them.
         name: Ignored.
+
+    Raises:
+        BadArgumentError: If the shapes differ.
 
     Example:
         >>> import stratax.tf as tf
@@ -164,11 +173,19 @@ def join(inputs: Sequence[Any], separator: str = "", name: str | None = None) ->
         [b'a-c', b'b-c']
     """
     between = separator.encode()
-    return on_host(
-        lambda *parts: each(lambda *texts: between.join(texts), *parts), *inputs, name="strings_join"
-    )
+
+    def joined(*parts: np.ndarray) -> np.ndarray:
+        shapes = {part.shape for part in parts if part.ndim}
+        if len(shapes) > 1:
+            raise errors.BadArgumentError(
+                f"Strings are joined that have one shape, or none. Received: {' and '.join(map(str, sorted(shapes)))}."
+            )
+        return each(lambda *texts: between.join(texts), *parts)
+
+    return on_host(joined, *inputs, name="strings_join")
 
 
+@raises_named
 def lower(input: Any, encoding: str = "", name: str | None = None) -> Any:
     """Return strings in lower case, as `tf.strings.lower`.
 
@@ -180,6 +197,7 @@ def lower(input: Any, encoding: str = "", name: str | None = None) -> Any:
     return _mapped(_cased(str.lower, bytes.lower, encoding), input, "lower")
 
 
+@raises_named
 def upper(input: Any, encoding: str = "", name: str | None = None) -> Any:
     """Return strings in upper case, as `tf.strings.upper`.
 
@@ -191,6 +209,7 @@ def upper(input: Any, encoding: str = "", name: str | None = None) -> Any:
     return _mapped(_cased(str.upper, bytes.upper, encoding), input, "upper")
 
 
+@raises_named
 def strip(input: Any, name: str | None = None) -> Any:
     """Return strings without white space at their ends, as `tf.strings.strip`.
 
@@ -201,6 +220,7 @@ def strip(input: Any, name: str | None = None) -> Any:
     return _mapped(bytes.strip, input, "strip")
 
 
+@raises_named
 def length(input: Any, name: str | None = None, unit: str = "BYTE") -> Any:
     """Return how long strings are, as `tf.strings.length`.
 
@@ -217,6 +237,7 @@ def length(input: Any, name: str | None = None, unit: str = "BYTE") -> Any:
     return on_host(lambda texts: each(measure, texts, dtype=np.int32), input, name="length", gives=np.int32)
 
 
+@raises_named
 def substr(input: Any, pos: Any, len: Any, name: str | None = None, unit: str = "BYTE") -> Any:
     """Return parts of strings, as `tf.strings.substr`.
 
@@ -251,6 +272,7 @@ def _check_unit(unit: str) -> None:
         raise errors.BadArgumentError(f"unit must be 'BYTE' or 'UTF8_CHAR'. Received: unit={shown(unit)}.")
 
 
+@raises_named
 def regex_replace(
     input: Any, pattern: Any, rewrite: Any, replace_global: bool = True, name: str | None = None
 ) -> Any:
@@ -270,6 +292,7 @@ def regex_replace(
     return _mapped(replace, input, "regex_replace")
 
 
+@raises_named
 def regex_full_match(input: Any, pattern: Any, name: str | None = None) -> Any:
     """Return whether a pattern matches the whole of strings, as `tf.strings.regex_full_match`.
 
@@ -287,6 +310,7 @@ def regex_full_match(input: Any, pattern: Any, name: str | None = None) -> Any:
     )
 
 
+@raises_named
 def to_number(input: Any, out_type: DTypeLike = "float32", name: str | None = None) -> Any:
     """Return the numbers that strings are, as `tf.strings.to_number`.
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from stratax._refusals import raises_named
 from stratax._shown import shown
 from stratax.data import RaggedTensor
 from stratax.errors import BadArgumentError
@@ -17,6 +18,7 @@ _REPLACEMENT = 65533
 _OUTPUTS = {"UTF-8": "utf-8", "UTF-16-BE": "utf-16-be", "UTF-32-BE": "utf-32-be"}
 
 
+@raises_named
 def unicode_decode(
     input: Any,
     input_encoding: str,
@@ -50,6 +52,7 @@ def unicode_decode(
     return each_apart(lambda text: [ord(char) for char in decode(text)], input, "unicode_decode", np.int32)
 
 
+@raises_named
 def unicode_decode_with_offsets(
     input: Any,
     input_encoding: str,
@@ -63,6 +66,7 @@ def unicode_decode_with_offsets(
     return decoded, _offsets(input, input_encoding, errors)
 
 
+@raises_named
 def unicode_split(
     input: Any,
     input_encoding: str,
@@ -84,6 +88,7 @@ def unicode_split(
     return each_apart(lambda text: [char.encode(codec) for char in decode(text)], input, "unicode_split")
 
 
+@raises_named
 def unicode_split_with_offsets(
     input: Any,
     input_encoding: str,
@@ -96,6 +101,7 @@ def unicode_split_with_offsets(
     return parts, _offsets(input, input_encoding, errors)
 
 
+@raises_named
 def unicode_encode(
     input: Any,
     output_encoding: str,
@@ -131,6 +137,7 @@ def unicode_encode(
     return as_result(made.reshape(shape))
 
 
+@raises_named
 def unicode_transcode(
     input: Any,
     input_encoding: str,

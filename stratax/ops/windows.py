@@ -13,12 +13,12 @@ from stratax._shown import shown
 from stratax._typing import DTypeLike
 from stratax.errors import BadArgumentError
 from stratax.ops._computed import computed
-from stratax.ops.creation import convert_to_tensor, sizes_of
+from stratax.ops.creation import convert_to_tensor, lengths_of, sizes_of
 from stratax.ops.dtypes import as_dtype
 
 
 def _length(window_length: Any, dtype: DTypeLike) -> int:
-    (length,) = sizes_of("window_length", window_length)
+    (length,) = lengths_of("window_length", window_length)
     kind = as_dtype(dtype)
     if kind.kind != "f" and kind.name != "bfloat16":
         raise BadArgumentError(f"A window is of floating-point numbers. Received: dtype={shown(dtype)}.")

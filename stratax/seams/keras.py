@@ -279,6 +279,9 @@ REPLACED = (
         "slots lie beside their variable on parameter servers",
     ),
     Replaced(f"{_OPTIMIZERS}.loss_scale_optimizer:LossScaleOptimizer.apply", _REPLICAS),
+    Replaced(
+        "keras.src.backend.jax.nn:sparse_categorical_crossentropy", "a label that is no class costs nothing"
+    ),
     Replaced(f"{_LOSS}:scale_loss_for_distribution", _REPLICAS),
     Replaced(f"{_LOSS}:unscale_loss_for_distribution", _REPLICAS),
     Replaced(f"{_LOSS}:reduce_values", "a mean over examples is one over those of all replicas"),

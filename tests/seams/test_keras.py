@@ -13,6 +13,7 @@ from stratax.checkpoint import _keras_hooks as checkpoint_hooks
 from stratax.core import _arrivals, _creation, _tape_host
 from stratax.distribute.keras_hooks import _keras_hooks as distribute_hooks
 from stratax.keras import _compile
+from stratax.ops import classes
 from stratax.seams import keras as seam
 from stratax.v1 import _keras_optimizers
 
@@ -28,6 +29,7 @@ def install_all():
     _keras_optimizers.install()
     _creation.install()
     _tape_host.install()
+    classes.install_in_keras()
 
 
 def present(replaced):

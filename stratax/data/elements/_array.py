@@ -22,6 +22,8 @@ OPERATORS = (
 COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
 # NumPy gives 0 and a warning for these.
 _INTEGER_DIVISIONS = {"floordiv", "mod", "divmod"}
+# What gives infinite or undefined numbers, of which TensorFlow does not warn.
+_UNDEFINED = {"truediv", "floordiv", "mod", "divmod", "pow"}
 # Bytes: TensorFlow divides integers of 8 and 16 bits in float32, larger ones in float64.
 _SMALL = 2
 _PLAIN = {int, float, bool}
@@ -96,6 +98,8 @@ def _refuse_text(numbers: Any, other: Any) -> None:
 def _operator(base: type, name: str, *, is_reversed: bool) -> Callable[[Any, Any], Any]:
     method = f"__{'r' if is_reversed else ''}{name}__"
     inherited = getattr(base, method)
+    if name in _UNDEFINED:
+        inherited = np.errstate(all="ignore")(inherited)
     is_integer_division, is_quotient = name in _INTEGER_DIVISIONS, name == "truediv"
     is_equality = name in ("eq", "ne")
 

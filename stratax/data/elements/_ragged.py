@@ -8,6 +8,7 @@ import numpy as np
 import optree
 
 from stratax import _pytrees
+from stratax._indices import dim_of
 from stratax._shown import shown
 from stratax._typing import DTypeLike
 from stratax.data.elements._ragged_dense import dense
@@ -195,8 +196,19 @@ class RaggedTensor(RaggedFactories):
         Args:
             outer_axis: The first of them.
             inner_axis: The last of them.
+
+        Raises:
+            BadArgumentError: There are no such dimensions, or they are not in order.
         """
-        outer, inner = (axis + self.ndim if axis < 0 else axis for axis in (outer_axis, inner_axis))
+        outer, inner = (
+            dim_of(outer_axis, self.ndim, "outer_axis"),
+            dim_of(inner_axis, self.ndim, "inner_axis"),
+        )
+        if outer > inner:
+            raise BadArgumentError(
+                f"Expected outer_axis ({outer}) to be less than or equal to inner_axis ({inner}). Received: outer_axis="
+                f"{outer_axis}, inner_axis={inner_axis}."
+            )
         if outer == inner:
             return self
         if outer > 0:

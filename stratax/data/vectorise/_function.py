@@ -9,6 +9,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
+from stratax._refusals import refused
 from stratax._tracing import TRACING
 from stratax.data.elements import (
     Row,
@@ -73,7 +74,7 @@ def _text_tensor(result: Any) -> Any:
 
 
 def gives_tensors(function: Operation) -> Operation:
-    """Have a function give what :func:`made_tensors` makes of its result.
+    """Have a function give what :func:`made_tensors` makes of its result, and raise errors that name it.
 
     Args:
         function: The function. What it calls itself gives plain arrays.
@@ -81,16 +82,21 @@ def gives_tensors(function: Operation) -> Operation:
 
     @functools.wraps(function)
     def made(*args: Any, **kwargs: Any) -> Any:
-        if not has_tensors() or _pipelines.computes:
+        if _pipelines.computes:
             return function(*args, **kwargs)
-        if TRACING.depth:
-            return _text_tensor(function(*args, **kwargs))
-        _pipelines.computes = True
+        is_outermost = has_tensors() and not TRACING.depth
+        _pipelines.computes = is_outermost
         try:
             result = function(*args, **kwargs)
+        except Exception as error:
+            if (other := refused(function, args, kwargs, error)) is None:
+                raise
+            raise other from error
         finally:
             _pipelines.computes = False
-        return as_tensors(result)
+        if is_outermost:
+            return as_tensors(result)
+        return _text_tensor(result) if has_tensors() else result
 
     return cast(Operation, made)
 

@@ -1,0 +1,81 @@
+"""Errors of other libraries that reach a function of `tf`, as errors that name the function (a low layer).
+
+JAX, Keras and NumPy raise a `TypeError`, a `ValueError` or an `IndexError` for the same mistake, with a message that
+names their own function. TensorFlow raises an `InvalidArgumentError`, or while it builds a graph a `ValueError` or
+`TypeError`.
+"""
+
+import functools
+import inspect
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar, cast
+
+from stratax._shown import cut, shown
+from stratax.errors import OperandError
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+# Python's own of these, and NumPy's that derive from them: JAX' tell of tracing.
+_FOREIGN = (
+    TypeError,
+    ValueError,
+    LookupError,
+    ArithmeticError,
+    AttributeError,
+    AssertionError,
+    NotImplementedError,
+)
+_LIBRARIES = ("builtins", "numpy")
+# Where a function's docstring says which of TensorFlow's it is.
+_PUBLIC_NAME = re.compile(r"`(tf\.[\w.]+)`")
+
+
+def refused(
+    function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any], error: Exception
+) -> Exception | None:
+    """Return the error to raise in place of one that another library raised; None if it is to be raised as it is.
+
+    Args:
+        function: What was called.
+        args: With what.
+        kwargs: And with what by name.
+        error: What it raised.
+    """
+    if not isinstance(error, _FOREIGN) or type(error).__module__.partition(".")[0] not in _LIBRARIES:
+        return None
+    try:
+        given = inspect.signature(function).bind(*args, **kwargs).arguments
+    except TypeError:
+        # An argument is missing, or there is none of that name: Python says which.
+        return None
+    found = _PUBLIC_NAME.search(function.__doc__ or "")
+    reason = str(error).strip().partition("\n")[0].rstrip(".") or type(error).__name__
+    received = ", ".join(f"{name}={_described(value)}" for name, value in given.items())
+    return OperandError(
+        f"{found[1] if found else function.__name__} can't compute with these arguments. {cut(reason)}. Received: "
+        f"{cut(received)}. Correct their values, shapes or dtypes."
+    )
+
+
+def raises_named(function: _Function) -> _Function:
+    """Have a function raise errors that name it."""
+
+    @functools.wraps(function)
+    def named(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return function(*args, **kwargs)
+        except Exception as error:
+            if (other := refused(function, args, kwargs, error)) is None:
+                raise
+            raise other from error
+
+    return cast(_Function, named)
+
+
+def _described(value: Any) -> str:
+    """Return what there is to know of an argument: of an array its shape and dtype."""
+    if isinstance(value, list | tuple) and any(hasattr(part, "dtype") for part in value):
+        return f"[{', '.join(map(_described, value))}]"
+    if hasattr(value, "dtype") and hasattr(value, "shape") and value.shape:
+        return f"{value.dtype}{tuple(value.shape)}"
+    return shown(value)
