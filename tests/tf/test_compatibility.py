@@ -59,7 +59,7 @@ def test_tensors_are_jax_arrays_with_tensorflows_methods():
 def test_dtypes_are_promoted_and_narrow():
     assert (tf.constant([1]) + tf.constant([1.5])).dtype == tf.float32
     assert tf.constant(np.arange(2)).dtype == tf.int32
-    with pytest.raises(OverflowError):
+    with pytest.raises(errors.BadArgumentError, match="too large to convert to int32"):
         tf.constant(2**40)
 
 
