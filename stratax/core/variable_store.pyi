@@ -1,3 +1,4 @@
+from ._interrupts import REFERENCES_IN_LIST as REFERENCES_IN_LIST
 from ._reads import has_listeners as has_listeners
 from ._slices import assign_part as assign_part
 from ._variable_store import VariableStore as VariableStore

@@ -20,7 +20,16 @@ from stratax._shown import shown
 from stratax.core import creation, dispatches, variable_store
 from stratax.distribute import Strategy, strategies
 from stratax.distribute.replicas import get_strategy, has_strategy, in_cross_replica_context, is_default
-from stratax.keras import _epochs, _logs, _plain_input, _steps, _tensorboard, _trainer, _whole_saves
+from stratax.keras import (
+    _epochs,
+    _logs,
+    _plain_input,
+    _plain_state,
+    _steps,
+    _tensorboard,
+    _trainer,
+    _whole_saves,
+)
 from stratax.seams import keras as seam
 
 # Where a model keeps the strategy in whose scope it was created, if there was one.
@@ -42,6 +51,7 @@ def install() -> None:
     _epochs.install()
     _logs.install()
     _plain_input.install()
+    _plain_state.install()
     _tensorboard.install()
     _whole_saves.install()
 

@@ -243,6 +243,7 @@ _AGAIN = "a `model_fn` that is traced again means the variables that there are"
 _OWNER = "a variable belongs to the strategy in whose scope it is created"
 _STEP = "a user's step may have TensorFlow's signature, `(self, data)`, and call its parent's"
 _LATE = "restored values reach variables that exist only when a layer or an optimizer is built"
+_HELD = "steps are given the arrays of variables to overwrite, also those that somebody else holds"
 _WHOLE = "a file that a callback saves appears whole or not at all"
 _LOGS = "a bare `except` around the wait for the devices swallows Ctrl-C and errors"
 _REPLICAS = "Keras asks `tf.distribute` on its TensorFlow backend, and does nothing on JAX"
@@ -266,6 +267,9 @@ REPLACED = (
     Replaced(f"{_JAX_TRAINER}:JAXTrainer.train_step", _STEP),
     Replaced(f"{_JAX_TRAINER}:JAXTrainer.test_step", _STEP),
     Replaced(f"{_JAX_TRAINER}:JAXTrainer.predict_step", _STEP),
+    Replaced(f"{_JAX_TRAINER}:JAXTrainer._get_jax_state", _HELD),
+    Replaced(f"{_JAX_TRAINER}:JAXTrainer.jax_state_sync", _HELD),
+    Replaced(f"{_JAX_TRAINER}:JAXTrainer.make_train_function", _HELD),
     Replaced(f"{_JAX_TRAINER}:JAXEpochIterator", "Keras' loop takes the input of a strategy"),
     Replaced(f"{_JAX_TRAINER}:pythonify_logs", _LOGS),
     Replaced("keras.src.utils.python_utils:pythonify_logs", _LOGS),
