@@ -14,7 +14,7 @@ import numpy as np
 
 from stratax._shown import shown
 from stratax.errors import BadArgumentError
-from stratax.keras2 import _files
+from stratax.keras2 import _files, _images
 from stratax.seams import keras2 as seam
 
 _TRAINER = "keras.src.trainers.trainer:Trainer"
@@ -43,6 +43,7 @@ def install() -> None:
         seam.widen(f"keras:layers.AveragePooling{dimensions}D.__init__", _with_pool_size)
     seam.widen("keras:layers.Normalization.adapt", _of_datasets)
     seam.widen("keras:layers.Discretization.adapt", _without_tensorflow)
+    seam.widen("keras.src.utils.image_dataset_utils:_load_image_tf", _images.cropping)
     _files.install()
 
 

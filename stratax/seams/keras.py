@@ -13,8 +13,9 @@ import contextlib
 import dataclasses
 import inspect
 import pkgutil
+import types
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NoReturn
+from typing import Any
 
 import keras
 from keras.src.backend import compute_output_spec
@@ -191,20 +192,47 @@ def forget_random_seed() -> None:
 # TensorFlow, as Keras sees it.
 
 
-def hide_tensorflow() -> None:
-    """Have Keras go on as without TensorFlow, also where `import tensorflow` gives a module."""
+# What Keras' functions that make Datasets of folders and arrays ask of TensorFlow: all else needs it itself.
+_FOR_DATASETS = frozenset(
+    (
+        "cast",
+        "data",
+        "expand_dims",
+        "gather",
+        "image",
+        "io",
+        "one_hot",
+        "range",
+        "string",
+        "strings",
+        "transpose",
+    )
+)
+
+
+def hide_tensorflow(names: types.ModuleType) -> None:
+    """Have Keras go on as without TensorFlow, also where `import tensorflow` gives a module.
+
+    Args:
+        names: What has TensorFlow's names for Datasets, of which Keras makes some, as of a folder of images.
+    """
     # The object that all of Keras' modules share; they have imported it by name.
-    module_utils.tensorflow.module = _NoTensorFlow()
+    module_utils.tensorflow.module = _NoTensorFlow(names)
     module_utils.tensorflow._available = False
 
 
 class _NoTensorFlow:
     """What Keras asks, once a module `tensorflow` is imported, whether a graph of TensorFlow is being made."""
 
+    def __init__(self, names: types.ModuleType) -> None:
+        self._names = names
+
     def executing_eagerly(self) -> bool:
         return True
 
-    def __getattr__(self, name: str) -> NoReturn:
+    def __getattr__(self, name: str) -> Any:
+        if name in _FOR_DATASETS:
+            return getattr(self._names, name)
         raise ImportError(
             f"Keras needs TensorFlow itself for this (tensorflow.{name}), and runs without it here."
         )

@@ -52,6 +52,7 @@ ADDED = (
     "keras:Layer.output_shape",
 )
 WIDENED = (
+    "keras.src.utils.image_dataset_utils:_load_image_tf",
     f"{_OPTIMIZER}.__init__",
     "keras:Layer.add_weight",
     "keras:Layer.add_variable",

@@ -112,6 +112,8 @@ def _take_keras2() -> None:
     from stratax.keras2 import install
 
     install()
+    if importlib.util.find_spec(_TENSORFLOW) is None:
+        _hide_from_keras()
 
 
 def _take_training_of_keras2() -> None:
@@ -121,9 +123,10 @@ def _take_training_of_keras2() -> None:
 
 
 def _hide_from_keras() -> None:
+    from stratax import tf
     from stratax.seams import keras as seam
 
-    seam.hide_tensorflow()
+    seam.hide_tensorflow(tf)
 
 
 class _Finder(importlib.abc.MetaPathFinder):
