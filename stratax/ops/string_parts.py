@@ -8,6 +8,7 @@ import numpy as np
 from stratax import errors
 from stratax._refusals import raises_named
 from stratax._shown import shown
+from stratax._summarized import summarized
 from stratax.data import RaggedTensor, SparseTensor
 from stratax.data.elements import splits_of_lengths
 from stratax.ops.on_host import array_of, as_result, is_symbol, not_known, on_host
@@ -356,26 +357,6 @@ def format(
             f"{len(rest)} placeholder(s) in template does not match {len(given)} tensor(s) provided as input. "
             f"Received: template={shown(template)}."
         )
-    parts = [_printed(array_of(value), int(summarize)) for value in given]
+    parts = [summarized(array_of(value), int(summarize)) for value in given]
     made = first + "".join(part + text for part, text in zip(parts, rest, strict=True))
     return as_result(np.array(made.encode(errors="surrogateescape"), object))
-
-
-def _printed(array: np.ndarray, count: int) -> str:
-    if array.ndim:
-        if count >= 0 and len(array) > 2 * count:
-            rows = [*array[:count], "...", *array[len(array) - count :]]
-        else:
-            rows = list(array)
-        # As TensorFlow prints: rows of matrices stand under one another.
-        shown_rows = [
-            row if isinstance(row, str) else _printed(np.asarray(row, array.dtype), count) for row in rows
-        ]
-        between = " " if array.ndim == 1 else "\n" * (array.ndim - 1) + " "
-        return f"[{between.join(shown_rows)}]"
-    value = array.item()
-    if isinstance(value, bytes):
-        return f'"{value.decode(errors="surrogateescape")}"'
-    if array.dtype.kind == "f":
-        return f"{value:.9g}" if array.dtype.itemsize == 8 else f"{value:.6g}"
-    return str(int(value)) if array.dtype.kind == "b" else str(value)

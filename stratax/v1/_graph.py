@@ -162,10 +162,10 @@ def Print(
         data: The tensors.
         message: Printed in front of them.
         first_n: Ignored: it prints every time.
-        summarize: Ignored: NumPy says how much of an array is printed.
+        summarize: How many elements of each end of a dimension are shown: 3 if None; -1 for all.
         name: By which hooks find the result.
     """
-    print_when_run(*([] if message is None else [message]), *data)
+    print_when_run(*([] if message is None else [message]), *data, summarize=summarize)
     return arrays.identity(input_, name=name)
 
 
