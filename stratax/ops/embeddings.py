@@ -127,7 +127,7 @@ def _entries(sp_ids: Any, sp_weights: Any) -> tuple[Any, Any, Any, int]:
 
 def _combined(rows: Any, segments: Any, weights: Any, num_rows: int, combiner: str | None) -> Any:
     powers = {"sum": None, "mean": 1, "sqrtn": 2}
-    combiner = combiner or "mean"
+    combiner = "mean" if combiner is None else combiner
     if combiner not in powers:
         raise BadArgumentError(
             f"combiner must be one of {tuple(powers)}. Received: combiner={shown(combiner)}. Choose one."

@@ -192,6 +192,10 @@ def gather_nd(
     Raises:
         BadArgumentError: If the vectors are too long, or a known index is out of range.
     """
+    if batch_dims < 0:
+        raise BadArgumentError(
+            f"tf.gather_nd takes no negative batch_dims. Received: batch_dims={batch_dims}."
+        )
     return computed(_gather_nd, params, indices, batch_dims=int(batch_dims))
 
 
@@ -469,8 +473,15 @@ def dynamic_stitch(indices: Sequence[Any], data: Sequence[Any], name: str | None
 
     Raises:
         BadTypeError: If `indices` are known only when a compiled program runs.
+        BadArgumentError: If the shapes do not fit.
     """
     places = [known("indices", each, "Use tf.scatter_nd, which takes the shape.") for each in indices]
+    fits = [np.shape(part)[: place.ndim] == place.shape for place, part in zip(places, data, strict=False)]
+    if len(places) != len(data) or not all(fits):
+        raise BadArgumentError(
+            "There are as many arrays as indices, whose shapes they begin with. Received: indices of shapes "
+            f"{[place.shape for place in places]}, data of shapes {[np.shape(part) for part in data]}."
+        )
     count = max((int(each.max(initial=-1)) + 1 for each in places), default=0)
     flat = np.concatenate([each.ravel() for each in places])
     # The last one for a place counts, which a parallel scatter does not promise.

@@ -271,6 +271,11 @@ def confusion_matrix(
         raise BadArgumentError(
             f"Shapes of labels and predictions must be equal. Received: {np.shape(labels)} and {np.shape(predictions)}."
         )
+    if weights is not None and np.shape(weights) != np.shape(labels):
+        raise BadArgumentError(
+            f"Each example has a weight. Received: weights of shape {np.shape(weights)}, labels of shape "
+            f"{np.shape(labels)}."
+        )
     both = [each for each in (labels, predictions) if not is_traced(each)]
     largest = max((int(np.asarray(each).max(initial=-1)) for each in both), default=-1)
     if num_classes is None:

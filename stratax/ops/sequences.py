@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from stratax._indices import dim_of
 from stratax._refusals import raises_named
 from stratax._shown import shown
 from stratax._typing import TensorLike
@@ -63,7 +64,7 @@ def ctc_loss(
         )
     scores = on_device(logits)
     scores = ops.swapaxes(scores, 0, 1) if logits_time_major else scores
-    blank = (0 if blank_index is None else int(blank_index)) % scores.shape[-1]
+    blank = dim_of(0 if blank_index is None else blank_index, scores.shape[-1], "blank_index")
     return ops.ctc_loss(
         on_device(labels), scores, on_device(label_length), on_device(logit_length), mask_index=blank
     )
@@ -122,7 +123,7 @@ def ctc_greedy_decoder(
     """
     logits, lengths = _known("ctc_greedy_decoder", inputs, sequence_length)
     _check_lengths(logits, lengths)
-    blank = (-1 if blank_index is None else int(blank_index)) % logits.shape[2]
+    blank = dim_of(-1 if blank_index is None else blank_index, logits.shape[2], "blank_index")
     best, counts = logits.argmax(2), np.arange(len(logits))[:, None] < lengths
     rows = []
     for number, length in enumerate(lengths):
@@ -228,6 +229,11 @@ def collapse_repeated(labels: TensorLike, seq_length: TensorLike, name: str | No
         if rows.ndim != 2:
             raise BadArgumentError(
                 f"Labels have the shape (batch, labels). Received: shape {tuple(rows.shape)}."
+            )
+        if tuple(lengths.shape) != (rows.shape[0],):
+            raise BadArgumentError(
+                f"Each row has a length. Received: labels of shape {tuple(rows.shape)}, seq_length of shape "
+                f"{tuple(lengths.shape)}."
             )
         size = rows.shape[1]
         is_new = library.concatenate(

@@ -107,11 +107,19 @@ def required_space_to_batch_paddings(
 
     Returns:
         The paddings and the crops, arrays of shape `[n, 2]` on the host.
+
+    Raises:
+        BadArgumentError: If there is not a block size of at least 1 for each dimension.
     """
     sizes, blocks = (
         np.array(sizes_of("input_shape", input_shape)),
         np.array(sizes_of("block_shape", block_shape)),
     )
+    if len(sizes) != len(blocks) or (blocks < 1).any():
+        raise BadArgumentError(
+            "There is a block size of at least 1 for each dimension. Received: input_shape="
+            f"{shown(input_shape)}, block_shape={shown(block_shape)}."
+        )
     base = np.zeros((len(blocks), 2), int) if base_paddings is None else np.asarray(base_paddings)
     before = base[:, 0]
     more = -(sizes + before + base[:, 1]) % blocks

@@ -5,13 +5,14 @@ from typing import Any
 
 import numpy as np
 
-from stratax._indices import check_indices, is_known
+from stratax._indices import check_indices, dim_of, is_known
 from stratax._shown import shown
 from stratax._typing import DTypeLike
 from stratax.data import SparseTensor
 from stratax.data.elements import as_element, empty_value
 from stratax.data.vectorise import gives_tensors
 from stratax.errors import BadArgumentError, BadTypeError
+from stratax.ops._computed import whole_number
 from stratax.ops.dtypes import as_dtype
 from stratax.ops.on_host import array_of
 
@@ -21,6 +22,7 @@ def parts_of(name: str, sparse: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray
 
     Raises:
         BadTypeError: It is none.
+        BadArgumentError: Its parts do not fit together.
     """
     if not isinstance(sparse, SparseTensor):
         raise BadTypeError(
@@ -29,7 +31,15 @@ def parts_of(name: str, sparse: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray
         )
     shape = np.asarray(sparse.dense_shape, np.int64).reshape(-1)
     # An empty list of indices has lost its second dimension.
-    return np.asarray(sparse.indices, np.int64).reshape(-1, len(shape)), array_of(sparse.values), shape
+    indices = np.asarray(sparse.indices, np.int64)
+    indices = indices if indices.size else indices.reshape(-1, len(shape))
+    values = array_of(sparse.values)
+    if indices.shape != (len(values), len(shape)):
+        raise BadArgumentError(
+            "A SparseTensor has a row of indices for each value, and a column for each size of dense_shape. Received: "
+            f"indices of shape {indices.shape}, values of shape {values.shape}, dense_shape={shape.tolist()}."
+        )
+    return indices, values, shape
 
 
 @gives_tensors
@@ -114,19 +124,22 @@ def expand_dims(sp_input: SparseTensor, axis: int | None = None, name: str | Non
 
 
 def _axis(axis: Any, rank: int) -> int:
-    place = int(axis) + rank if int(axis) < 0 else int(axis)
-    if not 0 <= place < rank:
-        raise BadArgumentError(
-            f"axis is out of range. Expected: {-rank} <= axis < {rank}. Received: axis={shown(axis)}."
-        )
-    return place
+    return dim_of(axis.item() if isinstance(axis, np.ndarray) else axis, rank)
 
 
 @gives_tensors
 def transpose(sp_input: SparseTensor, perm: Any = None, name: str | None = None) -> SparseTensor:
-    """Return the same with dimensions in another order, as `tf.sparse.transpose`."""
+    """Return the same with dimensions in another order, as `tf.sparse.transpose`.
+
+    Raises:
+        BadArgumentError: If `perm` does not name each dimension once.
+    """
     indices, values, shape = parts_of("transpose", sp_input)
     order = np.arange(len(shape))[::-1] if perm is None else np.asarray(perm)
+    if not np.array_equal(np.sort(order), np.arange(len(shape))):
+        raise BadArgumentError(
+            f"perm has each of the {len(shape)} dimensions once. Received: perm={shown(perm)}."
+        )
     return reorder(SparseTensor(indices[:, order], values, shape[order]))
 
 
@@ -168,10 +181,19 @@ def concat(
 
 @gives_tensors
 def slice(sp_input: SparseTensor, start: Any, size: Any, name: str | None = None) -> SparseTensor:
-    """Return the part from `start` on of some size, as `tf.sparse.slice`; it ends where the whole does."""
+    """Return the part from `start` on of some size, as `tf.sparse.slice`; it ends where the whole does.
+
+    Raises:
+        BadArgumentError: If there is not a number for each dimension, or a size is negative.
+    """
     indices, values, shape = parts_of("slice", sp_input)
-    first = np.asarray(start, np.int64)
-    sizes = np.maximum(np.minimum(np.asarray(size, np.int64), shape - first), 0)
+    first, wanted = np.asarray(start, np.int64), np.asarray(size, np.int64)
+    if first.shape != shape.shape or wanted.shape != shape.shape or (wanted < 0).any():
+        raise BadArgumentError(
+            f"start and size have a number for each of the {len(shape)} dimensions, and sizes are not negative. "
+            f"Received: start={shown(start)}, size={shown(size)}."
+        )
+    sizes = np.maximum(np.minimum(wanted, shape - first), 0)
     inside = ((indices >= first) & (indices < first + sizes)).all(axis=1)
     return SparseTensor(indices[inside] - first, values[inside], sizes)
 
@@ -180,7 +202,7 @@ def slice(sp_input: SparseTensor, start: Any, size: Any, name: str | None = None
 def split(sp_input: SparseTensor, num_split: int, axis: int, name: str | None = None) -> list[SparseTensor]:
     """Return a SparseTensor cut into parts along a dimension, as `tf.sparse.split`: the first are larger by 1."""
     _, _, shape = parts_of("split", sp_input)
-    place, count = _axis(axis, len(shape)), int(num_split)
+    place, count = _axis(axis, len(shape)), whole_number("num_split", num_split)
     if not 0 < count <= int(shape[place]):
         raise BadArgumentError(
             f"num_split is from 1 to the size {int(shape[place])}. Received: num_split={shown(num_split)}."

@@ -161,6 +161,11 @@ def eigh_tridiagonal(
 
     def compute(library: Any, main: Any, above: Any) -> Any:
         size = main.shape[-1]
+        if tuple(above.shape) != (*main.shape[:-1], max(size - 1, 0)):
+            raise BadArgumentError(
+                f"beta has one number less than alpha, {size - 1}, for each matrix. Received: alpha of shape "
+                f"{tuple(main.shape)}, beta of shape {tuple(above.shape)}."
+            )
         edges = [(0, 0)] * (main.ndim - 1)
         after = library.pad(above, [*edges, (0, 1)])[..., None] * np.eye(size, k=1, dtype=main.dtype)
         matrix = main[..., None] * np.eye(size, dtype=main.dtype) + after

@@ -198,6 +198,11 @@ class RaggedFactories:
             )
         if isinstance(lengths, tuple | list) and len(lengths) and np.ndim(lengths[0]) == 1:
             return _of_nested_lengths(cls, values, lengths, as_dtype(row_splits_dtype))
+        if lengths is not None and np.shape(lengths) != tuple(values.shape[:1]):
+            raise BadArgumentError(
+                f"Each row has a length. Received: lengths of shape {np.shape(lengths)}, tensor of shape "
+                f"{tuple(values.shape)}."
+            )
         if ragged_rank > 1:
             inner_shape = (-1, *values.shape[2:])
             inner = cls.from_tensor(
@@ -221,6 +226,11 @@ class RaggedFactories:
         if len(st_input.dense_shape) != 2:
             raise BadArgumentError(
                 f"from_sparse takes two dimensions. Received: dense_shape={shown(st_input.dense_shape)}."
+            )
+        if len(indices) != len(st_input.values) or (indices >= np.asarray(st_input.dense_shape)).any():
+            raise BadArgumentError(
+                f"A SparseTensor has a value for each index, within its shape. Received: {len(indices)} indices, "
+                f"{len(st_input.values)} values, dense_shape={shown(st_input.dense_shape)}."
             )
         counts = np.bincount(indices[:, 0], minlength=int(st_input.dense_shape[0]))
         splits = splits_of_lengths(counts.astype(as_dtype(row_splits_dtype)))
