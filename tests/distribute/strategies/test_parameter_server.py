@@ -139,6 +139,9 @@ def test_two_workers_gradients_are_all_applied():
         for _ in range(3):
             for strategy, step, *_ in steps:
                 strategy.run(step)
+        for strategy in strategies:
+            # Nobody waits for another's gradients by itself.
+            strategy.extended.placement.store.servers.settle()
         for _, _, weight, count, optimizer in steps:
             assert weight.numpy().tolist() == [1.0 - 3.0, 2.0 - 3.0]
             assert int(count.numpy()) == int(optimizer.iterations.numpy()) == 6
