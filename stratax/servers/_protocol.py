@@ -12,7 +12,8 @@ _ERRORS: dict[str, type[errors.StrataxError]] = {
     kind.__name__: kind
     for kind in (
         *(errors.BadArgumentError, errors.BadTypeError, errors.DataLossError, errors.FailedPreconditionError),
-        *(errors.AbortedError, errors.ResourceExhaustedError, errors.CancelledError),
+        *(errors.AbortedError, errors.ResourceExhaustedError, errors.CancelledError, errors.OutOfRangeError),
+        *(errors.PeerLostError, errors.ClusterTimeoutError, errors.DataError, errors.TracingError),
     )
 }
 _MOST_TEXT = 2000
@@ -34,4 +35,7 @@ def raise_error(header: dict[str, Any], server: str) -> None:
     """
     if "error" in header:
         kind = _ERRORS.get(header["error"], errors.InternalError)
-        raise kind(f"{header['message']} (said by {server})")
+        error = kind(f"{header['message']} (said by {server})")
+        # What tells it from an error of the connection itself.
+        error.said_by = server  # type: ignore[attr-defined]
+        raise error

@@ -9,10 +9,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from pyarrow import flight
 
 from stratax._shown import shown
-from stratax.errors import AbortedError, BadArgumentError, ResourceExhaustedError, StrataxError
+from stratax.errors import AbortedError, BadArgumentError, ClusterError, ResourceExhaustedError, StrataxError
 from stratax.servers import _certificates, _protocol, _wire
 from stratax.servers._shards import Shards
 
@@ -23,6 +24,9 @@ MOST_STREAMS = 1024
 MOST_MESSAGE_BYTES = 4 << 30
 
 _MOST_GREETING_BYTES = 4096
+
+# What a server does with a header and arrays: it returns the header of the answer, or a whole one.
+Answer = Callable[[dict[str, Any], Sequence[np.ndarray]], "dict[str, Any] | _wire.Message"]
 _logger = logging.getLogger("stratax")
 
 
@@ -38,56 +42,60 @@ class _Sender:
 
     lock: threading.Lock = dataclasses.field(default_factory=threading.Lock)
     number: int = 0
-    reply: dict[str, Any] = dataclasses.field(default_factory=dict)
+    reply: _wire.Message = dataclasses.field(default_factory=lambda: _wire.Message({}, []))
 
 
-class ShardServer(flight.FlightServerBase):
-    """Keeps shards of variables and applies updates to them, each exactly once.
+class MessageServer(flight.FlightServerBase):
+    """Answers the messages that tasks of a cluster send, one after another, over streams of Arrow Flight.
 
-    A task sends one message after another over a stream and gets an answer to each. What changes something is numbered:
-    a message that comes again, after a broken connection, is answered as before and not done again.
+    A task gets an answer to each message. What changes something is numbered: a message that comes again, after a
+    broken connection, is answered as before and not done again.
 
     Args:
         host: The address to listen on.
         port: The port; 0 for a free one, which `port` then tells.
         certificates: What the server shows, and asks of those who connect.
-        shards: What it keeps; nothing yet by default.
 
     Raises:
         ClusterError: Nothing can listen there.
     """
 
-    def __init__(
-        self,
-        host: str,
-        port: int,
-        certificates: _certificates.Certificates,
-        shards: Shards | None = None,
-    ) -> None:
+    def __init__(self, host: str, port: int, certificates: _certificates.Certificates) -> None:
         # One start of the server: whoever was told another one knows that what it had is gone.
         self.incarnation = uuid.uuid4().hex
-        self.shards = shards or Shards()
         self._senders: dict[tuple[str, int], _Sender] = {}
         self._lock = threading.Lock()
         self._num_streams = 0
-        self._answers: dict[str, Callable[[dict[str, Any], Sequence[np.ndarray]], dict[str, Any]]] = {
-            "create": self._create,
-            "make": self._make,
-            "assign": self._assign,
-            "define": self._define,
-            "apply": self._apply,
-        }
-        super().__init__(
-            f"grpc+tls://{host}:{port}",
-            tls_certificates=[(certificates.own, certificates.private_key)],
-            verify_client=True,
-            root_certificates=certificates.authority,
-        )
+        try:
+            super().__init__(
+                f"grpc+tls://{host}:{port}",
+                tls_certificates=[(certificates.own, certificates.private_key)],
+                verify_client=True,
+                root_certificates=certificates.authority,
+            )
+        except (pa.ArrowException, OSError) as error:
+            raise ClusterError(
+                f"Nothing can listen at {host}:{port} ({str(error).partition(chr(10))[0]}). Expected: an address of "
+                "this machine, and a port that is free."
+            ) from error
+
+    def answers(self) -> dict[str, Answer]:
+        """Return what the server can be asked to do once, by name."""
+        return {}
+
+    def look_up(self, header: dict[str, Any], writer: Any) -> bool:
+        """Answer a message that changes nothing; return whether it was one.
+
+        Args:
+            header: What is asked.
+            writer: The stream to write the answer to.
+        """
+        return False
 
     def close(self) -> None:
         """Stop listening. Streams that are open end with their tasks, or with this process."""
         # Flight waits until all streams have ended, and a task may keep one open for as long as it likes.
-        threading.Thread(target=self.shutdown, name="close-shard-server", daemon=True).start()
+        threading.Thread(target=self.shutdown, name="close-server", daemon=True).start()
 
     def do_exchange(
         self,
@@ -155,23 +163,18 @@ class ShardServer(flight.FlightServerBase):
 
     def _answer(self, sender: _Sender, message: _wire.Message, writer: Any) -> None:
         header = message.header
-        if header.get("op") == "pull":
-            self._pull(header, writer)
-        elif header.get("op") in self._answers:
-            _wire.send(writer, self._done_once(sender, header, message.arrays))
+        if self.look_up(header, writer):
+            return
+        if header.get("op") in self.answers():
+            _wire.send(writer, *self._done_once(sender, header, message.arrays))
         else:
             raise BadArgumentError(
                 f"A server does not know what to do. Received: op={shown(header.get('op'))}."
             )
 
-    def _pull(self, header: dict[str, Any], writer: Any) -> None:
-        with self.shards.reading(header["names"], header["known"]) as (versions, changed):
-            names = list(changed)
-            _wire.send(writer, {"versions": versions, "names": names}, [changed[name] for name in names])
-
     def _done_once(
         self, sender: _Sender, header: dict[str, Any], arrays: Sequence[np.ndarray]
-    ) -> dict[str, Any]:
+    ) -> _wire.Message:
         number = header["number"]
         with sender.lock:
             if number == sender.number:
@@ -182,12 +185,60 @@ class ShardServer(flight.FlightServerBase):
                     f"number={number}. It was not done."
                 )
             try:
-                sender.reply = self._answers[header["op"]](header, arrays)
-            except StrataxError as error:
-                # The answer to this message whenever it comes again.
-                sender.reply = _protocol.error_header(error)
+                answer = self.answers()[header["op"]](header, arrays)
+                sender.reply = answer if isinstance(answer, _wire.Message) else _wire.Message(answer, [])
+            except Exception as error:
+                # The answer to this message whenever it comes again. Whatever it is: who asked has to be told.
+                sender.reply = _wire.Message(_protocol.error_header(error), [])
+                if not isinstance(error, StrataxError):
+                    _logger.debug("A task was answered with an error.", exc_info=error)
             sender.number = number
             return sender.reply
+
+
+class ShardServer(MessageServer):
+    """Keeps shards of variables and applies updates to them, each exactly once.
+
+    Args:
+        host: The address to listen on.
+        port: The port; 0 for a free one, which `port` then tells.
+        certificates: What the server shows, and asks of those who connect.
+        shards: What it keeps; nothing yet by default.
+
+    Raises:
+        ClusterError: Nothing can listen there.
+    """
+
+    def __init__(
+        self,
+        host: str,
+        port: int,
+        certificates: _certificates.Certificates,
+        shards: Shards | None = None,
+    ) -> None:
+        self.shards = shards or Shards()
+        self._answers: dict[str, Answer] = {
+            "create": self._create,
+            "make": self._make,
+            "assign": self._assign,
+            "define": self._define,
+            "apply": self._apply,
+        }
+        super().__init__(host, port, certificates)
+
+    def answers(self) -> dict[str, Answer]:
+        return self._answers
+
+    def look_up(self, header: dict[str, Any], writer: Any) -> bool:
+        if header.get("op") != "pull":
+            return False
+        self._pull(header, writer)
+        return True
+
+    def _pull(self, header: dict[str, Any], writer: Any) -> None:
+        with self.shards.reading(header["names"], header["known"]) as (versions, changed):
+            names = list(changed)
+            _wire.send(writer, {"versions": versions, "names": names}, [changed[name] for name in names])
 
     def _create(self, header: dict[str, Any], arrays: Sequence[np.ndarray]) -> dict[str, Any]:
         created = [

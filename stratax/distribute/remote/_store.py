@@ -1,6 +1,5 @@
 """`ServerStore`: the values of variables, on parameter servers (distribute layer)."""
 
-import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -9,19 +8,12 @@ import keras
 import numpy as np
 
 from stratax.core.variable_store import VariableStore
-from stratax.distribute.remote._layout import ByVariable, Layout, Layouts, Shard
+from stratax.distribute.remote._layout import Layout, Layouts, Shard
+from stratax.distribute.remote._pull import Puller
 from stratax.distribute.remote._servers import Request, Servers, by_server
 
 # A variable of more bytes is initialised where it will be.
 _MOST_BYTES_MADE_HERE = 1 << 20
-
-
-@dataclasses.dataclass(slots=True, eq=False)
-class _Known:
-    """What this task knows of a shard: an array of the server, and its version."""
-
-    version: int
-    array: np.ndarray
 
 
 class ServerStore(VariableStore):
@@ -37,9 +29,7 @@ class ServerStore(VariableStore):
     def __init__(self, servers: Servers, layouts: Layouts) -> None:
         self.servers = servers
         self.layouts = layouts
-        self._known: dict[tuple[int, str], _Known] = {}
-        # The values that were made of shards, with the versions of those.
-        self._values: ByVariable[tuple[tuple[int, ...], jax.Array]] = ByVariable()
+        self.puller = Puller(servers)
 
     def create(self, variable: keras.Variable, value: object) -> None:
         layout = self.layouts.place(variable)
@@ -79,9 +69,7 @@ class ServerStore(VariableStore):
 
     def pull(self, variables: Sequence[keras.Variable]) -> list[jax.Array]:
         """Return the values of variables, as :meth:`read` does, as arrays that are not to be changed."""
-        layouts = [self.layouts.of(variable) for variable in variables]
-        self._refresh([shard for layout in layouts for shard in layout.shards])
-        return [self._value(variable, layout) for variable, layout in zip(variables, layouts, strict=True)]
+        return self.puller.pull([self.layouts.of(variable).shards for variable in variables])
 
     def write(self, variables: Sequence[keras.Variable], values: Sequence[Any]) -> None:
         parts = []
@@ -114,31 +102,6 @@ class ServerStore(VariableStore):
     def _ask_for_each(self, shards: Sequence[Shard], request: Callable[[list[Shard]], Request]) -> None:
         grouped = by_server((shard.server, shard) for shard in shards)
         self.servers.ask({server: request(own) for server, own in grouped.items()})
-
-    def _refresh(self, shards: Sequence[Shard]) -> None:
-        """Ask for what has changed of shards."""
-        requests = {}
-        for server, own in by_server((shard.server, shard.name) for shard in shards).items():
-            names = list(dict.fromkeys(own))
-            known = {
-                name: self._known[server, name].version for name in names if (server, name) in self._known
-            }
-            requests[server] = Request({"op": "pull", "names": names, "known": known})
-        for server, answer in self.servers.ask(requests).items():
-            versions = answer.header["versions"]
-            for name, array in zip(answer.header["names"], answer.arrays, strict=True):
-                self._known[server, name] = _Known(versions[name], array)
-
-    def _value(self, variable: keras.Variable, layout: Layout) -> jax.Array:
-        known = [self._known[shard.server, shard.name] for shard in layout.shards]
-        versions = tuple(each.version for each in known)
-        before = self._values.get(variable)
-        if before is not None and before[0] == versions:
-            return before[1]
-        parts = [each.array for each in known]
-        value = jax.numpy.array(parts[0] if len(parts) == 1 else np.concatenate(parts))
-        self._values.put(variable, (versions, value))
-        return value
 
 
 def _exported(make: Callable[[], Any], shard: Shard, shape: tuple[int, ...], dtype: np.dtype) -> bytes | None:

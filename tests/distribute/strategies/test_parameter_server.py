@@ -180,7 +180,7 @@ def test_a_large_variable_is_made_where_it_is(divided):
         table = keras.Variable(keras.initializers.RandomUniform(seed=1), shape=(90_000, 4), name="table")
     expected = keras.initializers.RandomUniform(seed=1)((90_000, 4))
     # Nothing of it has been here yet.
-    assert not divided.extended.placement.store._known
+    assert not divided.extended.placement.store.puller.num_known
     np.testing.assert_allclose(table.numpy(), expected, rtol=1e-6)
 
 

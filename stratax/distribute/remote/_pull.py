@@ -1,0 +1,76 @@
+"""`Puller`: what a task knows of the arrays on servers; only what has changed travels (distribute layer)."""
+
+import dataclasses
+from collections.abc import Iterable, Sequence
+
+import jax
+import numpy as np
+
+from stratax.distribute.remote._layout import Shard
+from stratax.distribute.remote._servers import Request, Servers, by_server
+
+
+@dataclasses.dataclass(slots=True, eq=False)
+class _Known:
+    """What this task knows of a shard: an array of the server, and its version."""
+
+    version: int
+    array: np.ndarray
+
+
+class Puller:
+    """Asks servers for shards, and puts variables together of them.
+
+    Args:
+        servers: The servers.
+    """
+
+    def __init__(self, servers: Servers) -> None:
+        self._servers = servers
+        self._known: dict[tuple[int, str], _Known] = {}
+        # Variables that were put together, by their shards, with the versions of those.
+        self._whole: dict[tuple[Shard, ...], tuple[tuple[int, ...], jax.Array]] = {}
+
+    @property
+    def num_known(self) -> int:
+        """How many shards are kept here."""
+        return len(self._known)
+
+    def pull(self, variables: Sequence[tuple[Shard, ...]]) -> list[jax.Array]:
+        """Return the values of variables, each of one version of its shards, as arrays that are not to be changed.
+
+        Args:
+            variables: The shards of each.
+        """
+        self._refresh(shard for shards in variables for shard in shards)
+        return [self._value(shards) for shards in variables]
+
+    def forget(self, shards: tuple[Shard, ...]) -> None:
+        """Keep nothing of a variable any more: it is gone."""
+        self._whole.pop(shards, None)
+        for shard in shards:
+            self._known.pop((shard.server, shard.name), None)
+
+    def _refresh(self, shards: Iterable[Shard]) -> None:
+        requests = {}
+        for server, own in by_server((shard.server, shard.name) for shard in shards).items():
+            names = list(dict.fromkeys(own))
+            known = {
+                name: self._known[server, name].version for name in names if (server, name) in self._known
+            }
+            requests[server] = Request({"op": "pull", "names": names, "known": known})
+        for server, answer in self._servers.ask(requests).items():
+            versions = answer.header["versions"]
+            for name, array in zip(answer.header["names"], answer.arrays, strict=True):
+                self._known[server, name] = _Known(versions[name], array)
+
+    def _value(self, shards: tuple[Shard, ...]) -> jax.Array:
+        known = [self._known[shard.server, shard.name] for shard in shards]
+        versions = tuple(each.version for each in known)
+        before = self._whole.get(shards)
+        if before is not None and before[0] == versions:
+            return before[1]
+        parts = [each.array for each in known]
+        value = jax.numpy.array(parts[0] if len(parts) == 1 else np.concatenate(parts))
+        self._whole[shards] = versions, value
+        return value
