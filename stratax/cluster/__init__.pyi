@@ -20,6 +20,7 @@ from ._exit import ExitCode as ExitCode
 from ._exit import is_retryable as is_retryable
 from ._kubernetes import KubernetesClusterResolver as KubernetesClusterResolver
 from ._membership import credentials as credentials
+from ._membership import host_and_port as host_and_port
 from ._phases import phase as phase
 from ._resolvers import Topology as Topology
 from ._resolvers import TPUClusterResolver as TPUClusterResolver

@@ -151,10 +151,7 @@ class Function(_signature.Alias):
                 # reading a file of that name, is done anew in each call.
                 if self._may_run_eagerly and _texts.is_taken(arguments.dynamic):
                     return jax.tree.map(_texts.as_result, self._run_eagerly(args, kwargs))
-                variants = self._programs[key] = []
-                # The oldest goes, not the least recently used one: moving an entry would cost every call.
-                while len(self._programs) > MAX_PROGRAMS:
-                    self._programs.popitem(last=False)
+                variants = self._new_variants(key)
             program, traced = self._find(variants, arguments)
             try:
                 if not program.is_driven:
@@ -168,6 +165,27 @@ class Function(_signature.Alias):
         except Exception as error:
             _tracebacks.shorten(error)
             raise
+
+    def _new_variants(self, key: Any) -> "_Variants":
+        variants = self._programs[key] = []
+        # The oldest goes, not the least recently used one: moving an entry would cost every call.
+        while len(self._programs) > MAX_PROGRAMS:
+            self._programs.popitem(last=False)
+        return variants
+
+    def prepared(
+        self, *args: object, **kwargs: object
+    ) -> tuple[_program.Program, list[Any], _signature.Arguments]:
+        """Return the program of a call, traced if need be, without running it.
+
+        Returns:
+            The program, what stands in it for each of the call's streams, and the call's arguments, sorted.
+        """
+        arguments = _signature.sort_arguments(self._canonical(args, kwargs))
+        key = self._key(arguments)
+        variants = self._programs.get(key)
+        program, traced = self._find(self._new_variants(key) if variants is None else variants, arguments)
+        return program, traced, arguments
 
     def _run_eagerly(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         try:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from pyarrow import flight
 
 from stratax._shown import shown
@@ -39,6 +40,7 @@ class Connection:
         task: What tells this start of this task from all others.
         stream: Which of the task's streams to the server this is.
         timeout: How long an answer may take, in seconds.
+        patience: For how long a server that can't be reached is tried again, in seconds.
     """
 
     def __init__(
@@ -51,6 +53,7 @@ class Connection:
         task: str,
         stream: int = 0,
         timeout: float = DEFAULT_SECONDS,
+        patience: float = RECONNECT_SECONDS,
     ) -> None:
         self.name = name
         self._address = address
@@ -58,6 +61,8 @@ class Connection:
         self._deadlines = deadlines
         self._greeting = json.dumps({"protocol": _protocol.PROTOCOL, "task": task, "stream": stream}).encode()
         self._timeout = timeout
+        self._patience = patience
+        self._is_aborted = False
         self._client: flight.FlightClient | None = None
         self._writer: Any = None
         self._reader: Any = None
@@ -131,6 +136,11 @@ class Connection:
         """End the stream and the connection."""
         self._drop()
 
+    def abort(self) -> None:
+        """Have whoever waits for an answer fail; may be called from another thread."""
+        self._is_aborted = True
+        self._cancel()
+
     def _answer(self, message: tuple[dict[str, Any], Sequence[np.ndarray]], started: float) -> _wire.Message:
         with self._deadlines.within(started + self._timeout, self._cancel):
             if self._writer is None:
@@ -154,7 +164,7 @@ class Connection:
         _protocol.raise_error(header, self.name)
         if self._incarnation not in (None, header["incarnation"]):
             raise PeerLostError(
-                f"Parameter server {self.name} was started anew: the variables that it kept are gone. Start the job "
+                f"Task {self.name} was started anew: what it kept, variables for instance, is gone. Start the job "
                 "again from its last checkpoint; `stratax launch --restarts` does so."
             )
         self._incarnation = header["incarnation"]
@@ -162,7 +172,9 @@ class Connection:
     def _cancel(self) -> None:
         reader = self._reader
         if reader is not None:
-            reader.cancel()
+            # The stream may just be ending.
+            with contextlib.suppress(flight.FlightError, pa.ArrowException):
+                reader.cancel()
 
     def _drop(self) -> None:
         writer, client = self._writer, self._client
@@ -179,12 +191,12 @@ class Connection:
         waited = time.monotonic() - started
         if waited >= self._timeout:
             raise ClusterTimeoutError(
-                f"Parameter server {self.name} at {self._address} did not answer within {self._timeout:g} s. See its "
+                f"Task {self.name} at {self._address} did not answer within {self._timeout:g} s. See its "
                 "output; it may be overloaded, or stand still."
             ) from error
-        if waited >= min(RECONNECT_SECONDS, self._timeout):
+        if self._is_aborted or waited >= min(self._patience, self._timeout):
             raise PeerLostError(
-                f"Parameter server {self.name} at {self._address} can't be reached since {waited:.0f} s. Expected: "
+                f"Task {self.name} at {self._address} can't be reached since {waited:.0f} s. Expected: "
                 "that it runs, and has the secret of this cluster. Received: "
                 f"{shown(str(error).partition(chr(10))[0])}. See its output."
             ) from error

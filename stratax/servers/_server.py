@@ -83,6 +83,10 @@ class MessageServer(flight.FlightServerBase):
         """Return what the server can be asked to do once, by name."""
         return {}
 
+    def write(self, writer: Any, header: dict[str, Any], arrays: Sequence[np.ndarray] = ()) -> None:
+        """Write an answer."""
+        _wire.send(writer, header, arrays)
+
     def look_up(self, header: dict[str, Any], writer: Any) -> bool:
         """Answer a message that changes nothing; return whether it was one.
 
@@ -257,4 +261,4 @@ class ShardServer(MessageServer):
         return {}
 
     def _apply(self, header: dict[str, Any], arrays: Sequence[np.ndarray]) -> dict[str, Any]:
-        return {"versions": self.shards.apply(header["update"], arrays)}
+        return {"versions": self.shards.apply(header["update"], arrays, once=header.get("once"))}

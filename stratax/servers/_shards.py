@@ -8,6 +8,7 @@ the new values.
 import collections
 import contextlib
 import dataclasses
+import logging
 import threading
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -18,6 +19,10 @@ from jax import export
 
 from stratax._shown import shown
 from stratax.errors import BadArgumentError, FailedPreconditionError
+
+# Of how many steps it is remembered that their updates have been made.
+_MOST_REMEMBERED = 100_000
+_logger = logging.getLogger("stratax")
 
 
 @dataclasses.dataclass(slots=True, eq=False)
@@ -59,6 +64,8 @@ class Shards:
         self._shards: dict[str, _Shard] = {}
         self._updates: dict[str, _Update] = {}
         self._num_applied: collections.Counter[str] = collections.Counter()
+        # What has been done once, the oldest first.
+        self._done: collections.OrderedDict[tuple[str, str], None] = collections.OrderedDict()
 
     @property
     def names(self) -> list[str]:
@@ -196,12 +203,14 @@ class Shards:
         with self._lock:
             self._updates.setdefault(update, made)
 
-    def apply(self, update: str, sent: Sequence[np.ndarray]) -> dict[str, int]:
-        """Run an update once.
+    def apply(self, update: str, sent: Sequence[np.ndarray], once: str | None = None) -> dict[str, int]:
+        """Run an update.
 
         Args:
             update: Its name.
             sent: The arrays that it is given.
+            once: What the update is for. Another one of that name for the same is not run: a step that was begun by a
+                task that was given up may come from two tasks.
 
         Returns:
             The versions of the arrays that it replaced.
@@ -217,6 +226,8 @@ class Shards:
                 raise FailedPreconditionError(
                     f"There is no update {shown(update)}. Define it before it is applied."
                 )
+            if once is not None and not self._is_first(update, once):
+                return {name: self._get(name).version for name in found.replaced}
             shards = [self._get(name) for name in found.replaced]
             others = [self._get(name).value for name in found.read]
             values = [shard.value for shard in shards]
@@ -224,6 +235,15 @@ class Shards:
             new = (found.anew if is_read else found.in_place)(values, others, arrays)
             self._num_applied[update] += 1
             return self._replace(found.replaced, shards, new)
+
+    def _is_first(self, update: str, once: str) -> bool:
+        if (update, once) in self._done:
+            _logger.info("An update that came twice, of a step that two workers have run, was made once.")
+            return False
+        self._done[update, once] = None
+        if len(self._done) > _MOST_REMEMBERED:
+            self._done.popitem(last=False)
+        return True
 
     def num_applied(self, update: str) -> int:
         """Return how many times an update was applied."""

@@ -1,11 +1,11 @@
 """The nodes over pipelines and collections of other libraries (data layer)."""
 
 import json
-import threading
 from typing import Any
 
 import numpy as np
 
+from stratax._locks import OwnLock
 from stratax._typing import PyTree
 from stratax.data.elements import (
     Block,
@@ -115,7 +115,7 @@ class ForeignStream(Node):
         self._source = source
         self._spec: Any = source.spec
         self._peeked: _Pass | None = None
-        self._lock = threading.Lock()
+        self._lock = OwnLock()
 
     @property
     def name(self) -> str:

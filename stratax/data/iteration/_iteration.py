@@ -1,9 +1,9 @@
 """One iteration over a plan: its cursor, what its nodes share, and its position as JSON (data layer)."""
 
-import threading
 from collections.abc import Callable
 from typing import Any
 
+from stratax._locks import OwnLock
 from stratax._shown import shown
 from stratax.data.elements import Structure
 from stratax.data.ops import Prefetch, depth_at_root
@@ -30,7 +30,7 @@ class Epochs:
         self.seeds: dict[int, int] = {}
         self.trained = 0
         self._next = 0
-        self._lock = threading.Lock()
+        self._lock = OwnLock()
 
     @property
     def upcoming(self) -> int:

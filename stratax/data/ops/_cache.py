@@ -1,11 +1,11 @@
 """`cache`: elements kept in memory after they were made once (data layer)."""
 
-import threading
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from stratax._locks import OwnLock
 from stratax.data.elements import Block, Columns, Row, Rows, stack_rows
 from stratax.data.ops._prefetch import Prefetch
 from stratax.data.ops.batch._batch import Batch
@@ -72,7 +72,7 @@ class Cache(Node):
 
     def __init__(self, child: Node) -> None:
         self.children = (child,)
-        self._lock = threading.Lock()
+        self._lock = OwnLock()
         self._stores: dict[Any, _Store] = {}
         self._streamed: dict[Any, list[Row]] = {}
         # Another seed gives other elements at the same positions.

@@ -1,7 +1,6 @@
 """The random orders of a plan, however it is rewritten (data layer)."""
 
-import threading
-
+from stratax._locks import OwnLock
 from stratax.data.elements import SeedToDraw
 from stratax.data.plan._run import Run
 
@@ -17,7 +16,7 @@ class Order:
     """
 
     def __init__(self, seed: int | None, *, reshuffle: bool, lazy: bool = False) -> None:
-        self._lock = threading.Lock()
+        self._lock = OwnLock()
         self._later = SeedToDraw()
         self._seed = self._later.draw() if seed is None and not lazy else seed
         self.reshuffle = reshuffle

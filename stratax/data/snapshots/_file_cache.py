@@ -1,11 +1,11 @@
 """`cache(filename)`: elements kept in files after the first whole pass, for later passes and processes (data layer)."""
 
-import threading
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from stratax._locks import OwnLock
 from stratax._shown import shown
 from stratax._typing import StrPath
 from stratax.data.elements import Block, flatten, spec_kind
@@ -42,7 +42,7 @@ class FileCache(Node):
     def __init__(self, child: Node, path: str) -> None:
         self.children = (child,)
         self._path = path
-        self._lock = threading.RLock()
+        self._lock = OwnLock()
         self._source: tuple[Snapshot, Node] | None = None
         # The stored elements are in the order of these seeds, so the seeds are the key of what is stored.
         self._orders = [node.order for node in walk(child) if node.order is not None]

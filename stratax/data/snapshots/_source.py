@@ -1,13 +1,13 @@
 """Reading written elements: at any position where their files lie on this machine, else in order (data layer)."""
 
 import dataclasses
-import threading
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from stratax._locks import OwnLock
 from stratax._shown import shown
 from stratax._typing import PyTree
 from stratax.data.elements import Block, concatenate_blocks, decode_records, flatten
@@ -83,7 +83,7 @@ class SnapshotFiles:
         self._dtypes = [spec.dtype for spec in flatten(snapshot.spec)[0]]
         self._bounds = np.cumsum([0, *(shard.count for shard in snapshot.shards)])
         self._open: dict[int, _OpenShard] = {}
-        self._lock = threading.Lock()
+        self._lock = OwnLock()
 
     @cached_property
     def index(self) -> np.ndarray:
@@ -159,7 +159,7 @@ class SnapshotSource(_Elements):
     def __init__(self, snapshot: Snapshot, spec: PyTree) -> None:
         super().__init__(snapshot, spec)
         self._index: np.ndarray | None = None
-        self._lock = threading.Lock()
+        self._lock = OwnLock()
 
     @property
     def is_uniform(self) -> bool:

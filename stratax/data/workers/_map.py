@@ -2,7 +2,6 @@
 
 import functools
 import math
-import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -10,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from stratax._locks import OwnLock
 from stratax._shown import shown
 from stratax.data.elements import AUTOTUNE, Block, Columns, Row, Rows, TensorSpec, concatenate_blocks, flatten
 from stratax.data.ops import AheadCursor, Map, Mapper
@@ -40,7 +40,7 @@ class WorkerMap(Map):
     def __init__(self, child: Node, function: Callable[..., Any], num_processes: int) -> None:
         super().__init__(child, function, threads=1)
         self._num_processes = num_processes
-        self._lock = threading.Lock()
+        self._lock = OwnLock()
 
     @property
     def reads_ahead(self) -> int | None:

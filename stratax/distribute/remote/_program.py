@@ -1,6 +1,6 @@
 """`RemoteProgram`: a step that pulls the variables it reads, and pushes what changes them (distribute layer)."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
@@ -10,6 +10,7 @@ import numpy as np
 from stratax.core import arrivals, programs, regions, variable_store
 from stratax.core.dispatches import InterruptDeferred
 from stratax.core.placement import check_fits
+from stratax.distribute.remote._step import Assignment, Feed, Input, Push, Step, described
 from stratax.distribute.remote._store import ServerStore
 from stratax.distribute.remote._updates import Update, sum_of_assignments, update_of
 from stratax.errors import TracingError
@@ -97,6 +98,8 @@ def build(
         store,
         update,
         num_assigned,
+        specs=[_spec(aval) for aval in closed.in_avals],
+        function=run,
         compiled=jax.jit(run),
         donated=[],
         kept=list(region.inputs),
@@ -116,13 +119,24 @@ class RemoteProgram(programs.Program):
         store: Where they are.
         update: The update that it has servers make; None for none.
         num_assigned: How many variables it assigns itself.
+        specs: The types of its arguments.
+        function: What is compiled.
         **description: See `Program`.
     """
 
     def __init__(
-        self, store: ServerStore, update: Update | None, num_assigned: int, **description: Any
+        self,
+        store: ServerStore,
+        update: Update | None,
+        num_assigned: int,
+        *,
+        specs: list[jax.ShapeDtypeStruct],
+        function: Callable[..., Any],
+        **description: Any,
     ) -> None:
         super().__init__(**description)
+        self._function = function
+        self._specs = specs
         self._store = store
         self._update = update
         self._num_assigned = num_assigned
@@ -154,6 +168,69 @@ class RemoteProgram(programs.Program):
                 self._store.servers.tell({part.server: part.request(arrays) for part in self._update.parts})
         return self._outputs(results)
 
+    def step(self, traced: Sequence[Any], platform: str) -> tuple[Step, bytes, dict[str, np.ndarray]]:
+        """Return the program as a worker runs it.
+
+        Args:
+            traced: What stands in the program for each of the streams that it is called with.
+            platform: What the worker computes on.
+
+        Returns:
+            What it takes and gives, the exported program, and first values of the variables that each worker has for
+            itself, by name.
+
+        Raises:
+            TracingError: It does something that only this process can do.
+        """
+        if self.can_fail or any(isinstance(source, programs.HostValue) for source in self.kept):
+            raise TracingError(
+                "A step that a coordinator schedules can't call Python while it runs (print, py_function, an "
+                "assertion, a summary). Return what is wanted, and look at it in the coordinator."
+            )
+        own: dict[str, np.ndarray] = {}
+        inputs, specs = [], []
+        for source in self.kept:
+            if isinstance(source, keras.Variable):
+                specs.append(jax.ShapeDtypeStruct(tuple(source.shape), _dtype_of(source)))
+                if variable_store.store_of(source) is self._store:
+                    inputs.append(Input(shards=self._store.layouts.of(source).shards))
+                else:
+                    own[_own_name(source)] = np.asarray(regions.concrete_values([source])[0])
+                    inputs.append(Input(own=_own_name(source)))
+            else:
+                leaf = jax.tree.leaves(source.feed.structure)[source.index]
+                specs.append(_spec(leaf))
+                number = next(i for i, feed in enumerate(self.feeds) if feed is source.feed)
+                inputs.append(Input(feed=number, leaf=source.index))
+        feeds = tuple(
+            Feed(
+                next(index for index, stream in enumerate(traced) if stream is feed.stream),
+                described(feed.structure),
+                feed.is_optional,
+            )
+            for feed in self.feeds
+        )
+        assignments = tuple(
+            Assignment(shards=self._store.layouts.of(variable).all)
+            if variable_store.store_of(variable) is self._store
+            else Assignment(own=_own_name(variable))
+            for variable in self.written
+        )
+        parts = () if self._update is None else self._update.parts
+        pushes = tuple(Push(part.server, part.name, tuple(part.sent)) for part in parts)
+
+        def function(given: list[Any], arguments: list[Any]) -> tuple[list[Any], list[Any]]:
+            changed, results = self._function([], given, arguments)
+            return changed, results
+
+        exported = jax.export.export(jax.jit(function), platforms=(platform,))(specs, self._specs)
+        step = Step(tuple(inputs), feeds, assignments, pushes)
+        return step, bytes(exported.serialize()), own
+
+    def results(self, arrays: Sequence[Any]) -> Any:
+        """Return what the function returns, of the arrays that its program has given."""
+        return self._outputs(arrays)
+
     def _inputs(self, fed: dict[Any, Any]) -> tuple[list[Any], list[Any]]:
         there = [v for v in self._read if variable_store.store_of(v) is self._store]
         here = [v for v in self._read if variable_store.store_of(v) is not self._store]
@@ -166,6 +243,14 @@ class RemoteProgram(programs.Program):
             else:
                 kept.append(fed[source] if source in fed else source.read())
         return [], kept
+
+
+def _own_name(variable: keras.Variable) -> str:
+    return f"{variable.path}@{id(variable)}"
+
+
+def _dtype_of(variable: keras.Variable) -> Any:
+    return jax.dtypes.canonicalize_dtype(variable.dtype)
 
 
 def _spec(aval: Any) -> jax.ShapeDtypeStruct:

@@ -41,6 +41,15 @@ class PushingRegion(regions.Region, PostponesUpdates):
     def lift(self, variable: keras.Variable) -> Any:
         return self.parent.get_current_value(variable)
 
+    def next_element(self, stream: object) -> Any:
+        return self.parent.next_element(stream)
+
+    def next_optional(self, stream: object) -> tuple[Any, Any]:
+        return self.parent.next_optional(stream)
+
+    def iterate(self, stream: object) -> Any:
+        return self.parent.iterate(stream)
+
     def postpone(self, update: PostponedUpdate) -> None:
         self.postponed.append(update)
 

@@ -13,5 +13,6 @@ from ._ownership import own as own
 from ._ownership import owner as owner
 from ._parameter_server import ParameterServerStrategy as ParameterServerStrategy
 from ._placement import UpdatesOnce as UpdatesOnce
+from ._remote_execution import RemoteExecution as RemoteExecution
 from ._strategy import Strategy as Strategy
 from ._tpu import TPUStrategy as TPUStrategy

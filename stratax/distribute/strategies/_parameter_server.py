@@ -13,6 +13,7 @@ from stratax.distribute.input import OnDefaultDevice
 from stratax.distribute.replicas import entered, is_seed_state
 from stratax.distribute.strategies._extended import StrategyExtended
 from stratax.distribute.strategies._membership import Alone
+from stratax.distribute.strategies._one_device import default_strategy
 from stratax.distribute.strategies._placement import Placement, UpdatesOnce
 from stratax.distribute.strategies._remote_execution import RemoteExecution
 from stratax.distribute.strategies._strategy import Strategy
@@ -96,3 +97,7 @@ class ParameterServerStrategy(Strategy):
     @property
     def cluster_resolver(self) -> ClusterResolver:
         return self._cluster_resolver
+
+    def __reduce__(self) -> Any:
+        """Stand on a worker for what a function that makes a dataset asks of it: one replica, one pipeline."""
+        return default_strategy, ()

@@ -47,6 +47,29 @@ class RemoteExecution(Execution):
         *,
         averages_gradients: bool = False,
     ) -> Any:
+        replica_fn = fn if isinstance(fn, Function) else functions.convert(fn)
+        context = ReplicaContext(self._strategy, 1, averages_gradients=averages_gradients)
+        # A step that a coordinator has scheduled pushes as a whole.
+        if isinstance(regions.current_region(), PushingRegion):
+            with entered(self._strategy, context):
+                return jax.tree.map(_value_of, replica_fn(*args, **kwargs))
+        return self.pushing(replica_fn, args, kwargs, context)
+
+    def pushing(
+        self,
+        fn: Callable[..., Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        context: ReplicaContext | None,
+    ) -> Any:
+        """Call a function as a part of the program that is being traced, and have it push what it changes.
+
+        Args:
+            fn: The function.
+            args: Its positional arguments.
+            kwargs: Its keyword arguments.
+            context: The replica that it is called in; None for none.
+        """
         region = regions.current_region()
         if not isinstance(region, regions.ProgramRegion):
             raise errors.StrategyError(
@@ -55,11 +78,8 @@ class RemoteExecution(Execution):
                 "gradients. Call strategy.run outside of the loop, or have the loop in Python."
             )
         self._strategy.extended.place_program()
-        replica_fn = fn if isinstance(fn, Function) else functions.convert(fn)
-        context = ReplicaContext(self._strategy, 1, averages_gradients=averages_gradients)
         with PushingRegion(region) as pushing, entered(self._strategy, context):
-            result = replica_fn(*args, **kwargs)
-            result = jax.tree.map(_value_of, result)
+            result = jax.tree.map(_value_of, fn(*args, **kwargs))
         for variable in pushing.writes.values():
             region.take_over(variable, pushing.final_value(variable), pushing)
         region.handed_on += [regions.HandedOn(update.make, update.arrays) for update in pushing.postponed]

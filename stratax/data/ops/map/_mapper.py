@@ -1,11 +1,11 @@
 """A user's function given to `map`, and the best way to call it (data layer)."""
 
-import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from stratax._locks import OwnLock
 from stratax._shown import shown
 from stratax.data.elements import (
     Nested,
@@ -56,7 +56,7 @@ class Mapper:
         self._function = function
         self._chained: Callable[..., Any] | None = None
         self._input_structure = structure
-        self._lock = threading.Lock()
+        self._lock = OwnLock()
         self._candidates: list[tuple[Vectorised, bool]] | None = None
         self._checked = 0
         self._proof: Proof | None = None

@@ -1,0 +1,116 @@
+"""What closures become: programs, traced once here, which workers run (distribute layer)."""
+
+import threading
+import uuid
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from stratax.core import Function, functions
+from stratax.distribute.coordination._stream import WorkerStream
+from stratax.distribute.remote import RemoteProgram, Step
+from stratax.distribute.replicas import entered
+from stratax.distribute.strategies import Strategy
+from stratax.distribute.strategies import RemoteExecution
+from stratax.errors import InternalError
+
+
+class Made:
+    """A program for a call.
+
+    Attributes:
+        name: What workers know it by.
+        program: The program.
+        streams: The iterators that the call has among its arguments, in order.
+        arrays: The arrays among them.
+        num_elements: How many elements the program takes at most from one of the iterators.
+    """
+
+    def __init__(
+        self, known: "_Known", program: RemoteProgram, streams: list[WorkerStream], arrays: list[np.ndarray]
+    ) -> None:
+        self.name = known.name
+        self.program = program
+        self.streams = streams
+        self.arrays = arrays
+        self.num_elements = max(1, len(program.feeds))
+        self._known = known
+
+    def for_worker(self, platform: str, index: int) -> tuple[Step, bytes, dict[str, np.ndarray]]:
+        """Return the program as it is sent to a worker; see `RemoteProgram.step`.
+
+        Args:
+            platform: What the worker computes on.
+            index: The worker's number.
+        """
+        return self._known.for_worker(self.program, platform, index)
+
+
+class _Known:
+    """What is known of a program: its name, and how it is sent."""
+
+    def __init__(self, traced: list[Any]) -> None:
+        self.name = uuid.uuid4().hex
+        self._traced = traced
+        self._lock = threading.Lock()
+        self._sent: dict[str, tuple[Step, bytes, dict[str, np.ndarray]]] = {}
+
+    def for_worker(
+        self, program: RemoteProgram, platform: str, index: int
+    ) -> tuple[Step, bytes, dict[str, np.ndarray]]:
+        with self._lock:
+            if platform not in self._sent:
+                self._sent[platform] = program.step(self._traced, platform)
+            step, payload, own = self._sent[platform]
+        return step, payload, {name: _of_worker(value, index) for name, value in own.items()}
+
+
+class Programs:
+    """Traces functions that are scheduled.
+
+    Args:
+        strategy: The strategy that they are scheduled under.
+    """
+
+    def __init__(self, strategy: Strategy) -> None:
+        # What tells this coordinator's closures from another's.
+        self.name = uuid.uuid4().hex
+        self._strategy = strategy
+        execution = strategy.extended.execution
+        if not isinstance(execution, RemoteExecution):
+            raise InternalError("A coordinator needs variables on parameter servers.")
+        self._execution = execution
+        self._function = Function(self._traced, autograph=False, calls_argument=True)
+        self._known: weakref.WeakKeyDictionary[Any, _Known] = weakref.WeakKeyDictionary()
+        # One function is traced at a time, by whichever worker's thread comes first.
+        self._lock = threading.Lock()
+
+    def make(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Made:
+        """Return the program of a call, traced if there is none yet.
+
+        Args:
+            function: The function.
+            args: Its positional arguments, with a worker's streams.
+            kwargs: Its keyword arguments.
+        """
+        with self._lock, entered(self._strategy, None):
+            program, traced, arguments = self._function.prepared(function, args, kwargs)
+            if not isinstance(program, RemoteProgram):
+                raise InternalError("A scheduled function was traced as a program of this process.")
+            known = self._known.get(program)
+            if known is None:
+                known = self._known[program] = _Known(traced)
+        return Made(known, program, arguments.streams, [np.asarray(each) for each in arguments.dynamic])
+
+    def _traced(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        converted = function if isinstance(function, Function) else functions.convert(function)
+        return self._execution.pushing(converted, args, kwargs, None)
+
+
+def _of_worker(value: np.ndarray, index: int) -> np.ndarray:
+    """Return a worker's first value of a variable that each has for itself: seeds differ, of the first are as they are."""
+    if value.dtype != np.uint32 or value.shape != (2,):
+        return value
+    return value ^ np.array([(index * 0x9E3779B9) & 0xFFFFFFFF, 0], np.uint32)

@@ -1,0 +1,157 @@
+"""The queue of closures: what waits, what runs, and the first error (distribute layer)."""
+
+import collections
+import contextlib
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from stratax.distribute.coordination._values import RemoteValue
+from stratax.errors import CancelledError
+
+# How many closures may wait: as many as in TensorFlow. Scheduling one more waits.
+MOST_WAITING = 256 * 1024
+
+
+class Closure:
+    """A call that a worker is to make.
+
+    Args:
+        number: What tells it from all others of this coordinator.
+        function: The function.
+        args: Its positional arguments.
+        kwargs: Its keyword arguments.
+    """
+
+    def __init__(
+        self, number: int, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> None:
+        self.number = number
+        self.function = function
+        self.args = args
+        self.kwargs = kwargs
+        self.value = RemoteValue()
+
+
+class ClosureQueue:
+    """Closures, which several threads take and finish.
+
+    Once one has failed, those that wait are cancelled, and whoever schedules or joins next is told, once.
+    """
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._waiting: collections.deque[Closure] = collections.deque()
+        self._num_running = 0
+        self._error: BaseException | None = None
+        self._is_closed = False
+
+    def put(self, closure: Closure) -> None:
+        """Add a closure.
+
+        Raises:
+            StrataxError: An earlier one has failed, or nothing can be run any more.
+        """
+        with self._changed:
+            self._raise_error()
+            while len(self._waiting) >= MOST_WAITING:
+                self._changed.wait(1.0)
+                self._raise_error()
+            self._waiting.append(closure)
+            self._changed.notify_all()
+
+    def get(self, is_wanted: Callable[[], bool]) -> Closure | None:
+        """Return the next closure, which is running from now on; None once nobody wants one any more."""
+        with self._changed:
+            while not self._waiting:
+                if self._is_closed or not is_wanted():
+                    return None
+                self._changed.wait(0.5)
+            if not is_wanted():
+                return None
+            self._num_running += 1
+            return self._waiting.popleft()
+
+    def put_back(self, closure: Closure) -> None:
+        """Let another worker run a closure; it comes before all others."""
+        with self._ended():
+            if self._error is not None:
+                closure.value.fail(_cancelled())
+            else:
+                self._waiting.appendleft(closure)
+
+    def finished(self) -> None:
+        """Note that a closure was run."""
+        with self._ended():
+            pass
+
+    def failed(self, error: BaseException) -> None:
+        """Note that a closure has failed: those that wait are cancelled."""
+        with self._ended():
+            self._fail(error)
+
+    def fail(self, error: BaseException) -> None:
+        """Note that nothing can be run any more."""
+        with self._changed:
+            self._fail(error)
+            self._changed.notify_all()
+
+    def _fail(self, error: BaseException) -> None:
+        if self._error is None:
+            self._error = error
+        for closure in self._waiting:
+            closure.value.fail(_cancelled())
+        self._waiting.clear()
+
+    @contextlib.contextmanager
+    def _ended(self) -> Iterator[None]:
+        with self._changed:
+            self._num_running -= 1
+            yield
+            self._changed.notify_all()
+
+    def wait(self, seconds: float) -> bool:
+        """Wait until everything was run.
+
+        Args:
+            seconds: For how long at most.
+
+        Returns:
+            Whether it was.
+
+        Raises:
+            StrataxError: A closure has failed.
+        """
+        with self._changed:
+            done = self._changed.wait_for(lambda: self._is_done(), seconds)
+            if done:
+                self._raise_error()
+            return done
+
+    def is_done(self) -> bool:
+        """Return whether everything was run; raise what failed."""
+        with self._changed:
+            self._raise_error()
+            return self._is_done()
+
+    def close(self) -> None:
+        """Give out no more closures."""
+        with self._changed:
+            self._is_closed = True
+            self._changed.notify_all()
+
+    def _is_done(self) -> bool:
+        return not self._waiting and not self._num_running
+
+    def _raise_error(self) -> None:
+        if self._error is not None:
+            # Told once; what is scheduled from now on is run.
+            error, self._error = self._error, None
+            raise error
+
+
+def _cancelled() -> CancelledError:
+    return CancelledError(
+        "The step was not run: another one that was scheduled before has failed. See the error that schedule or join "
+        "has raised, and schedule it again."
+    )

@@ -1,0 +1,131 @@
+"""`Server`: a task that serves others, a parameter server or a worker (distribute layer)."""
+
+import logging
+import signal
+import threading
+from typing import Any
+
+from stratax import cluster as clusters
+from stratax._shown import shown
+from stratax.distribute.remote import Servers, WorkerServer
+from stratax.errors import BadArgumentError
+from stratax.servers import MessageServer, ShardServer, issue
+
+# How long a parameter server may take to answer a worker, in seconds.
+_ANSWER_SECONDS = 300.0
+_logger = logging.getLogger("stratax")
+
+
+class Server:
+    """A task that others use: a parameter server keeps shards of variables, a worker runs steps.
+
+    Follows `tf.distribute.Server`. It listens at its address of the cluster, and only to tasks that have the cluster's
+    secret. Several servers may be in one process.
+
+    Args:
+        server_or_cluster_def: The cluster: a `ClusterSpec`, or a dict from jobs to addresses.
+        job_name: The task's job, ``"ps"`` or ``"worker"``; a chief and an evaluator serve nobody. None where the cluster
+            has one job only.
+        task_index: Its number; None where the job has one task only.
+        protocol: Accepted for TensorFlow's signature: tasks speak Arrow Flight over TLS.
+        config: Accepted for TensorFlow's signature.
+        start: Whether it starts at once; else :meth:`start` does it.
+
+    Raises:
+        BadArgumentError: If the cluster has no such task.
+        ClusterError: If nothing can listen at its address.
+
+    Example:
+        >>> server = Server({"ps": ["127.0.0.1:0"]})
+        >>> server.target
+        'grpc://127.0.0.1:0'
+    """
+
+    def __init__(
+        self,
+        server_or_cluster_def: Any,
+        job_name: str | None = None,
+        task_index: int | None = None,
+        protocol: str | None = None,
+        config: object = None,
+        start: bool = True,
+    ) -> None:
+        self._cluster = clusters.ClusterSpec(server_or_cluster_def)
+        self._job = _only("job_name", job_name, list(self._cluster.jobs))
+        self._index = _only("task_index", task_index, list(self._cluster.task_indices(self._job)))
+        self._protocol = protocol or "grpc"
+        self._server: MessageServer | None = None
+        self._ended = threading.Event()
+        if start:
+            self.start()
+
+    @property
+    def server_def(self) -> dict[str, Any]:
+        """The cluster, and which task this is."""
+        return {
+            "cluster": self._cluster.as_dict(),
+            "job_name": self._job,
+            "task_index": self._index,
+            "protocol": self._protocol,
+        }
+
+    @property
+    def target(self) -> str:
+        """The address, as TensorFlow writes it."""
+        return f"{self._protocol}://{self._cluster.task_address(self._job, self._index)}"
+
+    def start(self) -> None:
+        """Begin to listen; does nothing where it listens already."""
+        if self._server is not None or self._job not in ("ps", "worker"):
+            return
+        certificates = issue(clusters.credentials(self._cluster).key)
+        host, port = clusters.host_and_port(self._cluster.task_address(self._job, self._index))
+        if self._job == "ps":
+            self._server = ShardServer(host, port, certificates)
+        else:
+            indices = self._cluster.task_indices("ps") if "ps" in self._cluster.jobs else ()
+            addresses = [self._cluster.task_address("ps", index) for index in indices]
+            servers = Servers(addresses, certificates, timeout=_ANSWER_SECONDS)
+            self._server = WorkerServer(host, port, certificates, servers)
+        _logger.info("Task %s of job %s listens at port %d.", self._index, self._job, self._server.port)
+
+    def join(self) -> None:
+        """Serve until the process is told to end: by SIGTERM, or Ctrl-C."""
+        if threading.current_thread() is threading.main_thread():
+            before = signal.signal(signal.SIGTERM, lambda *_: self._ended.set())
+        try:
+            # In pieces: a wait without an end could not be interrupted on every system.
+            while not self._ended.wait(1.0):
+                pass
+        finally:
+            if threading.current_thread() is threading.main_thread():
+                signal.signal(signal.SIGTERM, before)
+        self.close()
+
+    def close(self) -> None:
+        """Stop listening."""
+        self._ended.set()
+        if self._server is not None:
+            self._server.close()
+
+    @staticmethod
+    def create_local_server(config: object = None, start: bool = True) -> "Server":
+        """Make a server of a cluster that has one worker, at a free port of this machine.
+
+        Args:
+            config: Accepted for TensorFlow's signature.
+            start: Whether it starts at once.
+        """
+        return Server({"worker": ["127.0.0.1:0"]}, start=start)
+
+
+def _only(name: str, given: Any, possible: list[Any]) -> Any:
+    """Return which one was given, or the only one that there is."""
+    if given is None and len(possible) == 1:
+        return possible[0]
+    if given not in possible:
+        raise BadArgumentError(
+            f"The cluster has no such task. Expected: {name} is one of {shown(possible)}. Received: {name}="
+            f"{shown(given)}."
+        )
+    return given

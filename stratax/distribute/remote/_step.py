@@ -1,0 +1,239 @@
+"""A step as it travels to a worker, and how a worker runs it (distribute layer).
+
+A step is a program, exported as StableHLO, with a description of what it takes and gives: variables by their places on
+servers, elements of the worker's iterators, arguments. Nothing of it is Python.
+"""
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+from stratax.distribute.remote._layout import Shard
+from stratax.distribute.remote._pull import Puller
+from stratax.distribute.remote._servers import Request, Servers, by_server
+from stratax.distribute.remote._updates import Sent
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Input:
+    """Where an input of a step comes from: a variable on servers, one of the worker's own, or an element.
+
+    Attributes:
+        shards: The shards of a variable on servers.
+        own: The name of a variable that each worker has for itself.
+        feed: Which feed of the step it is a leaf of.
+        leaf: Which leaf.
+    """
+
+    shards: tuple[Shard, ...] = ()
+    own: str | None = None
+    feed: int | None = None
+    leaf: int = 0
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Feed:
+    """An element that a step takes from one of the worker's iterators.
+
+    Attributes:
+        iterator: Which of the iterators that the step is called with.
+        leaves: The shapes and dtypes of the element's leaves.
+        is_optional: Whether there may be none; then the first leaf says whether there is one.
+    """
+
+    iterator: int
+    leaves: tuple[tuple[tuple[int, ...], str], ...]
+    is_optional: bool = False
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Assignment:
+    """Where a step's new value of a variable goes: to all shards of it, or to the worker's own."""
+
+    shards: tuple[Shard, ...] = ()
+    own: str | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Push:
+    """What a step has one server do.
+
+    Attributes:
+        server: The server's number.
+        update: The name of the update there.
+        sent: What it is sent.
+    """
+
+    server: int
+    update: str
+    sent: tuple[Sent, ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Step:
+    """What a step takes and gives.
+
+    Attributes:
+        inputs: Where its inputs come from, in order; its arguments come behind.
+        feeds: The elements that it takes.
+        assignments: What its first results are assigned to.
+        pushes: What servers do with the results behind.
+    """
+
+    inputs: tuple[Input, ...]
+    feeds: tuple[Feed, ...]
+    assignments: tuple[Assignment, ...]
+    pushes: tuple[Push, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the description as values of JSON."""
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> "Step":
+        """Return the description that :meth:`as_json` has given."""
+        return cls(
+            inputs=tuple(Input(**{**each, "shards": _shards(each["shards"])}) for each in values["inputs"]),
+            feeds=tuple(
+                Feed(
+                    each["iterator"],
+                    tuple((tuple(shape), dtype) for shape, dtype in each["leaves"]),
+                    each["is_optional"],
+                )
+                for each in values["feeds"]
+            ),
+            assignments=tuple(
+                Assignment(_shards(each["shards"]), each["own"]) for each in values["assignments"]
+            ),
+            pushes=tuple(
+                Push(each["server"], each["update"], tuple(Sent(**sent) for sent in each["sent"]))
+                for each in values["pushes"]
+            ),
+        )
+
+
+class UnfitError(Exception):
+    """The next elements of the worker's iterators are not those that the step was traced for."""
+
+
+class StepRunner:
+    """Runs steps: pulls, takes elements, computes, pushes.
+
+    Args:
+        servers: The parameter servers.
+    """
+
+    def __init__(self, servers: Servers) -> None:
+        self._servers = servers
+        self._puller = Puller(servers)
+        self._own: dict[str, Any] = {}
+
+    def set_own(self, name: str, value: np.ndarray) -> None:
+        """Give a variable of this worker's own its first value, unless it has one."""
+        self._own.setdefault(name, value)
+
+    def run(
+        self,
+        step: Step,
+        compiled: Callable[..., tuple[list[Any], list[Any]]],
+        iterators: Sequence[Any],
+        arguments: Sequence[np.ndarray],
+        once: str,
+    ) -> list[np.ndarray]:
+        """Run a step once.
+
+        Args:
+            step: What it takes and gives.
+            compiled: Its program.
+            iterators: The iterators that it is called with.
+            arguments: Its other arguments.
+            once: What tells this step from all others: servers make its updates once, whoever asks for them.
+
+        Returns:
+            Its results.
+
+        Raises:
+            UnfitError: The elements are not those that the step was traced for. None is lost.
+            OutOfRangeError: An iterator has no more elements.
+        """
+        _check_fits(step, iterators)
+        variables = [each.shards for each in step.inputs if each.shards]
+        pulled = iter(self._puller.pull(variables))
+        # Behind the pull: an element that was taken, and not used, would be lost if a server is.
+        elements = [_taken(feed, iterators[feed.iterator]) for feed in step.feeds]
+        inputs = [
+            next(pulled)
+            if each.shards
+            else self._own[each.own]
+            if each.own is not None
+            else elements[each.feed or 0][each.leaf]
+            for each in step.inputs
+        ]
+        changed, results = compiled(inputs, list(arguments))
+        given = [np.asarray(array) for array in changed]
+        self._assign(step.assignments, given)
+        pushed = given[len(step.assignments) :]
+        if step.pushes:
+            # Waited for: a step whose gradients are lost has to be run again.
+            self._servers.ask(
+                {
+                    push.server: Request(
+                        {"op": "apply", "update": push.update, "once": once},
+                        [sent.of(pushed) for sent in push.sent],
+                    )
+                    for push in step.pushes
+                }
+            )
+        return [np.asarray(array) for array in results]
+
+    def _assign(self, assignments: Sequence[Assignment], values: Sequence[np.ndarray]) -> None:
+        parts = []
+        for assignment, value in zip(assignments, values, strict=False):
+            if assignment.own is not None:
+                self._own[assignment.own] = value
+            parts += [(shard.server, (shard.name, shard.of(value))) for shard in assignment.shards]
+        if parts:
+            self._servers.ask(
+                {
+                    server: Request(
+                        {"op": "assign", "names": [name for name, _ in found]}, [part for _, part in found]
+                    )
+                    for server, found in by_server(parts).items()
+                }
+            )
+
+
+def _shards(values: Sequence[dict[str, Any]]) -> tuple[Shard, ...]:
+    return tuple(Shard(**each) for each in values)
+
+
+def _check_fits(step: Step, iterators: Sequence[Any]) -> None:
+    """Look at the elements that a step will take."""
+    taken: dict[int, int] = {}
+    for feed in step.feeds:
+        skip = taken.get(feed.iterator, 0)
+        iterator = iterators[feed.iterator]
+        found = iterator.peek_up_to(skip, 1) if feed.is_optional else iterator.peek_runs(skip, 1)
+        taken[feed.iterator] = skip + 1
+        expected = feed.leaves[1:] if feed.is_optional else feed.leaves
+        if found and described(found[0][0]) != expected:
+            raise UnfitError
+
+
+def described(structure: Any) -> tuple[tuple[tuple[int, ...], str], ...]:
+    """Return the shapes and dtypes of a structure's leaves."""
+    return tuple(
+        (tuple(leaf.shape), np.dtype(jax.dtypes.canonicalize_dtype(leaf.dtype)).name)
+        for leaf in jax.tree.leaves(structure)
+    )
+
+
+def _taken(feed: Feed, iterator: Any) -> list[Any]:
+    if not feed.is_optional:
+        return list(jax.tree.leaves(iterator.take()))
+    if iterator.peek_up_to(0, 1):
+        return [np.bool_(True), *jax.tree.leaves(iterator.take())]
+    return [np.bool_(False), *(np.zeros(shape, dtype) for shape, dtype in feed.leaves[1:])]

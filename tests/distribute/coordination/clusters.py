@@ -1,0 +1,103 @@
+"""Clusters with parameter servers and workers, in this process or in processes of their own, for tests."""
+
+import contextlib
+import json
+import pathlib
+import signal
+import socket
+import subprocess
+import sys
+
+from stratax.cluster import SimpleClusterResolver
+from stratax.distribute.coordination import ClusterCoordinator, Server
+from stratax.distribute.strategies import ParameterServerStrategy
+
+TASK = pathlib.Path(__file__).with_name("task.py")
+
+
+def free_addresses(count):
+    with contextlib.ExitStack() as stack:
+        sockets = [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)]
+        return [f"127.0.0.1:{each.getsockname()[1]}" for each in sockets]
+
+
+def described(servers, workers):
+    addresses = free_addresses(servers + workers)
+    return {"ps": addresses[:servers], "worker": addresses[servers:], "chief": ["127.0.0.1:1"]}
+
+
+@contextlib.contextmanager
+def coordinator_of(cluster, partitioner=None):
+    """Give a coordinator of a cluster whose tasks run."""
+    resolver = SimpleClusterResolver(cluster, task_type="chief", task_id=0)
+    coordinator = ClusterCoordinator(ParameterServerStrategy(resolver, partitioner))
+    try:
+        yield coordinator
+    finally:
+        coordinator.close()
+        coordinator.strategy.extended.placement.store.servers.close()
+
+
+@contextlib.contextmanager
+def in_process(servers=1, workers=1, partitioner=None):
+    """Give a coordinator whose cluster is in this process, as in TensorFlow's tutorial."""
+    cluster = described(servers, workers)
+    tasks = [
+        Server(cluster, job_name=job, task_index=index, protocol="grpc")
+        for job in ("ps", "worker")
+        for index in range(len(cluster[job]))
+    ]
+    try:
+        with coordinator_of(cluster, partitioner) as coordinator:
+            yield coordinator
+    finally:
+        for task in tasks:
+            task.close()
+
+
+class Processes:
+    """Tasks in processes of their own, by job and number."""
+
+    def __init__(self, cluster):
+        self.cluster = cluster
+        self._tasks = {}
+
+    def start(self, job, index, *, wait=True):
+        """Start a task, anew if it has run before."""
+        command = [sys.executable, str(TASK), json.dumps(self.cluster), job, str(index)]
+        task = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        self._tasks[job, index] = task
+        if wait:
+            self.wait(job, index)
+
+    def wait(self, job, index):
+        """Wait until a task listens."""
+        assert self._tasks[job, index].stdout.readline() == "ready\n"
+
+    def signal(self, job, index, number=signal.SIGKILL):
+        """Send a task a signal; wait for its end if that is one that ends it."""
+        self._tasks[job, index].send_signal(number)
+        if number in (signal.SIGKILL, signal.SIGTERM):
+            return self._tasks[job, index].wait(30)
+        return None
+
+    def close(self):
+        for task in self._tasks.values():
+            task.kill()
+            task.wait()
+            task.stdout.close()
+
+
+@contextlib.contextmanager
+def processes(servers=1, workers=2):
+    """Give tasks that run, each in a process of its own."""
+    tasks = Processes(described(servers, workers))
+    names = [(job, index) for job in ("ps", "worker") for index in range(len(tasks.cluster[job]))]
+    try:
+        for job, index in names:
+            tasks.start(job, index, wait=False)
+        for job, index in names:
+            tasks.wait(job, index)
+        yield tasks
+    finally:
+        tasks.close()

@@ -1,0 +1,195 @@
+"""A coordinator schedules, joins, fetches and fails as TensorFlow's, with a cluster in this process."""
+
+import threading
+
+import jax.numpy as jnp
+import keras
+import numpy as np
+import pytest
+
+import stratax as sx
+from stratax import errors
+from stratax.distribute.coordination import ClusterCoordinator, Server
+from tests.distribute.coordination.clusters import in_process
+from tests.distribute.parameter_servers import one_device
+
+
+@pytest.fixture(scope="module")
+def coordinator():
+    with in_process(servers=1, workers=2) as coordinator:
+        yield coordinator
+
+
+@pytest.fixture
+def strategy(coordinator):
+    return coordinator.strategy
+
+
+def numbers():
+    return sx.data.Dataset.range(1, 1000)
+
+
+def test_results_are_fetched_alone_and_in_structures(coordinator):
+    first = coordinator.schedule(lambda x: x + 1, args=(jnp.float32(1.0),))
+    second = coordinator.schedule(sx.function(lambda x, y=0: {"sum": x + y, "name": "b"}), args=(2,), kwargs={"y": 3})
+    assert first.fetch() == 2.0
+    assert coordinator.fetch({"a": first, "b": [second], "c": 7}) == {"a": 2.0, "b": [{"sum": 5, "name": "b"}], "c": 7}
+    coordinator.join()
+    assert coordinator.done()
+
+
+def test_a_result_is_an_argument_of_another_function(coordinator):
+    first = coordinator.schedule(lambda: jnp.arange(3))
+    assert coordinator.schedule(lambda x: x * 2, args=(first,)).fetch().tolist() == [0, 2, 4]
+
+
+def test_variables_are_changed_once_for_each_function(coordinator, strategy):
+    with strategy.scope():
+        total = sx.Variable(0.0, aggregation="sum")
+
+    def add(amount):
+        total.assign_add(amount)
+        return total.read_value()
+
+    for amount in range(20):
+        coordinator.schedule(add, args=(jnp.float32(amount),))
+    coordinator.join()
+    assert float(total.numpy()) == sum(range(20))
+
+
+def test_tensorflows_example_of_a_worker_dataset(coordinator, strategy):
+    with strategy.scope():
+        v = sx.Variable(0)
+
+    def dataset_fn():
+        return sx.data.Dataset.from_tensor_slices([1, 1, 1])
+
+    @sx.function
+    def worker_fn(iterator):
+        def replica_fn(x):
+            v.assign_add(x)
+            return v.read_value()
+
+        return strategy.run(replica_fn, args=(next(iterator),))
+
+    iterator = iter(coordinator.create_per_worker_dataset(dataset_fn))
+    assert coordinator.fetch(coordinator.schedule(worker_fn, args=(iterator,))) == 1
+
+
+def test_each_worker_has_an_iterator_of_its_own_and_batches_of_other_shapes(coordinator, strategy):
+    def dataset_fn(context):
+        assert (context.num_input_pipelines, context.input_pipeline_id) == (1, 0)
+        return sx.data.Dataset.range(10).batch(4).repeat()
+
+    @sx.function
+    def make():
+        return strategy.distribute_datasets_from_function(dataset_fn)
+
+    iterator = iter(coordinator.create_per_worker_dataset(make))
+    results = [coordinator.schedule(lambda it: next(it) + 0, args=(iterator,)) for _ in range(12)]
+    found = [result.fetch().tolist() for result in results]
+    assert all(each in ([0, 1, 2, 3], [4, 5, 6, 7], [8, 9]) for each in found)
+    assert [8, 9] in found
+
+
+def test_the_end_of_a_dataset_is_an_error_of_join(coordinator):
+    iterator = iter(coordinator.create_per_worker_dataset(sx.data.Dataset.range(2)))
+    for _ in range(8):
+        coordinator.schedule(lambda it: next(it) + 0, args=(iterator,))
+    with pytest.raises(errors.OutOfRangeError):
+        coordinator.join()
+    coordinator.join()
+
+
+def test_an_error_reaches_the_next_join_or_schedule_once_and_cancels_the_rest(coordinator):
+    def fails():
+        raise ValueError("wrong on purpose")
+
+    waiting = threading.Event()
+
+    def slow():
+        assert waiting.wait(10)
+        return jnp.float32(0)
+
+    blockers = [coordinator.schedule(slow) for _ in range(2)]
+    failed = coordinator.schedule(fails)
+    behind = [coordinator.schedule(lambda: jnp.float32(1)) for _ in range(20)]
+    waiting.set()
+    with pytest.raises(ValueError, match="wrong on purpose"):
+        coordinator.join()
+    with pytest.raises(ValueError, match="wrong on purpose"):
+        failed.fetch()
+    assert [float(each.fetch()) for each in blockers] == [0.0, 0.0]
+    with pytest.raises(errors.CancelledError, match="was not run"):
+        behind[-1].fetch()
+    # Told once: what comes now is run.
+    assert float(coordinator.schedule(lambda: jnp.float32(2)).fetch()) == 2.0
+    coordinator.join()
+
+
+def test_wrong_arguments_are_refused(coordinator, strategy):
+    with pytest.raises(errors.BadTypeError, match="schedule expects a function"):
+        coordinator.schedule(3)
+    with pytest.raises(errors.BadArgumentError, match="works with a ParameterServerStrategy"):
+        ClusterCoordinator(one_device())
+    lock = threading.Lock()
+    with pytest.raises(errors.BadTypeError, match="can't be pickled"):
+        coordinator.create_per_worker_dataset(lambda: lock)
+    with pytest.raises(errors.BadTypeError, match="expects a dataset"):
+        coordinator.create_per_worker_dataset(3)
+    assert ClusterCoordinator(strategy) is coordinator
+    iterator = iter(coordinator.create_per_worker_dataset(numbers))
+    with pytest.raises(TypeError, match="iterator of its own"):
+        next(iterator)
+    coordinator.schedule(lambda it: it, args=(coordinator.create_per_worker_dataset(numbers),))
+    with pytest.raises(errors.BadTypeError, match="Expected: iter"):
+        coordinator.join()
+
+
+def test_a_cluster_without_workers_is_refused():
+    with pytest.raises(errors.BadArgumentError, match="job_name is one of"):
+        Server({"ps": ["127.0.0.1:0"], "worker": ["127.0.0.1:0"]}, task_index=0)
+    with pytest.raises(errors.BadArgumentError, match="task_index is one of"):
+        Server({"ps": ["127.0.0.1:0"]}, "ps", 3)
+
+
+def test_servers_tell_their_addresses():
+    server = Server.create_local_server(start=False)
+    assert server.target == "grpc://127.0.0.1:0"
+    assert server.server_def["job_name"] == "worker"
+    chief = Server({"chief": ["127.0.0.1:0"]})
+    assert chief.target == "grpc://127.0.0.1:0"
+    chief.close()
+
+
+def trained(strategy, run, steps=6):
+    """A model with dropout, trained step by step: `run(step)` runs one."""
+    keras.utils.set_random_seed(5)
+    random = np.random.default_rng(0)
+    x = jnp.asarray(random.normal(size=(8, 3)), "float32")
+    with strategy.scope():
+        layers = [keras.layers.Dense(4, "relu"), keras.layers.Dropout(0.5, seed=1), keras.layers.Dense(1)]
+        model = keras.Sequential([keras.Input((3,)), *layers])
+        optimizer = keras.optimizers.Adam(0.05)
+
+    @sx.function
+    def step():
+        def replica():
+            variables = model.trainable_variables
+            loss, grads = sx.value_and_grad(lambda: jnp.mean((model(x, training=True) - x[:, :1]) ** 2), variables)()
+            optimizer.apply_gradients(zip(grads, variables, strict=True))
+            return loss
+
+        return strategy.run(replica)
+
+    return [float(run(step)) for _ in range(steps)], [weight.numpy() for weight in model.weights]
+
+
+@pytest.mark.exact
+def test_one_worker_gives_the_weights_of_one_device():
+    with in_process(servers=2, workers=1) as coordinator:
+        losses, weights = trained(coordinator.strategy, lambda step: coordinator.schedule(step).fetch())
+    expected, expected_weights = trained(one_device(), lambda step: step())
+    np.testing.assert_allclose(losses, expected, rtol=1e-6)
+    for left, right in zip(weights, expected_weights, strict=True):
+        np.testing.assert_allclose(left, right, rtol=1e-6, atol=1e-7)
