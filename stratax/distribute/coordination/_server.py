@@ -7,6 +7,7 @@ from typing import Any
 
 from stratax import cluster as clusters
 from stratax._shown import shown
+from stratax.cluster import exits
 from stratax.distribute.remote import Servers, WorkerServer
 from stratax.errors import BadArgumentError
 from stratax.servers import MessageServer, ShardServer, issue
@@ -90,17 +91,21 @@ class Server:
         _logger.info("Task %s of job %s listens at port %d.", self._index, self._job, self._server.port)
 
     def join(self) -> None:
-        """Serve until the process is told to end: by SIGTERM, or Ctrl-C."""
-        if threading.current_thread() is threading.main_thread():
-            before = signal.signal(signal.SIGTERM, lambda *_: self._ended.set())
-        try:
-            # In pieces: a wait without an end could not be interrupted on every system.
-            while not self._ended.wait(1.0):
-                pass
-        finally:
-            if threading.current_thread() is threading.main_thread():
-                signal.signal(signal.SIGTERM, before)
+        """Serve until the process is told to end, by SIGTERM or Ctrl-C, and end it then with code 0.
+
+        In another thread than the main one it waits for :meth:`close`, and returns.
+        """
+        is_main = threading.current_thread() is threading.main_thread()
+        if is_main:
+            for number in (signal.SIGTERM, signal.SIGINT):
+                signal.signal(number, lambda *_: self._ended.set())
+        # In pieces: a wait without an end can't be interrupted on every system.
+        while not self._ended.wait(1.0):
+            pass
         self.close()
+        if is_main:
+            # An ordinary end waits for the streams of all tasks, which may go on.
+            exits.leave(0)
 
     def close(self) -> None:
         """Stop listening."""
