@@ -9,11 +9,19 @@ from .collectives import HierarchicalCopyAllReduce as HierarchicalCopyAllReduce
 from .collectives import NcclAllReduce as NcclAllReduce
 from .collectives import ReductionToOneDevice as ReductionToOneDevice
 from .collectives import RingAllReduce as RingAllReduce
+from .coordination import ClusterCoordinator as ClusterCoordinator
+from .coordination import PerWorkerValues as PerWorkerValues
+from .coordination import RemoteValue as RemoteValue
+from .coordination import Server as Server
 from .input import DistributedDataset as DistributedDataset
 from .input import DistributedIterator as DistributedIterator
 from .input import InputContext as InputContext
 from .input import InputOptions as InputOptions
 from .input import ValueContext as ValueContext
+from .remote import FixedShardsPartitioner as FixedShardsPartitioner
+from .remote import MaxSizePartitioner as MaxSizePartitioner
+from .remote import MinSizePartitioner as MinSizePartitioner
+from .remote import Partitioner as Partitioner
 from .replicas import PerReplica as PerReplica
 from .replicas import ReduceOp as ReduceOp
 from .replicas import ReplicaContext as ReplicaContext
@@ -27,6 +35,7 @@ from .strategies import CentralStorageStrategy as CentralStorageStrategy
 from .strategies import MirroredStrategy as MirroredStrategy
 from .strategies import MultiWorkerMirroredStrategy as MultiWorkerMirroredStrategy
 from .strategies import OneDeviceStrategy as OneDeviceStrategy
+from .strategies import ParameterServerStrategy as ParameterServerStrategy
 from .strategies import Strategy as Strategy
 from .strategies import StrategyExtended as StrategyExtended
 from .strategies import TPUStrategy as TPUStrategy

@@ -7,12 +7,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-from pyarrow import flight
 
 from stratax._shown import shown
 from stratax.errors import AbortedError, ClusterTimeoutError, PeerLostError
 from stratax.servers import _certificates, _protocol, _wire
+from stratax.servers._arrow import flight, pa
 from stratax.servers._deadlines import Deadlines
 from stratax.servers._server import MOST_MESSAGE_BYTES
 

@@ -9,12 +9,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-from pyarrow import flight
 
 from stratax._shown import shown
 from stratax.errors import AbortedError, BadArgumentError, ClusterError, ResourceExhaustedError, StrataxError
 from stratax.servers import _certificates, _protocol, _wire
+from stratax.servers._arrow import flight, pa
 from stratax.servers._shards import Shards
 
 # How many streams tasks may have open: two for each of a few hundred tasks.

@@ -12,11 +12,10 @@ from typing import Any, NamedTuple
 
 import ml_dtypes
 import numpy as np
-import pyarrow as pa
-from pyarrow import flight
 
 from stratax._shown import shown
 from stratax.errors import BadTypeError, DataLossError
+from stratax.servers._arrow import flight, pa
 
 SCHEMA = pa.schema([("bytes", pa.uint8())])
 

@@ -173,7 +173,9 @@ def test_a_server_that_was_started_anew_is_told_from_the_old_one(certificates, c
     second = ShardServer("127.0.0.1", 0, certificates)
     wire.port = second.port
     wire.cut_after = 0
-    with pytest.raises(PeerLostError, match="was started anew: the variables that it kept are gone"):
+    with pytest.raises(
+        PeerLostError, match="was started anew: what it kept, variables for instance, is gone"
+    ):
         pulled(connection)
     wire.close()
     first.close()

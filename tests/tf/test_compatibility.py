@@ -35,7 +35,7 @@ def test_the_table_has_the_names_that_the_modules_have():
     "name",
     [
         *("tf.TFRecordDataset",),
-        *("tf.distribute.Server", "tf.distribute.experimental.ParameterServerStrategy"),
+        "tf.train.Server",
     ],
 )
 def test_what_the_page_calls_missing_is_missing(name):

@@ -12,8 +12,7 @@ from stratax.core import Function, functions
 from stratax.distribute.coordination._stream import WorkerStream
 from stratax.distribute.remote import RemoteProgram, Step
 from stratax.distribute.replicas import entered
-from stratax.distribute.strategies import Strategy
-from stratax.distribute.strategies import RemoteExecution
+from stratax.distribute.strategies import RemoteExecution, Strategy
 from stratax.errors import InternalError
 
 
@@ -110,7 +109,7 @@ class Programs:
 
 
 def _of_worker(value: np.ndarray, index: int) -> np.ndarray:
-    """Return a worker's first value of a variable that each has for itself: seeds differ, of the first are as they are."""
+    """Return a worker's first value of a variable that each has for itself: seeds differ between workers."""
     if value.dtype != np.uint32 or value.shape != (2,):
         return value
     return value ^ np.array([(index * 0x9E3779B9) & 0xFFFFFFFF, 0], np.uint32)

@@ -25,8 +25,8 @@ class Server:
 
     Args:
         server_or_cluster_def: The cluster: a `ClusterSpec`, or a dict from jobs to addresses.
-        job_name: The task's job, ``"ps"`` or ``"worker"``; a chief and an evaluator serve nobody. None where the cluster
-            has one job only.
+        job_name: The task's job, ``"ps"`` or ``"worker"``; a chief and an evaluator serve nobody. None where the
+            cluster has one job only.
         task_index: Its number; None where the job has one task only.
         protocol: Accepted for TensorFlow's signature: tasks speak Arrow Flight over TLS.
         config: Accepted for TensorFlow's signature.
@@ -37,7 +37,7 @@ class Server:
         ClusterError: If nothing can listen at its address.
 
     Example:
-        >>> server = Server({"ps": ["127.0.0.1:0"]})
+        >>> server = Server({"ps": ["127.0.0.1:0"]}, start=False)
         >>> server.target
         'grpc://127.0.0.1:0'
     """

@@ -1,4 +1,4 @@
-"""What a coordinator gives before it is there: results, and values that each worker has for itself (distribute layer)."""
+"""What a coordinator gives before it is there: results, and values that each worker has (distribute layer)."""
 
 import itertools
 import threading
@@ -33,7 +33,9 @@ class RemoteValue:
         Raises:
             StrataxError: The function has failed, or was cancelled.
         """
-        return jax.tree.map(lambda leaf: np.asarray(leaf) if isinstance(leaf, jax.Array) else leaf, self.get())
+        return jax.tree.map(
+            lambda leaf: np.asarray(leaf) if isinstance(leaf, jax.Array) else leaf, self.get()
+        )
 
     def get(self) -> Any:
         """Wait for the result, and return it.

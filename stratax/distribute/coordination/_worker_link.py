@@ -154,7 +154,9 @@ class WorkerLink:
         if self._life is life:
             self._life = None
             _logger.warning(
-                "Worker %s is lost, and its step goes to another one: %s", self.name, str(error).partition("\n")[0]
+                "Worker %s is lost, and its step goes to another one: %s",
+                self.name,
+                str(error).partition("\n")[0],
             )
         life.connection.abort()
 
@@ -183,7 +185,9 @@ class WorkerLink:
             return self._own(life, leaf) if isinstance(leaf, PerWorkerValues) else leaf
 
         args, kwargs = jax.tree.map(
-            own, (closure.args, closure.kwargs), is_leaf=lambda leaf: isinstance(leaf, RemoteValue | PerWorkerValues)
+            own,
+            (closure.args, closure.kwargs),
+            is_leaf=lambda leaf: isinstance(leaf, RemoteValue | PerWorkerValues),
         )
         for _ in range(_MOST_ATTEMPTS):
             made = self._programs.make(closure.function, args, kwargs)

@@ -4,10 +4,10 @@ from ._partitioners import FixedShardsPartitioner as FixedShardsPartitioner
 from ._partitioners import MaxSizePartitioner as MaxSizePartitioner
 from ._partitioners import MinSizePartitioner as MinSizePartitioner
 from ._partitioners import Partitioner as Partitioner
-from ._program import build as build
 from ._program import RemoteProgram as RemoteProgram
+from ._program import build as build
 from ._region import PushingRegion as PushingRegion
 from ._servers import Servers as Servers
-from ._store import ServerStore as ServerStore
 from ._step import Step as Step
+from ._store import ServerStore as ServerStore
 from ._worker import WorkerServer as WorkerServer

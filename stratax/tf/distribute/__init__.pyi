@@ -9,10 +9,12 @@ from stratax.distribute import MirroredStrategy as MirroredStrategy
 from stratax.distribute import MultiWorkerMirroredStrategy as MultiWorkerMirroredStrategy
 from stratax.distribute import NcclAllReduce as NcclAllReduce
 from stratax.distribute import OneDeviceStrategy as OneDeviceStrategy
+from stratax.distribute import ParameterServerStrategy as ParameterServerStrategy
 from stratax.distribute import PerReplica as PerReplica
 from stratax.distribute import ReduceOp as ReduceOp
 from stratax.distribute import ReductionToOneDevice as ReductionToOneDevice
 from stratax.distribute import ReplicaContext as ReplicaContext
+from stratax.distribute import Server as Server
 from stratax.distribute import Strategy as Strategy
 from stratax.distribute import StrategyExtended as StrategyExtended
 from stratax.distribute import TPUStrategy as TPUStrategy
@@ -23,6 +25,7 @@ from stratax.distribute import has_strategy as has_strategy
 from stratax.distribute import in_cross_replica_context as in_cross_replica_context
 
 from . import cluster_resolver as cluster_resolver
+from . import coordinator as coordinator
 from . import experimental as experimental
 
 DistributedValues = stratax.distribute.PerReplica

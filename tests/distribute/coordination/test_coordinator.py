@@ -31,9 +31,15 @@ def numbers():
 
 def test_results_are_fetched_alone_and_in_structures(coordinator):
     first = coordinator.schedule(lambda x: x + 1, args=(jnp.float32(1.0),))
-    second = coordinator.schedule(sx.function(lambda x, y=0: {"sum": x + y, "name": "b"}), args=(2,), kwargs={"y": 3})
+    second = coordinator.schedule(
+        sx.function(lambda x, y=0: {"sum": x + y, "name": "b"}), args=(2,), kwargs={"y": 3}
+    )
     assert first.fetch() == 2.0
-    assert coordinator.fetch({"a": first, "b": [second], "c": 7}) == {"a": 2.0, "b": [{"sum": 5, "name": "b"}], "c": 7}
+    assert coordinator.fetch({"a": first, "b": [second], "c": 7}) == {
+        "a": 2.0,
+        "b": [{"sum": 5, "name": "b"}],
+        "c": 7,
+    }
     coordinator.join()
     assert coordinator.done()
 
@@ -176,7 +182,9 @@ def trained(strategy, run, steps=6):
     def step():
         def replica():
             variables = model.trainable_variables
-            loss, grads = sx.value_and_grad(lambda: jnp.mean((model(x, training=True) - x[:, :1]) ** 2), variables)()
+            loss, grads = sx.value_and_grad(
+                lambda: jnp.mean((model(x, training=True) - x[:, :1]) ** 2), variables
+            )()
             optimizer.apply_gradients(zip(grads, variables, strict=True))
             return loss
 

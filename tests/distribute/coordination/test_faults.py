@@ -42,6 +42,7 @@ def check(counters, steps):
     assert weight.numpy().tolist() == [steps, steps]
 
 
+@pytest.mark.stress
 def test_workers_that_are_killed_lose_no_step_and_repeat_none():
     with processes(servers=2, workers=2) as tasks, coordinator_of(tasks.cluster) as coordinator:
         counters = counted(coordinator)
@@ -57,6 +58,7 @@ def test_workers_that_are_killed_lose_no_step_and_repeat_none():
         check(counters, done)
 
 
+@pytest.mark.stress
 def test_a_worker_that_stands_still_is_given_up_and_what_it_pushes_late_counts_once():
     with processes(servers=1, workers=2) as tasks, coordinator_of(tasks.cluster) as coordinator:
         counters = counted(coordinator)
@@ -76,6 +78,7 @@ def test_a_worker_that_stands_still_is_given_up_and_what_it_pushes_late_counts_o
         check(counters, 50)
 
 
+@pytest.mark.stress
 def test_a_worker_that_comes_late_takes_part_and_one_that_leaves_is_not_missed():
     with processes(servers=1, workers=1) as tasks:
         port = tasks.cluster["worker"][0].rpartition(":")[2]

@@ -1,0 +1,2 @@
+from stratax.distribute import ClusterCoordinator as ClusterCoordinator
+from stratax.distribute import RemoteValue as RemoteValue

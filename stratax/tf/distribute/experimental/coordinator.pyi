@@ -1,0 +1,3 @@
+from stratax.distribute import ClusterCoordinator as ClusterCoordinator
+from stratax.distribute import PerWorkerValues as PerWorkerValues
+from stratax.distribute import RemoteValue as RemoteValue
