@@ -12,6 +12,9 @@ from stratax._shown import shown
 from stratax.checkpoint import _commit, _folder, _store, _tensorflow, _writer
 from stratax.io import unfinished
 
+# Of the keys that TensorFlow gives what an object of its own holds.
+_ENDING = "/.ATTRIBUTES/VARIABLE_VALUE"
+
 
 class Arrays(Protocol):
     """The arrays of a checkpoint, whoever wrote it.
@@ -86,26 +89,30 @@ class CheckpointReader:
         """Return whether there is a variable of this key.
 
         Args:
-            name: The key.
+            name: The key, also with the ending `/.ATTRIBUTES/VARIABLE_VALUE` that TensorFlow gives it.
         """
-        return name in self._arrays.shapes
+        return self._key(name) in self._arrays.shapes
 
     def get_tensor(self, name: str) -> np.ndarray:
         """Return the value of a variable, whole, as a NumPy array.
 
         Args:
-            name: The variable's key.
+            name: The variable's key, as for :meth:`has_tensor`.
 
         Raises:
             BadArgumentError: If there is no such variable.
             FileMissingError: If the checkpoint was replaced or removed since it was opened.
         """
-        if name not in self._arrays.shapes:
+        key = self._key(name)
+        if key not in self._arrays.shapes:
             raise errors.BadArgumentError(
                 f"The checkpoint {shown(self._arrays.path)} has no such variable. Expected: one of "
                 f"{sorted(self._arrays.shapes)}. Received: name={shown(name)}."
             )
-        return self._arrays.read(name)
+        return self._arrays.read(key)
+
+    def _key(self, name: str) -> str:
+        return name if name in self._arrays.shapes else name.removesuffix(_ENDING)
 
 
 def keys_by_name(reader: CheckpointReader) -> dict[str, str]:

@@ -318,6 +318,7 @@ from stratax.v1 import ones_initializer as ones_initializer
 from stratax.v1 import orthogonal_initializer as orthogonal_initializer
 from stratax.v1 import placeholder as placeholder
 from stratax.v1 import placeholder_with_default as placeholder_with_default
+from stratax.v1 import reset_default_graph as reset_default_graph
 from stratax.v1 import scatter_add as scatter_add
 from stratax.v1 import scatter_div as scatter_div
 from stratax.v1 import scatter_max as scatter_max
@@ -359,7 +360,6 @@ from stratax.v1.compat import enable_tensor_equality as enable_tensor_equality
 from stratax.v1.compat import enable_v2_behavior as enable_v2_behavior
 from stratax.v1.compat import enable_v2_tensorshape as enable_v2_tensorshape
 from stratax.v1.compat import executing_eagerly_outside_functions as executing_eagerly_outside_functions
-from stratax.v1.compat import reset_default_graph as reset_default_graph
 from stratax.v1.compat import resource_variables_enabled as resource_variables_enabled
 from stratax.v1.functions import assert_greater_equal as assert_greater_equal
 from stratax.v1.functions import assert_less_equal as assert_less_equal

@@ -53,6 +53,7 @@ from ._graph import get_local_variable as get_local_variable
 from ._graph import no_regularizer as no_regularizer
 from ._graph import placeholder as placeholder
 from ._graph import placeholder_with_default as placeholder_with_default
+from ._graph import reset_default_graph as reset_default_graph
 from ._graph import set_random_seed as set_random_seed
 from ._graph import variable_op_scope as variable_op_scope
 from ._host import ByRow as ByRow

@@ -1,27 +1,39 @@
 """Moving averages of variables, as `tf.compat.v1.train.ExponentialMovingAverage` (v1 layer)."""
 
+import contextlib
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import jax.numpy as jnp
 import keras
+import numpy as np
 
 from stratax._shown import shown
 from stratax._typing import TensorLike
-from stratax.core.regions import equal_on_all_replicas
-from stratax.distribute.replicas import ReduceOp, syncing_replicas
+from stratax.core import Variable
+from stratax.core.regions import concrete_values, equal_on_all_replicas, outside_scopes
+from stratax.distribute.replicas import ReduceOp, get_strategy, syncing_replicas
+from stratax.distribute.strategies import owner
 from stratax.errors import BadTypeError
 from stratax.ops.creation import on_device
-from stratax.v1._current import current
+from stratax.seams.keras import at_path
+from stratax.v1._collections import (
+    GraphKeys,
+    add_to_collection,
+    global_variables,
+    moving_average_variables,
+    trainable_variables,
+)
+from stratax.v1._current import current_or_none, readable
 from stratax.v1._operations import Operation, operations_of
 from stratax.v1._optimizer import make_slot
 from stratax.v1._scope import ModelScope
 
-_MOVING_AVERAGE_VARIABLES = "moving_average_variables"
-
 
 class ExponentialMovingAverage:
-    """Keeps moving averages of variables and tensors, as `tf.compat.v1.train.ExponentialMovingAverage`.
+    """Keeps moving averages of variables and tensors, as `tf.train.ExponentialMovingAverage`.
+
+    Outside of a `model_fn` it keeps those of variables, as in TensorFlow 2: :meth:`apply` updates them at once.
 
     Args:
         decay: The decay: each update moves an average by `1 - decay` of the way.
@@ -52,24 +64,31 @@ class ExponentialMovingAverage:
         """The averages' name."""
         return self._name
 
-    def apply(self, var_list: Iterable[Any] | None = None) -> Operation:
+    def apply(self, var_list: Iterable[Any] | None = None) -> Operation | None:
         """Return the operation that updates averages, which are made where there are none yet.
 
+        Outside of a `model_fn` they are updated at once.
+
         Args:
-            var_list: Variables and tensors; by default the variables that are trained. The average of a variable
-                starts from the variable's value, that of a tensor from 0.
+            var_list: Variables and tensors; by default the variables that are trained, outside of a `model_fn` none.
+                The average of a variable starts from the variable's value, that of a tensor from 0.
 
         Raises:
-            BadTypeError: If one of them is no floating-point number.
-            ModelScopeError: If it is called outside of a `model_fn`.
+            BadTypeError: If one of them is no floating-point number, or outside of a `model_fn` no variable.
         """
         scope = self._entered()
-        averaged = scope.trainable_variables() if var_list is None else list(var_list)
+        averaged = trainable_variables() if var_list is None else list(var_list)
         for each in averaged:
             _check_float(each)
+            if scope is None and not isinstance(each, keras.Variable):
+                raise BadTypeError(
+                    "An ExponentialMovingAverage does not support non-Variable tensors outside of a `model_fn`. "
+                    f"Received: {shown(each)}. Keep the tensor in a tf.Variable, and average that."
+                )
         for each in averaged:
             if id(each) not in self._averages:
-                self._averages[id(each)] = (each, self._make(scope, each))
+                average = self._make_now(each) if scope is None else self._make(scope, each)
+                self._averages[id(each)] = (each, average)
 
         def update() -> None:
             decay = on_device(self._decay).astype(jnp.float32)
@@ -79,6 +98,9 @@ class ExponentialMovingAverage:
             for each in averaged:
                 self._update(each, decay)
 
+        if scope is None:
+            update()
+            return None
         return scope.operation(update, name=self._name, inputs=operations_of(averaged))
 
     def average(self, var: Any) -> keras.Variable | None:
@@ -92,7 +114,7 @@ class ExponentialMovingAverage:
             var: The variable.
         """
         average = self.average(var)
-        return f"{_path(current(), var)}/{self._name}" if average is None else average.path
+        return f"{_path(current_or_none(), var)}/{self._name}" if average is None else average.path
 
     def variables_to_restore(
         self, moving_avg_variables: Iterable[keras.Variable] | None = None
@@ -102,32 +124,28 @@ class ExponentialMovingAverage:
         Args:
             moving_avg_variables: The variables that get averages; by default those that are trained and those that
                 :meth:`apply` was given. All others get what they were.
-
-        Raises:
-            ModelScopeError: If it is called outside of a `model_fn`.
         """
-        scope = current()
         averaged = (
-            [*scope.trainable_variables(), *scope.get_collection(_MOVING_AVERAGE_VARIABLES)]
+            [*trainable_variables(), *moving_average_variables()]
             if moving_avg_variables is None
             else list(moving_avg_variables)
         )
         found = {self.average_name(variable): variable for variable in averaged}
         paths = {variable.path for variable in averaged}
-        for variable in scope.global_variables():
+        for variable in global_variables():
             if variable.path not in paths:
                 found.setdefault(variable.path, variable)
         return found
 
-    def _entered(self) -> ModelScope:
-        scope = current()
+    def _entered(self) -> ModelScope | None:
+        scope = current_or_none()
         if scope is not self._scope:
             self._scope, self._averages, self._debiasing = scope, {}, {}
         return scope
 
     def _make(self, scope: ModelScope, averaged: Any) -> keras.Variable:
         if isinstance(averaged, keras.Variable):
-            scope.add_to_collection(_MOVING_AVERAGE_VARIABLES, averaged)
+            scope.add_to_collection(GraphKeys.MOVING_AVERAGE_VARIABLES, averaged)
             first = scope.value_now(averaged.value)
             return make_slot(scope, averaged, f"{averaged.path}/{self._name}", _given(first))
         path = f"{_path(scope, averaged)}/{self._name}"
@@ -138,6 +156,19 @@ class ExponentialMovingAverage:
                 scope.make_variable(f"{path}/local_step", (), averaged.dtype),
             )
         return average
+
+    def _make_now(self, averaged: keras.Variable) -> keras.Variable:
+        add_to_collection(GraphKeys.MOVING_AVERAGE_VARIABLES, averaged)
+        strategy = owner(averaged)
+        is_in_force = strategy is None or get_strategy() is strategy
+        # A compiled function that calls it for the first time makes it for real, too.
+        with (
+            outside_scopes(),
+            contextlib.nullcontext() if strategy is None or is_in_force else strategy.scope(),
+            at_path(averaged.path.split("/")),
+        ):
+            [first] = concrete_values([averaged])
+            return Variable(np.asarray(first), trainable=False, dtype=averaged.dtype, name=self._name)
 
     def _update(self, averaged: Any, decay: Any) -> None:
         average = self._averages[id(averaged)][1]
@@ -164,10 +195,12 @@ def _given(value: Any) -> Callable[..., Any]:
     return lambda shape, dtype: jnp.array(value, dtype, copy=True)
 
 
-def _path(scope: ModelScope, averaged: Any) -> str:
+def _path(scope: ModelScope | None, averaged: Any) -> str:
     """Return a variable's name, or a tensor's: the one that it was given, or else a new one."""
     if isinstance(averaged, keras.Variable):
         return averaged.path
+    if scope is None:
+        return readable().unique_name("tensor")
     names = [name for name, tensor in scope.tensors().items() if tensor is averaged]
     return names[0] if names else scope.unique_name("tensor")
 

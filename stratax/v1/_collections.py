@@ -49,6 +49,8 @@ class GraphKeys:
 def get_collection(key: str, scope: str | None = None) -> list[Any]:
     """Return what is in a collection, as `tf.get_collection`.
 
+    Outside of a `model_fn` only what was added is in one, and no variable that was not, as in TensorFlow 2.
+
     Args:
         key: The collection's name, one of `GraphKeys` or the program's own.
         scope: A regular expression: only what has a name that begins like this.
@@ -61,12 +63,12 @@ def get_collection(key: str, scope: str | None = None) -> list[Any]:
 
 def get_collection_ref(key: str) -> list[Any]:
     """Return the list that a collection is, which may be changed; of variables a new one."""
-    return current().get_collection_ref(key)
+    return readable().get_collection_ref(key)
 
 
 def add_to_collection(name: str, value: object) -> None:
     """Add to a collection, as `tf.add_to_collection`."""
-    current().add_to_collection(name, value)
+    readable().add_to_collection(name, value)
 
 
 def add_to_collections(names: str | Iterable[str] | None, value: object) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from stratax import errors
+from stratax.v1._default import DEFAULT, DefaultGraph
 
 if TYPE_CHECKING:
     from stratax.v1._scope import ModelScope
@@ -46,13 +47,9 @@ def reading(scope: "ModelScope | None") -> Iterator[None]:
         _active.traced = before
 
 
-def readable() -> "ModelScope":
-    """Return the scope that is traced, or the one that session hooks read while they run.
-
-    Raises:
-        ModelScopeError: If there is neither.
-    """
-    return _active.traced if _active.scope is None and _active.traced is not None else current()
+def readable() -> "ModelScope | DefaultGraph":
+    """Return the scope that is traced, or the one that session hooks read while they run, or the default graph."""
+    return _active.scope or _active.traced or DEFAULT
 
 
 def current_or_none() -> "ModelScope | None":

@@ -1,5 +1,6 @@
 """What a program of TensorFlow 1 asks of its graph and session, and what it may not ask here (v1 layer)."""
 
+import contextlib
 import random
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
@@ -8,9 +9,11 @@ from typing import Any, NoReturn
 from stratax import errors
 from stratax._shown import shown
 from stratax.core import print as print_when_run
+from stratax.core.regions import executing_eagerly
 from stratax.ops import arrays
 from stratax.ops import random as random_ops
-from stratax.v1._current import current, current_or_none
+from stratax.v1._current import current_or_none, readable
+from stratax.v1._default import DEFAULT, DefaultGraph
 from stratax.v1._scope import ModelScope
 from stratax.v1._variable_scope import VariableScope, get_variable, variable_scope
 
@@ -18,14 +21,26 @@ _LOCAL_VARIABLES = "local_variables"
 
 
 class Graph:
-    """What stands for TensorFlow's graph in a `model_fn`: `tf.get_default_graph()` returns it.
+    """What stands for TensorFlow's graph: `tf.get_default_graph()` returns it.
 
     Args:
-        scope: The trace.
+        scope: The trace of a `model_fn`, or what there is outside of one.
     """
 
-    def __init__(self, scope: ModelScope) -> None:
+    def __init__(self, scope: ModelScope | DefaultGraph) -> None:
         self._scope = scope
+
+    @property
+    def building_function(self) -> bool:
+        """Whether a compiled function is being traced."""
+        return not executing_eagerly()
+
+    def as_default(self) -> AbstractContextManager["Graph"]:
+        """Enter a block in which it is the default graph, as it is."""
+        return contextlib.nullcontext(self)
+
+    def finalize(self) -> None:
+        """Do nothing: what is added later can't do harm."""
 
     def get_collection(self, name: str, scope: str | None = None) -> list[Any]:
         """Return what is in a collection, as `tf.get_collection`."""
@@ -91,8 +106,17 @@ class ConfigProto:
 
 
 def get_default_graph() -> Graph:
-    """Return what stands for the graph, in a `model_fn`."""
-    return Graph(current())
+    """Return what stands for the graph: of a `model_fn`, or the one outside, in which nothing is computed."""
+    return Graph(readable())
+
+
+def reset_default_graph() -> None:
+    """Forget what was added to collections outside of a `model_fn`, as `tf.compat.v1.reset_default_graph`."""
+    DEFAULT.reset()
+
+
+def get_default_session() -> None:
+    """Return None: there are no sessions, as in TensorFlow 2."""
 
 
 def get_local_variable(
@@ -187,4 +211,3 @@ placeholder = _refused("placeholder", _FEATURES)
 placeholder_with_default = _refused("placeholder_with_default", _FEATURES)
 Session = _refused("Session", _RUN)
 InteractiveSession = _refused("InteractiveSession", _RUN)
-get_default_session = _refused("get_default_session", _RUN)

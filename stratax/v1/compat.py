@@ -128,7 +128,6 @@ enable_control_flow_v2 = _switch("enable_control_flow_v2", "control flow is XLA'
 disable_resource_variables = _switch("disable_resource_variables", "there is one kind of variables")
 enable_resource_variables = _switch("enable_resource_variables", "there is one kind of variables")
 enable_tensor_equality = _switch("enable_tensor_equality", "arrays are compared element by element")
-reset_default_graph = _switch("reset_default_graph", "there is no graph that could fill up")
 
 
 def disable_tensor_equality() -> None:

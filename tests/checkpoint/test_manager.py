@@ -294,6 +294,9 @@ def test_a_checkpoint_is_read_as_arrays(tmp_path):
     assert reader.get_variable_to_dtype_map()["half"] == reader.get_tensor("half").dtype
     assert reader.has_tensor("v")
     assert not reader.has_tensor("w")
+    assert reader.has_tensor("v/.ATTRIBUTES/VARIABLE_VALUE")
+    assert not reader.has_tensor("w/.ATTRIBUTES/VARIABLE_VALUE")
+    np.testing.assert_array_equal(reader.get_tensor("v/.ATTRIBUTES/VARIABLE_VALUE"), values)
     assert sx.train.checkpoint_exists(path)
     assert not sx.train.checkpoint_exists(tmp_path)
     assert sx.train.load_variable(path, "save_counter") == 1

@@ -112,11 +112,39 @@ def test_what_needs_a_graph_or_session_says_what_to_do():
     for function in (tf.placeholder, tf.placeholder_with_default):
         with pytest.raises(errors.ModelScopeError, match="arguments of a `model_fn`"):
             function(tf.float32, [None])
-    for function in (tf.Session, tf.InteractiveSession, tf.get_default_session):
+    for function in (tf.Session, tf.InteractiveSession):
         with pytest.raises(errors.ModelScopeError, match="An Estimator runs a `model_fn`"):
             function()
-    with pytest.raises(errors.ModelScopeError, match="inside of a `model_fn`"):
-        tf.get_default_graph()
+
+
+def test_outside_of_a_model_fn_the_graph_holds_what_was_added_and_no_variables():
+    tf.reset_default_graph()
+    tf.Variable(1.0)
+    graph = tf.get_default_graph()
+    assert tf.trainable_variables() == tf.global_variables() == tf.local_variables() == []
+    tf.add_to_collection("mine", 1)
+    assert graph.get_collection("mine") == tf.get_collection("mine") == [1]
+    assert tf.get_default_session() is None
+    assert not graph.building_function
+    assert tf.function(lambda: tf.get_default_graph().building_function)()
+    with graph.as_default() as entered:
+        assert entered.get_collection_ref("mine") == [1]
+    assert [graph.unique_name("a"), graph.unique_name("a")] == ["a", "a_1"]
+    with graph.name_scope("s") as name:
+        assert name == "s/"
+    graph.finalize()
+    tf.reset_default_graph()
+    assert tf.get_collection("mine") == []
+
+
+def test_outside_of_a_model_fn_there_is_one_global_step():
+    tf.reset_default_graph()
+    assert tf.train.get_global_step() is None
+    step = tf.train.get_or_create_global_step()
+    assert tf.train.get_global_step() is step is tf.train.get_or_create_global_step()
+    with pytest.raises(errors.BadArgumentError, match="already exists"):
+        tf.train.create_global_step()
+    tf.reset_default_graph()
 
 
 def test_a_seed_decides_first_values():
@@ -140,7 +168,7 @@ def test_print(capfd):
         return tf.Print(x, [x + 1], "values:")
 
     assert float(Step(body)(np.float32(4))) == 4
-    assert "values: 5.0" in capfd.readouterr().err
+    assert "values: 5" in capfd.readouterr().err
 
 
 def test_functions_have_their_older_arguments():
