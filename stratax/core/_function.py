@@ -35,6 +35,7 @@ from stratax.core import (
     _texts,
     _tracebacks,
 )
+from stratax.seams import jax as seam
 
 # How many programs one function keeps; the oldest goes first.
 MAX_PROGRAMS = 256
@@ -320,7 +321,9 @@ class Function(_signature.Alias):
 
         body.__name__ = getattr(self.python_function, "__name__", "function")
         try:
-            closed = jax.make_jaxpr(body)(*[_abstract(value) for value in arguments.dynamic])
+            # A pipeline calls its functions where JAX computes what it can, and inputs of a program have no value.
+            with seam.without_folding():
+                closed = jax.make_jaxpr(body)(*[_abstract(value) for value in arguments.dynamic])
         except _FOREIGN_ERRORS as error:
             raise errors.TracingError(_explain(self, error)) from error
         finally:

@@ -39,6 +39,7 @@ __all__ = [
     "operation_of",
     "outside_axes",
     "partial_eval",
+    "without_folding",
     "xla_bridge",
 ]
 
@@ -49,6 +50,12 @@ def inside_axis(name: str, size: int) -> Iterator[None]:
     # Without the check of JAX 0.10 that a value differs between devices, which only `shard_map` can tell.
     with core.extend_axis_env_nd([(name, size)]), config._check_vma(False):
         yield
+
+
+def without_folding() -> contextlib.AbstractContextManager[None]:
+    """Have a trace in a block record every operation, also inside of `jax.ensure_compile_time_eval`."""
+    context: contextlib.AbstractContextManager[None] = config.eager_constant_folding(False)
+    return context
 
 
 @contextlib.contextmanager

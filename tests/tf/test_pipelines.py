@@ -71,3 +71,16 @@ def test_options_and_cardinality_have_tensorflows_places():
     assert tf.data.experimental.cardinality(dataset) == 5
     assert tf.data.experimental.cardinality(dataset.repeat()) == tf.data.INFINITE_CARDINALITY
     assert dataset.element_spec == tf.TensorSpec((), tf.int64)
+
+
+def test_a_compiled_function_of_a_pipeline_draws_and_reads_variables():
+    scale = tf.Variable(3.0)
+
+    @tf.function
+    def crop(image):
+        doubled = image * 2.0
+        return tf.image.random_crop(doubled, [2, 2, 3]) * scale
+
+    images = tf.data.Dataset.from_tensor_slices(np.ones([3, 4, 4, 3], np.float32))
+    parts = list(images.map(crop).as_numpy_iterator())
+    np.testing.assert_array_equal(parts, np.full([3, 2, 2, 3], 6.0))

@@ -1,5 +1,5 @@
 from keras.preprocessing.sequence import *
 
-from stratax.seams.keras2 import TimeseriesGenerator as TimeseriesGenerator
-from stratax.seams.keras2 import make_sampling_table as make_sampling_table
-from stratax.seams.keras2 import skipgrams as skipgrams
+from stratax.seams.keras_preprocessing import TimeseriesGenerator as TimeseriesGenerator
+from stratax.seams.keras_preprocessing import make_sampling_table as make_sampling_table
+from stratax.seams.keras_preprocessing import skipgrams as skipgrams
