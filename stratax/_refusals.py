@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, cast
 
+from stratax import _tracebacks
 from stratax._shown import cut, shown
 from stratax.errors import OperandError
 
@@ -63,11 +64,15 @@ def raises_named(function: _Function) -> _Function:
     @functools.wraps(function)
     def named(*args: Any, **kwargs: Any) -> Any:
         try:
-            return function(*args, **kwargs)
+            try:
+                return function(*args, **kwargs)
+            except Exception as error:
+                if (other := refused(function, args, kwargs, error)) is None:
+                    raise
+                raise other from error
         except Exception as error:
-            if (other := refused(function, args, kwargs, error)) is None:
-                raise
-            raise other from error
+            _tracebacks.shorten(error)
+            raise
 
     return cast(_Function, named)
 

@@ -13,7 +13,7 @@ import jax.extend.core
 import keras
 import numpy as np
 
-from stratax import errors
+from stratax import _tracebacks, errors
 from stratax._shown import shown
 from stratax._typing import PyTree
 from stratax.core import (
@@ -33,7 +33,6 @@ from stratax.core import (
     _signature,
     _stages,
     _texts,
-    _tracebacks,
 )
 from stratax.seams import jax as seam
 

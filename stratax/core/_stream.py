@@ -11,6 +11,7 @@ from typing import Any
 
 import jax
 
+from stratax import _tracebacks
 from stratax.core import _capture
 from stratax.errors import BadArgumentError, OutOfRangeError, TracingError
 
@@ -111,6 +112,9 @@ class Stream(abc.ABC):
         except OutOfRangeError:
             # Python's `for` ends without a second error in the traceback.
             raise StopIteration from None
+        except Exception as error:
+            _tracebacks.shorten(error)
+            raise
 
 
 _SOURCE_METHODS = ("__iter__", "stream_signature")

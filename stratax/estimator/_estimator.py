@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from stratax import errors
+from stratax import _tracebacks, errors
 from stratax._shown import shown
 from stratax.checkpoint.named import give
 from stratax.core import CompiledPrograms
@@ -134,6 +134,7 @@ class Estimator:
         """
         return _checkpoints.variable_value(self._trained(), name)
 
+    @_tracebacks.shortened
     def train(
         self,
         input_fn: Callable[..., Any],
@@ -189,6 +190,7 @@ class Estimator:
         _logger.info("Loss for final step: %s.", run.last_loss())
         return self
 
+    @_tracebacks.shortened
     def evaluate(
         self,
         input_fn: Callable[..., Any],
@@ -263,7 +265,8 @@ class Estimator:
         strategy = self._predicting()
         model = self._model(ModeKeys.PREDICT, strategy, path)
         model.predict_keys = _prediction.as_keys(predict_keys)
-        with self._input(strategy, input_fn, ModeKeys.PREDICT) as given:
+        # A generator: each of its steps is made within.
+        with _tracebacks.shortened, self._input(strategy, input_fn, ModeKeys.PREDICT) as given:
             if not given.build(model, may_be_empty=True):
                 return
             self._read(model, strategy, path)

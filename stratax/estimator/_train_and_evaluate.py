@@ -8,7 +8,7 @@ import secrets
 import time
 from typing import Any
 
-from stratax import errors
+from stratax import _tracebacks, errors
 from stratax._shown import shown
 from stratax.checkpoint import checkpoint_exists, checkpoints_iterator
 from stratax.cluster.launching import end_by_itself
@@ -31,6 +31,7 @@ _BEGIN_SECONDS = 60.0
 _EVALUATOR, _CHIEFS, _WORKERS = "evaluator", ("chief", "master"), ("worker",)
 
 
+@_tracebacks.shortened
 def train_and_evaluate(
     estimator: Estimator, train_spec: TrainSpec, eval_spec: EvalSpec
 ) -> tuple[dict[str, Any] | None, list[Any]] | None:

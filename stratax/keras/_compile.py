@@ -14,10 +14,10 @@ from typing import Any
 
 import keras
 
-from stratax import errors
+from stratax import _tracebacks, errors
 from stratax._callers import stack_level
 from stratax._shown import shown
-from stratax.core import creation, dispatches, variable_store
+from stratax.core import creation, variable_store
 from stratax.distribute import Strategy, strategies
 from stratax.distribute.replicas import get_strategy, has_strategy, in_cross_replica_context, is_default
 from stratax.keras import (
@@ -138,7 +138,7 @@ def _call_hook(original: Callable[..., Any], name: str) -> Callable[..., Any]:
             try:
                 return getattr(trainer, name)(*args, **kwargs)
             except Exception as error:
-                dispatches.shorten(error)
+                _tracebacks.shorten(error)
                 raise
         if has_strategy() and self.compiled:
             raise errors.StrategyError(

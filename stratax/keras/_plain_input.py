@@ -9,7 +9,7 @@ import keras
 import numpy as np
 from keras import tree
 
-from stratax import errors
+from stratax import _tracebacks, errors
 from stratax._callers import stack_level
 from stratax._shown import shown
 from stratax._typing import PyTree
@@ -123,4 +123,4 @@ def _hook(original: Callable[..., Any]) -> Callable[..., Any]:
             )
         return DatasetAdapter(x, class_weight)
 
-    return get_data_adapter
+    return _tracebacks.shortened(get_data_adapter)

@@ -6,12 +6,14 @@ and an argument is taken only where Keras would refuse it.
 
 import functools
 import itertools
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import keras
 import numpy as np
 
+from stratax import _callers, _tracebacks
 from stratax._shown import shown
 from stratax.errors import BadArgumentError
 from stratax.keras2 import _files, _images
@@ -20,6 +22,10 @@ from stratax.seams import keras2 as seam
 _TRAINER = "keras.src.trainers.trainer:Trainer"
 _JAX_TRAINER = "keras.src.backend.jax.trainer:JAXTrainer"
 _OPTIMIZER = "keras.src.optimizers.base_optimizer:BaseOptimizer"
+_INPUT_SHAPE = (
+    "Do not pass an `input_shape`/`input_dim` argument to a layer: Keras 3 wants a `tf.keras.Input(shape)` as the "
+    "first layer of a Sequential model."
+)
 # How many threads and processes prepare batches: a PyDataset says it itself in Keras 3.
 _PREPARATION = ("max_queue_size", "workers", "use_multiprocessing")
 
@@ -135,16 +141,10 @@ def _with_preparation(original: Callable[..., Any]) -> Callable[..., Any]:
         if given and isinstance(x, keras.utils.PyDataset):
             for name, value in given.items():
                 setattr(x, name, value)
-        try:
-            return original(self, x, *args, **kwargs)
-        except Exception as error:
-            from stratax.core import dispatches
+        return original(self, x, *args, **kwargs)
 
-            # Or this function would be a line of the traceback.
-            dispatches.shorten(error)
-            raise
-
-    return method
+    # Or this function would be a line of the traceback.
+    return _tracebacks.shortened(method)
 
 
 def _predict_probabilities(
@@ -243,6 +243,12 @@ def _with_batch_input_shape(original: Callable[..., Any]) -> Callable[..., Any]:
         if (shape := kwargs.pop("batch_input_shape", None)) is not None:
             kwargs["input_shape"] = tuple(shape[1:])
         kwargs.pop("dynamic", None)
+        size = kwargs.pop("input_dim", None)
+        shape = kwargs.pop("input_shape", None) if size is None else (size,)
+        if shape is not None:
+            # Keras' own warning would point to this function.
+            warnings.warn(_INPUT_SHAPE, stacklevel=_callers.stack_level())
+            seam.set_input_shape(self, shape)
         original(
             self,
             activity_regularizer=activity_regularizer,

@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
+from stratax import _tracebacks
 from stratax.data.elements import RaggedTensor
 from stratax.data.vectorise import gives_tensors
 
@@ -89,9 +90,13 @@ def nameable(function: _Function) -> _Function:
 
             return of_ragged(function, args, kwargs)
         note = _listener.note
-        if note is None:
-            return unnamed(*args, **kwargs)
-        result = function(*args, **kwargs)
+        try:
+            if note is None:
+                return unnamed(*args, **kwargs)
+            result = function(*args, **kwargs)
+        except Exception as error:
+            _tracebacks.shorten(error)
+            raise
         return note(kwargs.get("name") or (args[position] if len(args) > position else None), result)
 
     return told  # type: ignore[return-value]

@@ -53,6 +53,16 @@ WIDENED = (
 _installed: set[str] = set()
 
 
+def set_input_shape(layer: Any, shape: Any) -> None:
+    """Have a Sequential model that begins with a layer take inputs of a shape, as `input_shape` of the layer does.
+
+    Args:
+        layer: The layer.
+        shape: The shape of one example.
+    """
+    layer._input_shape_arg = shape
+
+
 def _owner(path: str) -> tuple[Any, str]:
     module, _, attribute = path.partition(":")
     owner, _, name = attribute.rpartition(".")

@@ -137,3 +137,11 @@ def test_plain_keras_means_what_it_did():
     with pytest.raises(ValueError, match=r"Unrecognized keyword"):
         keras.layers.Dense(1, nonsense=1)
     assert keras.layers.Dense(1).units == 1
+
+
+def test_the_warning_of_an_input_shape_points_to_the_users_line():
+    for argument in ({"input_shape": (2,)}, {"input_dim": 2}):
+        with pytest.warns(UserWarning, match="Do not pass an `input_shape`") as caught:
+            layer = tf.keras.layers.Dense(1, **argument)
+        assert [each.filename for each in caught] == [__file__]
+        assert tf.keras.Sequential([layer]).input_shape == (None, 2)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Hashable
 from concurrent.futures import CancelledError
 from typing import Any
 
+from stratax import _tracebacks
 from stratax._shown import shown
 from stratax._tracing import TRACING
 from stratax.data.elements import Block, Structure, as_tensor, concatenate_blocks, has_tensors, unflatten
@@ -74,7 +75,11 @@ class DatasetIterator(Checkpointable, Stacks):
         """
         if TRACING.depth and (region := tracing_region()) is not None:
             return region.next_element(self)
-        leaves = self._unless_closed(self._feed.row)
+        try:
+            leaves = self._unless_closed(self._feed.row)
+        except Exception as error:
+            _tracebacks.shorten(error)
+            raise
         return self._element([as_tensor(leaf) for leaf in leaves] if self._gives_tensors else leaves)
 
     def get_next(self) -> Any:

@@ -9,6 +9,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
+from stratax import _tracebacks
 from stratax._refusals import refused
 from stratax._tracing import TRACING
 from stratax.data.elements import (
@@ -87,11 +88,15 @@ def gives_tensors(function: Operation) -> Operation:
         is_outermost = has_tensors() and not TRACING.depth
         _pipelines.computes = is_outermost
         try:
-            result = function(*args, **kwargs)
+            try:
+                result = function(*args, **kwargs)
+            except Exception as error:
+                if (other := refused(function, args, kwargs, error)) is None:
+                    raise
+                raise other from error
         except Exception as error:
-            if (other := refused(function, args, kwargs, error)) is None:
-                raise
-            raise other from error
+            _tracebacks.shorten(error)
+            raise
         finally:
             _pipelines.computes = False
         if is_outermost:

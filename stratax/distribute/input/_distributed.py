@@ -4,7 +4,7 @@ import weakref
 from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any
 
-from stratax import errors
+from stratax import _tracebacks, errors
 from stratax._shown import shown
 from stratax.core import Stream, regions
 from stratax.data.iteration import ran_out, runs, stacked
@@ -77,7 +77,11 @@ class DistributedDataset:
         if region is not None:
             found: DistributedIterator = region.iterate(self)
             return found
-        return DistributedIterator(self._strategy, self._source, self._options)
+        try:
+            return DistributedIterator(self._strategy, self._source, self._options)
+        except Exception as error:
+            _tracebacks.shorten(error)
+            raise
 
     def __repr__(self) -> str:
         return f"<stratax.distribute.DistributedDataset of {self._source.dataset!r} for {self._strategy!r}>"

@@ -8,11 +8,11 @@ import jax
 import numpy as np
 from jax.sharding import Mesh
 
-from stratax import errors
+from stratax import _tracebacks, errors
 from stratax._shown import shown
 from stratax._typing import PyTree
 from stratax.cluster import ClusterResolver, device_name
-from stratax.core import dispatches, regions
+from stratax.core import regions
 from stratax.data.foreign import adopted
 from stratax.distribute.collectives import CrossDeviceOps
 from stratax.distribute.input import DistributedDataset, InputContext
@@ -181,7 +181,7 @@ class Strategy:
             return self._execution.run(fn, tuple(args), kwargs)
         except Exception as error:
             # Frames of Stratax and JAX say nothing to the user.
-            dispatches.shorten(error)
+            _tracebacks.shorten(error)
             raise
 
     def experimental_run_v2(

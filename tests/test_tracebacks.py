@@ -5,11 +5,12 @@ import traceback
 import jax
 import jax.numpy as jnp
 import keras
+import numpy as np
 import pytest
 
 import stratax as sx
-from stratax import errors
-from stratax.core import _tracebacks
+import stratax.tf as tf
+from stratax import _tracebacks, errors
 
 
 def failing(x):
@@ -87,3 +88,51 @@ def test_an_error_of_ours_shows_the_call_and_one_that_may_be_a_mistake_of_ours_s
     with pytest.raises(AttributeError, match="a mistake") as caught:
         function(1.0)
     assert lines_of(caught.value)[-1] == "raise_"
+
+
+def test_an_error_of_ours_has_no_note_about_frames():
+    for function in (tf.matmul, tf.function(tf.matmul)):
+        with pytest.raises(errors.BadArgumentError, match="contracting dimensions") as caught:
+            function(tf.ones([2, 3]), tf.ones([2, 3]))
+        assert lines_of(caught.value) == ["test_an_error_of_ours_has_no_note_about_frames"]
+        notes = [*getattr(caught.value, "__notes__", []), *getattr(caught.value.__cause__, "__notes__", [])]
+        assert notes == []
+
+
+def parse(x):
+    return tf.reshape(x, [28, 28])
+
+
+@pytest.mark.parametrize("distribute", [False, True])
+def test_an_error_of_a_pipeline_shows_the_users_lines_only(distribute):
+    dataset = tf.data.Dataset.from_tensor_slices(np.ones((4, 3))).map(parse).batch(2)
+    if distribute:
+        strategy = tf.distribute.MirroredStrategy(["/cpu:0", "/cpu:1"])
+        dataset = strategy.experimental_distribute_dataset(dataset)
+    with pytest.raises(ValueError, match="cannot reshape") as caught:
+        next(iter(dataset))
+    assert lines_of(caught.value) == ["test_an_error_of_a_pipeline_shows_the_users_lines_only", "parse"]
+    dataset = tf.data.TFRecordDataset("/nowhere/file")
+    with pytest.raises(tf.errors.NotFoundError) as caught:
+        for _ in dataset:
+            pass
+    assert len(lines_of(caught.value)) == 1
+
+
+def test_an_error_that_passes_through_several_functions_of_the_library_is_shortened_once_more():
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+    model.compile("sgd", "mse")
+    with pytest.raises(ValueError, match="cardinality") as caught:
+        model.fit(np.ones([8, 4]), np.ones([7]), workers=2, verbose=0)
+    assert len(lines_of(caught.value)) == 1
+
+
+def model_fn(features, labels, mode):
+    return tf.reshape(features, [3, -1])
+
+
+def test_an_error_of_a_model_fn_shows_the_users_lines_only(tmp_path):
+    estimator = tf.estimator.Estimator(model_fn, tmp_path)
+    with pytest.raises(errors.BadArgumentError, match="reshape") as caught:
+        estimator.train(lambda: tf.data.Dataset.from_tensor_slices(np.ones((4, 2), np.float32)).batch(2))
+    assert lines_of(caught.value) == ["test_an_error_of_a_model_fn_shows_the_users_lines_only", "model_fn"]
