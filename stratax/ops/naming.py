@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 from stratax import _tracebacks
+from stratax._refusals import raises_named
 from stratax.data.elements import RaggedTensor
 from stratax.data.vectorise import gives_tensors
 
@@ -81,7 +82,9 @@ def nameable(function: _Function) -> _Function:
     is_positional = parameters["name"].kind is not inspect.Parameter.KEYWORD_ONLY
     position = list(parameters).index("name") if is_positional else sys.maxsize
     calls_back = any(_FUNCTIONS.search(parameter) for parameter in parameters)
+    # What a function of the user's raises stays as it is.
     unnamed = function if calls_back else gives_tensors(function)
+    refusing = function if calls_back else raises_named(function)
 
     @functools.wraps(function)
     def told(*args: Any, **kwargs: Any) -> Any:
@@ -93,7 +96,7 @@ def nameable(function: _Function) -> _Function:
         try:
             if note is None:
                 return unnamed(*args, **kwargs)
-            result = function(*args, **kwargs)
+            result = refusing(*args, **kwargs)
         except Exception as error:
             _tracebacks.shorten(error)
             raise
