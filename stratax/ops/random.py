@@ -5,6 +5,7 @@ compiled function too, and every replica draws its own.
 """
 
 import functools
+import threading
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
@@ -40,10 +41,53 @@ def _beside_elements(function: _Function) -> _Function:
     return cast(_Function, drawn)
 
 
-_normal = _beside_elements(keras.random.normal)
-_truncated_normal = _beside_elements(keras.random.truncated_normal)
-_uniform = _beside_elements(keras.random.uniform)
-_whole_numbers = _beside_elements(keras.random.randint)
+def _in_one_program(function: _Function) -> _Function:
+    """Have a function of `keras.random` draw in one compiled program where a `Dataset` calls it.
+
+    Keras counts its generator on and draws in some ten steps, each of which is sent to a device by itself. The numbers
+    are the same.
+    """
+    drawn_by_keras = _beside_elements(function)
+
+    def drawn(sizes: tuple[int, ...], low: Any, high: Any, *, dtype: Any, seed: Any) -> Any:
+        is_plain = type(seed) is keras.random.SeedGenerator and {type(low), type(high)} <= {int, float}
+        if not (is_plain and in_pipeline()):
+            return drawn_by_keras(sizes, low, high, dtype=dtype, seed=seed)
+        # Threads of a pipeline must not draw the same.
+        with _drawing:
+            state = seed.state.value
+            numbers, after = (
+                (state, state) if is_traced(state) else _program(function, sizes, low, high, dtype)(state)
+            )
+            if is_traced(numbers):
+                return drawn_by_keras(sizes, low, high, dtype=dtype, seed=seed)
+            seed.state.assign(after)
+        return as_element(np.asarray(numbers))
+
+    return cast(_Function, drawn)
+
+
+_drawing = threading.Lock()
+
+
+@functools.lru_cache(maxsize=1024)
+def _program(
+    function: Callable[..., Any], sizes: tuple[int, ...], low: float, high: float, dtype: Any
+) -> Any:
+    """Return a compiled function of a generator's state, which gives numbers and the state behind them."""
+    import jax
+
+    def draw(state: Any) -> Any:
+        # As a generator counts.
+        return function(sizes, low, high, dtype=dtype, seed=state), state + np.array([0, 1], state.dtype)
+
+    return jax.jit(draw)
+
+
+_normal = _in_one_program(keras.random.normal)
+_truncated_normal = _in_one_program(keras.random.truncated_normal)
+_uniform = _in_one_program(keras.random.uniform)
+_whole_numbers = _in_one_program(keras.random.randint)
 
 
 def set_seed(seed: int) -> None:
