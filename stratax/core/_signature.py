@@ -9,6 +9,7 @@ import dataclasses
 import enum
 import functools
 import inspect
+import itertools
 import types
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
@@ -22,6 +23,9 @@ from stratax.core import _stream, _users
 # RaggedTensors that a pipeline made before JAX was there may be arguments.
 _pytrees.tell_jax()
 _BY_VALUE = (bool, int, str, bytes, type(None), enum.Enum, np.dtype, type, range, slice)
+# What a function captures of these is a part of its key, unless there is much of it.
+_CONTAINERS = frozenset([dict, list, set, tuple])
+_MAX_HELD = 1000
 _ARRAYS = (jax.Array, np.ndarray, np.generic)
 
 
@@ -137,7 +141,7 @@ def closure_key(function: Callable[..., Any]) -> Hashable:
 
 
 def _function_key(function: types.FunctionType, seen: dict[int, int]) -> Hashable:
-    cells = tuple(_cell_key(cell, seen) for cell in function.__closure__ or ())
+    cells = tuple(_cell_key(cell, seen, function) for cell in function.__closure__ or ())
     defaults = tuple(static_key(d, seen) for d in (function.__defaults__ or ()))
     keywords = tuple((k, static_key(d, seen)) for k, d in (function.__kwdefaults__ or {}).items())
     # A lambda in a loop is a new function each time, but with the same code and, often, the same cells.
@@ -150,7 +154,7 @@ def _globals_key(function: types.FunctionType, seen: dict[int, int]) -> Hashable
         return ()
     around = function.__globals__
     return tuple(
-        static_key(around[name], seen) if name in around else None
+        _captured_key(around[name], seen, function) if name in around else None
         for name in _users.globals_read(function.__code__)
     )
 
@@ -161,12 +165,56 @@ def _attributes_key(method: types.MethodType, seen: dict[int, int]) -> Hashable:
     if not isinstance(function, types.FunctionType) or not attributes or not _users.is_users(function):
         return ()
     names = _users.attributes_read(function.__code__)
-    return tuple(static_key(attributes[name], seen) if name in attributes else None for name in names)
+    return tuple(
+        _captured_key(attributes[name], seen, function) if name in attributes else None for name in names
+    )
 
 
-def _cell_key(cell: types.CellType, seen: dict[int, int]) -> Hashable:
+def _captured_key(value: object, seen: dict[int, int], function: types.FunctionType) -> Hashable:
+    """Return a key for what a function captures: of lists and dictionaries, and of objects' attributes, what they hold.
+
+    A function that changes containers itself captures them as they are: its key would be another one at each call.
+    """
+    if not _users.is_users(function) or _users.changes_containers(function.__code__):
+        return static_key(value, seen)
+    if type(value) in _CONTAINERS:
+        return _contents_key(value, seen, [_MAX_HELD])
+    is_code = isinstance(value, types.FunctionType | types.ModuleType | type)
+    held = None if is_code else getattr(value, "__dict__", None)
+    if not held:
+        return static_key(value, seen)
+    plain = [held.get(name) for name in _users.attributes_read(function.__code__)]
+    # Of all else that an object holds, its methods and arrays say how it changes.
+    parts = (_contents_key(part, seen, [_MAX_HELD]) if _is_plain(part) else None for part in plain)
+    return (static_key(value, seen), *parts)
+
+
+def _is_plain(value: object) -> bool:
+    return isinstance(value, (*_BY_VALUE, float, complex)) or type(value) in _CONTAINERS
+
+
+def _contents_key(value: Any, seen: dict[int, int], left: list[int]) -> Hashable:
+    """Return a key for what a container holds; one that is large, or holds itself, is known by its identity."""
+    kind: Any = type(value)
+    if kind not in _CONTAINERS:
+        return static_key(value, seen)
+    left[0] -= len(value) + 1
+    if id(value) in seen or left[0] < 0:
+        return Ref(value)
+    if kind is tuple:
+        return (tuple, *(_contents_key(part, seen, left) for part in value))
+    seen[id(value)] = len(seen)
+    parts = itertools.chain.from_iterable(value.items()) if kind is dict else value
+    keys = (_contents_key(part, seen, left) for part in parts)
+    return (kind, Ref(value), frozenset(keys) if kind is set else tuple(keys))
+
+
+def _cell_key(
+    cell: types.CellType, seen: dict[int, int], function: types.FunctionType | None = None
+) -> Hashable:
     try:
-        return static_key(cell.cell_contents, seen)
+        value = cell.cell_contents
+        return static_key(value, seen) if function is None else _captured_key(value, seen, function)
     except ValueError:  # The cell is still empty: a local function that is defined later.
         return "empty"
 

@@ -65,6 +65,21 @@ def attributes_read(code: types.CodeType) -> tuple[str, ...]:
     return _read(code, ("LOAD_ATTR", "LOAD_METHOD"), "STORE_ATTR")
 
 
+@functools.lru_cache(maxsize=4096)
+def changes_containers(code: types.CodeType) -> bool:
+    """Return whether a function, or one inside it, changes what lists and dictionaries hold, or may do so."""
+    names = {each.opname: each.argval for each in _instructions(code)}
+    return "STORE_SUBSCR" in names or not _CHANGING.isdisjoint(attributes_read(code))
+
+
+_CHANGING = frozenset(
+    [
+        *("add", "append", "appendleft", "clear", "discard", "extend", "insert", "pop", "popitem", "popleft"),
+        *("remove", "reverse", "setdefault", "sort", "update"),
+    ]
+)
+
+
 def _read(code: types.CodeType, loads: tuple[str, ...], store: str) -> tuple[str, ...]:
     instructions = list(_instructions(code))
     stored = {each.argval for each in instructions if each.opname == store}

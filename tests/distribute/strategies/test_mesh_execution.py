@@ -320,6 +320,52 @@ def times_rate(x):
     return x * RATE
 
 
+class Settings:
+    def __init__(self):
+        self.rate = 1.0
+
+
+def test_what_captured_lists_dictionaries_and_objects_hold_is_seen_by_the_next_run(strategy):
+    rates, names, settings, traces = [1.0], {"a": [1.0]}, Settings(), []
+
+    def note():
+        traces.append(1)
+
+    def step(x):
+        note()
+        return x * rates[0] * names["a"][0] * settings.rate
+
+    def run():
+        return float(strategy.experimental_local_results(strategy.run(step, (jnp.float32(2.0),)))[0])
+
+    assert run() == run() == 2.0
+    once = len(traces)
+    rates[0] = 5.0
+    assert run() == run() == 10.0
+    names["a"][0] = 2.0
+    assert run() == 20.0
+    settings.rate = 3.0
+    assert run() == run() == 60.0
+    # Each of them is traced once, and what was traced before is not traced again.
+    assert len(traces) == 4 * once
+    settings.rate = 1.0
+    assert run() == 20.0
+    assert len(traces) == 4 * once
+
+
+def test_a_function_that_changes_a_list_itself_is_traced_once(strategy):
+    traces = []
+
+    def step(x):
+        traces.append(1)
+        return x
+
+    strategy.run(step, (jnp.float32(2.0),))
+    once = len(traces)
+    strategy.run(step, (jnp.float32(2.0),))
+    assert len(traces) == once
+
+
 def test_a_rebound_name_is_seen_by_the_next_run(strategy, monkeypatch):
     def total(fn):
         return float(strategy.reduce("SUM", strategy.run(fn, args=(jnp.float32(1.0),)), axis=None))
