@@ -52,6 +52,7 @@ def install() -> None:
     _logs.install()
     _plain_input.install()
     _plain_state.install()
+    _steps.install()
     _tensorboard.install()
     _whole_saves.install()
 

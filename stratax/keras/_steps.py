@@ -5,6 +5,7 @@ traced carries the state. A model's overridden `train_step`, `test_step` and `pr
 """
 
 import contextlib
+import functools
 import inspect
 from collections.abc import Callable
 from typing import Any
@@ -17,6 +18,7 @@ from stratax.core import regions, value_and_grad
 from stratax.distribute import keras_hooks
 from stratax.distribute.replicas import syncing_replicas
 from stratax.keras import _metrics
+from stratax.seams import keras as seam
 from stratax.seams.keras import data_adapter_utils
 
 Step = Callable[[Any], Any]
@@ -60,15 +62,40 @@ def _with_global_results(model: keras.Model, step: Step) -> Step:
     def with_global_results(data: PyTree) -> Any:
         with _metrics.global_results(model):
             logs = step(data)
-        return logs if isinstance(logs, dict) else None
+        return _values(logs) if isinstance(logs, dict) else None
 
     return with_global_results
 
 
+def _values(results: Any) -> Any:
+    """Return metrics' results with the values of variables, which a metric of the user's own may give."""
+    return keras.tree.map_structure(
+        lambda result: result.value if isinstance(result, keras.Variable) else result, results
+    )
+
+
+def install() -> None:
+    """Let a metric's result be a variable, as on TensorFlow."""
+    seam.install("stratax.keras", {"keras.src.trainers.trainer:Trainer.get_metrics_result": _results_hook})
+
+
+def _results_hook(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def get_metrics_result(self: keras.Model) -> Any:
+        return _values(original(self))
+
+    return get_metrics_result
+
+
 def builds_model(model: keras.Model) -> bool:
     """Return whether a model's own training step creates its variables: a model (a GAN, say) that can't be called."""
+    return trains_by_itself(model) and type(model).call is keras.Model.call
+
+
+def trains_by_itself(model: keras.Model) -> bool:
+    """Return whether a model has a training step of its own that takes what the input gives, `(data)`."""
     override = _override(model, "train_step")
-    return override is not None and not _takes_state(override) and type(model).call is keras.Model.call
+    return override is not None and not _takes_state(override)
 
 
 def _override(model: keras.Model, name: str) -> Step | None:

@@ -400,7 +400,7 @@ class Trainer:
             elif not predicting and _steps.builds_model(model):
                 pass
             elif not predicting and self._is_unbuilt():
-                _KERAS_BUILD(model, data_batch=adapter.example())
+                self._build_with(adapter.example())
             # Its slots have to exist before the step is traced, so that a backup can restore them.
             elif not predicting and not model.optimizer.built:
                 model.optimizer.build(model.trainable_variables)
@@ -408,6 +408,18 @@ class Trainer:
                 # Whether or not it was built here: a loaded optimizer lacks the variable.
                 keras_hooks.prepare(model.optimizer)
         self.own_variables()
+
+    def _build_with(self, batch: PyTree) -> None:
+        try:
+            _KERAS_BUILD(self.model, data_batch=batch)
+        except Exception:
+            # A step of the model's own may mean something else by a batch than (x, y, sample_weight), such as the
+            # three images of a triplet. TensorFlow's Keras calls nothing but that step.
+            if not _steps.trains_by_itself(self.model):
+                raise
+            layers = self.model._flatten_layers(include_self=False)
+            if not self.model.optimizer.built and all(layer.built for layer in layers):
+                self.model.optimizer.build(self.model.trainable_variables)
 
     def _is_unbuilt(self) -> bool:
         """Return whether Keras would look at a batch to build the model; see `Trainer._symbolic_build` there."""

@@ -1,5 +1,7 @@
 """`fit`, `evaluate` and `predict` take Datasets and steps with TensorFlow's arguments where there is no strategy."""
 
+import contextlib
+
 import keras
 import numpy as np
 import pytest
@@ -172,3 +174,64 @@ def test_a_backup_within_an_epoch_warns_that_it_holds_no_position(tmp_path):
     with pytest.warns(RuntimeWarning, match="no position in the input.*OneDeviceStrategy") as caught:
         model.fit(dataset, verbose=0, callbacks=[backup])
     assert caught[0].filename == __file__
+
+
+class Hits(keras.metrics.Metric):
+    """Gives a variable for its result, as TensorFlow's guides do."""
+
+    def __init__(self, name="hits"):
+        super().__init__(name=name)
+        self.hits = self.add_weight(name="hits", initializer="zeros")
+
+    def update_state(self, y_true, y_pred, sample_weight=None):
+        self.hits.assign_add(keras.ops.sum(keras.ops.cast(y_pred > -10, "float32")))
+
+    def result(self):
+        return self.hits
+
+
+@pytest.mark.parametrize("kind", [keras.Model, LikeTensorFlow])
+@pytest.mark.parametrize("strategy", [None, "mirrored"])
+def test_a_metric_may_give_a_variable(kind, strategy):
+    with sx.distribute.MirroredStrategy().scope() if strategy else contextlib.nullcontext():
+        inputs = keras.Input([2])
+        model = kind(inputs, layers.Dense(1)(inputs))
+        model.compile("sgd", "mse", metrics=[Hits()])
+        history = model.fit(dataset(), epochs=2, validation_data=dataset(), verbose=0).history
+    assert history["hits"] == [20.0, 20.0]
+    assert history["val_hits"] == [20.0, 20.0]
+
+
+class Triplets(keras.Model):
+    """Takes three arrays for one input, and trains them by a step of its own."""
+
+    def __init__(self, network):
+        super().__init__()
+        self.network = network
+
+    def call(self, inputs):
+        return self.network(inputs)
+
+    def train_step(self, data):
+        with sx.GradientTape() as tape:
+            near, far = self.network(data)
+            loss = keras.ops.mean(near - far)
+        variables = self.network.trainable_variables
+        self.optimizer.apply_gradients(zip(tape.gradient(loss, variables), variables, strict=True))
+        return {"distance": loss}
+
+
+def test_a_step_may_mean_something_else_by_a_batch_of_three_than_keras_does():
+    inputs = [keras.Input([2], name=name) for name in ("anchor", "near", "far")]
+    anchor, near, far = (layers.Dense(2)(each) for each in inputs)
+    model = Triplets(keras.Model(inputs, [anchor - near, anchor - far]))
+    model.compile(keras.optimizers.Adam(0.01))
+    triplets = sx.data.Dataset.from_tensor_slices((X, X + 1, X - 1)).batch(10)
+    history = model.fit(triplets, epochs=2, verbose=0).history
+    assert history["distance"][1] < history["distance"][0]
+
+
+def test_an_error_of_call_is_raised_where_keras_own_step_would_call_it():
+    model = make()
+    with pytest.raises(ValueError, match="incompatible with the layer"):
+        model.fit(sx.data.Dataset.from_tensor_slices((np.ones([4, 3]), np.ones([4, 1]))).batch(2), verbose=0)
