@@ -308,12 +308,15 @@ def _said(parent: Known, name: str, others: tuple[str, ...] = ()) -> str:
 
 
 def _bases(known: Known) -> Iterator[str]:
-    """Yield the names in TensorFlow that base classes of a class have if they stand beside it."""
-    if isinstance(known.what, _sources.Class):
-        place = known.path.rpartition(".")[0]
-        for base in _sources.lineage(known.what):
-            if isinstance(base, _sources.Class) and base != known.what:
-                yield f"{place}.{base.node.name}"
+    """Yield the names that base classes of a class have in TensorFlow if they stand beside it or above."""
+    if not isinstance(known.what, _sources.Class):
+        return
+    places = known.path.split(".")[:-1]
+    for base in _sources.lineage(known.what):
+        if isinstance(base, _sources.Class) and base != known.what:
+            # In the module of the class, or in one around it, as `tf.estimator` is around `tf.estimator.tpu`.
+            for length in range(len(places), 0, -1):
+                yield ".".join([*places[:length], base.node.name])
 
 
 def _result(called: Known) -> Known | None:
