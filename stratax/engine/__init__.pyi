@@ -13,6 +13,7 @@ from ._passes import DatasetPasses as DatasetPasses
 from ._passes import NumberedPasses as NumberedPasses
 from ._plan import describe as describe
 from ._program import StepProgram as StepProgram
+from ._program import unstacked as unstacked
 from ._resumption import InputPosition as InputPosition
 from ._resumption import Resumption as Resumption
 from ._step_iterator import StepIterator as StepIterator

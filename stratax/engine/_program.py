@@ -4,10 +4,14 @@ import functools
 from collections.abc import Callable, Collection
 from typing import Any
 
+import jax
+import jax.numpy as jnp
+
 from stratax._typing import PyTree
 from stratax.core import CompiledPrograms, Function
 from stratax.distribute import Strategy
 from stratax.distribute.replicas import entered
+from stratax.distribute.strategies import StepByStep
 from stratax.engine import _blocks
 
 # Looks at a traced program, as a `jax.extend.core.ClosedJaxpr`.
@@ -26,6 +30,10 @@ class StepProgram:
         name: What the function is called in messages and profiles.
         compiled: What was compiled before, to be run again where it is the same.
         on_trace: Called with each program's `ClosedJaxpr` before it is compiled.
+        gives_rows: Whether what several steps give is joined along the first dimension; else the last step's counts.
+
+    Attributes:
+        block: The function that is traced.
     """
 
     def __init__(
@@ -35,9 +43,13 @@ class StepProgram:
         name: str,
         compiled: CompiledPrograms | None = None,
         on_trace: OnTrace | None = None,
+        *,
+        gives_rows: bool = False,
     ) -> None:
-        named = _Named(block, name)
+        self.block = named = _Named(block, name)
         self._strategy = strategy
+        self._gives_rows = gives_rows
+        self._is_one_by_one = isinstance(strategy.extended.execution, StepByStep)
         self._function = Function(
             named,
             autograph=False,
@@ -88,7 +100,7 @@ class StepProgram:
             on_trace: Called with each program's `ClosedJaxpr` before it is compiled.
         """
         block = functools.partial(_blocks.each_step_block, strategy, step, of_first=of_first)
-        return cls(strategy, block, name, compiled, on_trace)
+        return cls(strategy, block, name, compiled, on_trace, gives_rows=True)
 
     @classmethod
     def of_examples(
@@ -112,7 +124,7 @@ class StepProgram:
             on_trace: Called with each program's `ClosedJaxpr` before it is compiled.
         """
         block = functools.partial(_blocks.predict_block, strategy, step, of_first=of_first)
-        return cls(strategy, block, name, compiled, on_trace)
+        return cls(strategy, block, name, compiled, on_trace, gives_rows=True)
 
     @property
     def num_programs(self) -> int:
@@ -127,7 +139,19 @@ class StepProgram:
             element: Their batches: one, or, if there are several, stacked on a leading dimension.
         """
         with entered(self._strategy, None):
-            return self._function(steps, element)
+            if steps == 1 or not self._is_one_by_one:
+                return self._function(steps, element)
+            outputs = [self._function(1, each) for each in unstacked(steps, element)]
+        if not self._gives_rows:
+            return outputs[-1]
+        return jax.tree.map(lambda *rows: jnp.concatenate(rows), *outputs)
+
+
+def unstacked(steps: int, element: PyTree) -> list[Any]:
+    """Return the batches of several steps, which are stacked on a leading dimension."""
+    if steps == 1:
+        return [element]
+    return [jax.tree.map(lambda leaf: leaf[step], element) for step in range(steps)]
 
 
 class _Named:

@@ -25,6 +25,7 @@ from stratax.keras import (
     _callback_list,
     _epochs,
     _logs,
+    _scheduled,
     _steps,
     _writers,
 )
@@ -93,7 +94,10 @@ class Trainer:
         self._make("predict", self._predict, force=force)
 
     def jax_state_sync(self) -> None:
-        """See `keras.Model.jax_state_sync`: there is nothing to do, the variables always hold the state."""
+        """See `keras.Model.jax_state_sync`: the variables hold the state, once workers have run their steps."""
+        scheduled = self._scheduled()
+        if scheduled is not None:
+            scheduled.settle()
 
     def _symbolic_build(self, iterator: object = None, data_batch: object = None) -> None:
         """Do nothing: Keras' loop calls it to build the model on a batch, which :meth:`build` has done."""
@@ -143,14 +147,28 @@ class Trainer:
             loop = self._loops[name] = engine.StepLoop(self.strategy, self._program(name))
         return loop
 
-    def _program(self, name: str) -> engine.StepProgram:
+    def _scheduled(self) -> "_scheduled.ScheduledProgram | None":
+        """Return what has workers run training steps, where they do and have begun to."""
+        loop = self._loops.get("train")
+        return loop.program if loop and isinstance(loop.program, _scheduled.ScheduledProgram) else None
+
+    def cancel(self) -> None:
+        """Give up steps that workers have not run yet."""
+        scheduled = self._scheduled()
+        if scheduled is not None:
+            scheduled.cancel()
+
+    def _program(self, name: str) -> Callable[[int, Any], Any]:
         function = f"{name}_function"
         if name == "predict":
             return engine.StepProgram.of_examples(
                 self.strategy, _steps.predict_step(self.model), name=function
             )
         step = (_steps.train_step if name == "train" else _steps.test_step)(self.model)
-        return engine.StepProgram.of_updates(self.strategy, step, self._results, name=function)
+        program = engine.StepProgram.of_updates(self.strategy, step, self._results, name=function)
+        if name == "train" and _scheduled.trains_on_workers(self.strategy):
+            return _scheduled.ScheduledProgram(self.strategy, program)  # type: ignore[arg-type]
+        return program
 
     def _results(self) -> dict[str, Any]:
         return dict(self.model.get_metrics_result())
@@ -458,8 +476,10 @@ class _Computing:
             self._trainer.build(self._adapter, predicting=self._predicting)
             self._undo = stack.pop_all()
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self._undo.close()
+        if kind is not None:
+            self._trainer.cancel()
         # A model without `call` has created its variables in its first step.
         self._trainer.own_variables()
 

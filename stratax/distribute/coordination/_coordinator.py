@@ -182,6 +182,17 @@ class ClusterCoordinator:
             is_leaf=lambda leaf: isinstance(leaf, RemoteValue | PerWorkerValues),
         )
 
+    def cancel(self) -> None:
+        """Cancel what has been scheduled and is not running yet, and wait for what runs."""
+        self._queue.cancel()
+        while not self._queue.wait(_TELL_SECONDS):
+            _logger.warning("Steps that were begun before are waited for.")
+
+    @property
+    def num_workers(self) -> int:
+        """How many workers the cluster has."""
+        return len(self._links)
+
     def close(self) -> None:
         """Run nothing any more, and end the connections to workers."""
         self._queue.close()

@@ -134,6 +134,13 @@ class ClosureQueue:
             self._raise_error()
             return self._is_done()
 
+    def cancel(self) -> None:
+        """Cancel what waits, and forget what failed: whoever scheduled it does not want it any more."""
+        with self._changed:
+            self._fail(_cancelled())
+            self._error = None
+            self._changed.notify_all()
+
     def close(self) -> None:
         """Give out no more closures."""
         with self._changed:

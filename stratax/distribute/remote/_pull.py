@@ -71,6 +71,8 @@ class Puller:
         if before is not None and before[0] == versions:
             return before[1]
         parts = [each.array for each in known]
-        value = jax.numpy.array(parts[0] if len(parts) == 1 else np.concatenate(parts))
+        # A value also where a function is traced that reads the variable: it is kept for others.
+        with jax.ensure_compile_time_eval():
+            value = jax.numpy.array(parts[0] if len(parts) == 1 else np.concatenate(parts))
         self._whole[shards] = versions, value
         return value

@@ -65,7 +65,8 @@ class ServerStore(VariableStore):
 
     def read(self, variables: Sequence[keras.Variable]) -> list[jax.Array]:
         # A copy: whoever reads may have the memory reused.
-        return [value.copy() for value in self.pull(variables)]
+        with jax.ensure_compile_time_eval():
+            return [value.copy() for value in self.pull(variables)]
 
     def pull(self, variables: Sequence[keras.Variable]) -> list[jax.Array]:
         """Return the values of variables, as :meth:`read` does, as arrays that are not to be changed."""

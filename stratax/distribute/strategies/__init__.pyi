@@ -1,5 +1,6 @@
 from ._central_storage import CentralStorageStrategy as CentralStorageStrategy
 from ._detect import detect_strategy as detect_strategy
+from ._execution import StepByStep as StepByStep
 from ._extended import StrategyExtended as StrategyExtended
 from ._global_scope import experimental_set_strategy as experimental_set_strategy
 from ._membership import InStep as InStep

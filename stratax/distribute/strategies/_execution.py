@@ -90,3 +90,7 @@ class OverMesh(abc.ABC):
     @abc.abstractmethod
     def cross_device_ops(self) -> CrossDeviceOps:
         """How replicas' values are combined inside of their program."""
+
+
+class StepByStep:
+    """Capability of an execution: a program runs one step, and others see its updates before the next one."""

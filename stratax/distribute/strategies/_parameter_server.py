@@ -98,6 +98,12 @@ class ParameterServerStrategy(Strategy):
     def cluster_resolver(self) -> ClusterResolver:
         return self._cluster_resolver
 
+    @property
+    def has_workers(self) -> bool:
+        """Whether this process coordinates workers: they run the steps of `fit`, and what it schedules."""
+        resolver = self._cluster_resolver
+        return "worker" in resolver.cluster_spec().jobs and resolver.task_type in (None, "chief")
+
     def __reduce__(self) -> Any:
         """Stand on a worker for what a function that makes a dataset asks of it: one replica, one pipeline."""
         return default_strategy, ()

@@ -13,13 +13,13 @@ from stratax.core import Function, functions, regions
 from stratax.distribute.input import ValueContext
 from stratax.distribute.remote import PushingRegion
 from stratax.distribute.replicas import ReduceOp, ReplicaContext, entered
-from stratax.distribute.strategies._execution import Execution
+from stratax.distribute.strategies._execution import Execution, StepByStep
 
 if TYPE_CHECKING:
     from stratax.distribute.strategies._strategy import Strategy
 
 
-class RemoteExecution(Execution):
+class RemoteExecution(Execution, StepByStep):
     """Runs a function in this process on the values that variables have on the servers, and pushes what changes them.
 
     Args:
