@@ -12,7 +12,6 @@ from .collectives import RingAllReduce as RingAllReduce
 from .coordination import ClusterCoordinator as ClusterCoordinator
 from .coordination import PerWorkerValues as PerWorkerValues
 from .coordination import RemoteValue as RemoteValue
-from .coordination import Server as Server
 from .input import DistributedDataset as DistributedDataset
 from .input import DistributedIterator as DistributedIterator
 from .input import InputContext as InputContext
@@ -22,6 +21,7 @@ from .remote import FixedShardsPartitioner as FixedShardsPartitioner
 from .remote import MaxSizePartitioner as MaxSizePartitioner
 from .remote import MinSizePartitioner as MinSizePartitioner
 from .remote import Partitioner as Partitioner
+from .remote import Server as Server
 from .replicas import PerReplica as PerReplica
 from .replicas import ReduceOp as ReduceOp
 from .replicas import ReplicaContext as ReplicaContext

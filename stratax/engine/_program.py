@@ -1,6 +1,7 @@
 """The compiled programs of steps: one for each number and shape of batches (engine layer)."""
 
 import functools
+import operator
 from collections.abc import Callable, Collection
 from typing import Any
 
@@ -151,7 +152,7 @@ def unstacked(steps: int, element: PyTree) -> list[Any]:
     """Return the batches of several steps, which are stacked on a leading dimension."""
     if steps == 1:
         return [element]
-    return [jax.tree.map(lambda leaf: leaf[step], element) for step in range(steps)]
+    return [jax.tree.map(operator.itemgetter(step), element) for step in range(steps)]
 
 
 class _Named:

@@ -54,12 +54,20 @@ class MessageServer(flight.FlightServerBase):
         host: The address to listen on.
         port: The port; 0 for a free one, which `port` then tells.
         certificates: What the server shows, and asks of those who connect.
+        on_end: Called when a task says that the job is over.
 
     Raises:
         ClusterError: Nothing can listen there.
     """
 
-    def __init__(self, host: str, port: int, certificates: _certificates.Certificates) -> None:
+    def __init__(
+        self,
+        host: str,
+        port: int,
+        certificates: _certificates.Certificates,
+        on_end: Callable[[], None] | None = None,
+    ) -> None:
+        self._on_end = on_end
         # One start of the server: whoever was told another one knows that what it had is gone.
         self.incarnation = uuid.uuid4().hex
         self._senders: dict[tuple[str, int], _Sender] = {}
@@ -166,6 +174,12 @@ class MessageServer(flight.FlightServerBase):
 
     def _answer(self, sender: _Sender, message: _wire.Message, writer: Any) -> None:
         header = message.header
+        if header.get("op") == "end":
+            # Told first: whoever waits for the end may leave at once.
+            _wire.send(writer, {})
+            if self._on_end is not None:
+                self._on_end()
+            return
         if self.look_up(header, writer):
             return
         if header.get("op") in self.answers():
@@ -207,6 +221,7 @@ class ShardServer(MessageServer):
         port: The port; 0 for a free one, which `port` then tells.
         certificates: What the server shows, and asks of those who connect.
         shards: What it keeps; nothing yet by default.
+        on_end: Called when a task says that the job is over.
 
     Raises:
         ClusterError: Nothing can listen there.
@@ -218,6 +233,7 @@ class ShardServer(MessageServer):
         port: int,
         certificates: _certificates.Certificates,
         shards: Shards | None = None,
+        on_end: Callable[[], None] | None = None,
     ) -> None:
         self.shards = shards or Shards()
         self._answers: dict[str, Answer] = {
@@ -227,7 +243,7 @@ class ShardServer(MessageServer):
             "define": self._define,
             "apply": self._apply,
         }
-        super().__init__(host, port, certificates)
+        super().__init__(host, port, certificates, on_end)
 
     def answers(self) -> dict[str, Answer]:
         return self._answers

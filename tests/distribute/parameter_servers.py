@@ -34,7 +34,7 @@ def strategy_on(count, partitioner=None):
         try:
             yield strategy
         finally:
-            strategy.extended.placement.store.servers.close()
+            strategy.close()
 
 
 def one_device():

@@ -21,7 +21,7 @@ def coordinator():
     coordinator = tf.distribute.experimental.coordinator.ClusterCoordinator(strategy)
     yield coordinator
     coordinator.close()
-    strategy.extended.placement.store.servers.close()
+    strategy.close()
     for task in tasks:
         task.close()
 

@@ -1,4 +1,3 @@
 from ._coordinator import ClusterCoordinator as ClusterCoordinator
-from ._server import Server as Server
 from ._values import PerWorkerValues as PerWorkerValues
 from ._values import RemoteValue as RemoteValue

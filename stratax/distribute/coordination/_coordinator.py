@@ -1,10 +1,12 @@
 """`ClusterCoordinator`: schedules functions on workers that come and go (distribute layer)."""
 
 import atexit
+import contextlib
 import itertools
 import logging
 import pickle
 import threading
+import uuid
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -20,11 +22,14 @@ from stratax.distribute.coordination._queue import Closure, ClosureQueue
 from stratax.distribute.coordination._values import PerWorkerDataset, PerWorkerValues, RemoteValue
 from stratax.distribute.coordination._worker_link import WorkerLink
 from stratax.distribute.strategies import ParameterServerStrategy
-from stratax.errors import BadArgumentError, BadTypeError, ClusterError
-from stratax.servers import issue
+from stratax.errors import BadArgumentError, BadTypeError, ClusterError, StrataxError
+from stratax.servers import Connection, Deadlines, issue
 
 # How often a wait for workers says what it waits for, in seconds.
 _TELL_SECONDS = 30.0
+
+# How long a task may take to say that it has understood that the job is over, in seconds.
+_END_SECONDS = 5.0
 _coordinators: "weakref.WeakKeyDictionary[Any, ClusterCoordinator]" = weakref.WeakKeyDictionary()
 _making = threading.Lock()
 _logger = logging.getLogger("stratax")
@@ -72,6 +77,12 @@ class ClusterCoordinator:
         self._queue = ClosureQueue()
         programs = Programs(strategy)
         certificates = issue(credentials(cluster).key)
+        self._certificates = certificates
+        self._addresses = [
+            (f"/job:{job}/task:{index}", cluster.task_address(job, index))
+            for job in ("worker", "ps")
+            for index in cluster.task_indices(job)
+        ]
         self._links = [
             WorkerLink(
                 f"/job:worker/task:{index}",
@@ -85,7 +96,7 @@ class ClusterCoordinator:
         ]
         _coordinators[strategy] = self
         # A process with open connections would need many seconds to end.
-        atexit.register(_close, weakref.ref(self))
+        atexit.register(_end, weakref.ref(self))
 
     @property
     def strategy(self) -> ParameterServerStrategy:
@@ -193,6 +204,28 @@ class ClusterCoordinator:
         """How many workers the cluster has."""
         return len(self._links)
 
+    def end(self) -> None:
+        """Tell all workers and parameter servers that the job is over: those that wait in `Server.join` end.
+
+        It is called when this program ends.
+        """
+        deadlines = Deadlines()
+        for name, address in self._addresses:
+            connection = Connection(
+                name,
+                address,
+                self._certificates,
+                deadlines,
+                task=uuid.uuid4().hex,
+                timeout=_END_SECONDS,
+                patience=0.0,
+            )
+            # Some may have ended before.
+            with contextlib.suppress(StrataxError):
+                connection.ask({"op": "end"})
+            connection.close()
+        deadlines.close()
+
     def close(self) -> None:
         """Run nothing any more, and end the connections to workers."""
         self._queue.close()
@@ -200,7 +233,10 @@ class ClusterCoordinator:
             link.close()
 
 
-def _close(reference: "weakref.ref[ClusterCoordinator]") -> None:
+def _end(reference: "weakref.ref[ClusterCoordinator]") -> None:
     coordinator = reference()
     if coordinator is not None:
         coordinator.close()
+        # Before the servers go: a connection that breaks writes to the error output.
+        coordinator.strategy.close()
+        coordinator.end()

@@ -7,6 +7,7 @@ from ._partitioners import Partitioner as Partitioner
 from ._program import RemoteProgram as RemoteProgram
 from ._program import build as build
 from ._region import PushingRegion as PushingRegion
+from ._server import Server as Server
 from ._servers import Servers as Servers
 from ._step import Step as Step
 from ._store import ServerStore as ServerStore

@@ -3,7 +3,7 @@
 import logging
 import pickle
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
@@ -30,12 +30,20 @@ class WorkerServer(MessageServer):
         port: The port; 0 for a free one.
         certificates: What the worker shows, and asks of others.
         servers: Its connections to the parameter servers.
+        on_end: Called when the coordinator says that the job is over.
 
     Raises:
         ClusterError: Nothing can listen there.
     """
 
-    def __init__(self, host: str, port: int, certificates: Certificates, servers: Servers) -> None:
+    def __init__(
+        self,
+        host: str,
+        port: int,
+        certificates: Certificates,
+        servers: Servers,
+        on_end: Callable[[], None] | None = None,
+    ) -> None:
         self._servers = servers
         self._runner = StepRunner(servers)
         self._programs: dict[str, tuple[Step, Any]] = {}
@@ -51,7 +59,7 @@ class WorkerServer(MessageServer):
         }
         # One step after another: they share iterators.
         self._running = threading.Lock()
-        super().__init__(host, port, certificates)
+        super().__init__(host, port, certificates, on_end)
 
     def close(self) -> None:
         # First: the servers wait for the streams of those that use them.

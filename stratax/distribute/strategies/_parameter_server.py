@@ -58,6 +58,10 @@ class ParameterServerStrategy(Strategy):
     also keeps what its optimizer needs beside it and applies updates itself. A step pulls the variables that it reads,
     computes, and pushes its gradients; servers apply each of them exactly once, in the order in which they come.
 
+    The same program may run in every task. In a parameter server and in a worker, making the strategy is all that it
+    does: the task serves the chief until that has ended, and ends with code 0. The chief goes on; `fit`, and functions
+    that a `ClusterCoordinator` schedules, have the workers compute.
+
     Args:
         cluster_resolver: Tells the addresses of the cluster's tasks: `TFConfigClusterResolver()`, for instance.
         variable_partitioner: Into how many shards a variable is divided: a `Partitioner`, or a function of shape and
@@ -80,10 +84,14 @@ class ParameterServerStrategy(Strategy):
                 "ParameterServerStrategy needs parameter servers. Expected: a cluster with tasks of the job 'ps'. "
                 f"Received: {shown(cluster.as_dict())}."
             )
+        if cluster_resolver.task_type in ("ps", "worker"):
+            # It does not return.
+            remote.Server(cluster, cluster_resolver.task_type, cluster_resolver.task_id).join()
         self._cluster_resolver = cluster_resolver
         addresses = [cluster.task_address("ps", index) for index in cluster.task_indices("ps")]
         key = credentials(cluster).key
         servers = remote.Servers(addresses, issue(key), timeout=_ANSWER_SECONDS)
+        self._servers = servers
         layouts = remote.Layouts(len(addresses), variable_partitioner)
         super().__init__(
             StrategyExtended(
@@ -97,6 +105,10 @@ class ParameterServerStrategy(Strategy):
     @property
     def cluster_resolver(self) -> ClusterResolver:
         return self._cluster_resolver
+
+    def close(self) -> None:
+        """End the connections to the parameter servers, which keep the variables; nothing can be read any more."""
+        self._servers.close()
 
     @property
     def has_workers(self) -> bool:

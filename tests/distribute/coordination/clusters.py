@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 from stratax.cluster import SimpleClusterResolver
-from stratax.distribute.coordination import ClusterCoordinator, Server
+from stratax.distribute import ClusterCoordinator, Server
 from stratax.distribute.strategies import ParameterServerStrategy
 
 TASK = pathlib.Path(__file__).with_name("task.py")
@@ -35,7 +35,7 @@ def coordinator_of(cluster, partitioner=None):
         yield coordinator
     finally:
         coordinator.close()
-        coordinator.strategy.extended.placement.store.servers.close()
+        coordinator.strategy.close()
 
 
 @contextlib.contextmanager

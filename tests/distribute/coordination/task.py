@@ -3,7 +3,7 @@
 import json
 import sys
 
-from stratax.distribute.coordination import Server
+from stratax.distribute import Server
 
 
 def main() -> None:

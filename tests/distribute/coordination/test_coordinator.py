@@ -9,7 +9,7 @@ import pytest
 
 import stratax as sx
 from stratax import errors
-from stratax.distribute.coordination import ClusterCoordinator, Server
+from stratax.distribute import ClusterCoordinator, Server
 from tests.distribute.coordination.clusters import in_process
 from tests.distribute.parameter_servers import one_device
 

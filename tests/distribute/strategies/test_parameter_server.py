@@ -146,7 +146,7 @@ def test_two_workers_gradients_are_all_applied():
             assert weight.numpy().tolist() == [1.0 - 3.0, 2.0 - 3.0]
             assert int(count.numpy()) == int(optimizer.iterations.numpy()) == 6
         for strategy in strategies:
-            strategy.extended.placement.store.servers.close()
+            strategy.close()
 
 
 def test_what_a_step_reads_behind_an_update_is_updated(one_server):

@@ -8,7 +8,8 @@ from typing import Any
 from stratax import cluster as clusters
 from stratax._shown import shown
 from stratax.cluster import exits
-from stratax.distribute.remote import Servers, WorkerServer
+from stratax.distribute.remote._servers import Servers
+from stratax.distribute.remote._worker import WorkerServer
 from stratax.errors import BadArgumentError
 from stratax.servers import MessageServer, ShardServer, issue
 
@@ -82,16 +83,16 @@ class Server:
         certificates = issue(clusters.credentials(self._cluster).key)
         host, port = clusters.host_and_port(self._cluster.task_address(self._job, self._index))
         if self._job == "ps":
-            self._server = ShardServer(host, port, certificates)
+            self._server = ShardServer(host, port, certificates, on_end=self._ended.set)
         else:
             indices = self._cluster.task_indices("ps") if "ps" in self._cluster.jobs else ()
             addresses = [self._cluster.task_address("ps", index) for index in indices]
             servers = Servers(addresses, certificates, timeout=_ANSWER_SECONDS)
-            self._server = WorkerServer(host, port, certificates, servers)
+            self._server = WorkerServer(host, port, certificates, servers, on_end=self._ended.set)
         _logger.info("Task %s of job %s listens at port %d.", self._index, self._job, self._server.port)
 
     def join(self) -> None:
-        """Serve until the process is told to end, by SIGTERM or Ctrl-C, and end it then with code 0.
+        """Serve until the coordinator's program has ended, or SIGTERM or Ctrl-C comes; end the process with code 0.
 
         In another thread than the main one it waits for :meth:`close`, and returns.
         """
