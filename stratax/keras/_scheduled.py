@@ -4,7 +4,9 @@ import collections
 from typing import Any
 
 from stratax import engine
-from stratax.distribute import ClusterCoordinator, ParameterServerStrategy, Strategy
+from stratax.distribute import Strategy
+from stratax.distribute.strategies import StepByStep
+from stratax.errors import InternalError
 
 # How many steps are scheduled ahead for each worker: one runs, one waits.
 _AHEAD = 2
@@ -12,7 +14,8 @@ _AHEAD = 2
 
 def trains_on_workers(strategy: Strategy) -> bool:
     """Return whether a strategy's training steps are run by the workers of a cluster that this process coordinates."""
-    return isinstance(strategy, ParameterServerStrategy) and strategy.has_workers
+    execution = strategy.extended.execution
+    return isinstance(execution, StepByStep) and execution.has_workers
 
 
 class ScheduledProgram:
@@ -25,7 +28,12 @@ class ScheduledProgram:
         program: The steps.
     """
 
-    def __init__(self, strategy: ParameterServerStrategy, program: engine.StepProgram) -> None:
+    def __init__(self, strategy: Strategy, program: engine.StepProgram) -> None:
+        # Late: it needs an extra.
+        from stratax.distribute import ClusterCoordinator, ParameterServerStrategy
+
+        if not isinstance(strategy, ParameterServerStrategy):
+            raise InternalError(f"There is no coordinator for {strategy!r}.")
         self._coordinator = ClusterCoordinator(strategy)
         self._block = program.block
         self._running: collections.deque[Any] = collections.deque()

@@ -167,7 +167,7 @@ class Trainer:
         step = (_steps.train_step if name == "train" else _steps.test_step)(self.model)
         program = engine.StepProgram.of_updates(self.strategy, step, self._results, name=function)
         if name == "train" and _scheduled.trains_on_workers(self.strategy):
-            return _scheduled.ScheduledProgram(self.strategy, program)  # type: ignore[arg-type]
+            return _scheduled.ScheduledProgram(self.strategy, program)
         return program
 
     def _results(self) -> dict[str, Any]:

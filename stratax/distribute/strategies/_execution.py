@@ -92,5 +92,10 @@ class OverMesh(abc.ABC):
         """How replicas' values are combined inside of their program."""
 
 
-class StepByStep:
+class StepByStep(abc.ABC):
     """Capability of an execution: a program runs one step, and others see its updates before the next one."""
+
+    @property
+    @abc.abstractmethod
+    def has_workers(self) -> bool:
+        """Whether this process coordinates workers, which run the steps of `fit` and what it schedules."""

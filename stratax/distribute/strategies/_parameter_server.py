@@ -97,7 +97,7 @@ class ParameterServerStrategy(Strategy):
             StrategyExtended(
                 placement=OnServers(self, remote.ServerStore(servers, layouts)),
                 membership=Alone(),
-                execution=RemoteExecution(self),
+                execution=RemoteExecution(self, has_workers="worker" in cluster.jobs),
                 input=InputOfReplicas(self, OnDefaultDevice()),
             )
         )
@@ -109,12 +109,6 @@ class ParameterServerStrategy(Strategy):
     def close(self) -> None:
         """End the connections to the parameter servers, which keep the variables; nothing can be read any more."""
         self._servers.close()
-
-    @property
-    def has_workers(self) -> bool:
-        """Whether this process coordinates workers: they run the steps of `fit`, and what it schedules."""
-        resolver = self._cluster_resolver
-        return "worker" in resolver.cluster_spec().jobs and resolver.task_type in (None, "chief")
 
     def __reduce__(self) -> Any:
         """Stand on a worker for what a function that makes a dataset asks of it: one replica, one pipeline."""

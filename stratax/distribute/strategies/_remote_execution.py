@@ -24,11 +24,17 @@ class RemoteExecution(Execution, StepByStep):
 
     Args:
         strategy: The strategy.
+        has_workers: Whether this process coordinates workers.
     """
 
-    def __init__(self, strategy: "Strategy") -> None:
+    def __init__(self, strategy: "Strategy", *, has_workers: bool) -> None:
         self._strategy = strategy
+        self._has_workers = has_workers
         self._compiled = Function(self.call_for_each_replica, autograph=False, calls_argument=True)
+
+    @property
+    def has_workers(self) -> bool:
+        return self._has_workers
 
     @property
     def num_replicas(self) -> int:
