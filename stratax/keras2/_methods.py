@@ -49,6 +49,7 @@ def install() -> None:
         seam.widen(f"keras:layers.AveragePooling{dimensions}D.__init__", _with_pool_size)
     seam.widen("keras:layers.Normalization.adapt", _of_datasets)
     seam.widen("keras:layers.Discretization.adapt", _without_tensorflow)
+    seam.widen("keras:Sequential.add", _refusing_host_layers)
     seam.widen("keras.src.utils.image_dataset_utils:_load_image_tf", _images.cropping)
     _files.install()
 
@@ -270,6 +271,19 @@ def _of_datasets(original: Callable[..., Any]) -> Callable[..., Any]:
         return original(self, data, *args, **kwargs)
 
     return adapt
+
+
+def _refusing_host_layers(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def add(self: Any, layer: Any, *args: Any, **kwargs: Any) -> None:
+        # Not before: it imports pipelines. Who has such a layer has imported it.
+        from stratax.keras2 import lookups
+
+        if isinstance(layer, lookups.HostLayer):
+            raise lookups.not_in_models(layer, f"layer {shown(layer.name)} of a Sequential")
+        original(self, layer, *args, **kwargs)
+
+    return add
 
 
 def _without_tensorflow(original: Callable[..., Any]) -> Callable[..., Any]:

@@ -36,11 +36,7 @@ class HostLayer(keras.Layer):
             BadTypeError: For a symbolic tensor, or what is traced. Text does not exist on a device.
         """
         if isinstance(inputs, (keras.KerasTensor, jax.core.Tracer)):
-            raise BadTypeError(
-                f"{type(self).__name__} computes on the host, and can't be a part of a model. Expected: values "
-                "of a pipeline, as in dataset.map(lambda x, y: (layer(x), y)). Received: "
-                f"inputs={shown(inputs)}."
-            )
+            raise not_in_models(self, f"inputs={shown(inputs)}")
         if isinstance(inputs, RaggedTensor):
             return map_flat(self._of_flat, inputs)
         return made_tensors(self.compute(np.asarray(as_array(inputs))))
@@ -62,6 +58,20 @@ class HostLayer(keras.Layer):
     def compute(self, values: np.ndarray) -> np.ndarray:
         """Return what the layer makes of values."""
         raise NotImplementedError(f"{type(self).__name__} needs a method compute.")
+
+
+def not_in_models(layer: HostLayer, received: str) -> BadTypeError:
+    """Return the error for a layer that computes on the host and is made a part of a model.
+
+    Args:
+        layer: The layer.
+        received: What tells that it is.
+    """
+    return BadTypeError(
+        f"{type(layer).__name__} computes on the host, and can't be a part of a model. Expected: values of a pipeline, "
+        "as in dataset.map(lambda x, y: (layer(x), y)), or arrays, as in model.predict(layer(texts)). "
+        f"Received: {received}."
+    )
 
 
 def _as_texts(values: np.ndarray) -> np.ndarray:

@@ -39,6 +39,7 @@ WIDENED = (
     "keras:layers.AveragePooling2D.__init__",
     "keras:layers.AveragePooling3D.__init__",
     "keras:layers.Normalization.adapt",
+    "keras:Sequential.add",
     "keras:layers.Discretization.adapt",
     f"{_TRAINER}.compile",
     f"{_JAX_TRAINER}.fit",

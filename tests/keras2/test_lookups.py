@@ -143,3 +143,9 @@ def test_text_is_standardised_by_functions_of_tf():
 
     layer = tf.keras.layers.TextVectorization(standardize=standardize, vocabulary=["good", "end"])
     assert layer(tf.constant(["Good<br />x"])).numpy().tolist() == [[2, 1, 3]]
+
+
+def test_a_sequential_refuses_a_layer_of_texts_when_it_is_given_it():
+    layer = layers.TextVectorization(vocabulary=["good", "film"], output_sequence_length=4)
+    with pytest.raises(errors.BadTypeError, match=r"can't be a part of a model.*predict\(layer\(texts\)\)"):
+        tf.keras.Sequential([layer, layers.Embedding(5, 2)])
