@@ -1,7 +1,8 @@
 """What makes `Model.fit`, `evaluate` and `predict` follow a strategy. Importing it installs the hooks."""
 
 from stratax.keras import _compile
+from stratax.keras._creator import DatasetCreator
 
 _compile.install()
 
-__all__: list[str] = []
+__all__ = ["DatasetCreator"]

@@ -18,6 +18,7 @@ from stratax.distribute import DistributedDataset, Strategy
 from stratax.engine import DatasetPasses, NumberedPasses, StepInput, StepIterator, check_strategy
 from stratax.keras import _weighted
 from stratax.keras._array_pass import ArrayPasses, NumberedArrayPasses
+from stratax.keras._creator import DatasetCreator
 from stratax.keras._dense import dense_batches
 from stratax.seams import keras as seam
 
@@ -64,6 +65,13 @@ class StepAdapter(StepInput, seam.DataAdapter):
         # Keras' `fit` hands validation data over as an adapter.
         if isinstance(x, StepAdapter):
             return x
+        if isinstance(x, DatasetCreator):
+            if steps is None:
+                raise errors.BadArgumentError(
+                    "A DatasetCreator does not say how many batches an epoch has. Expected: steps_per_epoch, or for "
+                    "validation data validation_steps. Received: None."
+                )
+            x = strategy.distribute_datasets_from_function(x.dataset_fn, x.input_options)
         # Loaders of other libraries as Datasets.
         x = adopted(x)
         if isinstance(x, (Dataset, DistributedDataset)):

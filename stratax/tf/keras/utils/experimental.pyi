@@ -1,0 +1,1 @@
+from stratax.keras import DatasetCreator as DatasetCreator
