@@ -5,6 +5,8 @@ from collections.abc import Callable, Hashable
 from concurrent.futures import CancelledError
 from typing import Any
 
+import optree
+
 from stratax import _tracebacks
 from stratax._shown import shown
 from stratax._tracing import TRACING
@@ -43,6 +45,8 @@ class DatasetIterator(Checkpointable, Stacks):
         # There elements have the methods of TensorFlow's tensors.
         self._gives_tensors = not as_numpy and has_tensors()
         self._structure: Structure | None = None
+        # Whether an element is one array or text, once the structure is known.
+        self._is_leaf = False
         self._signature: Hashable = None
         self._iteration = Iteration(node, epochs, max_threads)
         self._begin()
@@ -80,6 +84,9 @@ class DatasetIterator(Checkpointable, Stacks):
         except Exception as error:
             _tracebacks.shorten(error)
             raise
+        # An element that is one array or text is not put together: of small ones millions are asked for.
+        if self._is_leaf:
+            return as_tensor(leaves[0]) if self._gives_tensors else leaves[0]
         return self._element([as_tensor(leaf) for leaf in leaves] if self._gives_tensors else leaves)
 
     def get_next(self) -> Any:
@@ -150,6 +157,7 @@ class DatasetIterator(Checkpointable, Stacks):
     def _elements_structure(self) -> Structure:
         if self._structure is None:
             self._structure = self._node.structure
+            self._is_leaf = bool(self._structure.kind == optree.PyTreeKind.LEAF)
         return self._structure
 
     def _element(self, leaves: list[Any]) -> Any:
