@@ -63,6 +63,8 @@ class Variable(_variable_updates.Updated):
         # A copy of an array: JAX may share the memory of a NumPy array on CPUs, and the caller may change it.
         array = np.array(value) if isinstance(value, np.ndarray) else np.asarray(value)
         _check_numbers("initial_value", array)
+        if isinstance(value, float | complex | list | tuple) and not isinstance(value, np.generic):
+            _check_whole(array, dtype)
         # Before Keras converts it: 64-bit numbers would lose their upper half without a word.
         _placement.check_fits([array])
         kind = keras.backend.standardize_dtype(dtype) if dtype is not None else _default_dtype(value, array)
@@ -99,6 +101,17 @@ class Variable(_variable_updates.Updated):
     def read_value(self) -> Any:
         """Return the current value, as an array."""
         return self.value
+
+
+def _check_whole(array: np.ndarray, dtype: Any) -> None:
+    """Raise for fractions that a variable of whole numbers would cut off."""
+    if dtype is None or np.dtype(keras.backend.standardize_dtype(dtype)).kind not in "biu":
+        return
+    if array.dtype.kind in "fc" and array.size:
+        raise errors.BadTypeError(
+            f"A variable of dtype {keras.backend.standardize_dtype(dtype)} does not begin with fractions. Received: "
+            f"initial_value={shown(array.tolist())}. Use tf.cast, or leave out dtype."
+        )
 
 
 def _value_now(value: Any) -> Any:

@@ -25,7 +25,7 @@ def is_on_host(*operands: object) -> bool:
     Lists and tuples count as what they hold, NumPy's scalars as arrays. What poses as a NumPy array (the batched
     stand-ins of `Dataset.map`) is one. Text is never one (see `stratax.ops._text`).
     """
-    leaves = [leaf for operand in operands for leaf in _leaves(operand)]
+    leaves = [leaf for operand in operands for leaf in leaves_of(operand)]
     # Text has functions of its own.
     if any(map(holds_text, leaves)):
         return False
@@ -37,13 +37,13 @@ def is_on_host(*operands: object) -> bool:
 def is_made_on_host(value: object) -> bool:
     """Return whether an array of these numbers stays on the host: in a pipeline's function, if JAX has none of them."""
     return in_pipeline() and all(
-        isinstance(leaf, (*_NUMBERS, np.ndarray, np.generic)) for leaf in _leaves(value)
+        isinstance(leaf, (*_NUMBERS, np.ndarray, np.generic)) for leaf in leaves_of(value)
     )
 
 
 def is_made_of_numbers(value: object) -> bool:
     """Return whether a value is a number of Python, or nested lists of such."""
-    return all(isinstance(leaf, _NUMBERS) for leaf in _leaves(value))
+    return all(isinstance(leaf, _NUMBERS) for leaf in leaves_of(value))
 
 
 def host_array(value: Any, dtype: Any = None) -> Any:
@@ -94,13 +94,14 @@ def if_constant(value: Any) -> Any:
 
 def is_of_sizes(*operands: object) -> bool:
     """Return whether operands are made of sizes, with one at least that is JAX' symbol."""
-    leaves = [leaf for operand in operands for leaf in _leaves(operand)]
+    leaves = [leaf for operand in operands for leaf in leaves_of(operand)]
     return any(map(is_symbolic_size, leaves)) and all(
         isinstance(leaf, int | np.integer | np.ndarray) or is_symbolic_size(leaf) for leaf in leaves
     )
 
 
-def _leaves(operand: TensorLike) -> list[Any]:
+def leaves_of(operand: TensorLike) -> list[Any]:
+    """Return what nested lists and tuples hold."""
     if isinstance(operand, (list, tuple)):
-        return [leaf for part in operand for leaf in _leaves(part)]
+        return [leaf for part in operand for leaf in leaves_of(part)]
     return [operand]

@@ -13,7 +13,7 @@ from stratax._tracing import is_symbolic_size
 from stratax._typing import DTypeLike, TensorLike
 from stratax.data.elements import TensorMethods
 from stratax.errors import BadArgumentError, BadTypeError
-from stratax.ops._host import host_array, if_constant, in_pipeline, is_made_on_host, is_on_host
+from stratax.ops._host import host_array, if_constant, in_pipeline, is_made_on_host, is_on_host, leaves_of
 from stratax.ops._host import is_traced as is_traced
 from stratax.ops._keras_ops import ops
 from stratax.ops._text import as_text, holds_text
@@ -91,6 +91,8 @@ def convert_to_tensor(value: Any, dtype: Any = None, dtype_hint: Any = None, nam
         array([b'a', b'b'], dtype=object)
     """
     is_text = holds_text(value)
+    if dtype is not None and not is_text:
+        _check_kind(value, dtype)
     if dtype is not None and is_text != as_dtype(dtype).hasobject:
         raise BadTypeError(
             "Text has the dtype tf.string, and nothing else has it. "
@@ -101,6 +103,35 @@ def convert_to_tensor(value: Any, dtype: Any = None, dtype_hint: Any = None, nam
     if is_made_on_host(value):
         return host_array(value, None if dtype is None else as_dtype(dtype))
     return on_device(value, dtype)
+
+
+def _check_kind(value: Any, dtype: Any) -> None:
+    """Raise where a conversion would cut off what a number is: TensorFlow converts arrays of NumPy only.
+
+    Raises:
+        BadTypeError: Of fractions for whole numbers, and of numbers for booleans.
+    """
+    kind = as_dtype(dtype).kind
+    if kind not in "biu":
+        return
+    # What kinds are called "V" are short fractions.
+    refused = frozenset("fciuV" if kind == "b" else "fcV")
+    wrong = [leaf for leaf in leaves_of(value) if _kind_of(leaf) in refused]
+    if wrong:
+        raise BadTypeError(
+            f"Cannot convert {shown(wrong[0])} to a tensor of dtype {as_dtype(dtype).name}. "
+            f"Received: value={shown(value)}. Use tf.cast, or leave out dtype."
+        )
+
+
+def _kind_of(leaf: Any) -> str | None:
+    if isinstance(leaf, bool | np.generic):
+        return None
+    if isinstance(leaf, int | float | complex):
+        return "i" if isinstance(leaf, int) else "f"
+    # Tensors; arrays of NumPy are converted.
+    is_tensor = hasattr(leaf, "dtype") and type(leaf) is not np.ndarray
+    return np.dtype(leaf.dtype).kind if is_tensor else None
 
 
 def on_device(value: Any, dtype: Any = None) -> Any:

@@ -54,7 +54,7 @@ def constant(
     Example:
         >>> import stratax.tf as tf
         >>> tf.ragged.constant([[1, 2], [3]])
-        <RaggedTensor [[1, 2], [3]]>
+        <tf.RaggedTensor [[1, 2], [3]]>
     """
     nested = pylist.tolist() if isinstance(pylist, np.ndarray) else pylist
     if not isinstance(nested, list | tuple):
@@ -133,7 +133,7 @@ def range(
     Example:
         >>> import stratax.tf as tf
         >>> tf.ragged.range([3, 5, 2])
-        <RaggedTensor [[0, 1, 2], [0, 1, 2, 3, 4], [0, 1]]>
+        <tf.RaggedTensor [[0, 1, 2], [0, 1, 2, 3, 4], [0, 1]]>
     """
     if limits is None:
         starts, limits = 0, starts
@@ -350,7 +350,7 @@ def cross(inputs: Sequence[Any], name: str | None = None) -> RaggedTensor:
     Example:
         >>> import stratax.tf as tf
         >>> tf.ragged.cross([tf.ragged.constant([["a"], ["b", "c"]]), tf.ragged.constant([["d"], ["e"]])])
-        <RaggedTensor [[b'a_X_d'], [b'b_X_e', b'c_X_e']]>
+        <tf.RaggedTensor [[b'a_X_d'], [b'b_X_e', b'c_X_e']]>
     """
     columns = [_cells(each) for each in inputs]
     rows = [[b"_X_".join(found) for found in itertools.product(*row)] for row in zip(*columns, strict=True)]

@@ -63,7 +63,7 @@ def split(input: Any, sep: Any = None, maxsplit: int = -1, name: str | None = No
     Example:
         >>> import stratax.tf as tf
         >>> tf.strings.split(["hello world", "a b c"])
-        <RaggedTensor [[b'hello', b'world'], [b'a', b'b', b'c']]>
+        <tf.RaggedTensor [[b'hello', b'world'], [b'a', b'b', b'c']]>
     """
     between = array_of("" if sep is None else sep).item() or None
     return each_apart(lambda text: _split(text, between, int(maxsplit)), input, "split")

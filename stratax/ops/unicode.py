@@ -46,7 +46,7 @@ def unicode_decode(
     Example:
         >>> import stratax.tf as tf
         >>> tf.strings.unicode_decode(["hé", "a"], "UTF-8")
-        <RaggedTensor [[104, 233], [97]]>
+        <tf.RaggedTensor [[104, 233], [97]]>
     """
     decode = _decoder(input_encoding, errors, replacement_char, replace_control_characters)
     return each_apart(lambda text: [ord(char) for char in decode(text)], input, "unicode_decode", np.int32)

@@ -96,3 +96,26 @@ def test_variables_take_tensorflows_enumerations():
     )
     assert variable.aggregation == "only_first_replica"
     assert variable.synchronization == "on_read"
+
+
+@pytest.mark.parametrize(
+    ("value", "dtype"),
+    [(1.5, "int32"), ([1.5, 2], "int32"), (1, "bool"), (np.ones(2, np.float32), "tensor"), (2j, "int32")],
+)
+def test_what_a_conversion_would_cut_off_is_refused(value, dtype):
+    given = tf.constant(value) if dtype == "tensor" else value
+    wanted = "int32" if dtype == "tensor" else dtype
+    for convert in (tf.constant, tf.convert_to_tensor):
+        with pytest.raises(BadTypeError, match=f"to a tensor of dtype {wanted}.*Use tf.cast"):
+            convert(given, wanted)
+
+
+def test_arrays_of_numpy_and_booleans_are_converted():
+    assert tf.constant(np.array([1.5]), tf.int32).tolist() == [1]
+    assert int(tf.constant(True, tf.int32)) == 1
+
+
+def test_a_variable_of_whole_numbers_begins_with_whole_numbers():
+    with pytest.raises(BadTypeError, match="dtype int32 does not begin with fractions.*=1.5"):
+        tf.Variable(1.5, dtype=tf.int32)
+    assert int(tf.Variable(np.float32(1.5), dtype=tf.int32)) == 1

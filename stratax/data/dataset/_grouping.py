@@ -153,7 +153,7 @@ class Grouping(Deriving):
             >>> from stratax.data import Dataset
             >>> ds = Dataset.range(4).map(lambda x: np.arange(x)).ragged_batch(2)
             >>> list(ds)
-            [<RaggedTensor [[], [0]]>, <RaggedTensor [[0, 1], [0, 1, 2]]>]
+            [<tf.RaggedTensor [[], [0]]>, <tf.RaggedTensor [[0, 1], [0, 1, 2]]>]
         """
         node = make_ragged_batch(self._node, batch_size, row_splits_dtype, drop_remainder=drop_remainder)
         return self._derived(node)

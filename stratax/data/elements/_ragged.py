@@ -8,7 +8,7 @@ import numpy as np
 import optree
 
 from stratax import _pytrees
-from stratax._indices import dim_of
+from stratax._indices import dim_of, is_known
 from stratax._shown import shown
 from stratax._typing import DTypeLike
 from stratax.data.elements._ragged_dense import dense
@@ -42,7 +42,7 @@ class RaggedTensor(RaggedFactories):
         >>> from stratax.data import RaggedTensor
         >>> rows = RaggedTensor.from_row_lengths(np.array([3, 1, 4]), [2, 0, 1])
         >>> rows
-        <RaggedTensor [[3, 1], [], [4]]>
+        <tf.RaggedTensor [[3, 1], [], [4]]>
         >>> rows.to_tensor().tolist()
         [[3, 1], [0, 0], [4, 0]]
     """
@@ -316,13 +316,22 @@ class RaggedTensor(RaggedFactories):
         raise BadTypeError("RaggedTensor may not be used as a boolean. Use len(), or reduce it first.")
 
     def __repr__(self) -> str:
-        if not isinstance(self._row_splits, np.ndarray):
+        if not is_known(self._row_splits) or not is_known(self.flat_values):
             return f"<RaggedTensor of {shown(self.flat_values)} and {shown(self.nested_row_splits)}>"
-        listed = str(self.to_list())
-        return f"<RaggedTensor {listed if len(listed) <= _MOST_SHOWN else listed[:_MOST_SHOWN] + '...'}>"
+        if not isinstance(self._row_splits, np.ndarray):
+            # What a compiled function gave.
+            import jax
+
+            return repr(jax.tree.map(np.asarray, self))
+        # NumPy shows arrays inside of others by the formatter that it was told, and of many elements the ends.
+        with np.printoptions(formatter={"all": _text_of}):
+            return f"<tf.RaggedTensor {_text_of(self.numpy())}>"
 
 
-_MOST_SHOWN = 500
+def _text_of(part: Any) -> str:
+    if not isinstance(part, np.ndarray):
+        return str(part)
+    return np.array2string(part, separator=", ") if part.size else str(part.tolist())
 
 
 def _to_parts(rows: RaggedTensor) -> tuple[tuple[Any, Any], int | None]:

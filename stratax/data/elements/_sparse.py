@@ -71,6 +71,74 @@ class SparseTensor(_Parts):
             )
         return self._replace(values=new_values)
 
+    # NumPy's arrays leave operators to this class.
+    __array_ufunc__ = None
+
+    def __mul__(self, other: Any) -> "SparseTensor":  # type: ignore[override]
+        """Return the products of the values with a dense array that broadcasts to the shape, as TensorFlow."""
+        return self._replace(values=self.values * _at_values(self, other))
+
+    __rmul__ = __mul__  # type: ignore[assignment]
+
+    def __truediv__(self, other: Any) -> "SparseTensor":
+        """Return the quotients of the values and a dense array that broadcasts to the shape, as TensorFlow."""
+        return self._replace(values=self.values / _at_values(self, other))
+
+    def __add__(self, other: Any) -> Any:
+        """Raise, as TensorFlow does: a tuple would be joined.
+
+        Raises:
+            BadTypeError: Always.
+        """
+        raise BadTypeError(
+            "A SparseTensor has no operator +. Expected: tf.sparse.add(a, b), or * and / with a dense array. "
+            f"Received: {shown(other)}."
+        )
+
+    __radd__ = __add__
+
+    def __repr__(self) -> str:
+        parts = (f"{name}={_text_of(part)}" for name, part in zip(self._fields, self, strict=True))
+        return f"SparseTensor({', '.join(parts)})"
+
+
+def _text_of(part: Any) -> str:
+    is_tensor = isinstance(part, np.ndarray) and hasattr(type(part), "get_shape")
+    return str(part) if is_tensor else repr(part)
+
+
+def _at_values(sparse: SparseTensor, dense: Any) -> Any:
+    """Return what of a dense array stands beside the values.
+
+    Raises:
+        BadTypeError: It holds fractions, and the values are whole numbers.
+        BadArgumentError: It does not broadcast to the shape.
+    """
+    if isinstance(dense, SparseTensor):
+        raise BadTypeError(
+            "Operators of a SparseTensor take dense arrays. Received: another SparseTensor. Use tf.sparse.to_dense."
+        )
+    array = dense.__jax_array__() if hasattr(type(dense), "__jax_array__") else dense
+    array = as_array(array) if isinstance(array, list | tuple) else array
+    if np.dtype(sparse.values.dtype).kind in "iu" and isinstance(array, float):
+        raise BadTypeError(
+            f"Whole numbers are not multiplied with fractions. Expected: values of a floating point dtype. Received: "
+            f"values of dtype {sparse.values.dtype}, and {shown(dense)}. Cast the SparseTensor with tf.cast."
+        )
+    if not (sizes := np.shape(array)):
+        return array
+    shape = tuple(sparse.shape)
+    fits = len(sizes) <= len(shape) and all(
+        size in (1, whole) for size, whole in zip(sizes, shape[len(shape) - len(sizes) :], strict=True)
+    )
+    if not fits:
+        raise BadArgumentError(
+            "SparseDenseBinaryOpShared broadcasts dense to sparse only. Expected: a dense array that broadcasts to the "
+            f"shape {shape}. Received: an array of shape {tuple(sizes)}."
+        )
+    first = len(shape) - len(sizes)
+    return array[tuple(sparse.indices[:, first + dim] * (size != 1) for dim, size in enumerate(sizes))]
+
 
 def _as_part(part: Any, dtype: Any = None) -> Any:
     """Return a list as an array, in programs of TensorFlow's with a tensor's methods; everything else as it is."""

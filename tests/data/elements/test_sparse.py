@@ -85,3 +85,35 @@ def test_a_default_is_one_value_of_the_dtype():
 def test_something_else_is_refused():
     with pytest.raises(BadTypeError, match="takes a SparseTensor. Received: sp_input=3"):
         sparse_to_dense(3)
+
+
+# The numbers are TensorFlow's.
+@pytest.mark.parametrize(
+    ("compute", "expected"),
+    [
+        (lambda s: s * 2.0, [2, 4]),
+        (lambda s: s / 2.0, [0.5, 1]),
+        (lambda s: s * np.array([[2.0, 3.0], [4.0, 5.0]]), [2, 10]),
+        (lambda s: np.array([[2.0, 3.0], [4.0, 5.0]]) * s, [2, 10]),
+        (lambda s: s * [2.0, 3.0], [2, 6]),
+        (lambda s: s / np.array([[2.0], [4.0]]), [0.5, 0.5]),
+    ],
+)
+def test_dense_arrays_multiply_and_divide_the_values(compute, expected):
+    found = compute(sparse([[0, 0], [1, 1]], [1.0, 2.0], (2, 2)))
+    assert isinstance(found, SparseTensor)
+    assert found.values.tolist() == expected
+    assert found.indices.tolist() == [[0, 0], [1, 1]]
+
+
+def test_operators_that_tensorflow_has_not_are_refused():
+    numbers = sparse([[0, 0]], [1], (1, 2))
+    for compute in (lambda: numbers + numbers, lambda: 1 + numbers):
+        with pytest.raises(BadTypeError, match=r"no operator \+.*tf\.sparse\.add"):
+            compute()
+    with pytest.raises(BadTypeError, match="Use tf.sparse.to_dense"):
+        numbers * numbers
+    with pytest.raises(BadTypeError, match="Whole numbers are not multiplied with fractions"):
+        numbers * 2.5
+    with pytest.raises(BadArgumentError, match=r"the shape \(1, 2\). Received: an array of shape \(3,\)"):
+        numbers * np.ones(3)
