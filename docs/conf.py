@@ -19,7 +19,16 @@ PARTS = {
         "notebooks/many_workers",
     ],
     "Guides": [
-        *("keras_fit", "custom_loops", "estimator", "strategies", "many_workers", "checkpoints", "summaries"),
+        *(
+            "keras_fit",
+            "custom_loops",
+            "estimator",
+            "strategies",
+            "many_workers",
+            "parameter_servers",
+            "checkpoints",
+            "summaries",
+        ),
         *("data", "input_files", "recipes", "troubleshooting"),
     ],
     "From TensorFlow": ["compatibility", "from_tensorflow1", "programs/README"],
