@@ -122,9 +122,42 @@ def all_cases(counts: Sequence[int]) -> list[Case]:
         ),
         *(_all_reduces(many) if many > 1 else []),
         *_clusters(),
+        *_servers(),
         *_lowerings(),
         *_layers(counts),
         *_convolutional(),
+    ]
+
+
+def _servers() -> list[Case]:
+    """Parameter servers."""
+    return [
+        Case(
+            name=f"servers-step-{workers}",
+            what=f"steps of an MLP by {workers} workers and a parameter server, times as many/s as TensorFlow's",
+            program="_servers:against_tensorflow",
+            options={"kind": "steps", "at_once": 20, "workers": workers},
+            target=Target(2.0, at_least=True),
+        )
+        for workers in (1, 2)
+    ] + [
+        Case(
+            name="servers-schedule",
+            what="closures that do nothing, 2 workers, times as many/s as TensorFlow's coordinator",
+            program="_servers:against_tensorflow",
+            options={"kind": "empty", "at_once": 200, "workers": 2},
+            target=Target(1.0, at_least=True),
+        ),
+        *(
+            Case(
+                name=f"servers-message-{name}",
+                what=f"assigning and pulling {name} at a parameter server / put and get by Flight alone",
+                program="_servers:against_flight",
+                options={"size": size},
+                target=Target(1.25),
+            )
+            for name, size in (("4kb", 4 << 10), ("1mb", 1 << 20), ("100mb", 100 << 20))
+        ),
     ]
 
 

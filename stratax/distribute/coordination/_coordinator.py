@@ -30,7 +30,6 @@ _TELL_SECONDS = 30.0
 
 # How long a task may take to say that it has understood that the job is over, in seconds.
 _END_SECONDS = 5.0
-_coordinators: "weakref.WeakKeyDictionary[Any, ClusterCoordinator]" = weakref.WeakKeyDictionary()
 _making = threading.Lock()
 _logger = logging.getLogger("stratax")
 
@@ -55,7 +54,7 @@ class ClusterCoordinator:
 
     def __new__(cls, strategy: ParameterServerStrategy) -> "ClusterCoordinator":
         with _making:
-            found = _coordinators.get(strategy) if isinstance(strategy, ParameterServerStrategy) else None
+            found = strategy.coordinator if isinstance(strategy, ParameterServerStrategy) else None
             return found if found is not None else super().__new__(cls)
 
     def __init__(self, strategy: ParameterServerStrategy) -> None:
@@ -94,7 +93,7 @@ class ClusterCoordinator:
             )
             for index in cluster.task_indices("worker")
         ]
-        _coordinators[strategy] = self
+        strategy.coordinator = self
         # A process with open connections would need many seconds to end.
         atexit.register(_end, weakref.ref(self))
 

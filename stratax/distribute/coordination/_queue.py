@@ -6,6 +6,8 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import jax
+
 from stratax.distribute.coordination._values import RemoteValue
 from stratax.errors import CancelledError
 
@@ -31,6 +33,13 @@ class Closure:
         self.args = args
         self.kwargs = kwargs
         self.value = RemoteValue()
+        leaves = jax.tree.leaves((args, kwargs), is_leaf=lambda leaf: isinstance(leaf, RemoteValue))
+        self._needs = [leaf for leaf in leaves if isinstance(leaf, RemoteValue)]
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether the results of other closures that it needs are there."""
+        return all(value.is_ready for value in self._needs)
 
 
 class ClosureQueue:
@@ -63,14 +72,15 @@ class ClosureQueue:
     def get(self, is_wanted: Callable[[], bool]) -> Closure | None:
         """Return the next closure, which is running from now on; None once nobody wants one any more."""
         with self._changed:
-            while not self._waiting:
-                if self._is_closed or not is_wanted():
-                    return None
+            while not self._is_closed and is_wanted():
+                # One that needs another's result does not keep a worker waiting: the other may have to be run again.
+                found = next((closure for closure in self._waiting if closure.is_ready), None)
+                if found is not None:
+                    self._waiting.remove(found)
+                    self._num_running += 1
+                    return found
                 self._changed.wait(0.5)
-            if not is_wanted():
-                return None
-            self._num_running += 1
-            return self._waiting.popleft()
+            return None
 
     def put_back(self, closure: Closure) -> None:
         """Let another worker run a closure; it comes before all others."""

@@ -23,7 +23,7 @@ class RemoteValue:
     """
 
     def __init__(self) -> None:
-        self._is_ready = threading.Event()
+        self._ended = threading.Event()
         self._value: Any = None
         self._error: BaseException | None = None
 
@@ -43,21 +43,26 @@ class RemoteValue:
         Raises:
             StrataxError: The function has failed, or was cancelled.
         """
-        if not self._is_ready.wait(MOST_SECONDS):
+        if not self._ended.wait(MOST_SECONDS):
             raise ClusterTimeoutError("A step has not been run in a week. See the output of the workers.")
         if self._error is not None:
             raise self._error
         return self._value
 
+    @property
+    def is_ready(self) -> bool:
+        """Whether the function was run, or will not be."""
+        return self._ended.is_set()
+
     def complete(self, value: Any) -> None:
         """Say what the result is."""
         self._value = value
-        self._is_ready.set()
+        self._ended.set()
 
     def fail(self, error: BaseException) -> None:
         """Say why there is none."""
         self._error = error
-        self._is_ready.set()
+        self._ended.set()
 
 
 class PerWorkerValues:

@@ -47,12 +47,15 @@ def build(
         if equation.primitive is programs.input_p
     }
     # What is added to variables on servers is sent as that, so that no other worker's is lost.
+    # A variable that an optimizer updates, too, was read with that update made: its new value is assigned behind it.
+    updated = {key for part in region.handed_on for key in part.purpose.variables}
     sums: list[tuple[keras.Variable, list[tuple[str, Any]]]] = []
     assigned: list[int] = []
     for output, variable in enumerate(written):
         place = places.get(id(variable))
         found = None
-        if place is not None and variable_store.store_of(variable) is store:
+        is_there = place is not None and variable_store.store_of(variable) is store
+        if is_there and id(variable) not in updated:
             found = sum_of_assignments(closed, output, markers[place])
         if found is None:
             assigned.append(output)
@@ -75,7 +78,7 @@ def build(
     def make(given: list[Any]) -> None:
         rest = iter(given)
         for part in region.handed_on:
-            part.purpose([next(rest) for _ in part.arrays])
+            part.purpose.make([next(rest) for _ in part.arrays])
         for variable, parts in sums:
             value: Any = variable.value
             for operation, _ in parts:
@@ -162,10 +165,11 @@ class RemoteProgram(programs.Program):
             programs.raise_failures(self.sites, None)
         arrays = [np.asarray(array) for array in changed[self._num_assigned :]]
         with InterruptDeferred():
-            if self.written:
-                variable_store.write_all(self.written, changed[: self._num_assigned])
             if self._update is not None:
                 self._store.servers.tell({part.server: part.request(arrays) for part in self._update.parts})
+            if self.written:
+                # Behind the update, which may be of the same variable.
+                variable_store.write_all(self.written, changed[: self._num_assigned])
         return self._outputs(results)
 
     def step(self, traced: Sequence[Any], platform: str) -> tuple[Step, bytes, dict[str, np.ndarray]]:

@@ -1,6 +1,7 @@
 """`Puller`: what a task knows of the arrays on servers; only what has changed travels (distribute layer)."""
 
 import dataclasses
+import threading
 from collections.abc import Iterable, Sequence
 
 import jax
@@ -27,6 +28,8 @@ class Puller:
 
     def __init__(self, servers: Servers) -> None:
         self._servers = servers
+        # Programs are traced, and variables read, in several threads.
+        self._lock = threading.RLock()
         self._known: dict[tuple[int, str], _Known] = {}
         # Variables that were put together, by their shards, with the versions of those.
         self._whole: dict[tuple[Shard, ...], tuple[tuple[int, ...], jax.Array]] = {}
@@ -42,8 +45,9 @@ class Puller:
         Args:
             variables: The shards of each.
         """
-        self._refresh(shard for shards in variables for shard in shards)
-        return [self._value(shards) for shards in variables]
+        with self._lock:
+            self._refresh(shard for shards in variables for shard in shards)
+            return [self._value(shards) for shards in variables]
 
     def forget(self, shards: tuple[Shard, ...]) -> None:
         """Keep nothing of a variable any more: it is gone."""

@@ -174,7 +174,6 @@ class StepRunner:
         ]
         changed, results = compiled(inputs, list(arguments))
         given = [np.asarray(array) for array in changed]
-        self._assign(step.assignments, given)
         pushed = given[len(step.assignments) :]
         if step.pushes:
             # Waited for: a step whose gradients are lost has to be run again.
@@ -187,6 +186,7 @@ class StepRunner:
                     for push in step.pushes
                 }
             )
+        self._assign(step.assignments, given)
         return [np.asarray(array) for array in results]
 
     def _assign(self, assignments: Sequence[Assignment], values: Sequence[np.ndarray]) -> None:

@@ -70,6 +70,9 @@ class ParameterServerStrategy(Strategy):
     Raises:
         BadTypeError: If `cluster_resolver` is none.
         ClusterError: If the cluster has no parameter servers.
+
+    Attributes:
+        coordinator: The `ClusterCoordinator` of the strategy, once there is one.
     """
 
     def __init__(self, cluster_resolver: ClusterResolver, variable_partitioner: Any = None) -> None:
@@ -92,6 +95,7 @@ class ParameterServerStrategy(Strategy):
         key = credentials(cluster).key
         servers = remote.Servers(addresses, issue(key), timeout=_ANSWER_SECONDS)
         self._servers = servers
+        self.coordinator: Any = None
         layouts = remote.Layouts(len(addresses), variable_partitioner)
         super().__init__(
             StrategyExtended(

@@ -88,7 +88,7 @@ class RemoteExecution(Execution, StepByStep):
             result = jax.tree.map(_value_of, fn(*args, **kwargs))
         for variable in pushing.writes.values():
             region.take_over(variable, pushing.final_value(variable), pushing)
-        region.handed_on += [regions.HandedOn(update.make, update.arrays) for update in pushing.postponed]
+        region.handed_on += [regions.HandedOn(update, update.arrays) for update in pushing.postponed]
         return result
 
     def reduce(self, op: ReduceOp, value: PyTree, axis: int | None) -> Any:

@@ -49,6 +49,26 @@ def test_a_result_is_an_argument_of_another_function(coordinator):
     assert coordinator.schedule(lambda x: x * 2, args=(first,)).fetch().tolist() == [0, 2, 4]
 
 
+GOING = threading.Event()
+
+
+def waiting():
+    """A dataset that a worker of this process waits for."""
+    assert GOING.wait(20)
+    return sx.data.Dataset.range(5, 9)
+
+
+def test_what_needs_a_result_lets_others_go_first(coordinator):
+    iterator = iter(coordinator.create_per_worker_dataset(waiting))
+    first = coordinator.schedule(lambda it: next(it) + 0, args=(iterator,))
+    behind = [coordinator.schedule(lambda x: x + 1, args=(first,)) for _ in range(3)]
+    # One of two workers waits for the dataset; the other is not kept from this.
+    assert float(coordinator.schedule(lambda: jnp.float32(7)).fetch()) == 7.0
+    assert not any(each.is_ready for each in behind)
+    GOING.set()
+    assert [int(each.fetch()) for each in behind] == [6] * 3
+
+
 def test_variables_are_changed_once_for_each_function(coordinator, strategy):
     with strategy.scope():
         total = sx.Variable(0.0, aggregation="sum")

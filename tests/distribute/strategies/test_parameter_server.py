@@ -165,6 +165,22 @@ def test_what_a_step_reads_behind_an_update_is_updated(one_server):
     assert float(weight.numpy()) == -0.5
 
 
+def test_an_assignment_behind_an_update_does_not_make_it_twice(one_server):
+    with one_server.scope():
+        weight = sx.Variable([1.0, 2.0])
+        optimizer = optimizers.SGD(1.0)
+
+    def step():
+        optimizer.apply_gradients([(jnp.ones(2), weight)])
+        weight.assign_add([10.0, 10.0])
+        return weight + 0
+
+    assert one_server.run(step).tolist() == [10.0, 11.0]
+    assert weight.numpy().tolist() == [10.0, 11.0]
+    assert one_server.run(step).tolist() == [19.0, 20.0]
+    assert weight.numpy().tolist() == [19.0, 20.0]
+
+
 def test_assignments_of_other_kinds_are_made_by_the_worker(one_server):
     with one_server.scope():
         weight = sx.Variable([1.0, 2.0])
