@@ -15,16 +15,13 @@ if TYPE_CHECKING:
 @click.argument("paths", nargs=-1, required=True, type=click.Path(), metavar="PATH...")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
 def check(paths: tuple[str, ...], as_json: bool) -> int:
-    r"""List what programs for TensorFlow use that Stratax lacks or does differently, with what to write instead.
+    """List what programs for TensorFlow use that Stratax lacks or does differently, with what to write instead.
 
     PATH is a Python file, a notebook or a folder of them. They are read and not run. Of what is different only what a
     program may notice is listed; docs/compatibility.md has it all.
 
-    \b
-    The exit code is
-      0  if all that the programs use is there, also where something is different,
-      1  if something is not there, or a file can't be read as a program,
-      2  if there is no such file.
+    The exit code is 0 if all that the programs use is there, also where something is different; 1 if something is not
+    there, or a file can't be read as a program; 2 if there is no such file.
     """
     from stratax.tf.migration import check as find
 

@@ -4,6 +4,7 @@ import collections
 from typing import Any
 
 from stratax import engine
+from stratax._shown import shown
 from stratax.distribute import Strategy
 from stratax.distribute.strategies import StepByStep
 from stratax.errors import InternalError
@@ -33,7 +34,7 @@ class ScheduledProgram:
         from stratax.distribute import ClusterCoordinator, ParameterServerStrategy
 
         if not isinstance(strategy, ParameterServerStrategy):
-            raise InternalError(f"There is no coordinator for {strategy!r}.")
+            raise InternalError(f"There is no coordinator for {shown(strategy)}.")
         self._coordinator = ClusterCoordinator(strategy)
         self._block = program.block
         self._running: collections.deque[Any] = collections.deque()

@@ -319,13 +319,17 @@ class RaggedTensor(RaggedFactories):
         if not is_known(self._row_splits) or not is_known(self.flat_values):
             return f"<RaggedTensor of {shown(self.flat_values)} and {shown(self.nested_row_splits)}>"
         if not isinstance(self._row_splits, np.ndarray):
-            # What a compiled function gave.
-            import jax
-
-            return repr(jax.tree.map(np.asarray, self))
+            # What a compiled function gave, or a structure whose arrays somebody has mapped to something else.
+            return repr(_on_host(self))
         # NumPy shows arrays inside of others by the formatter that it was told, and of many elements the ends.
         with np.printoptions(formatter={"all": _text_of}):
             return f"<tf.RaggedTensor {_text_of(self.numpy())}>"
+
+
+def _on_host(rows: RaggedTensor) -> RaggedTensor:
+    values = rows._values
+    inner = _on_host(values) if isinstance(values, RaggedTensor) else np.asarray(values)
+    return RaggedTensor(inner, np.asarray(rows._row_splits), rows._uniform)
 
 
 def _text_of(part: Any) -> str:

@@ -281,8 +281,8 @@ def test_hooks_find_variables_and_read_them_by_name(make):
     assert hook.results == 6
     made.evaluate(features(), hooks=[hook], steps=1)
     assert set(read.values()) == {7}
-    with pytest.raises(errors.ModelScopeError):
-        train.get_global_step()
+    # There is none outside, as in TensorFlow.
+    assert train.get_global_step() is None
 
 
 def test_what_a_hook_assigns_after_a_step_takes_effect_at_once(make):
