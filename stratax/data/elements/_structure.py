@@ -1,12 +1,15 @@
 """Elements as structures of leaves: flattening, naming, conversion to NumPy (data layer).
 
 Tuples, namedtuples, dicts and None are structure, as in TensorFlow; a list is data and becomes an array, but for one
-that a function returns: its parts are the components. Structure is also what a program registered as a pytree with
-JAX. optree does the work, because pipelines and their worker processes need no JAX.
+that a function returns: its parts are the components. Structure are also values of classes that `attrs` has made, of
+classes that take themselves apart by TensorFlow's protocol (`__tf_flatten__` and `__tf_unflatten__`, dataclasses
+mostly), and of those that a program registered as pytrees with JAX. optree does the work, because pipelines and their
+worker processes need no JAX.
 """
 
 import collections
 import contextlib
+import functools
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -14,6 +17,7 @@ from typing import Any
 import numpy as np
 import optree
 
+from stratax import _pytrees
 from stratax._shown import cut, shown
 from stratax._tracing import TRACING
 from stratax._typing import PyTree, TensorLike
@@ -43,7 +47,7 @@ def flatten(value: object, is_leaf: Callable[[Any], bool] = _is_data) -> tuple[R
     unknown = {
         type(leaf): leaf
         for leaf in leaves
-        if type(leaf) is not np.ndarray and _is_node_of_jax(leaf) and not is_leaf(leaf)
+        if type(leaf) is not np.ndarray and _is_node(leaf) and not is_leaf(leaf)
     }
     if not unknown:
         return leaves, structure
@@ -52,18 +56,57 @@ def flatten(value: object, is_leaf: Callable[[Any], bool] = _is_data) -> tuple[R
     return flatten(value, is_leaf)
 
 
-def _is_node_of_jax(leaf: object) -> bool:
-    """Return whether a program has told JAX, if it uses JAX at all, that such values are structure."""
+def _is_node(leaf: Any) -> bool:
+    """Return whether a value's class, or the program to JAX, if it uses JAX at all, says that it is structure."""
     # The usual leaves first: this is asked for every element.
-    if isinstance(leaf, np.ndarray | np.generic | int | float | list) or "jax" not in sys.modules:
+    if isinstance(leaf, np.ndarray | np.generic | int | float | list):
+        return False
+    # A class of any kind: mypy takes `type[object]` for not hashable.
+    kind: Any = type(leaf)
+    if _parts_of(kind) is not None:
+        return True
+    if "jax" not in sys.modules:
         return False
     from jax import tree_util
 
     return not tree_util.all_leaves([leaf])
 
 
-def _adopt(example: object) -> None:
-    """Take the values of a type apart as JAX does."""
+@functools.cache
+def _parts_of(kind: type) -> "tuple[Callable[[Any], tuple[Any, Any]], Callable[[Any, Any], Any]] | None":
+    """Return how values of a class are taken apart and put together, if the class itself says it."""
+    if hasattr(kind, "__tf_flatten__") and hasattr(kind, "__tf_unflatten__"):
+
+        def to_parts(value: Any) -> tuple[Any, Any]:
+            constant, parts = value.__tf_flatten__()
+            return parts, constant
+
+        return to_parts, kind.__tf_unflatten__
+    fields = getattr(kind, "__attrs_attrs__", None)
+    if fields is None:
+        return None
+    names = [field.name for field in fields]
+
+    def of_parts(_: Any, parts: Any) -> Any:
+        # Without its converters and validators, which expect what a user gives.
+        made: Any = object.__new__(kind)
+        for name, part in zip(names, parts, strict=True):
+            object.__setattr__(made, name, part)
+        return made
+
+    return lambda value: ([getattr(value, name) for name in names], None), of_parts
+
+
+def _adopt(example: Any) -> None:
+    """Take the values of a type apart as the type says, or JAX."""
+    kind: Any = type(example)
+    own = _parts_of(kind)
+    if own is not None:
+        # Another thread may have been quicker.
+        with contextlib.suppress(ValueError):
+            optree.register_pytree_node(type(example), *own, namespace=NAMESPACE)
+            _pytrees.register(type(example), *own)
+        return
     from jax import tree_util
 
     def to_parts(value: object) -> tuple[list[Any], Any]:

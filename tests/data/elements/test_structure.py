@@ -7,6 +7,7 @@ import jax
 import numpy as np
 import pytest
 
+import stratax as sx
 from stratax.data import Dataset
 from stratax.data.elements import flatten, leaf_names, unflatten
 
@@ -65,3 +66,61 @@ def test_what_is_registered_with_jax_is_structure():
     assert [type(element) for element in elements] == [Example, Example]
     assert elements[1].image.tolist() == [[2, 2], [3, 3]]
     assert elements[1].label.tolist() == [3, 4]
+
+
+@dataclasses.dataclass
+class Protocol:
+    """A class as TensorFlow's programs make them components: `constant` is not an array."""
+
+    image: object
+    label: object
+    constant: str = "kept"
+
+    def __tf_flatten__(self):
+        return (self.constant,), (self.image, self.label)
+
+    @classmethod
+    def __tf_unflatten__(cls, metadata, leaves):
+        return cls(*leaves, *metadata)
+
+
+def elements_of(kind):
+    rows = kind(np.arange(12, dtype="float32").reshape(6, 2), np.arange(6))
+    return sx.data.Dataset.from_tensor_slices(rows)
+
+
+@pytest.fixture(params=["protocol", "attrs"])
+def kind(request):
+    if request.param == "protocol":
+        return Protocol
+    attr = pytest.importorskip("attr")
+    return attr.make_class("Attributes", ["image", "label"])
+
+
+def test_classes_that_say_so_are_structure(kind):
+    dataset = elements_of(kind)
+    assert isinstance(dataset.element_spec, kind)
+    assert tuple(dataset.element_spec.image.shape) == (2,)
+    batches = list(dataset.map(lambda each: kind(each.image * 2, each.label)).batch(4))
+    assert [type(batch) for batch in batches] == [kind] * 2
+    np.testing.assert_array_equal(batches[1].image, np.arange(12).reshape(6, 2)[4:] * 2)
+    assert batches[0].label.tolist() == [0, 1, 2, 3]
+    total = sx.function(lambda it: next(it).image.sum())(iter(dataset.batch(6)))
+    assert float(total) == 66.0
+
+
+def test_their_positions_are_exact(kind):
+    def made():
+        return elements_of(kind).shuffle(4, seed=1).batch(2)
+
+    expected = [batch.label.tolist() for batch in made()]
+    iterator = iter(made())
+    next(iterator)
+    restored = iter(made())
+    restored.set_state(iterator.get_state())
+    assert [batch.label.tolist() for batch in restored] == expected[1:]
+
+
+def test_what_their_protocol_calls_constant_is_kept():
+    (first, *_) = elements_of(lambda *arrays: Protocol(*arrays, "other")).take(1)
+    assert first.constant == "other"
