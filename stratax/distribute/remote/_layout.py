@@ -202,9 +202,12 @@ class Layouts:
         each, more = divmod(shape[0], count)
         stops = np.cumsum([each + (index < more) for index in range(count)]).tolist()
         row_bytes = math.prod(shape[1:]) * _dtype_of(variable).itemsize
-        shards = []
+        shards: list[Shard] = []
         for index, (start, stop) in enumerate(zip([0, *stops], stops, strict=False)):
-            server = loads.index(min(loads))
+            # Each server gets one before any gets a second: all servers work at a variable at the same time.
+            turn = {shard.server for shard in shards[index - index % self._num_servers :]}
+            free = [server for server in range(self._num_servers) if server not in turn]
+            server = min(free, key=loads.__getitem__)
             loads[server] += (stop - start) * row_bytes
             shards.append(Shard(server, _shard_name(name, index, count), start, stop))
         return Layout(name, tuple(shards))

@@ -46,6 +46,13 @@ def test_a_slot_lies_beside_its_variable():
     assert not layouts.place(variable((9, 2), "other")).is_like(layouts.of(table))
 
 
+def test_shards_of_a_variable_go_round_the_servers_however_full_they_are():
+    layouts = Layouts(2, FixedShardsPartitioner(3))
+    layouts.place(variable((1, 1000), "full"))
+    layout = layouts.place(variable((3, 4), "kernel"))
+    assert [shard.server for shard in layout.shards] == [1, 0, 1]
+
+
 def test_a_number_is_on_every_server_and_a_metric_on_one():
     layouts = Layouts(3)
     rate = layouts.place(variable((), "rate"))
