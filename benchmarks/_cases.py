@@ -151,7 +151,7 @@ def _servers() -> list[Case]:
         *(
             Case(
                 name=f"servers-message-{name}",
-                what=f"assigning and pulling {name} at a parameter server / put and get by Flight alone",
+                what=f"assigning and pulling {name} at a parameter server / put and get by Flight alone, both with TLS",
                 program="_servers:against_flight",
                 options={"size": size},
                 target=Target(1.25),

@@ -14,6 +14,7 @@ from benchmarks import _measure, _peer, _servers_program
 from stratax import servers
 
 _TENSORFLOW = """
+os.environ["KERAS_BACKEND"] = "tensorflow"
 import tensorflow as tf
 from benchmarks import _servers_program
 program = _servers_program.Program(tf, int(sys.argv[1]))
@@ -42,7 +43,7 @@ def against_tensorflow(kind: str, at_once: int, workers: int, plan: _measure.Pla
 
 
 def against_flight(size: int, plan: _measure.Plan) -> _measure.Figure:
-    """Assigning and pulling an array of so many bytes, against putting and getting one by Flight alone."""
+    """Assigning and pulling an array of so many bytes, against putting and getting one by Flight alone, over TLS."""
     with _server(_serve_shards) as ours_port, _server(_serve_flight) as theirs_port:
         array = np.zeros(size // 4, np.float32)
         deadlines = servers.Deadlines()
@@ -50,7 +51,14 @@ def against_flight(size: int, plan: _measure.Plan) -> _measure.Figure:
             "server", f"127.0.0.1:{ours_port}", servers.issue(_KEY), deadlines, task="benchmark"
         )
         connection.ask({"op": "create", "names": ["w"]}, [array])
-        client = flight.FlightClient(f"grpc://127.0.0.1:{theirs_port}")
+        certificates = servers.issue(_KEY)
+        client = flight.FlightClient(
+            f"grpc+tls://127.0.0.1:{theirs_port}",
+            tls_root_certs=certificates.authority,
+            cert_chain=certificates.own,
+            private_key=certificates.private_key,
+            override_hostname=servers.NAME,
+        )
         table = pa.record_batch([pa.array(array)], names=["w"])
 
         def ours(count: int) -> None:
@@ -92,7 +100,13 @@ def _serve_shards(sender: Any) -> None:
 
 class _Bare(flight.FlightServerBase):
     def __init__(self) -> None:
-        super().__init__("grpc://127.0.0.1:0")
+        certificates = servers.issue(_KEY)
+        super().__init__(
+            "grpc+tls://127.0.0.1:0",
+            tls_certificates=[(certificates.own, certificates.private_key)],
+            verify_client=True,
+            root_certificates=certificates.authority,
+        )
         self._tables: dict[bytes, Any] = {}
 
     def do_put(self, context: Any, descriptor: Any, reader: Any, writer: Any) -> None:

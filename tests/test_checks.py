@@ -115,6 +115,7 @@ def test_the_import_contract_fires_on_a_package_that_has_no_place_in_it(copy):
     assert done.returncode == 1
 
 
+@pytest.mark.stress
 def test_the_type_check_fires(copy):
     probes = {
         "unannotated": ("def f(x):\n    return x\n", "missing a type annotation"),

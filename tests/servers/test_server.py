@@ -202,27 +202,27 @@ def test_a_server_that_does_not_answer_is_named_in_time(certificates, connect):
     server.close()
 
 
-def test_a_server_that_is_not_there_is_named(connect, monkeypatch):
-    monkeypatch.setattr("stratax.servers._connection.RECONNECT_SECONDS", 0.5)
+def test_a_server_that_is_not_there_is_named(connect):
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     with pytest.raises(PeerLostError, match=rf"at 127.0.0.1:{port} can't be reached"):
-        pulled(connect(port))
+        pulled(connect(port, patience=0.5))
 
 
 class TestStrangers:
-    def refused(self, connect, server, stranger, monkeypatch):
-        monkeypatch.setattr("stratax.servers._connection.RECONNECT_SECONDS", 0.5)
+    def refused(self, connect, server, stranger):
         with pytest.raises(PeerLostError, match="has the secret of this cluster"):
-            connect(server.port, certificates=stranger).ask({"op": "create", "names": ["x"]}, [np.zeros(1)])
+            connect(server.port, certificates=stranger, patience=0.5).ask(
+                {"op": "create", "names": ["x"]}, [np.zeros(1)]
+            )
         assert server.shards.names == []
 
-    def test_another_key_is_refused(self, server, connect, monkeypatch):
-        self.refused(connect, server, issue(b"another key"), monkeypatch)
+    def test_another_key_is_refused(self, server, connect):
+        self.refused(connect, server, issue(b"another key"))
 
-    def test_a_server_of_another_cluster_is_not_talked_to(self, connect, monkeypatch):
+    def test_a_server_of_another_cluster_is_not_talked_to(self, connect):
         other = ShardServer("127.0.0.1", 0, issue(b"another key"))
-        self.refused(connect, other, issue(KEY), monkeypatch)
+        self.refused(connect, other, issue(KEY))
         other.close()
 
     def test_nobody_gets_in_without_a_certificate(self, server, certificates):
