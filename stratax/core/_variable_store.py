@@ -6,8 +6,9 @@ saves and restores reaches every value through the functions here and does not k
 """
 
 import abc
+import contextlib
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import jax
@@ -66,6 +67,13 @@ class VariableStore(abc.ABC):
             variables: The variables.
             values: Arrays of their shapes and dtypes.
         """
+
+    def one_state(self) -> contextlib.AbstractContextManager[None]:
+        """Have this thread read values, inside a block, that belong together, though others change them meanwhile.
+
+        A store whose values only this process changes has nothing to do.
+        """
+        return contextlib.nullcontext()
 
 
 class _Stored:
@@ -192,6 +200,19 @@ def read_all(variables: Sequence[keras.Variable]) -> list[Any]:
         for position, value in zip(positions, found, strict=True):
             values[position] = value
     return values
+
+
+@contextlib.contextmanager
+def one_state(variables: Iterable[keras.Variable]) -> Iterator[None]:
+    """Have this thread read values of variables, inside a block, that belong together, as a checkpoint does.
+
+    Args:
+        variables: The variables.
+    """
+    with contextlib.ExitStack() as stack:
+        for store in {id(found): found for v in variables if (found := store_of(v)) is not None}.values():
+            stack.enter_context(store.one_state())
+        yield
 
 
 def write(variable: keras.Variable, value: object) -> None:

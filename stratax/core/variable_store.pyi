@@ -4,6 +4,7 @@ from ._slices import assign_part as assign_part
 from ._variable_store import VariableStore as VariableStore
 from ._variable_store import has_value as has_value
 from ._variable_store import keep as keep
+from ._variable_store import one_state as one_state
 from ._variable_store import overwrite as overwrite
 from ._variable_store import read_all as read_all
 from ._variable_store import store_of as store_of

@@ -1,5 +1,6 @@
 """`ShardServer`: answers tasks that pull arrays and push what changes them, over Arrow Flight."""
 
+import contextlib
 import dataclasses
 import json
 import logging
@@ -14,6 +15,7 @@ from stratax._shown import shown
 from stratax.errors import AbortedError, BadArgumentError, ClusterError, ResourceExhaustedError, StrataxError
 from stratax.servers import _certificates, _protocol, _wire
 from stratax.servers._arrow import flight, pa
+from stratax.servers._gate import Gate
 from stratax.servers._shards import Shards
 
 # How many streams tasks may have open: two for each of a few hundred tasks.
@@ -34,11 +36,13 @@ class _Sender:
     """What is remembered of one stream of a task, beyond a broken connection.
 
     Attributes:
+        name: What tells it from all others.
         lock: Held while a message of it is answered: after a broken connection it may come twice at once.
         number: The number of the last message that changed something.
         reply: What was answered.
     """
 
+    name: str
     lock: threading.Lock = dataclasses.field(default_factory=threading.Lock)
     number: int = 0
     reply: _wire.Message = dataclasses.field(default_factory=lambda: _wire.Message({}, []))
@@ -103,6 +107,9 @@ class MessageServer(flight.FlightServerBase):
         """
         return False
 
+    def stream_ended(self, stream: str) -> None:
+        """Note that a stream has ended, or broken; the task may open it again."""
+
     def close(self) -> None:
         """Stop listening. Streams that are open end with their tasks, or with this process."""
         # Flight waits until all streams have ended, and a task may keep one open for as long as it likes.
@@ -136,6 +143,7 @@ class MessageServer(flight.FlightServerBase):
         except StrataxError as error:
             _wire.send(writer, _protocol.error_header(error))
         finally:
+            self.stream_ended(sender.name)
             with self._lock:
                 self._num_streams -= 1
 
@@ -155,7 +163,7 @@ class MessageServer(flight.FlightServerBase):
                 f"{shown(protocol)}. Run the same version of Stratax in all tasks."
             )
         with self._lock:
-            return self._senders.setdefault((task, stream), _Sender())
+            return self._senders.setdefault((task, stream), _Sender(f"{task}/{stream}"))
 
     def _converse(self, sender: _Sender, reader: Any, writer: Any) -> None:
         while True:
@@ -202,7 +210,8 @@ class MessageServer(flight.FlightServerBase):
                     f"number={number}. It was not done."
                 )
             try:
-                answer = self.answers()[header["op"]](header, arrays)
+                # Who asks is not for the task to say.
+                answer = self.answers()[header["op"]]({**header, "stream": sender.name}, arrays)
                 sender.reply = answer if isinstance(answer, _wire.Message) else _wire.Message(answer, [])
             except Exception as error:
                 # The answer to this message whenever it comes again. Whatever it is: who asked has to be told.
@@ -236,12 +245,17 @@ class ShardServer(MessageServer):
         on_end: Callable[[], None] | None = None,
     ) -> None:
         self.shards = shards or Shards()
+        self._gate = Gate()
         self._answers: dict[str, Answer] = {
             "create": self._create,
             "make": self._make,
             "assign": self._assign,
             "define": self._define,
             "apply": self._apply,
+            "hold": self._hold,
+            "mark": self._mark,
+            "release": self._release,
+            "unmark": self._unmark,
         }
         super().__init__(host, port, certificates, on_end)
 
@@ -254,8 +268,14 @@ class ShardServer(MessageServer):
         self._pull(header, writer)
         return True
 
+    def stream_ended(self, stream: str) -> None:
+        self._gate.release(stream)
+        for mark in self.shards.marks:
+            if mark.startswith(f"{stream} "):
+                self.shards.unmark(mark)
+
     def _pull(self, header: dict[str, Any], writer: Any) -> None:
-        with self.shards.reading(header["names"], header["known"]) as (versions, changed):
+        with self.shards.reading(header["names"], header["known"], header.get("mark")) as (versions, changed):
             names = list(changed)
             _wire.send(writer, {"versions": versions, "names": names}, [changed[name] for name in names])
 
@@ -269,11 +289,45 @@ class ShardServer(MessageServer):
         return {"created": [self.shards.make(header["name"], arrays[0].tobytes())]}
 
     def _assign(self, header: dict[str, Any], arrays: Sequence[np.ndarray]) -> dict[str, Any]:
-        return {"versions": self.shards.assign(header["names"], arrays)}
+        with self._step(header):
+            return {"versions": self.shards.assign(header["names"], arrays)}
 
     def _define(self, header: dict[str, Any], arrays: Sequence[np.ndarray]) -> dict[str, Any]:
         self.shards.define(header["update"], arrays[0].tobytes(), header["replaced"], header["read"])
         return {}
 
     def _apply(self, header: dict[str, Any], arrays: Sequence[np.ndarray]) -> dict[str, Any]:
-        return {"versions": self.shards.apply(header["update"], arrays, once=header.get("once"))}
+        # What the step assigns comes behind what the update is sent.
+        names = header.get("names", [])
+        num_sent = len(arrays) - len(names)
+        assigned = dict(zip(names, arrays[num_sent:], strict=True))
+        with self._step(header):
+            versions = self.shards.apply(
+                header["update"], arrays[:num_sent], once=header.get("once"), assigned=assigned
+            )
+        return {"versions": versions}
+
+    def _step(self, header: dict[str, Any]) -> contextlib.AbstractContextManager[None]:
+        """Wait until the step of a message may be made here."""
+        if "step" not in header:
+            return contextlib.nullcontext()
+        return self._gate.step(header["stream"], header["step"], header["servers"])
+
+    def _hold(self, header: dict[str, Any], arrays: Sequence[np.ndarray]) -> dict[str, Any]:
+        return {"steps": self._gate.hold(header["stream"])}
+
+    def _mark(self, header: dict[str, Any], arrays: Sequence[np.ndarray]) -> dict[str, Any]:
+        stream, steps = header["stream"], header["steps"]
+        # One server has no steps that others still wait for.
+        missing = [] if steps is None else self._gate.wait_for(stream, steps, header["seconds"])
+        mark = f"{stream} {header['which']}"
+        self.shards.mark(mark)
+        return {"missing": missing, "mark": mark}
+
+    def _release(self, header: dict[str, Any], arrays: Sequence[np.ndarray]) -> dict[str, Any]:
+        self._gate.forget(header["forgotten"])
+        return {"was_held": self._gate.release(header["stream"])}
+
+    def _unmark(self, header: dict[str, Any], arrays: Sequence[np.ndarray]) -> dict[str, Any]:
+        self.shards.unmark(header["mark"])
+        return {}

@@ -10,7 +10,7 @@ import contextlib
 import dataclasses
 import logging
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -18,7 +18,7 @@ import numpy as np
 from jax import export
 
 from stratax._shown import shown
-from stratax.errors import BadArgumentError, FailedPreconditionError
+from stratax.errors import AbortedError, BadArgumentError, FailedPreconditionError
 
 # Of how many steps it is remembered that their updates have been made.
 _MOST_REMEMBERED = 100_000
@@ -63,6 +63,8 @@ class Shards:
         self._lock = threading.Lock()
         self._shards: dict[str, _Shard] = {}
         self._updates: dict[str, _Update] = {}
+        # What was there when somebody has marked it, by who has.
+        self._marks: dict[str, dict[str, _Shard]] = {}
         self._num_applied: collections.Counter[str] = collections.Counter()
         # What has been done once, the oldest first.
         self._done: collections.OrderedDict[tuple[str, str], None] = collections.OrderedDict()
@@ -78,6 +80,12 @@ class Shards:
         """How many bytes the arrays have."""
         with self._lock:
             return sum(shard.value.nbytes for shard in self._shards.values())
+
+    @property
+    def marks(self) -> list[str]:
+        """The names of all marks."""
+        with self._lock:
+            return list(self._marks)
 
     def create(self, name: str, value: Any) -> bool:
         """Begin to keep an array, unless there is one of that name: a task that starts again creates all anew.
@@ -128,19 +136,28 @@ class Shards:
 
     @contextlib.contextmanager
     def reading(
-        self, names: Sequence[str], known: dict[str, int]
+        self, names: Sequence[str], known: dict[str, int], mark: str | None = None
     ) -> Iterator[tuple[dict[str, int], dict[str, np.ndarray]]]:
         """Give the versions of arrays, and those that changed, which stay as they are during the block.
 
         Args:
             names: Which ones.
             known: Versions that the reader has; arrays of these are left out.
+            mark: Gives what was there at this mark, and what is there now of what was created since; None for all that
+                is there now.
 
         Raises:
+            AbortedError: There is no such mark any more.
             FailedPreconditionError: There is none of a name.
         """
         with self._lock:
-            shards = {name: self._get(name) for name in names}
+            marked = {} if mark is None else self._marks.get(mark)
+            if marked is None:
+                raise AbortedError(
+                    "What was marked to be read is gone: the connection that it was marked over has broken. Mark it "
+                    "again."
+                )
+            shards = {name: marked.get(name) or self._get(name) for name in names}
             versions = {name: shard.version for name, shard in shards.items()}
             changed = {name: shard for name, shard in shards.items() if known.get(name) != shard.version}
             values = {name: shard.value for name, shard in changed.items()}
@@ -154,6 +171,24 @@ class Shards:
             with self._lock:
                 for shard in changed.values():
                     shard.num_readers -= 1
+
+    def mark(self, name: str) -> None:
+        """Keep all arrays as they are now, for who reads them by this mark: what changes from now on is made anew.
+
+        Args:
+            name: The mark's name; an earlier mark of that name is dropped.
+        """
+        self.unmark(name)
+        with self._lock:
+            self._marks[name] = dict(self._shards)
+            for shard in self._shards.values():
+                shard.num_readers += 1
+
+    def unmark(self, name: str) -> None:
+        """Drop a mark, if there is one of that name."""
+        with self._lock:
+            for shard in self._marks.pop(name, {}).values():
+                shard.num_readers -= 1
 
     def assign(self, names: Sequence[str], values: Sequence[np.ndarray]) -> dict[str, int]:
         """Replace arrays, all in one go.
@@ -171,14 +206,8 @@ class Shards:
         """
         arrays = [jax.numpy.array(value) for value in values]
         with self._lock:
-            shards = [self._get(name) for name in names]
-            for name, shard, array in zip(names, shards, arrays, strict=True):
-                if (shard.value.shape, shard.value.dtype) != (array.shape, array.dtype):
-                    raise BadArgumentError(
-                        f"A value does not fit variable {shown(name)}. Expected: shape={shard.value.shape}, "
-                        f"dtype={shard.value.dtype}. Received: shape={array.shape}, dtype={array.dtype}."
-                    )
-            return self._replace(names, shards, arrays)
+            self._check_fits(names, arrays)
+            return self._replace(names, [self._get(name) for name in names], arrays)
 
     def define(self, update: str, program: bytes, replaced: Sequence[str], read: Sequence[str]) -> None:
         """Take a program that updates arrays.
@@ -203,24 +232,35 @@ class Shards:
         with self._lock:
             self._updates.setdefault(update, made)
 
-    def apply(self, update: str, sent: Sequence[np.ndarray], once: str | None = None) -> dict[str, int]:
-        """Run an update.
+    def apply(
+        self,
+        update: str,
+        sent: Sequence[np.ndarray],
+        once: str | None = None,
+        assigned: Mapping[str, np.ndarray] | None = None,
+    ) -> dict[str, int]:
+        """Run an update, and assign other arrays behind it, in one go.
 
         Args:
             update: Its name.
             sent: The arrays that it is given.
             once: What the update is for. Another one of that name for the same is not run: a step that was begun by a
                 task that was given up may come from two tasks.
+            assigned: New values of arrays, by name, which are copied.
 
         Returns:
             The versions of the arrays that it replaced.
 
         Raises:
+            BadArgumentError: A value is of another shape or dtype than the array.
             FailedPreconditionError: There is no such update, or not all of its arrays.
         """
         # Before the lock is taken: this may copy.
         arrays = [jax.numpy.asarray(array) for array in sent]
+        assigned = assigned or {}
+        others = [jax.numpy.array(value) for value in assigned.values()]
         with self._lock:
+            self._check_fits(list(assigned), others)
             found = self._updates.get(update)
             if found is None:
                 raise FailedPreconditionError(
@@ -229,12 +269,14 @@ class Shards:
             if once is not None and not self._is_first(update, once):
                 return {name: self._get(name).version for name in found.replaced}
             shards = [self._get(name) for name in found.replaced]
-            others = [self._get(name).value for name in found.read]
+            read = [self._get(name).value for name in found.read]
             values = [shard.value for shard in shards]
             is_read = any(shard.num_readers for shard in shards)
-            new = (found.anew if is_read else found.in_place)(values, others, arrays)
+            new = (found.anew if is_read else found.in_place)(values, read, arrays)
             self._num_applied[update] += 1
-            return self._replace(found.replaced, shards, new)
+            versions = self._replace(found.replaced, shards, new)
+            # Behind the update, which may be of the same array.
+            return versions | self._replace(list(assigned), [self._get(name) for name in assigned], others)
 
     def _is_first(self, update: str, once: str) -> bool:
         if (update, once) in self._done:
@@ -258,6 +300,15 @@ class Shards:
                 f"This server keeps no variable {shown(name)}. Expected: one that was created, in this start of the "
                 f"server. Received: {len(self._shards)} others."
             ) from None
+
+    def _check_fits(self, names: Sequence[str], arrays: Sequence[jax.Array]) -> None:
+        for name, array in zip(names, arrays, strict=True):
+            have = self._get(name).value
+            if (have.shape, have.dtype) != (array.shape, array.dtype):
+                raise BadArgumentError(
+                    f"A value does not fit variable {shown(name)}. Expected: shape={have.shape}, "
+                    f"dtype={have.dtype}. Received: shape={array.shape}, dtype={array.dtype}."
+                )
 
     def _replace(
         self, names: Sequence[str], shards: Sequence[_Shard], values: Sequence[jax.Array]

@@ -10,6 +10,8 @@ import numpy as np
 from stratax.core import arrivals, programs, regions, variable_store
 from stratax.core.dispatches import InterruptDeferred
 from stratax.core.placement import check_fits
+from stratax.distribute.remote._push import requests_of
+from stratax.distribute.remote._servers import new_step
 from stratax.distribute.remote._step import Assignment, Feed, Input, Push, Step, described
 from stratax.distribute.remote._store import ServerStore
 from stratax.distribute.remote._updates import Update, sum_of_assignments, update_of
@@ -165,11 +167,16 @@ class RemoteProgram(programs.Program):
             programs.raise_failures(self.sites, None)
         arrays = [np.asarray(array) for array in changed[self._num_assigned :]]
         with InterruptDeferred():
+            assigned = list(zip(self.written, changed[: self._num_assigned], strict=True))
             if self._update is not None:
-                self._store.servers.tell({part.server: part.request(arrays) for part in self._update.parts})
-            if self.written:
-                # Behind the update, which may be of the same variable.
-                variable_store.write_all(self.written, changed[: self._num_assigned])
+                # With the update, and behind it, as it may be of the same variable.
+                there = [pair for pair in assigned if self._is_there(pair[0])]
+                assigned = [pair for pair in assigned if not self._is_there(pair[0])]
+                updates = {part.server: (part.name, part.sent_of(arrays)) for part in self._update.parts}
+                parts = self._store.parts_of([v for v, _ in there], [value for _, value in there])
+                self._store.servers.tell(requests_of(new_step(), updates, parts))
+            if assigned:
+                variable_store.write_all([v for v, _ in assigned], [value for _, value in assigned])
         return self._outputs(results)
 
     def step(self, traced: Sequence[Any], platform: str) -> tuple[Step, bytes, dict[str, np.ndarray]]:
@@ -234,6 +241,10 @@ class RemoteProgram(programs.Program):
     def results(self, arrays: Sequence[Any]) -> Any:
         """Return what the function returns, of the arrays that its program has given."""
         return self._outputs(arrays)
+
+    def _is_there(self, variable: keras.Variable) -> bool:
+        """Return whether servers keep a variable, and have a value of it."""
+        return variable_store.store_of(variable) is self._store and variable_store.has_value(variable)
 
     def _inputs(self, fed: dict[Any, Any]) -> tuple[list[Any], list[Any]]:
         there = [v for v in self._read if variable_store.store_of(v) is self._store]

@@ -49,6 +49,26 @@ class Puller:
             self._refresh(shard for shards in variables for shard in shards)
             return [self._value(shards) for shards in variables]
 
+    def read_marked(self, variables: Sequence[tuple[Shard, ...]], mark: str) -> list[jax.Array]:
+        """Return the values that variables had when a mark was made; nothing of them is kept here.
+
+        Args:
+            variables: The shards of each.
+            mark: The mark.
+        """
+        requests = {
+            server: Request({"op": "pull", "names": names, "known": {}, "mark": mark})
+            for server, names in by_server(
+                dict.fromkeys((shard.server, shard.name) for shards in variables for shard in shards)
+            ).items()
+        }
+        found = {
+            (server, name): array
+            for server, answer in self._servers.ask(requests).items()
+            for name, array in zip(answer.header["names"], answer.arrays, strict=True)
+        }
+        return [_joined([found[shard.server, shard.name] for shard in shards]) for shards in variables]
+
     def forget(self, shards: tuple[Shard, ...]) -> None:
         """Keep nothing of a variable any more: it is gone."""
         self._whole.pop(shards, None)
@@ -77,6 +97,10 @@ class Puller:
         parts = [each.array for each in known]
         # A value also where a function is traced that reads the variable: it is kept for others.
         with jax.ensure_compile_time_eval():
-            value = jax.numpy.array(parts[0] if len(parts) == 1 else np.concatenate(parts))
+            value = _joined(parts)
         self._whole[shards] = versions, value
         return value
+
+
+def _joined(parts: Sequence[np.ndarray]) -> jax.Array:
+    return jax.numpy.array(parts[0] if len(parts) == 1 else np.concatenate(parts))

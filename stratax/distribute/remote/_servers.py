@@ -1,13 +1,17 @@
 """`Servers`: the connections of a task to all parameter servers, asked together (distribute layer)."""
 
+import contextlib
 import itertools
+import logging
 import threading
+import time
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from stratax.errors import AbortedError, StrataxError
 from stratax.servers import Certificates, Connection, Deadlines
 
 
@@ -24,8 +28,25 @@ class Request(NamedTuple):
 
 
 _streams = itertools.count()
+_steps = itertools.count()
+_marks = itertools.count()
 # What tells this start of this task from all others.
 _task = uuid.uuid4().hex
+
+
+# How long steps that have reached some servers are waited for while others are held back, in seconds: who makes them
+# may have to make a step first that is held back.
+_ONE_WAIT_SECONDS = 1.0
+_PAUSE_SECONDS = 0.1
+
+# How long a state that is one is tried to be had, in seconds. Then a step is given up whose task was lost in between.
+MOST_MARKING_SECONDS = 30.0
+_logger = logging.getLogger("stratax")
+
+
+def new_step() -> str:
+    """Return a name for a step that this task makes."""
+    return f"{_task}/{next(_steps)}"
 
 
 class Servers:
@@ -118,6 +139,84 @@ class Servers:
                     failure = failure or error
             if failure is not None:
                 raise failure
+
+    @contextlib.contextmanager
+    def marked(self) -> Iterator[str]:
+        """Mark a state of all servers, for who reads by the mark inside the block; give the mark.
+
+        Each step has changed all of its servers in that state, or none. Steps are held back for some round trips, not
+        while the state is read.
+
+        Raises:
+            AbortedError: Connections have broken again and again.
+            PeerLostError: A server is lost.
+        """
+        mark = self._mark()
+        try:
+            yield mark
+        finally:
+            # A server that is lost is named by whatever is asked next.
+            with contextlib.suppress(StrataxError):
+                self._ask_all({"op": "unmark", "mark": mark})
+
+    def _mark(self) -> str:
+        number, until = next(_marks), time.monotonic() + MOST_MARKING_SECONDS
+        while True:
+            gives_up = time.monotonic() >= until
+            try:
+                mark, missing = self._try_to_mark(number, gives_up=gives_up)
+            except AbortedError:
+                if gives_up:
+                    raise
+            else:
+                if not missing:
+                    return mark
+                if gives_up:
+                    _logger.warning(
+                        "%d step(s) have changed some parameter servers and not the others: the tasks that made them "
+                        "were lost in between, and nobody makes them again. They are saved as they are.",
+                        len(missing),
+                    )
+                    return mark
+            time.sleep(_PAUSE_SECONDS)
+
+    def _try_to_mark(self, number: int, *, gives_up: bool) -> tuple[str, set[str]]:
+        """Mark a state; return the mark, and the steps that have not reached all servers."""
+        # In one go: a step of another thread of this task would be held back, and this thread wait for its turn.
+        with self._lock:
+            if len(self) == 1:
+                return self.ask({0: Request({"op": "mark", "steps": None, "which": number})})[0].header[
+                    "mark"
+                ], set()
+            missing: set[str] = set()
+            try:
+                # The first server first: of several tasks that mark, one has all of them.
+                held = [*self.ask({0: Request({"op": "hold"})}).values()]
+                held += self.ask({server: Request({"op": "hold"}) for server in range(1, len(self))}).values()
+                steps = {name: where for answer in held for name, where in answer.header["steps"].items()}
+                answers = self.ask(
+                    {
+                        server: Request(
+                            {
+                                "op": "mark",
+                                "steps": [name for name, where in steps.items() if server in where],
+                                "seconds": _ONE_WAIT_SECONDS,
+                                "which": number,
+                            }
+                        )
+                        for server in range(len(self))
+                    }
+                )
+                missing = {name for answer in answers.values() for name in answer.header["missing"]}
+            finally:
+                forgotten = sorted(missing) if gives_up else []
+                released = self._ask_all({"op": "release", "forgotten": forgotten})
+            if not all(answer.header["was_held"] for answer in released.values()):
+                raise AbortedError("Steps went on while a state of all servers was marked. Save again.")
+            return answers[0].header["mark"], missing
+
+    def _ask_all(self, header: dict[str, Any]) -> dict[int, Any]:
+        return self.ask({server: Request(header) for server in range(len(self))})
 
     def close(self) -> None:
         """End all connections."""

@@ -13,7 +13,8 @@ import numpy as np
 
 from stratax.distribute.remote._layout import Shard
 from stratax.distribute.remote._pull import Puller
-from stratax.distribute.remote._servers import Request, Servers, by_server
+from stratax.distribute.remote._push import requests_of
+from stratax.distribute.remote._servers import Servers
 from stratax.distribute.remote._updates import Sent
 
 
@@ -175,35 +176,21 @@ class StepRunner:
         changed, results = compiled(inputs, list(arguments))
         given = [np.asarray(array) for array in changed]
         pushed = given[len(step.assignments) :]
-        if step.pushes:
+        updates = {
+            push.server: (push.update, [sent.of(pushed) for sent in push.sent]) for push in step.pushes
+        }
+        assigned = [
+            (shard, shard.of(value))
+            for assignment, value in zip(step.assignments, given, strict=False)
+            for shard in assignment.shards
+        ]
+        if updates or assigned:
             # Waited for: a step whose gradients are lost has to be run again.
-            self._servers.ask(
-                {
-                    push.server: Request(
-                        {"op": "apply", "update": push.update, "once": once},
-                        [sent.of(pushed) for sent in push.sent],
-                    )
-                    for push in step.pushes
-                }
-            )
-        self._assign(step.assignments, given)
-        return [np.asarray(array) for array in results]
-
-    def _assign(self, assignments: Sequence[Assignment], values: Sequence[np.ndarray]) -> None:
-        parts = []
-        for assignment, value in zip(assignments, values, strict=False):
+            self._servers.ask(requests_of(once, updates, assigned, once=True))
+        for assignment, value in zip(step.assignments, given, strict=False):
             if assignment.own is not None:
                 self._own[assignment.own] = value
-            parts += [(shard.server, (shard.name, shard.of(value))) for shard in assignment.shards]
-        if parts:
-            self._servers.ask(
-                {
-                    server: Request(
-                        {"op": "assign", "names": [name for name, _ in found]}, [part for _, part in found]
-                    )
-                    for server, found in by_server(parts).items()
-                }
-            )
+        return [np.asarray(array) for array in results]
 
 
 def _shards(values: Sequence[dict[str, Any]]) -> tuple[Shard, ...]:

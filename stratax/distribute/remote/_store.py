@@ -1,6 +1,8 @@
 """`ServerStore`: the values of variables, on parameter servers (distribute layer)."""
 
-from collections.abc import Callable, Sequence
+import contextlib
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import jax
@@ -10,10 +12,17 @@ import numpy as np
 from stratax.core.variable_store import VariableStore
 from stratax.distribute.remote._layout import Layout, Layouts, Shard
 from stratax.distribute.remote._pull import Puller
-from stratax.distribute.remote._servers import Request, Servers, by_server
+from stratax.distribute.remote._push import requests_of
+from stratax.distribute.remote._servers import Request, Servers, by_server, new_step
 
 # A variable of more bytes is initialised where it will be.
 _MOST_BYTES_MADE_HERE = 1 << 20
+
+
+class _Reading(threading.local):
+    """What the reads of a thread give: the state of a mark, or what is there now."""
+
+    mark: str | None = None
 
 
 class ServerStore(VariableStore):
@@ -30,6 +39,7 @@ class ServerStore(VariableStore):
         self.servers = servers
         self.layouts = layouts
         self.puller = Puller(servers)
+        self._reading = _Reading()
 
     def create(self, variable: keras.Variable, value: object) -> None:
         layout = self.layouts.place(variable)
@@ -63,29 +73,42 @@ class ServerStore(VariableStore):
                 }
             )
 
+    @contextlib.contextmanager
+    def one_state(self) -> Iterator[None]:
+        if self._reading.mark is not None:
+            yield
+            return
+        with self.servers.marked() as mark:
+            self._reading.mark = mark
+            try:
+                yield
+            finally:
+                self._reading.mark = None
+
     def read(self, variables: Sequence[keras.Variable]) -> list[jax.Array]:
-        # A copy: whoever reads may have the memory reused.
+        mark = self._reading.mark
         with jax.ensure_compile_time_eval():
+            if mark is not None:
+                return self.puller.read_marked([self.layouts.of(v).shards for v in variables], mark)
+            # A copy: whoever reads may have the memory reused.
             return [value.copy() for value in self.pull(variables)]
 
     def pull(self, variables: Sequence[keras.Variable]) -> list[jax.Array]:
-        """Return the values of variables, as :meth:`read` does, as arrays that are not to be changed."""
+        """Return the values of variables, as they are now, as arrays that are not to be changed."""
         return self.puller.pull([self.layouts.of(variable).shards for variable in variables])
 
     def write(self, variables: Sequence[keras.Variable], values: Sequence[Any]) -> None:
+        self.servers.ask(requests_of(new_step(), {}, self.parts_of(variables, values)))
+
+    def parts_of(
+        self, variables: Sequence[keras.Variable], values: Sequence[Any]
+    ) -> list[tuple[Shard, np.ndarray]]:
+        """Return what each shard of variables is assigned for new values of them."""
         parts = []
         for variable, value in zip(variables, values, strict=True):
             array = np.asarray(value, jax.dtypes.canonicalize_dtype(variable.dtype))
             parts += [(shard, shard.of(array)) for shard in self.layouts.of(variable).all]
-        grouped = by_server((shard.server, (shard.name, part)) for shard, part in parts)
-        self.servers.ask(
-            {
-                server: Request(
-                    {"op": "assign", "names": [name for name, _ in found]}, [part for _, part in found]
-                )
-                for server, found in grouped.items()
-            }
-        )
+        return parts
 
     def move(self, variable: keras.Variable, server: int) -> None:
         """Keep all of a variable on one server from now on; every task that defines the same updates does the same.

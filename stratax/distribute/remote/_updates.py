@@ -66,9 +66,9 @@ class ServerUpdate:
         header = {"op": "define", "update": self.name, "replaced": self.replaced, "read": self.read}
         return Request(header, [np.frombuffer(self.program, np.uint8)])
 
-    def request(self, arrays: Sequence[np.ndarray]) -> Request:
-        """Return what has the server make the update once."""
-        return Request({"op": "apply", "update": self.name}, [sent.of(arrays) for sent in self.sent])
+    def sent_of(self, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """Return what the server is sent, of the arrays that the program gives."""
+        return [sent.of(arrays) for sent in self.sent]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
