@@ -26,6 +26,7 @@ from stratax.checkpoint import random_state, set_random_state
 from stratax.distribute import Strategy, keras_hooks
 from stratax.engine import InputPosition, Resumption, StepInput
 from stratax.io import local_path, replaced_file, write_file
+from stratax.keras._whole_saves import one_state
 
 # Raised when an older reader would misread the state.
 _VERSION = 2
@@ -107,7 +108,7 @@ class Backup:
     def _write(self, state: dict[str, Any]) -> None:
         callback, model = self._callback, self._callback.model
         os.makedirs(callback.backup_dir, exist_ok=True)
-        with replaced_file(callback._weights_path) as path:
+        with replaced_file(callback._weights_path) as path, one_state(model):
             # A model's own `save_weights` is called, as by Keras.
             model.save_weights(filepath=path, overwrite=True)
             with h5py.File(path, "r+") as file:

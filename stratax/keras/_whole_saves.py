@@ -1,4 +1,4 @@
-"""Models that callbacks save: a file appears whole, and the one before it stays until then (keras layer)."""
+"""Models that are saved: of one state, and in callbacks as whole files (keras layer)."""
 
 import contextlib
 import functools
@@ -8,6 +8,7 @@ from typing import Any
 
 import keras
 
+from stratax.core import variable_store
 from stratax.io import local_path, replaced_file
 from stratax.seams import keras as seam
 
@@ -18,7 +19,33 @@ def install() -> None:
     """Let Keras' callbacks that save models write whole files, under a strategy or none."""
     callbacks = ("ModelCheckpoint", "BackupAndRestore")
     paths = [f"keras:callbacks.{callback}._save_model" for callback in callbacks]
-    seam.install("stratax.keras", dict.fromkeys(paths, _saving_whole))
+    seam.install(
+        "stratax.keras", dict.fromkeys(paths, _saving_whole) | dict.fromkeys(seam.SAVES, _of_one_state)
+    )
+
+
+def _of_one_state(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Have what is saved belong together where other tasks change variables meanwhile: Keras reads one by one."""
+
+    @functools.wraps(original)
+    def save(model: Any, *args: object, **kwargs: object) -> Any:
+        with one_state(model):
+            return original(model, *args, **kwargs)
+
+    return save
+
+
+@contextlib.contextmanager
+def one_state(model: Any) -> Iterator[None]:
+    """Have a model's variables, and its optimizer's, read as one state inside the block.
+
+    Args:
+        model: The model, or another thing that Keras saves.
+    """
+    optimizer = getattr(model, "optimizer", None)
+    variables = [*getattr(model, "variables", ()), *(() if optimizer is None else optimizer.variables)]
+    with variable_store.one_state(each for each in variables if isinstance(each, keras.Variable)):
+        yield
 
 
 def _saving_whole(original: Callable[..., None]) -> Callable[..., None]:

@@ -43,6 +43,7 @@ from keras.src.utils.python_utils import is_default
 __all__ = [
     "CALLS",
     "REPLACED",
+    "SAVES",
     "ArrayDataAdapter",
     "BaseOptimizer",
     "DataAdapter",
@@ -280,6 +281,13 @@ _SUMMARY = "Keras' TensorBoard callback writes through TensorFlow, which need no
 # What users call on a model, and may override.
 CALLS = ("fit", "evaluate", "predict", "train_on_batch", "test_on_batch", "predict_on_batch")
 
+# What writes models and weights to files, whatever has been called for it. The first argument is the model.
+SAVES = (
+    "keras.src.saving.saving_lib:save_model",
+    "keras.src.saving.saving_lib:save_weights_only",
+    "keras.src.legacy.saving.legacy_h5_format:save_model_to_hdf5",
+)
+
 # Every attribute of Keras that is replaced.
 REPLACED = (
     Replaced("keras:Variable.__new__", _AGAIN),
@@ -324,6 +332,7 @@ REPLACED = (
     Replaced(f"{_BATCH_NORMALIZATION}._moments", "synchronized statistics are those of all replicas"),
     Replaced("keras:callbacks.ModelCheckpoint._save_model", _WHOLE),
     Replaced("keras:callbacks.BackupAndRestore._save_model", _WHOLE),
+    *(Replaced(path, "what other tasks change meanwhile is saved as one state") for path in SAVES),
     Replaced("keras:callbacks.TensorBoard.summary", _SUMMARY),
     Replaced("keras:callbacks.TensorBoard._write_keras_model_summary", _SUMMARY),
 )

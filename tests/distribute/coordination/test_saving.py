@@ -1,12 +1,17 @@
 """What is saved while workers go on is one state: each step is in it as a whole, or not at all."""
 
+import zipfile
+
+import h5py
 import jax.numpy as jnp
 import keras
 import numpy as np
+import pytest
 
 import stratax as sx
 from stratax.distribute.remote import FixedShardsPartitioner
 from tests.distribute.coordination.clusters import in_process
+from tests.distribute.parameter_servers import one_device, strategy_on
 
 
 def counting(coordinator):
@@ -54,3 +59,102 @@ def test_a_checkpoint_has_all_of_each_step_while_workers_go_on(tmp_path):
         # Workers went on between.
         assert len(set(steps)) > 2
         assert int(held["count"].numpy()) == 151
+
+
+def test_files_of_keras_have_all_of_each_step_while_workers_go_on(tmp_path):
+    with in_process(servers=2, workers=2) as coordinator:
+        with coordinator.strategy.scope():
+            layers = [keras.layers.Dense(2, kernel_initializer="zeros") for _ in range(2)]
+            model = keras.Sequential([keras.Input((2,)), *layers])
+            model.compile(keras.optimizers.SGD(1.0), "mse")
+            model.optimizer.build(model.trainable_variables)
+
+        @sx.function
+        def step():
+            grads = [(-jnp.ones(weight.shape), weight) for weight in model.trainable_variables]
+            coordinator.strategy.run(lambda: model.optimizer.apply_gradients(grads))
+            return jnp.float32(0)
+
+        coordinator.schedule(step).fetch()
+        for _ in range(80):
+            coordinator.schedule(step)
+        found = []
+        while not coordinator.done():
+            found.append(numbers_of_keras(model, tmp_path / f"{len(found) % 2}.weights.h5"))
+        found.append(numbers_of_keras(model, tmp_path / "model.keras"))
+        assert all(len(numbers) == 1 for numbers in found)
+        assert found[-1] == {81}
+        assert len({number for numbers in found for number in numbers}) > 2
+
+
+def numbers_of_keras(model, path):
+    """All numbers that a file of Keras has of steps."""
+    if path.suffix == ".keras":
+        model.save(path)
+        with zipfile.ZipFile(path) as archive:
+            archive.extract("model.weights.h5", path.parent)
+        path = path.parent / "model.weights.h5"
+    else:
+        model.save_weights(path)
+    found = []
+    with h5py.File(path) as file:
+        file.visititems(lambda name, each: found.append((name, each[()])) if hasattr(each, "shape") else None)
+    values = [value for name, value in found if name != "optimizer/vars/1"]
+    assert len(values) == 5
+    return {int(number) for value in values for number in np.unique(value)}
+
+
+def adam(strategy):
+    """A model that Adam has trained for some steps, with its optimizer."""
+    keras.utils.set_random_seed(7)
+    with strategy.scope():
+        model = keras.Sequential([keras.Input((5,)), keras.layers.Dense(3), keras.layers.Dense(2)])
+        model.compile(keras.optimizers.Adam(0.1), "mse")
+        model.optimizer.build(model.trainable_variables)
+    return model
+
+
+def train(model, strategy, seed):
+    random = np.random.default_rng(seed)
+
+    def step():
+        weights = model.trainable_variables
+        grads = [jnp.asarray(random.normal(size=weight.shape), "float32") for weight in weights]
+        model.optimizer.apply_gradients(zip(grads, weights, strict=True))
+
+    for _ in range(2):
+        strategy.run(step)
+
+
+def values_of(model):
+    return [np.asarray(variable.numpy()) for variable in [*model.variables, *model.optimizer.variables]]
+
+
+@pytest.mark.parametrize("kind", ["checkpoint", pytest.param("keras", marks=pytest.mark.exact)])
+def test_what_servers_keep_is_restored_under_other_strategies_and_the_other_way_round(kind, tmp_path):
+    def handed_on(number, source, strategy):
+        target = adam(strategy)
+        train(target, strategy, 100 + number)
+        path = tmp_path / f"{number}.weights.h5"
+        if kind == "keras":
+            source.save_weights(path)
+            target.load_weights(path)
+        else:
+            saved = sx.train.Checkpoint(model=source).write(path)
+            sx.train.Checkpoint(model=target).restore(saved).assert_consumed()
+        for left, right in zip(values_of(source), values_of(target), strict=True):
+            np.testing.assert_array_equal(left, right)
+        return target
+
+    with strategy_on(2, FixedShardsPartitioner(2)) as two, strategy_on(3, FixedShardsPartitioner(3)) as three:
+        model = adam(two)
+        train(model, two, 1)
+        others = [three, sx.distribute.MirroredStrategy(), one_device(), two]
+        for number, strategy in enumerate(others):
+            model = handed_on(number, model, strategy)
+        # Training goes on from there as on one device.
+        alone = handed_on(len(others), model, one_device())
+        train(model, two, 2)
+        train(alone, one_device(), 2)
+        for left, right in zip(values_of(model), values_of(alone), strict=True):
+            np.testing.assert_allclose(left, right, rtol=1e-6, atol=1e-7)
