@@ -12,11 +12,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import keras
 import numpy as np
 
 from stratax.core import _placement
-from stratax.seams.keras import in_stateless_scope
+from stratax.seams.keras import get_stateless_scope, in_stateless_scope, in_symbolic_scope
 
 # The attribute of a variable that holds its store; a variable that is its own store has none.
 _STORE = "_stratax_store"
@@ -98,10 +99,22 @@ class _Stored:
 
     @property
     def value(self) -> Any:
+        if in_symbolic_scope() and self._only_type_matters():
+            # An operation of the trace, and no array.
+            return self._maybe_autocast(jnp.zeros(*_type_of(self)))  # type: ignore[attr-defined]
         # Keras' own property reads `_value` twice, which would be two round trips.
         if in_stateless_scope() or not self.__dict__[_HAS_VALUE]:
             return super().value  # type: ignore[misc]
         return self._maybe_autocast(self._value)  # type: ignore[attr-defined]
+
+    def _only_type_matters(self) -> bool:
+        """Return whether Keras, which wants to know shapes only, need not be told the value.
+
+        It is told numbers, which Python code may branch on, and what was assigned in the trace.
+        """
+        scope = get_stateless_scope()
+        is_assigned = scope is not None and scope.get_current_value(self) is not None
+        return not is_assigned and self.__dict__[_HAS_VALUE] and bool(_type_of(self)[0])
 
     def _initialize_with_initializer(self, initializer: Callable[..., Any]) -> None:
         variable: Any = self
@@ -118,6 +131,10 @@ class _Stored:
         state = {key: value for key, value in self.__dict__.items() if key not in (_STORE, _HAS_VALUE)}
         # Behind the made class and `_Stored` comes the class that the variable had.
         return _make, (type(self).__mro__[2], {**state, "_value": self._value})
+
+
+def _type_of(variable: Any) -> tuple[tuple[int, ...], Any]:
+    return tuple(variable._shape), jax.dtypes.canonicalize_dtype(variable._dtype)
 
 
 @functools.cache
@@ -171,7 +188,7 @@ def has_value(variable: keras.Variable) -> bool:
 def spec_of(variable: keras.Variable) -> jax.ShapeDtypeStruct:
     """Return the shape and dtype of a variable's value, which it has, without reading one that is in a store."""
     if _STORE in variable.__dict__:
-        return jax.ShapeDtypeStruct(variable._shape, jax.dtypes.canonicalize_dtype(variable._dtype))
+        return jax.ShapeDtypeStruct(*_type_of(variable))
     return jax.ShapeDtypeStruct(variable._value.shape, variable._value.dtype)
 
 

@@ -22,6 +22,7 @@ from keras.src.backend import compute_output_spec
 from keras.src.backend.common import global_state
 from keras.src.backend.common.name_scope import current_path as _current_path
 from keras.src.backend.common.stateless_scope import get_stateless_scope, in_stateless_scope
+from keras.src.backend.common.symbolic_scope import in_symbolic_scope
 from keras.src.backend.jax.trainer import JAXEpochIterator, JAXTrainer
 from keras.src.losses.loss import squeeze_or_expand_to_same_rank
 from keras.src.models.functional import Functional
@@ -68,6 +69,7 @@ __all__ = [
     "give_shapes",
     "hide_tensorflow",
     "in_stateless_scope",
+    "in_symbolic_scope",
     "install",
     "installed",
     "is_default",

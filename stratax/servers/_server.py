@@ -98,11 +98,12 @@ class MessageServer(flight.FlightServerBase):
         """Write an answer."""
         _wire.send(writer, header, arrays)
 
-    def look_up(self, header: dict[str, Any], writer: Any) -> bool:
+    def look_up(self, header: dict[str, Any], arrays: Sequence[np.ndarray], writer: Any) -> bool:
         """Answer a message that changes nothing; return whether it was one.
 
         Args:
             header: What is asked.
+            arrays: With what.
             writer: The stream to write the answer to.
         """
         return False
@@ -188,7 +189,7 @@ class MessageServer(flight.FlightServerBase):
             if self._on_end is not None:
                 self._on_end()
             return
-        if self.look_up(header, writer):
+        if self.look_up(header, message.arrays, writer):
             return
         if header.get("op") in self.answers():
             _wire.send(writer, *self._done_once(sender, header, message.arrays))
@@ -262,10 +263,13 @@ class ShardServer(MessageServer):
     def answers(self) -> dict[str, Answer]:
         return self._answers
 
-    def look_up(self, header: dict[str, Any], writer: Any) -> bool:
+    def look_up(self, header: dict[str, Any], arrays: Sequence[np.ndarray], writer: Any) -> bool:
         if header.get("op") != "pull":
             return False
-        self._pull(header, writer)
+        if "rows" in header:
+            _wire.send(writer, {}, self.shards.rows(header["rows"], arrays))
+        else:
+            self._pull(header, writer)
         return True
 
     def stream_ended(self, stream: str) -> None:
@@ -293,7 +297,9 @@ class ShardServer(MessageServer):
             return {"versions": self.shards.assign(header["names"], arrays)}
 
     def _define(self, header: dict[str, Any], arrays: Sequence[np.ndarray]) -> dict[str, Any]:
-        self.shards.define(header["update"], arrays[0].tobytes(), header["replaced"], header["read"])
+        self.shards.define(
+            header["update"], arrays[0].tobytes(), header["replaced"], header["read"], header.get("fills", ())
+        )
         return {}
 
     def _apply(self, header: dict[str, Any], arrays: Sequence[np.ndarray]) -> dict[str, Any]:

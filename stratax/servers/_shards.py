@@ -22,6 +22,8 @@ from stratax.errors import AbortedError, BadArgumentError, FailedPreconditionErr
 
 # Of how many steps it is remembered that their updates have been made.
 _MOST_REMEMBERED = 100_000
+# The least number of rows that programs are compiled for.
+_LEAST_ROWS = 16
 _logger = logging.getLogger("stratax")
 
 
@@ -36,10 +38,19 @@ class _Shard:
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class _Update:
-    """A compiled update: which arrays it reads and replaces, and the program, with and without reuse of memory."""
+    """A compiled update.
+
+    Attributes:
+        replaced: Which arrays it replaces.
+        read: Which ones it reads besides.
+        fills: What fills up each array that it is sent; None where it is always of one size.
+        in_place: The program, which reuses the memory of what it replaces.
+        anew: The program, which does not.
+    """
 
     replaced: tuple[str, ...]
     read: tuple[str, ...]
+    fills: tuple[int | None, ...]
     in_place: Any
     anew: Any
 
@@ -190,6 +201,27 @@ class Shards:
             for shard in self._marks.pop(name, {}).values():
                 shard.num_readers -= 1
 
+    def rows(self, names: Sequence[str], numbers: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """Return rows of arrays, each of one version.
+
+        Args:
+            names: Which arrays.
+            numbers: Which rows of each, as integers of 32 bits.
+
+        Raises:
+            BadArgumentError: An array has no such rows, or none at all.
+            FailedPreconditionError: There is none of a name.
+        """
+        filled = [_filled(array, 0) for array in numbers]
+        with self._lock:
+            values = [self._get(name).value for name in names]
+            for name, value, rows in zip(names, values, numbers, strict=True):
+                _check_rows(name, value, rows)
+            # Dispatched under the lock, and not waited for: no update is made in the memory that they read.
+            found = [_take(value, rows) for value, rows in zip(values, filled, strict=True)]
+            del values
+        return [np.asarray(value)[: len(rows)] for value, rows in zip(found, numbers, strict=True)]
+
     def assign(self, names: Sequence[str], values: Sequence[np.ndarray]) -> dict[str, int]:
         """Replace arrays, all in one go.
 
@@ -209,7 +241,14 @@ class Shards:
             self._check_fits(names, arrays)
             return self._replace(names, [self._get(name) for name in names], arrays)
 
-    def define(self, update: str, program: bytes, replaced: Sequence[str], read: Sequence[str]) -> None:
+    def define(
+        self,
+        update: str,
+        program: bytes,
+        replaced: Sequence[str],
+        read: Sequence[str],
+        fills: Sequence[int | None] = (),
+    ) -> None:
         """Take a program that updates arrays.
 
         Args:
@@ -218,6 +257,8 @@ class Shards:
                 and what is sent with each call, gradients for instance. It returns the new values of the first.
             replaced: The names of the arrays of the first list.
             read: The names of those of the second.
+            fills: For each of the third what it is filled up with, where it may have any number of rows: the program is
+                compiled for some numbers. None where it may not.
 
         Raises:
             BadArgumentError: The bytes are no exported function.
@@ -227,7 +268,11 @@ class Shards:
                 return
         exported = _exported(program, update)
         made = _Update(
-            tuple(replaced), tuple(read), jax.jit(exported.call, donate_argnums=0), jax.jit(exported.call)
+            tuple(replaced),
+            tuple(read),
+            tuple(fills),
+            jax.jit(exported.call, donate_argnums=0),
+            jax.jit(exported.call),
         )
         with self._lock:
             self._updates.setdefault(update, made)
@@ -260,12 +305,19 @@ class Shards:
         assigned = assigned or {}
         others = [jax.numpy.array(value) for value in assigned.values()]
         with self._lock:
-            self._check_fits(list(assigned), others)
             found = self._updates.get(update)
-            if found is None:
-                raise FailedPreconditionError(
-                    f"There is no update {shown(update)}. Define it before it is applied."
-                )
+        if found is None:
+            raise FailedPreconditionError(
+                f"There is no update {shown(update)}. Define it before it is applied."
+            )
+        # Before the lock is taken again: this may copy.
+        fills = found.fills or (None,) * len(sent)
+        arrays = [
+            jax.numpy.asarray(array if fill is None else _filled(array, fill))
+            for array, fill in zip(sent, fills, strict=True)
+        ]
+        with self._lock:
+            self._check_fits(list(assigned), others)
             if once is not None and not self._is_first(update, once):
                 return {name: self._get(name).version for name in found.replaced}
             shards = [self._get(name) for name in found.replaced]
@@ -319,6 +371,32 @@ class Shards:
             self._shards[name] = _Shard(value, old.version + 1)
             versions[name] = old.version + 1
         return versions
+
+
+@jax.jit
+def _take(value: Any, rows: Any) -> Any:
+    return value.at[rows].get(mode="clip")
+
+
+def _filled(array: np.ndarray, fill: int) -> np.ndarray:
+    """Return an array with more rows: programs are compiled for few sizes, at most half as large again."""
+    count = max(_LEAST_ROWS, len(array))
+    power = 1 << (count - 1).bit_length()
+    size = power * 3 // 4 if count <= power * 3 // 4 else power
+    if size == len(array):
+        return array
+    filled = np.full((size, *array.shape[1:]), fill, array.dtype)
+    filled[: len(array)] = array
+    return filled
+
+
+def _check_rows(name: str, value: jax.Array, rows: np.ndarray) -> None:
+    is_number = rows.ndim == 1 and rows.dtype == np.int32 and value.ndim
+    if not is_number or (rows.size and not (rows.min() >= 0 and rows.max() < value.shape[0])):
+        raise BadArgumentError(
+            f"Variable {shown(name)} has no such rows. Expected: a vector of int32 below the number of its rows, "
+            f"shape={value.shape}. Received: {shown(rows)}."
+        )
 
 
 def _exported(program: bytes, name: str) -> Any:

@@ -37,7 +37,7 @@ class Made:
         self.num_elements = max(1, len(program.feeds))
         self._known = known
 
-    def for_worker(self, platform: str, index: int) -> tuple[Step, bytes, dict[str, np.ndarray]]:
+    def for_worker(self, platform: str, index: int) -> tuple[Step, list[bytes], dict[str, np.ndarray]]:
         """Return the program as it is sent to a worker; see `RemoteProgram.step`.
 
         Args:
@@ -54,16 +54,16 @@ class _Known:
         self.name = uuid.uuid4().hex
         self._traced = traced
         self._lock = threading.Lock()
-        self._sent: dict[str, tuple[Step, bytes, dict[str, np.ndarray]]] = {}
+        self._sent: dict[str, tuple[Step, list[bytes], dict[str, np.ndarray]]] = {}
 
     def for_worker(
         self, program: RemoteProgram, platform: str, index: int
-    ) -> tuple[Step, bytes, dict[str, np.ndarray]]:
+    ) -> tuple[Step, list[bytes], dict[str, np.ndarray]]:
         with self._lock:
             if platform not in self._sent:
                 self._sent[platform] = program.step(self._traced, platform)
-            step, payload, own = self._sent[platform]
-        return step, payload, {name: _of_worker(value, index) for name, value in own.items()}
+            step, payloads, own = self._sent[platform]
+        return step, payloads, {name: _of_worker(value, index) for name, value in own.items()}
 
 
 class Programs:

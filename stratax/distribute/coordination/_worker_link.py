@@ -192,10 +192,16 @@ class WorkerLink:
         for _ in range(_MOST_ATTEMPTS):
             made = self._programs.make(closure.function, args, kwargs)
             if made.name not in life.programs:
-                step, payload, given = made.for_worker(life.platform, self._index)
+                step, payloads, given = made.for_worker(life.platform, self._index)
                 life.connection.ask(
-                    {"op": "load", "program": made.name, "step": step.as_json(), "own": list(given)},
-                    [np.frombuffer(payload, np.uint8), *given.values()],
+                    {
+                        "op": "load",
+                        "program": made.name,
+                        "step": step.as_json(),
+                        "num_programs": len(payloads),
+                        "own": list(given),
+                    },
+                    [*(np.frombuffer(each, np.uint8) for each in payloads), *given.values()],
                 )
                 life.programs.add(made.name)
             answer = life.connection.ask(

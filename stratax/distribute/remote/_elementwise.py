@@ -11,12 +11,13 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from stratax.seams.jax import core
 
 # Operations whose result has, at each place, what follows from the operands at that place, and that have no shape
 # among their parameters.
-_ELEMENTWISE = frozenset(
+ELEMENTWISE = frozenset(
     {
         *(
             "add",
@@ -76,6 +77,13 @@ _ELEMENTWISE = frozenset(
             "add_any",
         ),
         *("reduce_precision", "atan2", "sinh", "cosh", "asinh", "acosh", "atanh"),
+    }
+)
+# Operations that make zeros of zeros.
+KEEP_ZERO = frozenset(
+    {
+        *("add", "sub", "add_any", "max", "min", "neg", "sign", "abs", "square", "sqrt"),
+        *("convert_element_type", "copy", "copy_p", "stop_gradient", "broadcast_in_dim"),
     }
 )
 # Operations that are a function of its own, which is written out.
@@ -188,6 +196,52 @@ def mixes_elements(closed: Any, output: int, shape: Sequence[int]) -> str | None
     return None
 
 
+def keeps_where_zero(closed: Any, output: int, argument: int, zeros: Sequence[int]) -> bool:
+    """Return whether a result is an argument, unchanged, wherever some other arguments are zero.
+
+    Numbers that it multiplies by are taken to be finite, and those that it divides by not to be zero.
+
+    Args:
+        closed: A closed jaxpr, written out, whose result does not mix elements.
+        output: Which of its results.
+        argument: The argument that it is.
+        zeros: The arguments that are zero.
+    """
+    jaxpr = closed.jaxpr
+    needed = _needed(jaxpr, output)
+    kept = {jaxpr.invars[argument]}
+    zero = {jaxpr.invars[index] for index in zeros}
+
+    def is_zero(atom: Any) -> bool:
+        return is_zero_literal(atom) if isinstance(atom, core.Literal) else atom in zero
+
+    for equation in jaxpr.eqns:
+        (made, *_), name, atoms = equation.outvars, equation.primitive.name, equation.invars
+        if made not in needed:
+            continue
+        zeros_given = [is_zero(atom) for atom in atoms]
+        keeps_zero = {
+            "mul": any(zeros_given),
+            "div": zeros_given[0],
+            "integer_pow": zeros_given[0] and equation.params.get("y", 0) > 0,
+            "select_n": all(zeros_given[1:]),
+        }
+        if keeps_zero.get(name, name in KEEP_ZERO and all(zeros_given)):
+            zero.add(made)
+            continue
+        same = [not isinstance(atom, core.Literal) and atom in kept for atom in atoms]
+        keeps = {
+            "add": any(same) and any(zeros_given),
+            "sub": same[0] and zeros_given[-1],
+            "copy": same[0],
+            "copy_p": same[0],
+            "select_n": all(same[1:]),
+        }
+        if keeps.get(name, False):
+            kept.add(made)
+    return any(jaxpr.outvars[output] is variable for variable in kept)
+
+
 def result_of(closed: Any, output: int, arguments: Sequence[Any]) -> Any:
     """Compute one result of a closed jaxpr.
 
@@ -234,6 +288,11 @@ def part_of(closed: Any, output: int, arguments: Sequence[Any], shape: Sequence[
     return jnp.broadcast_to(_value(known, jaxpr.outvars[output]), shape)
 
 
+def is_zero_literal(atom: Any) -> bool:
+    """Return whether an atom of a jaxpr is the number zero, written there."""
+    return isinstance(atom, core.Literal) and np.shape(atom.val) == () and not atom.val
+
+
 def _needed(jaxpr: Any, output: int) -> set[Any]:
     needed = set(_variables_of([jaxpr.outvars[output]]))
     for equation in reversed(jaxpr.eqns):
@@ -245,7 +304,7 @@ def _needed(jaxpr: Any, output: int) -> set[Any]:
 def _is_elementwise(equation: Any) -> bool:
     if equation.primitive.name == "broadcast_in_dim":
         return not equation.invars[0].aval.shape
-    return equation.primitive.name in _ELEMENTWISE
+    return equation.primitive.name in ELEMENTWISE
 
 
 def _variables_of(atoms: Sequence[Any]) -> list[Any]:

@@ -11,10 +11,12 @@ from stratax.core import arrivals, programs, regions, variable_store
 from stratax.core.dispatches import InterruptDeferred
 from stratax.core.placement import check_fits
 from stratax.distribute.remote._push import requests_of
+from stratax.distribute.remote._row_program import RowProgram, in_row_space
+from stratax.distribute.remote._row_spaces import Table, pull_rows
 from stratax.distribute.remote._servers import new_step
 from stratax.distribute.remote._step import Assignment, Feed, Input, Push, Step, described
 from stratax.distribute.remote._store import ServerStore
-from stratax.distribute.remote._updates import Update, sum_of_assignments, update_of
+from stratax.distribute.remote._updates import ServerUpdate, parts_of, sum_of_assignments, update_of
 from stratax.errors import TracingError
 from stratax.seams.jax import core
 
@@ -87,24 +89,52 @@ def build(
                 value = value + next(rest) if operation == "add" else value - next(rest)
             keras.Variable.assign(variable, value)
 
-    update = update_of(store, make, [_spec(atom.aval) for atom in arrays]) if arrays else None
+    update = update_of(make, [_spec(atom.aval) for atom in arrays]) if arrays else None
     flat = programs.lift_inputs(rearranged, num_inputs)
     num_assigned, num_arrays = len(assigned), len(arrays)
 
-    def run(donated: list[Any], kept: list[Any], arguments: list[Any]) -> tuple[list[Any], list[Any]]:
-        found = flat(*kept, *arguments)
+    def whole(*given: Any) -> list[Any]:
+        found = flat(*given)
         pushed = found[num_assigned : num_assigned + num_arrays]
         prepared = update.prepare(*pushed) if update is not None else []
-        return [*found[:num_assigned], *prepared], found[num_assigned + num_arrays :]
+        return [*found[:num_assigned], *prepared, *found[num_assigned + num_arrays :]]
+
+    sent = [] if update is None else update.sent
+    on_servers = [
+        index
+        for index, source in enumerate(region.inputs)
+        if isinstance(source, keras.Variable) and variable_store.store_of(source) is store
+    ]
+    rows = in_row_space(
+        whole,
+        [*(_spec_of(source) for source in region.inputs), *(_spec(aval) for aval in closed.in_avals)],
+        on_servers,
+        range(num_assigned, num_assigned + len(sent)),
+    )
+    num_changed = num_assigned + len(sent)
+
+    def run(donated: list[Any], kept: list[Any], arguments: list[Any]) -> tuple[list[Any], list[Any]]:
+        if rows is None:
+            found = whole(*kept, *arguments)
+        else:
+            found = rows.function([*kept[:num_inputs], *arguments], kept[num_inputs:])
+        return found[:num_changed], found[num_changed:]
 
     run.__name__ = name
     can_fail = programs.calls_back(closed.jaxpr)
+    by_rows = {} if rows is None else rows.pushed
     return RemoteProgram(
         store,
-        update,
+        # The numbers of rows are sent behind everything else.
+        []
+        if update is None
+        else parts_of(
+            store, update, {index - num_assigned: len(sent) + space for index, space in by_rows.items()}
+        ),
         num_assigned,
         specs=[_spec(aval) for aval in closed.in_avals],
         function=run,
+        rows=rows,
         compiled=jax.jit(run),
         donated=[],
         kept=list(region.inputs),
@@ -122,32 +152,35 @@ class RemoteProgram(programs.Program):
 
     Args:
         store: Where they are.
-        update: The update that it has servers make; None for none.
+        parts: What it has each server do.
         num_assigned: How many variables it assigns itself.
         specs: The types of its arguments.
         function: What is compiled.
+        rows: What it looks up by rows; None where it looks up none.
         **description: See `Program`.
     """
 
     def __init__(
         self,
         store: ServerStore,
-        update: Update | None,
+        parts: Sequence[ServerUpdate],
         num_assigned: int,
         *,
         specs: list[jax.ShapeDtypeStruct],
         function: Callable[..., Any],
+        rows: RowProgram | None,
         **description: Any,
     ) -> None:
         super().__init__(**description)
         self._function = function
         self._specs = specs
         self._store = store
-        self._update = update
+        self._parts = parts
         self._num_assigned = num_assigned
-        if update is not None:
-            # Before the first step, and waited for: a server that can't take it says so here.
-            store.servers.ask({part.server: part.definition() for part in update.parts})
+        self._rows = rows
+        self._find = None if rows is None else jax.jit(rows.find)
+        # Before the first step, and waited for: a server that can't take it says so here.
+        store.servers.ask({part.server: part.definition() for part in parts})
 
     def __call__(
         self,
@@ -161,25 +194,26 @@ class RemoteProgram(programs.Program):
         arrivals.settle_before_run()
         # Nothing is overwritten, so that Ctrl-C may come while servers or the devices are waited for.
         _, kept = self._inputs(fed)
+        numbers = self._pull_rows(kept, arguments)
         changed, results = self._dispatch([], kept, arguments)
         if self.can_fail:
             jax.block_until_ready((changed, results))
             programs.raise_failures(self.sites, None)
-        arrays = [np.asarray(array) for array in changed[self._num_assigned :]]
+        arrays = [*(np.asarray(array) for array in changed[self._num_assigned :]), *numbers]
         with InterruptDeferred():
             assigned = list(zip(self.written, changed[: self._num_assigned], strict=True))
-            if self._update is not None:
+            if self._parts:
                 # With the update, and behind it, as it may be of the same variable.
                 there = [pair for pair in assigned if self._is_there(pair[0])]
                 assigned = [pair for pair in assigned if not self._is_there(pair[0])]
-                updates = {part.server: (part.name, part.sent_of(arrays)) for part in self._update.parts}
+                updates = {part.server: (part.name, part.sent_of(arrays)) for part in self._parts}
                 parts = self._store.parts_of([v for v, _ in there], [value for _, value in there])
                 self._store.servers.tell(requests_of(new_step(), updates, parts))
             if assigned:
                 variable_store.write_all([v for v, _ in assigned], [value for _, value in assigned])
         return self._outputs(results)
 
-    def step(self, traced: Sequence[Any], platform: str) -> tuple[Step, bytes, dict[str, np.ndarray]]:
+    def step(self, traced: Sequence[Any], platform: str) -> tuple[Step, list[bytes], dict[str, np.ndarray]]:
         """Return the program as a worker runs it.
 
         Args:
@@ -187,7 +221,7 @@ class RemoteProgram(programs.Program):
             platform: What the worker computes on.
 
         Returns:
-            What it takes and gives, the exported program, and first values of the variables that each worker has for
+            What it takes and gives, the exported programs, and first values of the variables that each worker has for
             itself, by name.
 
         Raises:
@@ -199,18 +233,19 @@ class RemoteProgram(programs.Program):
                 "assertion, a summary). Return what is wanted, and look at it in the coordinator."
             )
         own: dict[str, np.ndarray] = {}
-        inputs, specs = [], []
-        for source in self.kept:
+        inputs = []
+        specs = [_spec_of(source) for source in self.kept]
+        tables = self._tables()
+        for place, source in enumerate(self.kept):
             if isinstance(source, keras.Variable):
-                specs.append(jax.ShapeDtypeStruct(tuple(source.shape), _dtype_of(source)))
-                if variable_store.store_of(source) is self._store:
+                if place in tables:
+                    inputs.append(Input(table=tables[place]))
+                elif variable_store.store_of(source) is self._store:
                     inputs.append(Input(shards=self._store.layouts.of(source).shards))
                 else:
                     own[_own_name(source)] = np.asarray(regions.concrete_values([source])[0])
                     inputs.append(Input(own=_own_name(source)))
             else:
-                leaf = jax.tree.leaves(source.feed.structure)[source.index]
-                specs.append(_spec(leaf))
                 number = next(i for i, feed in enumerate(self.feeds) if feed is source.feed)
                 inputs.append(Input(feed=number, leaf=source.index))
         feeds = tuple(
@@ -227,16 +262,26 @@ class RemoteProgram(programs.Program):
             else Assignment(own=_own_name(variable))
             for variable in self.written
         )
-        parts = () if self._update is None else self._update.parts
-        pushes = tuple(Push(part.server, part.name, tuple(part.sent)) for part in parts)
+        pushes = tuple(Push(part.server, part.name, tuple(part.sent)) for part in self._parts)
 
         def function(given: list[Any], arguments: list[Any]) -> tuple[list[Any], list[Any]]:
             changed, results = self._function([], given, arguments)
             return changed, results
 
-        exported = jax.export.export(jax.jit(function), platforms=(platform,))(specs, self._specs)
-        step = Step(tuple(inputs), feeds, assignments, pushes)
-        return step, bytes(exported.serialize()), own
+        def exported(compiled: Any, *given: Any) -> bytes:
+            return bytes(jax.export.export(compiled, platforms=(platform,))(*given).serialize())
+
+        if self._rows is None or self._find is None:
+            step = Step(tuple(inputs), feeds, assignments, pushes)
+            return step, [exported(jax.jit(function), specs, self._specs)], own
+        spaces, needed = self._rows.spaces, self._rows.needed
+        step = Step(tuple(inputs), feeds, assignments, pushes, tuple(spaces), tuple(needed))
+        every = [*specs, *self._specs]
+        find = exported(self._find, *[every[index] for index in needed])
+        for place, table in tables.items():
+            specs[place] = jax.ShapeDtypeStruct((spaces[table.space].size, *table.row), specs[place].dtype)
+        specs += [jax.ShapeDtypeStruct((space.size,), np.int32) for space in spaces]
+        return step, [exported(jax.jit(function), specs, self._specs), find], own
 
     def results(self, arrays: Sequence[Any]) -> Any:
         """Return what the function returns, of the arrays that its program has given."""
@@ -247,17 +292,43 @@ class RemoteProgram(programs.Program):
         return variable_store.store_of(variable) is self._store and variable_store.has_value(variable)
 
     def _inputs(self, fed: dict[Any, Any]) -> tuple[list[Any], list[Any]]:
-        there = [v for v in self._read if variable_store.store_of(v) is self._store]
+        by_rows = set() if self._rows is None else {id(self.kept[place]) for place in self._rows.tables}
+        there = [v for v in self._read if variable_store.store_of(v) is self._store and id(v) not in by_rows]
         here = [v for v in self._read if variable_store.store_of(v) is not self._store]
         values = {id(v): value for v, value in zip(there, self._store.pull(there), strict=True)}
         values |= {id(v): value for v, value in zip(here, regions.concrete_values(here), strict=True)}
         kept: list[Any] = []
         for source in self.kept:
             if isinstance(source, keras.Variable):
-                kept.append(values[id(source)])
+                kept.append(values.get(id(source)))
             else:
                 kept.append(fed[source] if source in fed else source.read())
         return [], kept
+
+    def _tables(self) -> dict[int, Table]:
+        """Return the variables of which rows are pulled, by their places among the inputs."""
+        places = {} if self._rows is None else self._rows.tables
+        tables = {}
+        for place, space in places.items():
+            variable = self.kept[place]
+            shards = self._store.layouts.of(variable).shards
+            tables[place] = Table(
+                shards, space, tuple(variable.shape)[1:], np.dtype(_dtype_of(variable)).name
+            )
+        return tables
+
+    def _pull_rows(self, kept: list[Any], arguments: list[Any]) -> list[np.ndarray]:
+        """Put the rows that are looked up in their places among the inputs, and return their numbers."""
+        if self._rows is None or self._find is None:
+            return []
+        given = [*kept, *arguments]
+        found = self._find(*[given[index] for index in self._rows.needed])
+        tables = self._tables()
+        rows, values = pull_rows(self._store.puller, self._rows.spaces, list(tables.values()), found)
+        for place, value in zip(tables, values, strict=True):
+            kept[place] = value
+        kept += [space.padded(numbers) for space, numbers in zip(self._rows.spaces, rows, strict=True)]
+        return rows
 
 
 def _own_name(variable: keras.Variable) -> str:
@@ -266,6 +337,15 @@ def _own_name(variable: keras.Variable) -> str:
 
 def _dtype_of(variable: keras.Variable) -> Any:
     return jax.dtypes.canonicalize_dtype(variable.dtype)
+
+
+def _spec_of(source: Any) -> jax.ShapeDtypeStruct:
+    """Return the type of an input."""
+    if isinstance(source, keras.Variable):
+        return jax.ShapeDtypeStruct(tuple(source.shape), _dtype_of(source))
+    if isinstance(source, programs.HostValue):
+        return _spec(source)
+    return _spec(jax.tree.leaves(source.feed.structure)[source.index])
 
 
 def _spec(aval: Any) -> jax.ShapeDtypeStruct:

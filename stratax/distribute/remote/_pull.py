@@ -69,6 +69,38 @@ class Puller:
         }
         return [_joined([found[shard.server, shard.name] for shard in shards]) for shards in variables]
 
+    def pull_rows(self, tables: Sequence[tuple[tuple[Shard, ...], np.ndarray]]) -> list[list[np.ndarray]]:
+        """Return rows of variables as they are now. They are not kept here.
+
+        Args:
+            tables: The shards of each, and the numbers of the rows, in order.
+
+        Returns:
+            For each variable its rows, in pieces.
+        """
+        asked = []
+        for index, (shards, rows) in enumerate(tables):
+            for shard in shards:
+                first, last = (
+                    (0, len(rows)) if shard.stop is None else np.searchsorted(rows, (shard.start, shard.stop))
+                )
+                if first < last:
+                    asked.append((shard.server, (index, shard.name, rows[first:last] - shard.start)))
+        grouped = by_server(asked)
+        answers = self._servers.ask(
+            {
+                server: Request(
+                    {"op": "pull", "rows": [name for _, name, _ in parts]}, [rows for _, _, rows in parts]
+                )
+                for server, parts in grouped.items()
+            }
+        )
+        pieces = {server: iter(answer.arrays) for server, answer in answers.items()}
+        found: list[list[np.ndarray]] = [[] for _ in tables]
+        for server, (index, _, _) in asked:
+            found[index].append(next(pieces[server]))
+        return found
+
     def forget(self, shards: tuple[Shard, ...]) -> None:
         """Keep nothing of a variable any more: it is gone."""
         self._whole.pop(shards, None)

@@ -14,6 +14,7 @@ import numpy as np
 from stratax.distribute.remote._layout import Shard
 from stratax.distribute.remote._pull import Puller
 from stratax.distribute.remote._push import requests_of
+from stratax.distribute.remote._row_spaces import RowSpace, Table, pull_rows
 from stratax.distribute.remote._servers import Servers
 from stratax.distribute.remote._updates import Sent
 
@@ -24,12 +25,14 @@ class Input:
 
     Attributes:
         shards: The shards of a variable on servers.
+        table: A variable of which rows are pulled.
         own: The name of a variable that each worker has for itself.
         feed: Which feed of the step it is a leaf of.
         leaf: Which leaf.
     """
 
     shards: tuple[Shard, ...] = ()
+    table: Table | None = None
     own: str | None = None
     feed: int | None = None
     leaf: int = 0
@@ -82,12 +85,16 @@ class Step:
         feeds: The elements that it takes.
         assignments: What its first results are assigned to.
         pushes: What servers do with the results behind.
+        spaces: The rows that it looks up. Their numbers are inputs behind the others.
+        needed: Which of the inputs and arguments these numbers follow from.
     """
 
     inputs: tuple[Input, ...]
     feeds: tuple[Feed, ...]
     assignments: tuple[Assignment, ...]
     pushes: tuple[Push, ...]
+    spaces: tuple[RowSpace, ...] = ()
+    needed: tuple[int, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         """Return the description as values of JSON."""
@@ -97,7 +104,10 @@ class Step:
     def from_json(cls, values: dict[str, Any]) -> "Step":
         """Return the description that :meth:`as_json` has given."""
         return cls(
-            inputs=tuple(Input(**{**each, "shards": _shards(each["shards"])}) for each in values["inputs"]),
+            inputs=tuple(
+                Input(**{**each, "shards": _shards(each["shards"]), "table": _table(each["table"])})
+                for each in values["inputs"]
+            ),
             feeds=tuple(
                 Feed(
                     each["iterator"],
@@ -113,6 +123,10 @@ class Step:
                 Push(each["server"], each["update"], tuple(Sent(**sent) for sent in each["sent"]))
                 for each in values["pushes"]
             ),
+            spaces=tuple(
+                RowSpace(tuple(each["ids"]), each["size"], each["num_rows"]) for each in values["spaces"]
+            ),
+            needed=tuple(values["needed"]),
         )
 
 
@@ -139,7 +153,7 @@ class StepRunner:
     def run(
         self,
         step: Step,
-        compiled: Callable[..., tuple[list[Any], list[Any]]],
+        programs: Sequence[Callable[..., Any]],
         iterators: Sequence[Any],
         arguments: Sequence[np.ndarray],
         once: str,
@@ -148,7 +162,7 @@ class StepRunner:
 
         Args:
             step: What it takes and gives.
-            compiled: Its program.
+            programs: Its program, and behind it the one that finds the rows that it looks up, if it does.
             iterators: The iterators that it is called with.
             arguments: Its other arguments.
             once: What tells this step from all others: servers make its updates once, whoever asks for them.
@@ -170,12 +184,16 @@ class StepRunner:
             if each.shards
             else self._own[each.own]
             if each.own is not None
+            else None
+            if each.table is not None
             else elements[each.feed or 0][each.leaf]
             for each in step.inputs
         ]
-        changed, results = compiled(inputs, list(arguments))
+        rows = self._pull_rows(step, programs, inputs, arguments) if step.spaces else []
+        padded = [space.padded(numbers) for space, numbers in zip(step.spaces, rows, strict=True)]
+        changed, results = programs[0]([*inputs, *padded], list(arguments))
         given = [np.asarray(array) for array in changed]
-        pushed = given[len(step.assignments) :]
+        pushed = [*given[len(step.assignments) :], *rows]
         updates = {
             push.server: (push.update, [sent.of(pushed) for sent in push.sent]) for push in step.pushes
         }
@@ -192,9 +210,32 @@ class StepRunner:
                 self._own[assignment.own] = value
         return [np.asarray(array) for array in results]
 
+    def _pull_rows(
+        self,
+        step: Step,
+        programs: Sequence[Callable[..., Any]],
+        inputs: list[Any],
+        arguments: Sequence[np.ndarray],
+    ) -> list[np.ndarray]:
+        """Put the rows that a step looks up in their places among its inputs, and return their numbers."""
+        given = [*inputs, *arguments]
+        found = programs[1](*[given[index] for index in step.needed])
+        places = [index for index, each in enumerate(step.inputs) if each.table is not None]
+        tables = [each.table for each in step.inputs if each.table is not None]
+        rows, values = pull_rows(self._puller, step.spaces, tables, found)
+        for place, value in zip(places, values, strict=True):
+            inputs[place] = value
+        return rows
+
 
 def _shards(values: Sequence[dict[str, Any]]) -> tuple[Shard, ...]:
     return tuple(Shard(**each) for each in values)
+
+
+def _table(values: dict[str, Any] | None) -> Table | None:
+    if values is None:
+        return None
+    return Table(_shards(values["shards"]), values["space"], tuple(values["row"]), values["dtype"])
 
 
 def _check_fits(step: Step, iterators: Sequence[Any]) -> None:

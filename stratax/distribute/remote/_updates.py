@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import keras
 import numpy as np
 
@@ -28,17 +29,30 @@ class Sent:
 
     Attributes:
         index: Which one.
-        rows: Which rows of it.
+        start: The first row of the variable that the server has.
+        stop: The row behind the last one; None for all that there is.
+        ids: Of an array that has some of the variable's rows: which array says which, in order.
     """
 
     index: int
     start: int = 0
     stop: int | None = None
+    ids: int | None = None
 
     def of(self, arrays: Sequence[np.ndarray]) -> np.ndarray:
         """Return what is sent, of all arrays."""
         array = arrays[self.index]
-        return array if self.stop is None else array[self.start : self.stop]
+        if self.ids is None:
+            return array if self.stop is None else array[self.start : self.stop]
+        ids = arrays[self.ids]
+        first, last = (0, len(ids)) if self.stop is None else np.searchsorted(ids, (self.start, self.stop))
+        # Row numbers count from the server's first row.
+        return array[first:last] - self.start if self.index == self.ids else array[first:last]
+
+    @property
+    def numbers(self) -> "Sent":
+        """What says which rows these are."""
+        return Sent(self.ids or 0, self.start, self.stop, self.ids)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -52,6 +66,7 @@ class ServerUpdate:
         replaced: The names of the arrays that it replaces.
         read: The names of those that it reads besides.
         sent: What it is sent each time.
+        fills: For each of these what fills it up where it may have any number of rows; None where it may not.
     """
 
     server: int
@@ -60,10 +75,17 @@ class ServerUpdate:
     replaced: list[str]
     read: list[str]
     sent: list[Sent]
+    fills: list[int | None]
 
     def definition(self) -> Request:
         """Return what tells the server of the update."""
-        header = {"op": "define", "update": self.name, "replaced": self.replaced, "read": self.read}
+        header = {
+            "op": "define",
+            "update": self.name,
+            "replaced": self.replaced,
+            "read": self.read,
+            "fills": self.fills,
+        }
         return Request(header, [np.frombuffer(self.program, np.uint8)])
 
     def sent_of(self, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
@@ -73,37 +95,30 @@ class ServerUpdate:
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Update:
-    """An update of variables on servers.
+    """An update of variables on servers, as it was traced.
 
     Attributes:
         prepare: Gives, of the arrays of the update, what servers are sent; a part of the worker's program.
-        parts: What each server does.
-    """
-
-    prepare: Callable[..., list[Any]]
-    parts: list[ServerUpdate]
-
-
-@dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class _Traced:
-    """An update that was traced.
-
-    Attributes:
         closed: A jaxpr of the variables that it needs and of what is sent; it gives the new values.
         needed: The variables, in the order of its arguments.
         written: Those that it changes, in the order of its results.
     """
 
+    prepare: Callable[..., list[Any]]
     closed: Any
     needed: list[keras.Variable]
     written: list[keras.Variable]
 
+    @property
+    def sent(self) -> list[Any]:
+        """The types of what is sent."""
+        return list(self.closed.in_avals[len(self.needed) :])
 
-def update_of(store: ServerStore, make: Callable[[list[Any]], None], arrays: Sequence[Any]) -> Update:
-    """Trace an update, and divide it among the servers that keep its variables.
+
+def update_of(make: Callable[[list[Any]], None], arrays: Sequence[Any]) -> Update:
+    """Trace an update.
 
     Args:
-        store: Where the variables are. Variables that can't be updated where they are, are moved.
         make: Makes the update with a list of arrays.
         arrays: The shapes and dtypes of the arrays.
     """
@@ -125,13 +140,26 @@ def update_of(store: ServerStore, make: Callable[[list[Any]], None], arrays: Seq
     inputs = [jax.ShapeDtypeStruct(tuple(v.shape), jax.dtypes.canonicalize_dtype(v.dtype)) for v in needed]
     whole = _elementwise.written_out(jax.make_jaxpr(flat)(*inputs, *arrays))
     prepare, rest = _elementwise.without_reductions(whole, len(needed))
-    traced = _Traced(rest, needed, written)
-    _make_updatable(store, traced)
-    servers = {shard.server for variable in written for shard in store.layouts.of(variable).all}
-    return Update(prepare, [_part(store, traced, server) for server in sorted(servers)])
+    return Update(prepare, rest, needed, written)
 
 
-def _make_updatable(store: ServerStore, traced: _Traced) -> None:
+def parts_of(store: ServerStore, update: Update, by_rows: dict[int, int]) -> list[ServerUpdate]:
+    """Divide an update among the servers that keep its variables.
+
+    Args:
+        store: Where the variables are. Variables that can't be updated where they are, are moved.
+        update: The update.
+        by_rows: What is sent by rows, and which array says which rows these are.
+
+    Returns:
+        What each server does.
+    """
+    _make_updatable(store, update)
+    servers = {shard.server for variable in update.written for shard in store.layouts.of(variable).all}
+    return [_part(store, update, server, by_rows) for server in sorted(servers)]
+
+
+def _make_updatable(store: ServerStore, traced: Update) -> None:
     """Move variables that can't be updated where they are beside each other, onto one server."""
     groups: list[tuple[list[keras.Variable], str | None]] = []
     for output, variable in enumerate(traced.written):
@@ -155,7 +183,7 @@ def _make_updatable(store: ServerStore, traced: _Traced) -> None:
 
 
 def _reason(
-    store: ServerStore, traced: _Traced, output: int, involved: Sequence[keras.Variable]
+    store: ServerStore, traced: Update, output: int, involved: Sequence[keras.Variable]
 ) -> str | None:
     """Return why a new value can't be computed in the parts that servers have; None if it can."""
     variable = traced.written[output]
@@ -200,10 +228,10 @@ class _Names:
         return shard.name
 
 
-def _part(store: ServerStore, traced: _Traced, server: int) -> ServerUpdate:
+def _part(store: ServerStore, traced: Update, server: int, by_rows: dict[int, int]) -> ServerUpdate:
     """Return what one server does."""
     replaced, needed = _Names(), _Names()
-    sent: dict[Sent, jax.ShapeDtypeStruct] = {}
+    sent = _SentArrays()
     num_variables = len(traced.needed)
     layouts = [store.layouts.of(variable) for variable in traced.needed]
     steps: list[Callable[[dict[str, Any], dict[Sent, Any]], Any]] = []
@@ -218,50 +246,131 @@ def _part(store: ServerStore, traced: _Traced, server: int) -> ServerUpdate:
                     own = _beside(layouts[index], shard)
                     sources[index] = needed.add(traced.needed[index], own)
                 else:
+                    number = index - num_variables
                     aval = traced.closed.in_avals[index]
-                    is_part = shard.stop is not None and tuple(aval.shape) == shape
-                    key = (
-                        Sent(index - num_variables, shard.start, shard.stop)
-                        if is_part
-                        else Sent(index - num_variables)
-                    )
-                    sources[index] = key
-                    sent[key] = jax.ShapeDtypeStruct(
-                        shard.shape_of(shape) if is_part else tuple(aval.shape), aval.dtype
-                    )
-            steps.append(_step(traced.closed, output, sources, shard, shape))
+                    sources[index] = sent.add(number, aval, shard, shape, by_rows.get(number))
+            steps.append(_step(traced, output, sources, shard, shape))
     read = {name: spec for name, spec in needed.specs.items() if name not in replaced.specs}
 
     def run(replaced_values: list[Any], read_values: list[Any], sent_values: list[Any]) -> list[Any]:
         named = dict(zip(replaced.specs, replaced_values, strict=True))
         named |= dict(zip(read, read_values, strict=True))
-        given = dict(zip(sent, sent_values, strict=True))
+        given = dict(zip(sent.specs, sent_values, strict=True))
         return [step(named, given) for step in steps]
 
     exported = jax.export.export(jax.jit(run), platforms=("cpu",))(
-        list(replaced.specs.values()), list(read.values()), list(sent.values())
+        list(replaced.specs.values()), list(read.values()), list(sent.specs.values())
     )
     program = bytes(exported.serialize())
     names = json.dumps([list(replaced.specs), list(read)]).encode()
     digest = hashlib.sha256(names + program).hexdigest()[:32]
-    return ServerUpdate(server, digest, program, list(replaced.specs), list(read), list(sent))
+    return ServerUpdate(
+        server, digest, program, list(replaced.specs), list(read), list(sent.specs), list(sent.fills.values())
+    )
+
+
+class _SentArrays:
+    """What a server is sent, in the order in which it was first asked for."""
+
+    def __init__(self) -> None:
+        self.specs: dict[Sent, jax.ShapeDtypeStruct] = {}
+        self.fills: dict[Sent, int | None] = {}
+        self._scope = jax.export.SymbolicScope()
+        self._sizes: dict[Sent, Any] = {}
+
+    def add(self, number: int, aval: Any, shard: Shard, shape: tuple[int, ...], ids: int | None) -> Sent:
+        """Have it sent what belongs to a shard of an array, or to the rows of it that another one names.
+
+        Args:
+            number: Which array.
+            aval: Its type, as a whole.
+            shard: The shard.
+            shape: The shape of the variable that the shard is of.
+            ids: Which array names rows; None where all are sent.
+        """
+        is_part = shard.stop is not None and tuple(aval.shape) == shape
+        sent = Sent(number, shard.start, shard.stop, ids) if is_part else Sent(number, ids=ids)
+        full = shard.shape_of(shape) if is_part else tuple(aval.shape)
+        if ids is None:
+            self.specs[sent], self.fills[sent] = jax.ShapeDtypeStruct(full, aval.dtype), None
+            return sent
+        numbers = sent.numbers
+        if numbers not in self._sizes:
+            name = f"rows{len(self._sizes)}"
+            (self._sizes[numbers],) = jax.export.symbolic_shape(name, scope=self._scope)
+            self.specs[numbers] = jax.ShapeDtypeStruct((self._sizes[numbers],), np.int32)
+            # No row of the shard's: what is computed for it is left out.
+            self.fills[numbers] = full[0]
+        self.specs[sent] = jax.ShapeDtypeStruct((self._sizes[numbers], *full[1:]), aval.dtype)
+        self.fills[sent] = 0
+        return sent
 
 
 def _step(
-    closed: Any, output: int, sources: dict[int, Any], shard: Shard, shape: tuple[int, ...]
+    traced: Update, output: int, sources: dict[int, Any], shard: Shard, shape: tuple[int, ...]
 ) -> Callable[[dict[str, Any], dict[Sent, Any]], Any]:
     """Return what computes a shard's new value of a server's arrays and what was sent."""
+    closed = traced.closed
+    rows = _changed_rows(traced, output, sources)
+    own_shape = shard.shape_of(shape)
+
+    def arguments(named: dict[str, Any], given: dict[Sent, Any]) -> list[Any]:
+        every: dict[Any, Any] = {**named, **given}
+        return [every.get(sources.get(index)) for index in range(len(closed.in_avals))]
 
     def step(named: dict[str, Any], given: dict[Sent, Any]) -> Any:
-        arguments = [
-            None if index not in sources else {**named, **given}[sources[index]]  # type: ignore[misc]
-            for index in range(len(closed.in_avals))
-        ]
+        whole = dict(given)
+        for sent in sources.values():
+            if isinstance(sent, Sent) and sent.ids is not None:
+                full = own_shape if sent.stop is not None else closed.in_avals[_index_of(sources, sent)].shape
+                zeros = jnp.zeros(full, given[sent].dtype)
+                whole[sent] = zeros.at[given[sent.numbers]].set(given[sent], mode="drop")
         if shard.stop is None:
-            return _elementwise.result_of(closed, output, arguments)
-        return _elementwise.part_of(closed, output, arguments, shard.shape_of(shape))
+            return _elementwise.result_of(closed, output, arguments(named, whole))
+        return _elementwise.part_of(closed, output, arguments(named, whole), own_shape)
 
-    return step
+    def step_of_rows(named: dict[str, Any], given: dict[Sent, Any]) -> Any:
+        numbers = given[rows.numbers]  # type: ignore[union-attr]
+        # Numbers, such as a learning rate, are no rows.
+        parts = {
+            name: named[name].at[numbers].get(mode="clip") if named[name].shape else named[name]
+            for name in sources.values()
+            if isinstance(name, str)
+        }
+        changed = _elementwise.part_of(closed, output, arguments(parts, given), (*numbers.shape, *shape[1:]))
+        return named[shard.name].at[numbers].set(changed, mode="drop")
+
+    return step if rows is None else step_of_rows
+
+
+def _changed_rows(traced: Update, output: int, sources: dict[int, Any]) -> Sent | None:
+    """Return what has the rows that an update changes; None where it changes others, too, or that is not known.
+
+    Args:
+        traced: The update.
+        output: Which of its results.
+        sources: What the result is computed of.
+    """
+    variable = traced.written[output]
+    shape = tuple(variable.shape)
+    own = next((index for index, each in enumerate(traced.needed) if each is variable), None)
+    sent = {index: source for index, source in sources.items() if isinstance(source, Sent)}
+    rows = {index: source for index, source in sent.items() if source.ids is not None}
+    avals = [traced.closed.in_avals[index] for index in sources]
+    numbers = {source.numbers for source in rows.values()}
+    if own is None or len(numbers) != 1 or not all(tuple(aval.shape) in ((), shape) for aval in avals):
+        return None
+    if any(index not in rows and traced.closed.in_avals[index].shape for index in sent):
+        return None
+    if _elementwise.mixes_elements(traced.closed, output, shape) is not None:
+        return None
+    if not _elementwise.keeps_where_zero(traced.closed, output, own, list(rows)):
+        return None
+    return next(iter(rows.values()))
+
+
+def _index_of(sources: dict[int, Any], sent: Sent) -> int:
+    return next(index for index, source in sources.items() if source == sent)
 
 
 def _beside(layout: Layout, shard: Shard) -> Shard:

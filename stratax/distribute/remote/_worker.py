@@ -46,7 +46,7 @@ class WorkerServer(MessageServer):
     ) -> None:
         self._servers = servers
         self._runner = StepRunner(servers)
-        self._programs: dict[str, tuple[Step, Any]] = {}
+        self._programs: dict[str, tuple[Step, list[Any]]] = {}
         self._datasets: dict[str, Any] = {}
         self._iterators: dict[str, Any] = {}
         self._answers: dict[str, Answer] = {
@@ -69,7 +69,7 @@ class WorkerServer(MessageServer):
     def answers(self) -> dict[str, Answer]:
         return self._answers
 
-    def look_up(self, header: dict[str, Any], writer: Any) -> bool:
+    def look_up(self, header: dict[str, Any], arrays: Sequence[np.ndarray], writer: Any) -> bool:
         if header.get("op") != "hello":
             return False
         self.write(writer, {"platform": jax.default_backend(), "num_programs": len(self._programs)})
@@ -77,16 +77,17 @@ class WorkerServer(MessageServer):
 
     def _load(self, header: dict[str, Any], arrays: Sequence[np.ndarray]) -> dict[str, Any]:
         step = Step.from_json(header["step"])
+        num_programs = header["num_programs"]
         try:
-            exported = export.deserialize(bytearray(arrays[0].tobytes()))
+            programs = [export.deserialize(bytearray(each.tobytes())) for each in arrays[:num_programs]]
         except Exception as error:  # JAX says with various errors that bytes are no function.
             raise BadArgumentError(
                 f"A step is no function that JAX of this version exported ({type(error).__name__}). Run the same "
                 "version of JAX in all tasks."
             ) from error
-        for name, value in zip(header["own"], arrays[1:], strict=True):
+        for name, value in zip(header["own"], arrays[num_programs:], strict=True):
             self._runner.set_own(name, value)
-        self._programs[header["program"]] = step, jax.jit(exported.call)
+        self._programs[header["program"]] = step, [jax.jit(each.call) for each in programs]
         return {}
 
     def _dataset(self, header: dict[str, Any], arrays: Sequence[np.ndarray]) -> Message:

@@ -1,0 +1,363 @@
+"""How a program uses variables and gradients by their rows (distribute layer).
+
+A variable of which only rows are looked up need not be there as a whole, and a gradient that is added up from rows is
+zero elsewhere. Whether that is so is not guessed: the program's jaxpr is gone through, and only uses that are known
+pass. What is used otherwise too is left as it is.
+"""
+
+import dataclasses
+import enum
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from stratax.distribute.remote._elementwise import ELEMENTWISE, KEEP_ZERO, is_zero_literal
+from stratax.seams.jax import core
+
+_MODE = jax.lax.GatherScatterMode
+# Functions of their own, by where their jaxpr stands.
+_CALLS = {
+    "jit": "jaxpr",
+    "pjit": "jaxpr",
+    "closed_call": "call_jaxpr",
+    "custom_jvp_call": "call_jaxpr",
+    "custom_vjp_call": "call_jaxpr",
+}
+# What is computed again for a gradient; the name that JAX 0.10 gives it, and its name before.
+_COMPUTED_AGAIN = ("remat2", "checkpoint")
+
+
+class Kind(enum.Enum):
+    """What the rows of an array are that are not looked up."""
+
+    ANY = "any"
+    ZERO = "zero"
+    TRUE = "true"
+
+
+class Ids(NamedTuple):
+    """Row numbers of a lookup.
+
+    Attributes:
+        atom: The jaxpr's variable.
+        is_clipped: Whether a number that is out of range means the nearest row, and not none.
+        num_rows: How many rows there are.
+    """
+
+    atom: Any
+    is_clipped: bool
+    num_rows: int
+
+    @property
+    def size(self) -> int:
+        """How many numbers they are."""
+        return math.prod(self.atom.aval.shape)
+
+
+@dataclasses.dataclass(slots=True, eq=False)
+class Group:
+    """Arrays that have their rows together.
+
+    Attributes:
+        num_rows: How many rows they have as a whole.
+        origins: The variables, and the numbers of the operations, that they come from.
+        ids: Which rows are looked up.
+    """
+
+    num_rows: int
+    origins: list[Any]
+    ids: dict[Ids, None] = dataclasses.field(default_factory=dict)
+    parent: "Group | None" = None
+
+    @property
+    def root(self) -> "Group":
+        """The group that this one has become a part of."""
+        return self if self.parent is None else self.parent.root
+
+    def join(self, other: "Group") -> "Group":
+        """Make one of two groups."""
+        left, right = self.root, other.root
+        if left is not right:
+            right.parent = left
+            left.origins += right.origins
+            left.ids |= right.ids
+        return left
+
+    @property
+    def size(self) -> int:
+        """How many rows may be looked up."""
+        return sum(ids.size for ids in self.ids)
+
+
+class RowUses:
+    """What of a jaxpr can be computed in row space.
+
+    Args:
+        jaxpr: The jaxpr, written out by :func:`inlined`.
+        tables: Those of its arguments that are variables which are worth it.
+        pushed: Those of its results that may be given by rows.
+        is_worth_it: Whether an array of a shape and dtype is better sent as so many rows.
+
+    Attributes:
+        kinds: The arrays that are computed by rows, with their groups.
+        lookups: For each operation that looks up or adds up rows, by its number: which.
+        uniform: Arrays that are one number everywhere, with that number.
+    """
+
+    def __init__(
+        self,
+        jaxpr: Any,
+        tables: Sequence[Any],
+        pushed: Sequence[Any],
+        is_worth_it: Callable[[Any, int], bool],
+    ) -> None:
+        self._jaxpr = jaxpr
+        self._pushed = set(pushed)
+        self._refused: set[Any] = set()
+        self.kinds: dict[Any, tuple[Kind, Group]] = {}
+        self.lookups: dict[int, Ids] = {}
+        self.uniform: dict[Any, Any] = {}
+        # What is refused may be used by others: until nothing more is.
+        while True:
+            known = len(self._refused)
+            self._go_through([table for table in tables if table not in self._refused])
+            self._check(is_worth_it)
+            if len(self._refused) == known:
+                break
+
+    def group_of(self, variable: Any) -> Group | None:
+        """Return the group of an array; None where it is computed as a whole."""
+        found = self.kinds.get(variable)
+        return None if found is None else found[1].root
+
+    def _go_through(self, tables: Sequence[Any]) -> None:
+        self.kinds, self.lookups, self.uniform = {}, {}, {}
+        for table in tables:
+            self.kinds[table] = Kind.ANY, Group(table.aval.shape[0], [table])
+        for number, equation in enumerate(self._jaxpr.eqns):
+            operands = [atom for atom in equation.invars if self._kind(atom) is not None]
+            if operands:
+                group = self.kinds[operands[0]][1]
+                for atom in operands[1:]:
+                    other = self.kinds[atom][1]
+                    # Of one length, or the operation is none that is known here.
+                    group = group.join(other)
+                if not self._follow(number, equation, group.root):
+                    self._refuse(group.root)
+                    for variable in equation.outvars:
+                        self.kinds.pop(variable, None)
+            elif _is_scatter(equation) and number not in self._refused and self._is_zero(equation.invars[0]):
+                group = Group(equation.outvars[0].aval.shape[0], [number])
+                self._look_up(number, equation, group)
+                self.kinds[equation.outvars[0]] = Kind.ZERO, group
+            elif equation.primitive.name == "broadcast_in_dim" and not equation.invars[0].aval.shape:
+                self.uniform[equation.outvars[0]] = equation.invars[0]
+        for variable in _variables_of(self._jaxpr.outvars):
+            found = self.kinds.get(variable)
+            if found is not None and (found[0] is not Kind.ZERO or variable not in self._pushed):
+                self._refuse(found[1].root)
+
+    def _follow(self, number: int, equation: Any, group: Group) -> bool:
+        """Find out what an operation makes of arrays by rows; return whether it is known."""
+        name, kind = equation.primitive.name, self._kind(equation.invars[0])
+        if name == "gather" or _is_scatter(equation):
+            others = any(self._kind(atom) is not None for atom in equation.invars[1:])
+            expected = Kind.ANY if name == "gather" else Kind.ZERO
+            if kind is not expected or others or (name == "gather" and not _is_by_row(equation)):
+                return False
+            self._look_up(number, equation, group)
+            if name != "gather":
+                self.kinds[equation.outvars[0]] = Kind.ZERO, group
+            return True
+        if name in ("reduce_sum", "reduce_and"):
+            if kind is not (Kind.ZERO if name == "reduce_sum" else Kind.TRUE):
+                return False
+            if 0 not in equation.params["axes"]:
+                self.kinds[equation.outvars[0]] = kind, group
+            return True
+        made = self._elementwise(equation) if name in ELEMENTWISE else None
+        if made is None:
+            return False
+        self.kinds[equation.outvars[0]] = made, group
+        return True
+
+    def _elementwise(self, equation: Any) -> Kind | None:
+        """Return what an operation that works element by element makes; None where that is not known."""
+        name, atoms = equation.primitive.name, equation.invars
+        kinds = [self._kind(atom) for atom in atoms]
+        if any(
+            kind is None and atom.aval.shape and atom not in self.uniform
+            for atom, kind in zip(atoms, kinds, strict=True)
+        ):
+            return None
+        if Kind.ANY in kinds:
+            return Kind.ANY if set(kinds) <= {Kind.ANY, None} else None
+        if Kind.TRUE in kinds:
+            return Kind.TRUE if name == "and" and set(kinds) == {Kind.TRUE} else None
+        zero = [kind is Kind.ZERO or self._is_zero(atom) for atom, kind in zip(atoms, kinds, strict=True)]
+        keeps = {
+            "mul": True,
+            "div": kinds[0] is Kind.ZERO and kinds[-1] is None,
+            "integer_pow": equation.params.get("y", 0) > 0,
+            "select_n": kinds[0] is None and all(zero[1:]),
+        }
+        if keeps.get(name, name in KEEP_ZERO and all(zero)):
+            return Kind.ZERO
+        return Kind.TRUE if name == "is_finite" else None
+
+    def _look_up(self, number: int, equation: Any, group: Group) -> None:
+        mode, is_gather = equation.params["mode"], equation.primitive.name == "gather"
+        # XLA moves what is looked up into the range, and leaves out what would be added outside of it.
+        is_clipped = mode == _MODE.CLIP or (is_gather and mode == _MODE.PROMISE_IN_BOUNDS)
+        ids = self.lookups[number] = Ids(equation.invars[1], is_clipped, group.num_rows)
+        group.ids[ids] = None
+
+    def _check(self, is_worth_it: Callable[[Any, int], bool]) -> None:
+        """Refuse what is better sent as a whole, and rows that can't be known before the step."""
+        arguments = set(self._jaxpr.invars)
+        wanted = set()
+        for variable, (_, group) in self.kinds.items():
+            if variable in arguments or variable in self._pushed:
+                wanted.add(group.root)
+                if not is_worth_it(variable.aval, group.root.size):
+                    self._refuse(group.root)
+        for group in {each[1].root for each in self.kinds.values()}:
+            if group not in wanted or any(self.slice_of([ids.atom]) is None for ids in group.ids):
+                self._refuse(group)
+
+    def slice_of(self, atoms: Sequence[Any]) -> list[Any] | None:
+        """Return the operations that compute atoms; None if they need arrays by rows, or do more than to compute."""
+        needed = set(_variables_of(atoms))
+        found: list[Any] = []
+        for number in reversed(range(len(self._jaxpr.eqns))):
+            equation = self._jaxpr.eqns[number]
+            if any(variable in needed for variable in equation.outvars):
+                if equation.effects or number in self.lookups:
+                    return None
+                needed.update(_variables_of(equation.invars))
+                found.append(equation)
+        return None if any(variable in self.kinds for variable in needed) else found[::-1]
+
+    def _refuse(self, group: Group) -> None:
+        self._refused.update(group.origins)
+
+    def _kind(self, atom: Any) -> Kind | None:
+        if isinstance(atom, core.Literal):
+            return None
+        found = self.kinds.get(atom)
+        return None if found is None else found[0]
+
+    def _is_zero(self, atom: Any) -> bool:
+        """Return whether an array is known to be zero everywhere."""
+        if not isinstance(atom, core.Literal):
+            atom = self.uniform.get(atom)
+        return is_zero_literal(atom)
+
+
+def inlined(closed: Any, sizes: set[int]) -> Any:
+    """Return a closed jaxpr with the functions that it calls written out in it.
+
+    Functions whose intermediate values are computed again for a gradient stay as they are, unless they have to do with
+    arrays of some numbers of rows: written out, they need more memory.
+
+    Args:
+        closed: The jaxpr.
+        sizes: These numbers of rows.
+    """
+
+    def evaluate(jaxpr: Any, constants: Sequence[Any], arguments: Sequence[Any]) -> list[Any]:
+        known: dict[Any, Any] = dict(zip(jaxpr.constvars, constants, strict=True))
+        known |= dict(zip(jaxpr.invars, arguments, strict=True))
+        for equation in jaxpr.eqns:
+            operands = [value_of(known, atom) for atom in equation.invars]
+            name = equation.primitive.name
+            if name in _CALLS:
+                called = equation.params[_CALLS[name]]
+                results = evaluate(called.jaxpr, called.consts, operands)
+            elif name in _COMPUTED_AGAIN and _has_rows(equation.params["jaxpr"], sizes):
+                results = evaluate(equation.params["jaxpr"], (), operands)
+            else:
+                results = bind(equation, operands)
+            known |= dict(zip(equation.outvars, results, strict=True))
+        return [value_of(known, atom) for atom in jaxpr.outvars]
+
+    return jax.make_jaxpr(lambda *arguments: evaluate(closed.jaxpr, closed.consts, arguments))(
+        *closed.in_avals
+    )
+
+
+def value_of(known: dict[Any, Any], atom: Any) -> Any:
+    """Return the value of an atom of a jaxpr."""
+    return atom.val if isinstance(atom, core.Literal) else known[atom]
+
+
+def bind(equation: Any, operands: Sequence[Any], **changed: Any) -> list[Any]:
+    """Do an operation of a jaxpr with other operands.
+
+    Args:
+        equation: The operation.
+        operands: The operands.
+        **changed: Parameters that are others.
+    """
+    params = equation.primitive.get_bind_params({**equation.params, **changed})
+    results = equation.primitive.bind(*operands, **params)
+    return list(results) if equation.primitive.multiple_results else [results]
+
+
+def numbers_of(ids: Ids, value: Any) -> Any:
+    """Return row numbers as 32-bit integers, in which the number of rows stands for no row.
+
+    Args:
+        ids: What they are.
+        value: Their value.
+    """
+    value = value.astype(jnp.int32) if value.dtype.itemsize < 4 else value
+    last = ids.num_rows - 1
+    if ids.is_clipped:
+        return jnp.clip(value, 0, last).astype(jnp.int32)
+    return jnp.where((value >= 0) & (value <= last), value, ids.num_rows).astype(jnp.int32)
+
+
+def _has_rows(jaxpr: Any, sizes: set[int]) -> bool:
+    atoms = [*jaxpr.invars, *(variable for equation in jaxpr.eqns for variable in equation.outvars)]
+    return any(atom.aval.shape and atom.aval.shape[0] in sizes for atom in atoms)
+
+
+def _is_scatter(equation: Any) -> bool:
+    """Return whether an operation adds whole rows."""
+    if equation.primitive.name != "scatter-add" or equation.params["mode"] not in _MODES:
+        return False
+    numbers, operand, updates = (
+        equation.params["dimension_numbers"],
+        equation.invars[0].aval,
+        equation.invars[2].aval,
+    )
+    window = tuple(updates.shape[dimension] for dimension in numbers.update_window_dims)
+    return (
+        tuple(numbers.inserted_window_dims) == (0,)
+        and tuple(numbers.scatter_dims_to_operand_dims) == (0,)
+        and not numbers.operand_batching_dims
+        and window == tuple(operand.shape[1:])
+    )
+
+
+def _is_by_row(equation: Any) -> bool:
+    """Return whether a `gather` takes whole rows."""
+    numbers = equation.params["dimension_numbers"]
+    return (
+        equation.params["mode"] in _MODES
+        and tuple(numbers.collapsed_slice_dims) == (0,)
+        and tuple(numbers.start_index_map) == (0,)
+        and not numbers.operand_batching_dims
+        and tuple(equation.params["slice_sizes"]) == (1, *equation.invars[0].aval.shape[1:])
+    )
+
+
+_MODES = (_MODE.CLIP, _MODE.FILL_OR_DROP, _MODE.PROMISE_IN_BOUNDS)
+
+
+def _variables_of(atoms: Sequence[Any]) -> list[Any]:
+    return [atom for atom in atoms if not isinstance(atom, core.Literal)]
