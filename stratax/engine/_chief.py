@@ -30,10 +30,10 @@ def parts_of_all(strategy: Strategy, part: object) -> list[Any]:
 
 
 def from_chief(strategy: Strategy, value: object) -> Any:
-    """Return the chief's value in every worker; all call it and wait for one another.
+    """Return the chief's value in every worker of a strategy that acts in step; all call it and wait for one another.
 
     Args:
-        strategy: The strategy.
+        strategy: The strategy. Where nobody waits for others, each process gets its own value.
         value: A value that JSON can hold; that of other workers than the chief doesn't matter.
     """
     text = json.dumps(value).encode()
@@ -41,7 +41,7 @@ def from_chief(strategy: Strategy, value: object) -> Any:
     (size,) = strategy.extended.membership.agreed([np.asarray([len(text)])])
     # The others' content does not matter: the chief's is taken.
     buffer = np.zeros(int(size[0]), np.uint8)
-    if is_chief(strategy):
+    if len(buffer) == len(text):
         buffer[:] = np.frombuffer(text, np.uint8)
     (sent,) = strategy.extended.membership.agreed([buffer])
     return json.loads(sent.tobytes())

@@ -62,6 +62,8 @@ class StepLoop:
         hooks: What is called at the joints, in this order.
         phase: What this worker's heartbeats say that it does, ``"evaluating"`` for instance, for which the others wait
             longer than for a step; None for steps.
+        count: Gives the global step behind a dispatch, of what it would be if nobody else counted: others may train
+            the same variables. None where nobody else does.
 
     Attributes:
         step: The global step: how many steps were handed to the devices, in this run and those that it resumes.
@@ -77,6 +79,7 @@ class StepLoop:
         steps_per_dispatch: int = 1,
         hooks: Iterable[Hook] = (),
         phase: str | None = None,
+        count: Callable[[int], int] | None = None,
     ) -> None:
         if steps_per_dispatch < 1:
             raise errors.BadArgumentError(
@@ -93,6 +96,7 @@ class StepLoop:
         self._before = overridden(self._hooks, "before_dispatch")
         self._after = overridden(self._hooks, "after_dispatch")
         self._phase = phase
+        self._count = count
         self._stop: CommonStop | None = None
         self._input: StepInput | None = None
         self._position: InputPosition | None = None
@@ -115,6 +119,8 @@ class StepLoop:
         count, element = steps.take_pending()
         outputs = self.program(count, element)
         self.step += count
+        if self._count is not None:
+            self.step = self._count(self.step)
         if self._after:
             for call in self._after:
                 call(self, count, outputs)
@@ -127,7 +133,7 @@ class StepLoop:
 
         Args:
             steps: The input, which the caller closes.
-            until: The global step to end at, exactly; None for no limit.
+            until: The global step to end at, exactly where nobody else counts; None for no limit.
             passes: How many passes to end after, counted as :attr:`passes`; None for no limit.
 
         Returns:
@@ -222,6 +228,8 @@ class StepLoop:
                 # Asked behind every dispatch, in all workers: they stop before the same step.
                 if stop.comes_before(self.step):
                     self.was_stopped = True
+                    break
+                if until is not None and self.step >= until:
                     break
             else:
                 # No stop has broken off the blocks: the pass is over, unless the last step was reached first.

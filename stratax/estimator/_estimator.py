@@ -14,8 +14,18 @@ from stratax.checkpoint.named import give
 from stratax.core import CompiledPrograms
 from stratax.distribute import InputContext, MirroredStrategy, Strategy
 from stratax.distribute.replicas import get_strategy
+from stratax.distribute.strategies import OneOfMany, StepByStep, default_strategy
 from stratax.engine import is_chief
-from stratax.estimator import _beginning, _calls, _checkpoints, _evaluation, _inputs, _prediction, _training
+from stratax.estimator import (
+    _beginning,
+    _beside,
+    _calls,
+    _checkpoints,
+    _evaluation,
+    _inputs,
+    _prediction,
+    _training,
+)
 from stratax.estimator._mode_keys import ModeKeys
 from stratax.estimator._model import Model
 from stratax.estimator._run_config import RunConfig
@@ -77,6 +87,8 @@ class Estimator:
         self._params = dict(params or {})
         # Every call traces model_fn anew; what comes out the same is not compiled again.
         self._compiled = CompiledPrograms()
+        # Made when it is first asked for: a cluster may have parameter servers.
+        self._on_servers: Strategy | None = None
 
     @property
     def config(self) -> RunConfig:
@@ -166,26 +178,33 @@ class Estimator:
             ClusterError: If this task does not train, or several do that have no strategy of several workers.
         """
         _check_steps(steps, max_steps)
-        strategy = self._strategy("train_distribute")
+        strategy = self._training_strategy()
         _check_trains(self._config, strategy)
-        with _beginning.training_in(self.model_dir, strategy) as start, closing_writers():
+        with (
+            _beginning.training_in(self.model_dir, strategy) as start,
+            _beside.side_by_side(strategy, self._config, start) as side,
+            closing_writers(),
+        ):
+            start = side.start
             if max_steps is not None and start.step >= max_steps:
+                side.begin(start.step)
                 _logger.info("Skipping training since max_steps has already saved.")
                 return self
             model = self._model(ModeKeys.TRAIN, strategy, start.checkpoint)
             with self._input(strategy, input_fn, ModeKeys.TRAIN) as given:
                 given.build(model)
-                if start.checkpoint is None:
+                if start.checkpoint is None and side.gives_values:
                     self._start(model, strategy)
                 run = _training.Training(
                     model,
                     strategy,
                     self._config,
-                    hooks=list(check_hooks(hooks, "hooks")),
+                    hooks=[*side.last_steps(), *check_hooks(hooks, "hooks")],
                     listeners=list(check_listeners(saving_listeners)),
                     steps_per_dispatch=self._steps_per_dispatch(),
                 )
                 begins_at = run.begin(start)
+                side.begin(begins_at)
                 run.run(given.steps, max_steps if steps is None else begins_at + steps)
         _logger.info("Loss for final step: %s.", run.last_loss())
         return self
@@ -308,12 +327,27 @@ class Estimator:
     def _strategy(self, field: str) -> Strategy:
         return getattr(self._config, field) or get_strategy()
 
+    def _training_strategy(self) -> Strategy:
+        """Return the strategy of training: as in TensorFlow, a cluster with parameter servers has them used."""
+        strategy = self._strategy("train_distribute")
+        if strategy is not default_strategy() or not self._config.num_ps_replicas:
+            return strategy
+        if self._on_servers is None:
+            # Late: it needs an extra.
+            from stratax.distribute.strategies import ParameterServerStrategyV1
+
+            self._on_servers = ParameterServerStrategyV1()
+        return self._on_servers
+
     def _predicting(self) -> Strategy:
         """Return the strategy of predictions: workers do not wait for one another while they are used."""
         return self._of_this_worker(self._config.eval_distribute or self._strategy("train_distribute"))
 
     @staticmethod
     def _of_this_worker(strategy: Strategy) -> Strategy:
+        if isinstance(strategy.extended.execution, StepByStep):
+            # What is on the servers is being trained.
+            return default_strategy()
         return strategy if strategy.extended.membership.share.processes == 1 else MirroredStrategy()
 
     def _batches_in_step(self, strategy: Strategy) -> int:
@@ -386,7 +420,15 @@ def _check_trains(config: RunConfig, strategy: Strategy) -> None:
             "Received: TF_CONFIG with the task's type 'evaluator'. Call train_and_evaluate in all tasks, or evaluate "
             "here."
         )
-    if config.num_worker_replicas > 1 and strategy.extended.membership.share.processes == 1:
+    trains_beside = isinstance(strategy.extended.membership, OneOfMany)
+    if isinstance(strategy.extended.execution, StepByStep) and not trains_beside:
+        raise errors.ClusterError(
+            "In an Estimator each worker runs a loop of its own. Expected: "
+            "tf.compat.v1.distribute.experimental.ParameterServerStrategy(), or no strategy in a cluster with "
+            f"parameter servers. Received: train_distribute={shown(strategy)}, whose chief schedules what workers run."
+        )
+    is_alone = strategy.extended.membership.share.processes == 1 and not trains_beside
+    if config.num_worker_replicas > 1 and is_alone:
         raise errors.ClusterError(
             f"TF_CONFIG has {config.num_worker_replicas} tasks that train, and each of them would train alone and "
             "write into the same folder. Expected: a strategy of several workers. Received: "

@@ -28,7 +28,7 @@ _EXPORTED = "exported.json"
 _POLL_SECONDS = 2.0
 # That an earlier training has ended counts only when the chief, which removes that, has had so long to begin.
 _BEGIN_SECONDS = 60.0
-_EVALUATOR, _CHIEFS, _WORKERS = "evaluator", ("chief", "master"), ("worker",)
+_EVALUATOR, _CHIEFS, _WORKERS, _SERVERS = "evaluator", ("chief", "master"), ("worker",), "ps"
 
 
 @_tracebacks.shortened
@@ -39,7 +39,9 @@ def train_and_evaluate(
 
     On one machine, an evaluation follows each checkpoint that is saved, `throttle_secs` apart at least, and the end of
     the training. In a cluster (`TF_CONFIG`), chief and workers train together and the evaluator evaluates each
-    checkpoint that it finds once, until training has ended.
+    checkpoint that it finds once, until training has ended. Where the cluster has parameter servers, each worker trains
+    in a loop of its own until the common global step reaches `max_steps`, which the last steps of other workers may
+    exceed; the servers' tasks serve until the chief's program has ended, and end with code 0.
 
     Args:
         estimator: The estimator.
@@ -78,10 +80,16 @@ def _run(
         _Evaluator(estimator, train_spec, eval_spec).run()
     elif config.task_type in (*_CHIEFS, *_WORKERS):
         _train(estimator, train_spec, [])
+    elif config.task_type == _SERVERS:
+        # Late: it needs an extra.
+        from stratax.distribute import Server
+
+        # The process ends in it, when the chief's program has ended.
+        Server(config.cluster_spec, _SERVERS, config.task_id).join()
     else:
         raise errors.ClusterError(
-            f"A task of type {shown(config.task_type)} has no part in train_and_evaluate. Expected: chief, worker or "
-            "evaluator. Parameter servers are not supported yet."
+            f"A task of type {shown(config.task_type)} has no part in train_and_evaluate. Expected: chief, worker, ps "
+            "or evaluator."
         )
     return None
 

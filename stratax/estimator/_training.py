@@ -51,21 +51,27 @@ class Training:
         self._model = model
         self._last: Any = None
         chief = is_chief(strategy)
+        # Others train the same variables in loops of their own, and only the chief saves them.
+        self._has_others = strategy.extended.membership.num_others > 0
         spec = model.spec
         given = [*hooks, *spec.training_hooks, *(spec.training_chief_hooks if chief else ())]
         session = Session(config.model_dir or "", chief, self._save, model.state.variables, model.saver)
-        every = [*given, *_reporting(model, config), *_saving(given, config, spec.scaffold, listeners)]
+        saving = _saving(given, config, spec.scaffold, listeners)
+        if self._has_others and not chief:
+            saving, given = [], [hook for hook in given if not isinstance(hook, CheckpointSaverHook)]
+        every = [*given, *_reporting(model, config), *saving]
         self._joints = SessionHooks(model, every, session)
         self._loop = StepLoop(
             strategy,
             self._dispatch,
             steps_per_dispatch=steps_per_dispatch,
             hooks=[self._joints],
+            count=self._common_step if self._has_others else None,
         )
         self._checkpoint = TrainingCheckpoint(model.state, self._loop, config, model.saver)
 
     def begin(self, start: Start) -> int:
-        """Go on from a checkpoint, or begin with the model as it is; return the global step.
+        """Go on from a checkpoint, or begin with the variables as they are; return the global step.
 
         Args:
             start: Which checkpoint.
@@ -109,11 +115,15 @@ class Training:
     def _check_global_step(self, before: int, steps: int) -> None:
         """Check that the model counts its steps as the loop does: checkpoints are named and ended by that."""
         moved = self._model.global_step() - before
-        if moved != steps:
+        if moved < steps or (moved != steps and not self._has_others):
             raise errors.BadArgumentError(
                 f"The global step has to grow by 1 in each step of training. Received: {moved} in {steps} steps. Pass "
                 "global_step=tf.train.get_global_step() to minimize or apply_gradients, in one place of the model_fn."
             )
+
+    def _common_step(self, own: int) -> int:
+        """Return the global step, which others count too."""
+        return max(own, self._model.global_step())
 
     def _save(self, prefix: str | None) -> str:
         # A checkpoint never holds what a NaN has spoilt.

@@ -92,7 +92,7 @@ class Connection:
             header: What to do.
             arrays: With what. They stay as they are until `finish` has returned: they may be sent again.
         """
-        if header["op"] != "pull":
+        if header["op"] not in ("pull", "streams"):
             self._number += 1
             header = {**header, "number": self._number}
         self._open = (header, arrays)

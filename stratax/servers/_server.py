@@ -189,6 +189,9 @@ class MessageServer(flight.FlightServerBase):
             if self._on_end is not None:
                 self._on_end()
             return
+        if header.get("op") == "streams":
+            _wire.send(writer, {"streams": self._num_streams})
+            return
         if self.look_up(header, message.arrays, writer):
             return
         if header.get("op") in self.answers():

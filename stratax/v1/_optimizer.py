@@ -1,5 +1,6 @@
 """What TensorFlow 1's optimizers have in common: gradients, slots, and the operation that applies them (v1 layer)."""
 
+import functools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -11,7 +12,7 @@ from stratax._shown import shown
 from stratax._typing import TensorLike
 from stratax.distribute import ReduceOp
 from stratax.distribute.keras_hooks import apply_once, reduce_gradients
-from stratax.distribute.remote import beside
+from stratax.distribute.remote import made_beside
 from stratax.distribute.replicas import get_replica_context, syncing_replicas
 from stratax.errors import BadArgumentError, BadTypeError
 from stratax.ops.creation import on_device
@@ -317,8 +318,8 @@ def make_slot(
     while scope.is_used(full):
         number += 1
         full = f"{name}_{number}"
-    with beside(variable):
-        return scope.make_variable(full, tuple(variable.shape), variable.dtype, initializer)
+    make = functools.partial(scope.make_variable, full, tuple(variable.shape), variable.dtype, initializer)
+    return made_beside(variable, make)
 
 
 def _change(

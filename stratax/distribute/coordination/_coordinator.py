@@ -1,12 +1,10 @@
 """`ClusterCoordinator`: schedules functions on workers that come and go (distribute layer)."""
 
 import atexit
-import contextlib
 import itertools
 import logging
 import pickle
 import threading
-import uuid
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -21,15 +19,14 @@ from stratax.distribute.coordination._programs import Programs
 from stratax.distribute.coordination._queue import Closure, ClosureQueue
 from stratax.distribute.coordination._values import PerWorkerDataset, PerWorkerValues, RemoteValue
 from stratax.distribute.coordination._worker_link import WorkerLink
+from stratax.distribute.remote import end_tasks
 from stratax.distribute.strategies import ParameterServerStrategy
-from stratax.errors import BadArgumentError, BadTypeError, ClusterError, StrataxError
-from stratax.servers import Connection, Deadlines, issue
+from stratax.errors import BadArgumentError, BadTypeError, ClusterError
+from stratax.servers import issue
 
 # How often a wait for workers says what it waits for, in seconds.
 _TELL_SECONDS = 30.0
 
-# How long a task may take to say that it has understood that the job is over, in seconds.
-_END_SECONDS = 5.0
 _making = threading.Lock()
 _logger = logging.getLogger("stratax")
 
@@ -208,22 +205,7 @@ class ClusterCoordinator:
 
         It is called when this program ends.
         """
-        deadlines = Deadlines()
-        for name, address in self._addresses:
-            connection = Connection(
-                name,
-                address,
-                self._certificates,
-                deadlines,
-                task=uuid.uuid4().hex,
-                timeout=_END_SECONDS,
-                patience=0.0,
-            )
-            # Some may have ended before.
-            with contextlib.suppress(StrataxError):
-                connection.ask({"op": "end"})
-            connection.close()
-        deadlines.close()
+        end_tasks(self._addresses, self._certificates)
 
     def close(self) -> None:
         """Run nothing any more, and end the connections to workers."""

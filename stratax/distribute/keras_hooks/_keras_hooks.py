@@ -20,7 +20,7 @@ from stratax._typing import PyTree
 from stratax.core import regions
 from stratax.distribute import strategies
 from stratax.distribute.keras_hooks import _accumulation
-from stratax.distribute.remote import beside
+from stratax.distribute.remote import made_beside
 from stratax.distribute.replicas import (
     PostponedUpdate,
     PostponesUpdates,
@@ -128,8 +128,12 @@ def _slot_hook(original: Callable[..., Any]) -> Callable[..., Any]:
     def add_variable_from_reference(
         self: object, reference_variable: Any, name: str | None = None, initializer: object = "zeros"
     ) -> Any:
-        with beside(reference_variable):
-            return original(self, reference_variable, name, initializer)
+        make = functools.partial(original, self, reference_variable, name, initializer)
+        return (
+            made_beside(reference_variable, make)
+            if isinstance(reference_variable, keras.Variable)
+            else make()
+        )
 
     return add_variable_from_reference
 

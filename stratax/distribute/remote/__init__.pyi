@@ -1,5 +1,7 @@
 from ._layout import Layouts as Layouts
 from ._layout import beside as beside
+from ._layout import made_beside as made_beside
+from ._meeting import Meeting as Meeting
 from ._partitioners import FixedShardsPartitioner as FixedShardsPartitioner
 from ._partitioners import MaxSizePartitioner as MaxSizePartitioner
 from ._partitioners import MinSizePartitioner as MinSizePartitioner
@@ -9,6 +11,7 @@ from ._program import build as build
 from ._region import PushingRegion as PushingRegion
 from ._server import Server as Server
 from ._servers import Servers as Servers
+from ._servers import end_tasks as end_tasks
 from ._step import Step as Step
 from ._store import ServerStore as ServerStore
 from ._worker import WorkerServer as WorkerServer

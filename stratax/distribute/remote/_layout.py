@@ -5,7 +5,7 @@ import dataclasses
 import math
 import threading
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Generic, TypeVar
 
 import jax
@@ -108,6 +108,8 @@ class _Beside(threading.local):
 
 
 _beside = _Beside()
+# What variables lie beside that had no place yet when that was said.
+_neighbours: ByVariable[weakref.ref[keras.Variable]] = ByVariable()
 
 
 @contextlib.contextmanager
@@ -122,6 +124,19 @@ def beside(variable: keras.Variable) -> Iterator[None]:
         yield
     finally:
         _beside.variable = before
+
+
+def made_beside(variable: keras.Variable, make: Callable[[], Any]) -> Any:
+    """Return a variable that lies where another one does, also if it gets its value, and its place, later.
+
+    Args:
+        variable: The other one.
+        make: Makes the variable.
+    """
+    with beside(variable):
+        made = make()
+    _neighbours.put(made, weakref.ref(variable))
+    return made
 
 
 class Layouts:
@@ -158,6 +173,8 @@ class Layouts:
         if layout is None:
             name = self._unique(variable.path)
             neighbour = _beside.variable
+            if neighbour is None and (reference := _neighbours.get(variable)) is not None:
+                neighbour = reference()
             known = None if neighbour is None else self._layouts.get(neighbour)
             if _is_copied(variable):
                 layout = self._copied(name)

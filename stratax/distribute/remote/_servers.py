@@ -27,6 +27,9 @@ class Request(NamedTuple):
     arrays: Sequence[np.ndarray] = ()
 
 
+# How long a task may take to hear that the job is over, in seconds.
+_END_SECONDS = 5.0
+
 _streams = itertools.count()
 _steps = itertools.count()
 _marks = itertools.count()
@@ -218,12 +221,36 @@ class Servers:
     def _ask_all(self, header: dict[str, Any]) -> dict[int, Any]:
         return self.ask({server: Request(header) for server in range(len(self))})
 
+    def disconnect(self) -> None:
+        """End all connections; what is asked next makes new ones."""
+        with self._lock:
+            for connection in self._connections:
+                connection.close()
+
     def close(self) -> None:
         """End all connections."""
         with self._lock:
             for connection in self._connections:
                 connection.close()
             self._deadlines.close()
+
+
+def end_tasks(tasks: Iterable[tuple[str, str]], certificates: Certificates) -> None:
+    """Tell tasks that the job is over: those that wait in `Server.join` end.
+
+    Args:
+        tasks: Their names and addresses. Some may have ended before.
+        certificates: What this task shows them, and asks of them.
+    """
+    deadlines = Deadlines()
+    for name, address in tasks:
+        connection = Connection(
+            name, address, certificates, deadlines, task=uuid.uuid4().hex, timeout=_END_SECONDS, patience=0.0
+        )
+        with contextlib.suppress(StrataxError):
+            connection.ask({"op": "end"})
+        connection.close()
+    deadlines.close()
 
 
 def by_server(items: Iterable[tuple[int, Any]]) -> dict[int, list[Any]]:

@@ -4,6 +4,7 @@ from ._execution import StepByStep as StepByStep
 from ._extended import StrategyExtended as StrategyExtended
 from ._global_scope import experimental_set_strategy as experimental_set_strategy
 from ._membership import InStep as InStep
+from ._membership import OneOfMany as OneOfMany
 from ._mirrored import MirroredStrategy as MirroredStrategy
 from ._multi_worker import MultiWorkerMirroredStrategy as MultiWorkerMirroredStrategy
 from ._one_device import OneDeviceStrategy as OneDeviceStrategy
@@ -13,6 +14,7 @@ from ._ownership import noting as noting
 from ._ownership import own as own
 from ._ownership import owner as owner
 from ._parameter_server import ParameterServerStrategy as ParameterServerStrategy
+from ._parameter_server import ParameterServerStrategyV1 as ParameterServerStrategyV1
 from ._placement import UpdatesOnce as UpdatesOnce
 from ._remote_execution import RemoteExecution as RemoteExecution
 from ._strategy import Strategy as Strategy

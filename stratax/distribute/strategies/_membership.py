@@ -25,6 +25,16 @@ class Membership(abc.ABC):
     def share(self) -> Share:
         """Which of the replicas that compute together are this process's."""
 
+    @property
+    def pipelines(self) -> tuple[int, int]:
+        """How many input pipelines there are, each in a process of its own, and which one is this process's."""
+        return self.share.processes, self.share.index
+
+    @property
+    def num_others(self) -> int:
+        """How many processes train the same variables beside this one without waiting for it."""
+        return 0
+
     @abc.abstractmethod
     def agreed(self, values: list[Any]) -> list[Any]:
         """Return the values with which all members go on: the chief's, where they act in step; else the process's own.
@@ -111,3 +121,30 @@ class Alone(Membership):
 
     def loop(self) -> _loop.Loop:
         return _loop.Loop()
+
+
+class OneOfMany(Alone):
+    """A process that trains the same variables as others do, in a loop of its own: nobody waits for anybody.
+
+    Args:
+        count: How many there are.
+        index: Which one this is; None where it does not train.
+        is_chief: Whether it is the one that writes files.
+    """
+
+    def __init__(self, count: int, index: int | None, *, is_chief: bool) -> None:
+        self._count = count
+        self._index = index
+        self._is_chief = is_chief
+
+    @property
+    def is_chief(self) -> bool:
+        return self._is_chief
+
+    @property
+    def pipelines(self) -> tuple[int, int]:
+        return self._count, self._index or 0
+
+    @property
+    def num_others(self) -> int:
+        return self._count if self._index is None else self._count - 1

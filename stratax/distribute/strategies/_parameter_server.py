@@ -1,18 +1,20 @@
 """`ParameterServerStrategy`: variables on servers, workers that wait for nobody (distribute layer)."""
 
+import atexit
+import weakref
 from typing import Any
 
 import keras
 
 from stratax import errors
 from stratax._shown import shown
-from stratax.cluster import ClusterResolver, credentials
+from stratax.cluster import ClusterResolver, ClusterSpec, TFConfigClusterResolver, credentials
 from stratax.core import regions, variable_store
 from stratax.distribute import remote
 from stratax.distribute.input import OnDefaultDevice
 from stratax.distribute.replicas import entered, is_seed_state
 from stratax.distribute.strategies._extended import StrategyExtended
-from stratax.distribute.strategies._membership import Alone
+from stratax.distribute.strategies._membership import Alone, Membership, OneOfMany
 from stratax.distribute.strategies._one_device import default_strategy
 from stratax.distribute.strategies._placement import Placement, UpdatesOnce
 from stratax.distribute.strategies._remote_execution import RemoteExecution
@@ -51,7 +53,57 @@ class OnServers(Placement, UpdatesOnce):
             return remote.build(self.store, closed, region, outputs, name)
 
 
-class ParameterServerStrategy(Strategy):
+class _StrategyOnServers(Strategy):
+    """What strategies have in common whose variables are on parameter servers.
+
+    Args:
+        resolver: Tells the addresses of the cluster's tasks.
+        partitioner: Into how many shards a variable is divided, as for `ParameterServerStrategy`.
+        membership: Who takes part.
+        has_workers: Whether this process coordinates workers.
+    """
+
+    def __init__(
+        self, resolver: ClusterResolver, partitioner: Any, membership: Membership, *, has_workers: bool
+    ) -> None:
+        cluster = resolver.cluster_spec()
+        self._cluster_resolver = resolver
+        addresses = [cluster.task_address("ps", index) for index in cluster.task_indices("ps")]
+        self._tasks = [
+            (f"/job:ps/task:{index}", address)
+            for index, address in zip(cluster.task_indices("ps"), addresses, strict=True)
+        ]
+        self._certificates = issue(credentials(cluster).key)
+        self._servers = remote.Servers(addresses, self._certificates, timeout=_ANSWER_SECONDS)
+        layouts = remote.Layouts(len(addresses), partitioner)
+        super().__init__(
+            StrategyExtended(
+                placement=OnServers(self, remote.ServerStore(self._servers, layouts)),
+                membership=membership,
+                execution=RemoteExecution(self, has_workers=has_workers),
+                input=InputOfReplicas(self, OnDefaultDevice()),
+            )
+        )
+
+    @property
+    def cluster_resolver(self) -> ClusterResolver:
+        return self._cluster_resolver
+
+    @property
+    def servers(self) -> remote.Servers:
+        """The connections of this process to the parameter servers."""
+        return self._servers
+
+    def close(self) -> None:
+        """End the connections to the parameter servers, which keep the variables; nothing can be read any more."""
+        self._servers.close()
+
+    def __reduce__(self) -> Any:
+        """Stand on a worker for what a function that makes a dataset asks of it: one replica, one pipeline."""
+        return default_strategy, ()
+
+
+class ParameterServerStrategy(_StrategyOnServers):
     """Asynchronous training: variables live on parameter servers, and workers wait for nobody.
 
     Follows `tf.distribute.ParameterServerStrategy`. Each variable, or each of its shards, is kept by one server, which
@@ -76,44 +128,96 @@ class ParameterServerStrategy(Strategy):
     """
 
     def __init__(self, cluster_resolver: ClusterResolver, variable_partitioner: Any = None) -> None:
-        if not isinstance(cluster_resolver, ClusterResolver):
-            raise errors.BadTypeError(
-                "ParameterServerStrategy expects a cluster resolver, such as TFConfigClusterResolver(). Received: "
-                f"cluster_resolver={shown(cluster_resolver)}."
-            )
+        _check_resolver("ParameterServerStrategy", cluster_resolver)
         cluster = cluster_resolver.cluster_spec()
-        if "ps" not in cluster.jobs:
-            raise errors.ClusterError(
-                "ParameterServerStrategy needs parameter servers. Expected: a cluster with tasks of the job 'ps'. "
-                f"Received: {shown(cluster.as_dict())}."
-            )
+        _check_has_servers("ParameterServerStrategy", cluster)
         if cluster_resolver.task_type in ("ps", "worker"):
             # It does not return.
             remote.Server(cluster, cluster_resolver.task_type, cluster_resolver.task_id).join()
-        self._cluster_resolver = cluster_resolver
-        addresses = [cluster.task_address("ps", index) for index in cluster.task_indices("ps")]
-        key = credentials(cluster).key
-        servers = remote.Servers(addresses, issue(key), timeout=_ANSWER_SECONDS)
-        self._servers = servers
         self.coordinator: Any = None
-        layouts = remote.Layouts(len(addresses), variable_partitioner)
         super().__init__(
-            StrategyExtended(
-                placement=OnServers(self, remote.ServerStore(servers, layouts)),
-                membership=Alone(),
-                execution=RemoteExecution(self, has_workers="worker" in cluster.jobs),
-                input=InputOfReplicas(self, OnDefaultDevice()),
-            )
+            cluster_resolver, variable_partitioner, Alone(), has_workers="worker" in cluster.jobs
         )
 
-    @property
-    def cluster_resolver(self) -> ClusterResolver:
-        return self._cluster_resolver
 
-    def close(self) -> None:
-        """End the connections to the parameter servers, which keep the variables; nothing can be read any more."""
-        self._servers.close()
+class ParameterServerStrategyV1(_StrategyOnServers):
+    """Asynchronous training in which each worker runs a loop of its own, as an Estimator does.
 
-    def __reduce__(self) -> Any:
-        """Stand on a worker for what a function that makes a dataset asks of it: one replica, one pipeline."""
-        return default_strategy, ()
+    Follows `tf.compat.v1.distribute.experimental.ParameterServerStrategy`. The same program runs in the chief and in
+    the workers: each reads its own input, pulls the variables that a step needs, and pushes its gradients. The chief
+    writes checkpoints and summaries. `tf.estimator.train_and_evaluate` runs such a training, in the parameter servers
+    and the evaluator too. Differs from TensorFlow's: without a cluster it raises, instead of training on one machine.
+
+    Args:
+        cluster_resolver: Tells the addresses of the cluster's tasks, and which one this is; None:
+            `TFConfigClusterResolver()`.
+
+    Raises:
+        BadTypeError: If `cluster_resolver` is none.
+        ClusterError: If the cluster has no parameter servers.
+
+    Example:
+        >>> import stratax.tf as tf
+        >>> from stratax.cluster import SimpleClusterResolver
+        >>> cluster = {"chief": ["127.0.0.1:1"], "worker": ["127.0.0.1:2"], "ps": ["127.0.0.1:3"]}
+        >>> resolver = SimpleClusterResolver(tf.train.ClusterSpec(cluster), task_type="worker", task_id=0)
+        >>> strategy = tf.compat.v1.distribute.experimental.ParameterServerStrategy(resolver)
+        >>> strategy.num_replicas_in_sync
+        1
+    """
+
+    def __init__(self, cluster_resolver: ClusterResolver | None = None) -> None:
+        resolver = TFConfigClusterResolver() if cluster_resolver is None else cluster_resolver
+        _check_resolver("tf.compat.v1's ParameterServerStrategy", resolver)
+        cluster = resolver.cluster_spec()
+        _check_has_servers("tf.compat.v1's ParameterServerStrategy", cluster)
+        tasks = [
+            (job, index)
+            for job in ("chief", "master", "worker")
+            if job in cluster.jobs
+            for index in cluster.task_indices(job)
+        ]
+        task = (resolver.task_type, resolver.task_id)
+        # Without a chief, the first worker is.
+        membership = OneOfMany(
+            len(tasks), tasks.index(task) if task in tasks else None, is_chief=task in tasks[:1]
+        )
+        super().__init__(resolver, None, membership, has_workers=False)
+        self._num_meetings = 0
+        if membership.is_chief:
+            # The parameter servers' programs end with the chief's.
+            atexit.register(_end, weakref.ref(self))
+
+    def meeting(self) -> remote.Meeting:
+        """Return where the tasks of the next training meet; all tasks ask for the same number of them."""
+        self._num_meetings += 1
+        return remote.Meeting(self._servers, str(self._num_meetings))
+
+    def end(self) -> None:
+        """Tell the parameter servers that the job is over, if it has begun; the chief's program does at its end."""
+        # Before the servers go: a connection that breaks writes to the error output.
+        self.close()
+        if self._num_meetings:
+            remote.end_tasks(self._tasks, self._certificates)
+
+
+def _end(reference: "weakref.ref[ParameterServerStrategyV1]") -> None:
+    strategy = reference()
+    if strategy is not None:
+        strategy.end()
+
+
+def _check_resolver(name: str, resolver: object) -> None:
+    if not isinstance(resolver, ClusterResolver):
+        raise errors.BadTypeError(
+            f"{name} expects a cluster resolver, such as TFConfigClusterResolver(). Received: "
+            f"cluster_resolver={shown(resolver)}."
+        )
+
+
+def _check_has_servers(name: str, cluster: ClusterSpec) -> None:
+    if "ps" not in cluster.jobs:
+        raise errors.ClusterError(
+            f"{name} needs parameter servers. Expected: a cluster with tasks of the job 'ps'. Received: "
+            f"{shown(cluster.as_dict())}."
+        )

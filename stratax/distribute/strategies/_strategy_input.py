@@ -74,10 +74,10 @@ class InputOfReplicas(Input):
     def distribute_from_function(
         self, dataset_fn: Callable[[InputContext], Any], options: Any = None
     ) -> DistributedDataset:
-        share = self._strategy.extended.membership.share
+        count, index = self._strategy.extended.membership.pipelines
         context = InputContext(
-            num_input_pipelines=share.processes,
-            input_pipeline_id=share.index,
+            num_input_pipelines=count,
+            input_pipeline_id=index,
             num_replicas_in_sync=self.num_replicas,
         )
         source = self.source_of_replica_batches(adopted(dataset_fn(context)))

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from stratax import errors
-from stratax.distribute.remote import FixedShardsPartitioner, Layouts, beside
+from stratax.distribute.remote import FixedShardsPartitioner, Layouts, beside, made_beside
 
 
 def variable(shape, name, **kwargs):
@@ -44,6 +44,15 @@ def test_a_slot_lies_beside_its_variable():
         # Of another shape: as a whole, with the first shard.
         assert placed(layouts.place(small)) == [(layouts.of(table).shards[0].server, 0, None)]
     assert not layouts.place(variable((9, 2), "other")).is_like(layouts.of(table))
+
+
+def test_a_slot_that_gets_its_place_later_lies_beside_its_variable():
+    layouts = Layouts(2, FixedShardsPartitioner(3))
+    table, slot = variable((3, 4), "table"), variable((3, 4), "slot")
+    layouts.place(table)
+    assert made_beside(table, lambda: slot) is slot
+    assert layouts.place(slot).is_like(layouts.of(table))
+    assert not layouts.place(variable((3, 4), "other")).is_like(layouts.of(table))
 
 
 def test_shards_of_a_variable_go_round_the_servers_however_full_they_are():

@@ -17,6 +17,7 @@ del assert_rank_at_least
 del assert_rank_in
 del assert_scalar
 del debugging
+del distribute
 del estimator
 del feature_column
 del initializers
@@ -55,6 +56,7 @@ from stratax.v1 import random_uniform_initializer as random_uniform_initializer 
 from stratax.v1.functions import *  # type: ignore[assignment] # noqa: E402
 
 from . import debugging as debugging  # type: ignore[no-redef] # noqa: E402
+from . import distribute as distribute  # type: ignore[no-redef] # noqa: E402
 from . import estimator as estimator  # type: ignore[no-redef] # noqa: E402
 from . import feature_column as feature_column  # type: ignore[no-redef] # noqa: E402
 from . import nn as nn  # type: ignore[no-redef] # noqa: E402

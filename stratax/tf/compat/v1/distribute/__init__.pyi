@@ -1,0 +1,4 @@
+from stratax.tf.distribute import *
+
+del experimental
+from . import experimental as experimental  # type: ignore[no-redef] # noqa: E402
